@@ -1,0 +1,48 @@
+"""Which items of two lists belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple, Protocol
+
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+
+__all__ = ["Aligner", "Alignment", "ItemPair"]
+
+
+class ItemPair(NamedTuple):
+    """Two items that belong together, by their places in the two lists.
+
+    `similarity` is what the pairing was decided on; `equal` says that the items are deeply equal.
+    """
+
+    expected: int
+    candidate: int
+    similarity: float
+    equal: bool = False
+
+
+class Alignment(NamedTuple):
+    """Pairs in the order of the expected list, and the places of items left alone on each side.
+
+    `failed` says why the lists could not be aligned (a limit); then nothing is paired.
+    `fallback` says that a cheaper method than the one asked for was used.
+    """
+
+    pairs: Sequence[ItemPair]
+    unmatched_expected: Sequence[int]
+    unmatched_candidate: Sequence[int]
+    failed: Reason | None = None
+    fallback: bool = False
+    note: str = ""
+
+
+class Aligner(Protocol):
+    """Pairs the items of two lists: a frozen dataclass whose fields are its options."""
+
+    name: ClassVar[str]
+
+    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Pair each item with at most one item of the other list."""
+        ...

@@ -1,0 +1,53 @@
+"""Rules: which comparator and which alignment serve which path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fieldmark.errors import Location
+from fieldmark.model.alignment import Aligner
+from fieldmark.model.comparison import Comparator
+
+__all__ = ["Depth", "Rule", "Rules", "Scope"]
+
+
+class Scope(StrEnum):
+    """Which fields are looked at."""
+
+    UNION = "union"
+    TRUTH = "truth"
+    CONFIGURED = "configured"
+
+
+class Depth(StrEnum):
+    """How deep fields lie: every leaf, or the keys of the document itself."""
+
+    LEAF = "leaf"
+    TOP = "top"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What holds for one path or for every path that a pattern covers."""
+
+    path: str
+    comparator: Comparator | None = None
+    aligner: Aligner | None = None
+    weight: float = 1.0
+    required: bool = True
+    location: Location = Location()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """All rules of a comparison; what is `None` is left to the convention."""
+
+    fields: tuple[Rule, ...] = ()
+    scope: Scope | None = None
+    depth: Depth | None = None
+    default: Comparator | None = None
+    aligner: Aligner | None = None
+    empty_tokens: frozenset[str] = field(default_factory=frozenset)
+    empty_containers: bool = False
+    strict: bool = False
