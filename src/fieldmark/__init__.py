@@ -1,0 +1,83 @@
+"""Marks extracted fields against the truth.
+
+>>> import fieldmark as fm
+>>> fm.compare({"total": 10}, {"total": 10}).score
+1.0
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from fieldmark.api.case_result import CaseResult, FieldResult
+    from fieldmark.api.compare import compare
+    from fieldmark.api.infer import infer
+    from fieldmark.api.run_result import RunResult
+    from fieldmark.api.score import score
+    from fieldmark.data import Inputs
+    from fieldmark.errors import (
+        ConfigError,
+        DataError,
+        FieldmarkError,
+        LimitError,
+        MissingExtra,
+        StorageError,
+    )
+    from fieldmark.metrics.summary import Summary
+    from fieldmark.model.json import MISSING
+    from fieldmark.version import VERSION as __version__
+
+__all__ = [
+    "MISSING",
+    "CaseResult",
+    "ConfigError",
+    "DataError",
+    "FieldResult",
+    "FieldmarkError",
+    "Inputs",
+    "LimitError",
+    "MissingExtra",
+    "RunResult",
+    "StorageError",
+    "Summary",
+    "__version__",
+    "compare",
+    "infer",
+    "score",
+]
+
+_HOMES: Final = {
+    "CaseResult": "fieldmark.api.case_result",
+    "FieldResult": "fieldmark.api.case_result",
+    "compare": "fieldmark.api.compare",
+    "infer": "fieldmark.api.infer",
+    "RunResult": "fieldmark.api.run_result",
+    "score": "fieldmark.api.score",
+    "Inputs": "fieldmark.data",
+    "ConfigError": "fieldmark.errors",
+    "DataError": "fieldmark.errors",
+    "FieldmarkError": "fieldmark.errors",
+    "LimitError": "fieldmark.errors",
+    "MissingExtra": "fieldmark.errors",
+    "StorageError": "fieldmark.errors",
+    "Summary": "fieldmark.metrics.summary",
+    "MISSING": "fieldmark.model.json",
+}
+"""Where each public name lives; it is loaded when it is first used."""
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name == "__version__":
+        return importlib.import_module("fieldmark.version").VERSION
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fieldmark' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

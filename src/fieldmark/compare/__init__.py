@@ -1,0 +1,1 @@
+"""Comparators: whether two values match, a module each."""

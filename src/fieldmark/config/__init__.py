@@ -1,0 +1,1 @@
+"""Configuration: files and values that people write, checked and turned into rules."""

@@ -1,0 +1,33 @@
+"""Data in: rows of truth and candidate, read strictly, paired, and streamed as cases."""
+
+from __future__ import annotations
+
+from fieldmark.data.candidate_text import Found, read_candidate
+from fieldmark.data.inputs import (
+    LIMITS,
+    Coverage,
+    Duplicates,
+    Inputs,
+    Limits,
+    Parse,
+    Role,
+    RowsAre,
+)
+from fieldmark.data.pairs import PairStream, open_pairs
+from fieldmark.data.parsing import parse_json
+
+__all__ = [
+    "LIMITS",
+    "Coverage",
+    "Duplicates",
+    "Found",
+    "Inputs",
+    "Limits",
+    "PairStream",
+    "Parse",
+    "Role",
+    "RowsAre",
+    "open_pairs",
+    "parse_json",
+    "read_candidate",
+]

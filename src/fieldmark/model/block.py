@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact_of
@@ -48,23 +48,17 @@ class AttributeTable:
         return len(self.attributes)
 
 
-class ItemMark(NamedTuple):
-    """From outcome `start` on, fields below `attribute` belong to this pair of list items.
-
-    A side that is `None` has no such item. `similarity` is what the pairing was decided on.
-    """
-
-    start: int
-    attribute: str
-    expected: int | None
-    candidate: int | None
-    similarity: float | None
+ItemMark: TypeAlias = "tuple[int, str, int | None, int | None, float | None]"
+"""(start, attribute, expected, candidate, similarity): from outcome `start` on, fields below the
+list `attribute` belong to this pair of items. A side that is `None` has no such item, and
+`similarity` is what the pairing was decided on. A plain tuple, because every item has one."""
 
 
 class FieldOutcome(NamedTuple):
-    """One outcome as a record."""
+    """One outcome as a record; an item that was aligned may stand elsewhere in the candidate."""
 
     path: str
+    candidate_path: str
     attribute: int
     outcome: Outcome
     expected_presence: Presence
@@ -78,45 +72,47 @@ class OutcomeBlock:
 
     `cells` has one integer a field, in the order of the walk. `comparisons` holds what the
     comparator said wherever it said more than the cell does, by position. `items` says which
-    list items the fields from some position on belong to.
+    list items the fields from some position on belong to. `fallback` says that some list was
+    aligned by a cheaper method than the one asked for.
     """
 
     cells: list[int] = field(default_factory=list)
     comparisons: dict[int, Comparison] = field(default_factory=dict)
     items: list[ItemMark] = field(default_factory=list)
+    fallback: bool = False
 
     def records(self, table: AttributeTable) -> Iterator[FieldOutcome]:
         """Every outcome with its concrete path."""
         marks = iter(self.items)
         upcoming = next(marks, None)
-        places: dict[str, int] = {}
+        ours: dict[str, int] = {}
+        theirs: dict[str, int] = {}
         for position, cell in enumerate(self.cells):
-            while upcoming is not None and upcoming.start <= position:
-                place = upcoming.candidate if upcoming.expected is None else upcoming.expected
-                places[upcoming.attribute] = 0 if place is None else place
+            while upcoming is not None and upcoming[0] <= position:
+                _, attribute, expected, candidate, _ = upcoming
+                ours[attribute] = (candidate if expected is None else expected) or 0
+                theirs[attribute] = (expected if candidate is None else candidate) or 0
                 upcoming = next(marks, None)
             number = cell >> CELL_BITS
-            outcome, expected, candidate = fact_of(cell)
+            attribute = table.path(number)
             yield FieldOutcome(
-                _concrete(table.path(number), places),
+                _concrete(attribute, ours),
+                _concrete(attribute, theirs),
                 number,
-                outcome,
-                expected,
-                candidate,
+                *fact_of(cell),
                 self.comparisons.get(position),
             )
 
 
 def _concrete(attribute: str, places: dict[str, int]) -> str:
     """An attribute with its `[]` replaced by the indexes of the items it belongs to."""
-    start = attribute.find("[]")
-    if start < 0:
-        return attribute
     parts: list[str] = []
     done = 0
+    start = attribute.find("[]")
     while start >= 0:
-        end = start + 2
-        parts.append(f"{attribute[done:start]}[{places.get(attribute[:end], 0)}]")
-        done = end
-        start = attribute.find("[]", done)
+        place = places.get(attribute[: start + 2])
+        if place is not None:
+            parts.append(f"{attribute[done:start]}[{place}]")
+            done = start + 2
+        start = attribute.find("[]", start + 2)
     return "".join(parts) + attribute[done:]

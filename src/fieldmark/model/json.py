@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 __all__ = ["MISSING", "JsonObject", "JsonValue", "Kind", "Missing", "kind_of"]
 
 JsonValue: TypeAlias = (
-    "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+    None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 )
-JsonObject: TypeAlias = "dict[str, JsonValue]"
+JsonObject: TypeAlias = dict[str, JsonValue]
 
 
 class Missing(Enum):

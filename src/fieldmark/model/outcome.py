@@ -74,6 +74,7 @@ class Reason(StrEnum):
     TIMED_OUT = "timed_out"
     PROVIDER_FAILED = "provider_failed"
     NOT_RECORDED = "not_recorded"
+    CRASHED = "crashed"
 
 
 class Fact(NamedTuple):

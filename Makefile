@@ -1,0 +1,82 @@
+# Everything runs in .venv, which is made on first use and again when its inputs change.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+USABLE := $(VENV)/.usable
+READY := $(VENV)/.ready
+JOBS ?= auto
+ARGS ?=
+TYPED := src $(wildcard benchmarks)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(USABLE) ## Score the bundled sample data and print the table
+	@$(BIN)/fieldmark demo $(ARGS)
+
+.PHONY: test
+test: $(READY) ## Run all tests (ARGS='-k date' passes options on)
+	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+.PHONY: check
+check: $(READY) ## Check format, style, types, layers and documents
+	@echo 'format'
+	@$(BIN)/ruff format --check --quiet .
+	@echo 'style'
+	@$(BIN)/ruff check --quiet .
+	@echo 'types'
+	@$(BIN)/mypy --no-error-summary $(TYPED)
+	@echo 'layers'
+	@$(BIN)/lint-imports --no-logo >$(VENV)/check.log || { cat $(VENV)/check.log; exit 1; }
+	@echo 'documents'
+	@$(BIN)/python -m pytest -q tests/docs/test_docs_text.py >$(VENV)/check.log || { cat $(VENV)/check.log; exit 1; }
+	@echo 'all checks passed'
+
+.PHONY: format
+format: $(READY) ## Rewrite the code in the house format
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+.PHONY: bench
+bench: $(READY) ## Measure the speed against the floor and the peers
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+.PHONY: prove
+prove: $(READY) ## Try the laws on many more examples (takes minutes)
+	@HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest -n $(JOBS) tests/laws $(ARGS)
+
+.PHONY: clean
+clean: ## Remove the environment, caches and builds
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The first interpreter that runs and is new enough; PYTHON=... names another.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	  "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	    && { echo "$$python"; break; }; done)
+
+# What a user needs. A Debian without the venv module gets it when root asks.
+$(USABLE): pyproject.toml constraints.txt
+	@[ -n '$(PYTHON)' ] || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
+	@echo 'making $(VENV)'
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y python3-venv >/dev/null; } \
+	  || { echo 'the venv module is needed: apt-get install python3-venv' >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable .
+	@touch $@
+
+# What a contributor needs.
+$(READY): $(USABLE)
+	@echo 'adding the tools'
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,41 @@
+"""Run the benchmarks: `python -m benchmarks --help`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from benchmarks import measure, slope
+from benchmarks.peers import compare
+from benchmarks.works import WORKS
+
+PARTS = ("throughput", "cold-start", "memory", "slope", "peers")
+
+
+def main() -> int:
+    """Run the parts that were asked for; 0 if every target is met."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
+    for part in PARTS:
+        parser.add_argument(f"--{part}", action="store_true", help=f"run the {part} part")
+    parser.add_argument("--only", default="", help="works whose name contains this")
+    parser.add_argument("--no-results", action="store_true", help="write no result rows")
+    parser.add_argument("--repeats", type=int, default=measure.REPEATS, help="best of so many")
+    parser.add_argument("--record", action="store_true", help="with --slope: set the ceilings")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for each peer and work")
+    asked = vars(parser.parse_args())
+    parts = {part for part in PARTS if asked[part.replace("-", "_")]} or {"throughput"}
+    works = [work for work in WORKS if asked["only"] in work.name]
+    results, repeats = not asked["no_results"], asked["repeats"]
+    runs = {
+        "throughput": lambda: measure.throughput(works, results=results, repeats=repeats),
+        "cold-start": measure.cold_start,
+        "memory": measure.memory,
+        "slope": lambda: slope.slope(record=asked["record"]),
+        "peers": lambda: compare.peers(works, limit=asked["limit"]),
+    }
+    met = [runs[part]() for part in PARTS if part in parts]
+    return 0 if all(met) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""One measurement in a process of its own: prints a `Reading` as a line of JSON.
+
+    python -m benchmarks.child TRUTH CANDIDATE RULES RESULTS
+
+RULES is a file; RESULTS is `results`, `no-results` or `floor` (parse only).
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+import orjson
+
+__all__ = ["Reading"]
+
+WARM_UP_DOCUMENTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """CPU seconds of the whole pipeline and of parsing the same bytes, and the peak memory."""
+
+    documents: int
+    pipeline: float
+    floor: float
+    peak_bytes: int
+
+
+def parse(*paths: Path) -> int:
+    """Parse every line of the files; the number of lines."""
+    lines = 0
+    for path in paths:
+        with path.open("rb") as file:
+            for line in file:
+                orjson.loads(line)
+                lines += 1
+    return lines
+
+
+def score(truth: Path, candidate: Path, rules: Path, *, results: bool) -> None:
+    """Run the whole pipeline, with result rows on disk or without."""
+    from fieldmark import api
+
+    with tempfile.TemporaryDirectory() as folder:
+        api.score(truth, candidate, rules=rules, out=Path(folder) / "run" if results else None)
+
+
+def warm_up(truth: Path, candidate: Path, rules: Path, *, results: bool) -> None:
+    """Score the first documents, so that loading modules is not part of the measurement."""
+    with tempfile.TemporaryDirectory() as name:
+        heads = []
+        for path in (truth, candidate):
+            head = Path(name) / path.name
+            with path.open("rb") as file:
+                head.write_bytes(b"".join(islice(file, WARM_UP_DOCUMENTS)))
+            heads.append(head)
+        score(heads[0], heads[1], rules, results=results)
+
+
+def read(truth: Path, candidate: Path, rules: Path, mode: str) -> Reading:
+    """Measure the floor, then the pipeline."""
+    parse(truth)
+    start = time.process_time()
+    lines = parse(truth, candidate)
+    floor = time.process_time() - start
+    if mode != "floor":
+        results = mode == "results"
+        warm_up(truth, candidate, rules, results=results)
+        start = time.process_time()
+        score(truth, candidate, rules, results=results)
+    pipeline = time.process_time() - start
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return Reading(
+        documents=lines // 2, pipeline=pipeline, floor=floor, peak_bytes=kilobytes * 1024
+    )
+
+
+if __name__ == "__main__":
+    paths = [Path(argument) for argument in sys.argv[1:4]]
+    print(orjson.dumps(asdict(read(paths[0], paths[1], paths[2], sys.argv[4]))).decode())

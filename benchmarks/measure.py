@@ -1,0 +1,160 @@
+"""Times fieldmark against the floor of parsing the same bytes, and prints a table."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from benchmarks.child import Reading
+from benchmarks.invoices import RULES, Dataset
+from benchmarks.works import Work, cache_folder
+
+__all__ = ["cold_start", "memory", "print_table", "reading", "throughput"]
+
+REPEATS: Final = 3
+STARTS: Final = 7
+FLAT: Final = 1.2
+MEMORY_LIMIT: Final = 64 << 20
+COLD_LIMIT: Final = 4.0
+COMPARE_LIMIT: Final = 0.100
+
+Row = Sequence[str]
+PROJECT: Final = Path(__file__).resolve().parent.parent
+
+
+def reading(work: Work, mode: str, repeats: int = REPEATS) -> Reading:
+    """The best of several measurements, each in a fresh process."""
+    truth, candidate = work.data.write(cache_folder("data"))
+    with tempfile.TemporaryDirectory() as folder:
+        rules = Path(folder) / "rules.yaml"
+        rules.write_text(work.rules)
+        command = [sys.executable, "-m", "benchmarks.child"]
+        command += [str(truth), str(candidate), str(rules), mode]
+        answers = [_child(command) for _ in range(repeats)]
+    return Reading(
+        documents=answers[0].documents,
+        pipeline=min(answer.pipeline for answer in answers),
+        floor=min(answer.floor for answer in answers),
+        peak_bytes=min(answer.peak_bytes for answer in answers),
+    )
+
+
+def _child(command: Sequence[str]) -> Reading:
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, cwd=PROJECT, check=True)
+    return Reading(**orjson.loads(done.stdout))
+
+
+def throughput(works: Iterable[Work], *, results: bool = True, repeats: int = REPEATS) -> bool:
+    """Print documents per CPU second and the share of the floor; whether all targets are met."""
+    rows: list[Row] = []
+    met = True
+    for work in works:
+        mode = "results" if results and work.results else "no-results"
+        measured = reading(work, mode, repeats)
+        rate = measured.documents / measured.pipeline
+        share = measured.floor / measured.pipeline
+        ok = rate >= (work.rate or 0) and share >= (work.share or 0)
+        met &= ok
+        rows.append(
+            (
+                work.name,
+                f"{measured.documents:,}",
+                f"{rate:,.0f}",
+                f"{measured.documents / measured.floor:,.0f}",
+                f"{share:.0%}",
+                _targets(work),
+                _word(ok),
+            )
+        )
+    titles = ("work", "documents", "docs per CPU s", "floor", "share of floor", "target", "")
+    print_table(titles, rows)
+    return met
+
+
+def _targets(work: Work) -> str:
+    """The targets of a work in words."""
+    parts = [f"≥ {work.rate:,.0f}/s"] if work.rate else []
+    parts += [f"≥ {work.share:.0%}"] if work.share else []
+    return ", ".join(parts) or "-"
+
+
+def _word(ok: bool) -> str:
+    return "ok" if ok else "FAIL"
+
+
+def memory(sizes: tuple[int, int] = (20_000, 200_000)) -> bool:
+    """Print the peak memory for two numbers of cases; whether it is flat and small."""
+    peaks = []
+    for documents in sizes:
+        work = Work(name="memory", data=Dataset(documents=documents, items=0), rules=RULES)
+        peaks.append(reading(work, "results", repeats=1).peak_bytes)
+    small, large = peaks
+    rows = [
+        (f"{sizes[0]:,} cases", f"{small / 2**20:.1f} MB", "", ""),
+        (
+            f"{sizes[1]:,} cases",
+            f"{large / 2**20:.1f} MB",
+            f"≤ {FLAT} times the smaller, ≤ {MEMORY_LIMIT >> 20} MB",
+            _word(large <= FLAT * small and large <= MEMORY_LIMIT),
+        ),
+    ]
+    print_table(("work", "peak memory", "target", ""), rows)
+    return large <= FLAT * small and large <= MEMORY_LIMIT
+
+
+def cold_start() -> bool:
+    """Print what starting costs; whether it is little more than a bare interpreter."""
+    command = str(Path(sys.executable).parent / "fieldmark")
+    bare = _cpu_seconds([sys.executable, "-c", "pass"])
+    times = f"≤ {COLD_LIMIT:g} times"
+    comparing = "import fieldmark; fieldmark.compare({'a': 1}, {'a': 2})"
+    starts = (
+        (
+            "fieldmark --version",
+            [command, "--version"],
+            COLD_LIMIT * bare,
+            f"≤ {COLD_LIMIT:g} times",
+        ),
+        ("fieldmark --help", [command, "--help"], COLD_LIMIT * bare, times),
+        ("compare one pair", [sys.executable, "-c", comparing], COMPARE_LIMIT, "< 100 ms"),
+    )
+    rows: list[Row] = [("bare interpreter", f"{bare * 1e3:.0f} ms", "1.0", "", "")]
+    met = True
+    for name, arguments, limit, target in starts:
+        seconds = _cpu_seconds(arguments)
+        ok = seconds <= limit
+        met &= ok
+        rows.append((name, f"{seconds * 1e3:.0f} ms", f"{seconds / bare:.1f}", target, _word(ok)))
+    print_table(("cold start", "CPU", "times the bare one", "target", ""), rows)
+    return met
+
+
+def _cpu_seconds(command: Sequence[str]) -> float:
+    """The CPU seconds of a command, the best of several runs."""
+    best = float("inf")
+    for _ in range(STARTS):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command)
+        best = min(best, usage.ru_utime + usage.ru_stime)
+    return best
+
+
+def print_table(titles: Row, rows: Iterable[Row]) -> None:
+    """Print rows under their titles; the first column to the left, the others to the right."""
+    lines = [titles, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        first, *others = (cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        print("  ".join([line[0].ljust(len(first)), *others]).rstrip())
+    print(flush=True)

@@ -1,0 +1,1 @@
+"""Other tools on the same documents, each in an environment of its own."""

@@ -1,0 +1,53 @@
+"""The loop that every adapter runs: parse a pair, compare it, stop when the time is over.
+
+Runs in a peer's own interpreter, so it imports nothing of this project.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+__all__ = ["HEADER", "ITEM", "drive"]
+
+HEADER = {
+    "invoice_number": "text",
+    "purchase_order": "text",
+    "issue_date": "date",
+    "due_date": "date",
+    "vendor": {
+        "name": "fuzzy",
+        "tax_id": "text",
+        "address": {"street": "fuzzy", "city": "text", "zip": "text", "country": "text"},
+    },
+    "currency": "text",
+    "subtotal": "amount",
+    "tax": "amount",
+    "total": "amount",
+    "payment_terms": "text",
+    "notes": "fuzzy",
+}
+"""The fields of an invoice and how each is compared, for peers that have per-field rules."""
+
+ITEM = {"description": "fuzzy", "quantity": "number", "unit_price": "amount", "amount": "amount"}
+
+
+def drive(compare: Callable[[dict[str, Any], dict[str, Any]], object]) -> None:
+    """Compare the documents of the two files named on the command line; print what it cost."""
+    truth, candidate, limit = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
+    documents = 0
+    start = time.process_time()
+    with truth.open("rb") as expected_file, candidate.open("rb") as candidate_file:
+        for expected_line, candidate_line in zip(expected_file, candidate_file, strict=True):
+            expected = orjson.loads(expected_line)["expected"]
+            compare(expected, orjson.loads(candidate_line)["candidate"])
+            documents += 1
+            if time.process_time() - start > limit:
+                break
+    cpu = time.process_time() - start
+    print(orjson.dumps({"documents": documents, "cpu": cpu}).decode())

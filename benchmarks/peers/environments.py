@@ -1,0 +1,65 @@
+"""The peers that are timed, and the environments that they are installed into."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from benchmarks.works import cache_folder
+
+__all__ = ["PEERS", "Peer", "PeerUnavailable"]
+
+_WINDOWS: Final = sys.platform == "win32"
+
+
+class PeerUnavailable(Exception):
+    """A peer that cannot be installed here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """A package, the script that drives it, and how it compares."""
+
+    package: str
+    adapter: str
+    method: str
+
+    def python(self) -> Path:
+        """The interpreter of this peer's environment, which is made on first use."""
+        home = cache_folder("peers") / self.package
+        python = home / ("Scripts/python.exe" if _WINDOWS else "bin/python")
+        complete = home / "complete"
+        if not complete.exists():
+            _run([sys.executable, "-m", "venv", "--clear", str(home)])
+            _run([str(python), "-m", "pip", "install", "--quiet", "orjson", self.package])
+            complete.touch()
+        return python
+
+    def script(self) -> Path:
+        """The adapter, a script for the peer's own interpreter."""
+        return Path(__file__).parent / "adapters" / self.adapter
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        reasons = done.stderr.strip().splitlines() or ["no reason given"]
+        raise PeerUnavailable(reasons[-1])
+
+
+PEERS: Final = (
+    Peer(
+        package="stickler-eval",
+        adapter="stickler_eval.py",
+        method="per-field rules, optimal",
+    ),
+    Peer(
+        package="omni-extract-bench",
+        adapter="omni_extract_bench_score.py",
+        method="canonical values, optimal",
+    ),
+    Peer(package="autoevals", adapter="autoevals_json_diff.py", method="JSONDiff, by index"),
+)

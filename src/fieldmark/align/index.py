@@ -1,0 +1,35 @@
+"""Alignment by place: the first item with the first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fieldmark.model.alignment import Alignment, ItemPair
+from fieldmark.model.json import JsonValue
+from fieldmark.values.equality import equal
+
+__all__ = ["Index"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """Pairs items that stand at the same place; what the longer list has more is left alone.
+
+    >>> Index().align(["a", "b"], ["a"]).unmatched_expected
+    range(1, 2)
+    """
+
+    name: ClassVar[str] = "index"
+
+    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Pair items by their places."""
+        common = min(len(expected), len(candidate))
+        return Alignment(
+            [
+                ItemPair(place, place, 1.0, equal(expected[place], candidate[place]))
+                for place in range(common)
+            ],
+            range(common, len(expected)),
+            range(common, len(candidate)),
+        )

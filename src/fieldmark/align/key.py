@@ -1,0 +1,60 @@
+"""Alignment by key: items that bear the same name belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fieldmark.align.equals import assembled, pair_equal, pair_keys
+from fieldmark.align.options import check_fields
+from fieldmark.model.alignment import Alignment
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Presence
+from fieldmark.values.canonical import typed_key
+from fieldmark.values.paths import resolve
+from fieldmark.values.presence import presence
+
+__all__ = ["Key"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """Pairs items whose key fields are all equal.
+
+    Deeply equal items are paired first, then items of the same key in canonical order. An empty
+    field equals an empty field, but an item without any key field has no key and stays alone. An
+    item that is no object is its own key.
+
+    >>> Key(key=("sku",)).align([{"sku": 1, "n": 2}], [{"sku": 1.0, "n": 3}]).pairs
+    [ItemPair(expected=0, candidate=0, similarity=1.0, equal=False)]
+    """
+
+    name: ClassVar[str] = "key"
+    key: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_fields("key", self.key)
+
+    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Pair equal items, then those of the same key."""
+        rest = pair_equal(expected, candidate)
+        left = [self._key_of(expected[place]) for place in rest.expected]
+        right = [self._key_of(candidate[place]) for place in rest.candidate]
+        return assembled(
+            rest,
+            [
+                (rest.expected[place], rest.candidate[other], 1.0)
+                for place, other in pair_keys(left, right)
+            ],
+        )
+
+    def _key_of(self, item: JsonValue) -> Hashable:
+        """The key of an item; an item without one gets a key that equals no other."""
+        if not isinstance(item, dict):
+            return typed_key(item)
+        parts = tuple(
+            typed_key(value) if presence(value) is Presence.VALUE else None  # type: ignore[arg-type]
+            for value in (resolve(item, path) for path in self.key)
+        )
+        return parts if any(part is not None for part in parts) else object()

@@ -1,0 +1,90 @@
+"""What items are compared on: their leaves, made ready for comparison.
+
+A *cell* is one such leaf: either a text, trimmed and folded, that is compared by edit distance, or
+a token of another type that equals another token or does not. An empty leaf has no cell. A nested
+list is one leaf; an item that is no object is its own only leaf.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable
+from typing import Final, TypeAlias, cast
+
+from fieldmark.align.limits import MAX_TEXT
+from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.values.canonical import typed_key
+from fieldmark.values.paths import resolve
+from fieldmark.values.text import folded
+
+__all__ = ["Cells", "Path", "cells_of", "is_iso_date", "tokens_of"]
+
+Path: TypeAlias = str | tuple[str, ...]
+Cells: TypeAlias = dict[Path, Hashable]
+
+_ITSELF: Final = ()
+_PLAIN: Final = 1 << 53  # up to here whole numbers and floats compare exactly and hash apart
+_ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?", re.DOTALL)
+
+
+def is_iso_date(text: str) -> bool:
+    """Whether a folded text is a date, or a date and a time, as ISO 8601 writes it."""
+    return text[4:5] == "-" and _ISO_DATE.fullmatch(text) is not None
+
+
+def cells_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> Cells:
+    """The cells of an item: of its match fields or, without any, of all its leaves.
+
+    >>> cells_of({"name": " Ann ", "born": None, "home": {"zip": 1}}, None)
+    {'name': 'ann', ('home', 'zip'): 1}
+    """
+    if match_fields is None or type(item) is not dict:
+        return _walked(item, folded)
+    cells: Cells = {}
+    for field in match_fields:
+        value = item[field] if field in item else resolve(item, field)
+        if type(value) is str:
+            text = folded(value)
+            if text:
+                cells[field] = text if len(text) <= MAX_TEXT else (text,)
+        elif value is not None and value is not MISSING:
+            cells[field] = _token(value)
+    return cells
+
+
+def tokens_of(item: JsonValue) -> Cells:
+    """Every leaf of an item as a token: two are equal exactly when the leaves are."""
+    return _walked(item, _unless_blank)
+
+
+def _walked(item: JsonValue, reading: Callable[[str], str]) -> Cells:
+    """The cells of all leaves of an item; a text that is read as "" is empty."""
+    if not isinstance(item, dict):
+        item = {} if item is None else {cast("str", _ITSELF): item}
+    cells: Cells = {}
+    levels: list[tuple[tuple[str, ...], dict[str, JsonValue]]] = [((), item)]
+    while levels:
+        prefix, level = levels.pop()
+        for key, value in level.items():
+            path = (*prefix, key) if prefix else key
+            if isinstance(value, str):
+                text = reading(value)
+                if text:
+                    cells[path] = text if len(text) <= MAX_TEXT else (text,)
+            elif (type(value) is float or type(value) is int) and -_PLAIN <= value <= _PLAIN:
+                cells[path] = value
+            elif isinstance(value, dict) and value:
+                levels.append(((*prefix, key), value))
+            elif value is not None:
+                cells[path] = (typed_key(value),)
+    return cells
+
+
+def _unless_blank(text: str) -> str:
+    return "" if text.isspace() else text
+
+
+def _token(value: JsonValue) -> Hashable:
+    if (type(value) is int or type(value) is float) and -_PLAIN <= value <= _PLAIN:
+        return value
+    return (typed_key(value),)

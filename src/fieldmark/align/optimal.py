@@ -1,0 +1,122 @@
+"""Optimal alignment: the greatest total similarity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from fieldmark.align.agreement import Agreement
+from fieldmark.align.assignment import DIRECT_CELLS, heaviest_of_few, heaviest_of_many
+from fieldmark.align.columns import Edges
+from fieldmark.align.components import components_of, labels_of
+from fieldmark.align.greedy import GREEDY
+from fieldmark.align.limits import FALLBACK_PAIRS, within
+from fieldmark.align.options import check_fields, check_threshold, effective_threshold
+from fieldmark.align.pairwise import Edge
+from fieldmark.align.similar import Method, align_similar
+from fieldmark.errors import OptionError
+from fieldmark.model.alignment import Alignment
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+
+if TYPE_CHECKING:
+    from fieldmark.align.columns import Flags, Integers
+
+__all__ = ["OnLimit", "Optimal"]
+
+
+class OnLimit(StrEnum):
+    """What happens to lists that are too long for the optimal method."""
+
+    ERROR = "error"
+    GREEDY = "greedy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimal:
+    """Pairs items so that their total similarity is greatest, never below the threshold.
+
+    The options are those of the greedy method. Equal totals are decided by the number of equal
+    leaves. Beyond the limit nothing is paired or, with `on_limit: greedy`, the greedy method
+    steps in and the result says so.
+
+    >>> [pair[:2] for pair in Optimal(threshold=0).align(["ab", "abcd"], ["abc", "xyz"]).pairs]
+    [(0, 1), (1, 0)]
+    """
+
+    name: ClassVar[str] = "optimal"
+    match_fields: tuple[str, ...] | None = None
+    threshold: float | None = None
+    on_limit: OnLimit = OnLimit.ERROR
+
+    def __post_init__(self) -> None:
+        if self.match_fields is not None:
+            check_fields("match_fields", self.match_fields)
+        check_threshold(self.threshold)
+        if self.on_limit not in tuple(OnLimit):
+            raise OptionError("on_limit", f"must be one of {', '.join(OnLimit)}")
+
+    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Pair equal items, then the others for the greatest total similarity."""
+        threshold = effective_threshold(self.threshold, self.match_fields)
+        best = align_similar(
+            expected,
+            candidate,
+            method=_OPTIMAL,
+            match_fields=self.match_fields,
+            threshold=threshold,
+        )
+        if best.failed is not Reason.TOO_MANY_ITEMS or self.on_limit != OnLimit.GREEDY:
+            return best
+        found = align_similar(
+            expected,
+            candidate,
+            method=GREEDY,
+            match_fields=self.match_fields,
+            threshold=threshold,
+            allowed=_within_fallback,
+        )
+        return found if found.failed else found._replace(fallback=True, note=best.note)
+
+
+def _within_fallback(expected: int, candidate: int) -> bool:
+    return within(expected, candidate) or expected * candidate <= FALLBACK_PAIRS
+
+
+def _among_few(edges: list[Edge], agreement: Agreement) -> Iterator[Edge]:
+    for component in components_of(edges):
+        if len(component) == 1:
+            yield component[0]
+        else:
+            agreements = [agreement.of(edge.expected, edge.candidate) for edge in component]
+            yield from heaviest_of_few(component, agreements)
+
+
+def _among_many(edges: Edges, agreement: Agreement) -> Iterator[Edge]:
+    import numpy as np
+
+    labels = labels_of(edges)
+    sizes = np.bincount(labels)
+    alone = sizes[labels] == 1
+    yield from _listed(edges, alone)
+    joint = np.flatnonzero(~alone)
+    joint = joint[np.argsort(labels[joint], kind="stable")]
+    agreements = agreement.of_all(edges.expected[joint], edges.candidate[joint])
+    end = 0
+    for size in sizes[sizes > 1].tolist():
+        start, end = end, end + size
+        component = edges.at(joint[start:end])
+        if size <= DIRECT_CELLS:
+            few = list(_listed(component, slice(None)))
+            yield from heaviest_of_few(few, agreements[start:end].tolist())
+        else:
+            yield from _listed(component, heaviest_of_many(component, agreements[start:end]))
+
+
+def _listed(edges: Edges, which: Integers | Flags | slice) -> Iterator[Edge]:
+    return map(Edge, *(column[which].tolist() for column in edges))
+
+
+_OPTIMAL: Final = Method(few=_among_few, many=_among_many)

@@ -1,0 +1,27 @@
+"""Alignment as a multiset: an item is there or it is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fieldmark.align.equals import assembled, pair_equal
+from fieldmark.model.alignment import Alignment
+from fieldmark.model.json import JsonValue
+
+__all__ = ["SetAlign"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAlign:
+    """Pairs deeply equal items and nothing else; an item that occurs twice is wanted twice.
+
+    >>> [pair[:2] for pair in SetAlign().align([1, 2], [2.0, True]).pairs]
+    [(1, 0)]
+    """
+
+    name: ClassVar[str] = "set"
+
+    def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
+        """Pair equal items."""
+        return assembled(pair_equal(expected, candidate))

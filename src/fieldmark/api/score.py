@@ -1,0 +1,177 @@
+"""Score two data sets: the main job."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeAlias
+
+from fieldmark.api.run_result import RunResult
+from fieldmark.api.settings import RulesLike, Settings, gates_of, settle
+from fieldmark.data import Inputs, PairStream, open_pairs
+from fieldmark.errors import ConfigError, OptionError
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.gate import Gate
+from fieldmark.metrics.summarise import summarise, with_gates
+from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.tally import Tally
+from fieldmark.model.block import AttributeTable, OutcomeBlock
+from fieldmark.model.case import Case
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.plan import compile_plan
+from fieldmark.run.flags import Flags
+from fieldmark.run.pipeline import Watcher, run_cases
+from fieldmark.run.unused import unused_rules
+from fieldmark.store.rows import RowEncoder
+from fieldmark.store.rundir import RunFolder
+from fieldmark.version import VERSION
+
+__all__ = ["Progress", "Source", "score"]
+
+Source: TypeAlias = "str | Path | Iterable[object]"
+Progress: TypeAlias = Callable[[int, int, int | None], None]
+"""Is told, now and then, the cases done, the bytes read, and all bytes if that is known."""
+
+
+def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask for
+    truth: Source,
+    candidate: Source | None = None,
+    *,
+    rules: RulesLike = None,
+    convention: str = "confusion",
+    options: Mapping[str, JsonValue] | None = None,
+    match: str | None = None,
+    align: str | None = None,
+    scope: str | None = None,
+    depth: str | None = None,
+    inputs: Inputs | None = None,
+    at_least: Mapping[str, float] | None = None,
+    at_most: Mapping[str, float] | None = None,
+    out: str | Path | None = None,
+    values: bool = True,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Compare two data sets and count every field.
+
+    `truth` and `candidate` are files, folders, or iterables of documents; with `candidate` left
+    out, rows hold both sides. `out` names a new folder for the run's results.
+
+    >>> import fieldmark as fm
+    >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
+    >>> found = [{"id": "b", "total": 2}, {"id": "a", "total": 3}]
+    >>> fm.score(truth, found).attributes["total"].f1
+    0.5
+    """
+    settings = settle(
+        rules,
+        convention=convention,
+        options=options,
+        match=match,
+        align=align,
+        scope=scope,
+        depth=depth,
+    )
+    gates = gates_of(at_least, at_most)
+    stream = open_pairs(truth, candidate, inputs or Inputs())
+    folder = RunFolder(Path(out), _manifest(settings, truth, candidate)) if out else None
+    with folder or nullcontext():
+        summary, table = _run(stream, settings, gates, folder, values=values, progress=progress)
+        if folder is not None:
+            folder.finish(summary.to_dict(), {"attributes": _described(table)})
+    return RunResult(summary, tuple(stream.notes), folder.path if folder else None)
+
+
+def _run(  # noqa: PLR0913
+    stream: PairStream,
+    settings: Settings,
+    gates: Sequence[Gate],
+    folder: RunFolder | None,
+    *,
+    values: bool,
+    progress: Progress | None,
+) -> tuple[Summary, AttributeTable]:
+    plan = compile_plan(settings.rules)
+    flags = Flags()
+    watchers: list[Watcher] = [flags]
+    if folder is not None:
+        watchers.append(_writer(folder, RowEncoder(plan.table, values=values)))
+    if progress is not None:
+        watchers.append(_teller(progress, stream))
+    tally = run_cases(stream.batches(), plan, settings.convention, watchers)
+    tally.add_unexpected(stream.coverage.unexpected)
+    warnings = (
+        *settings.warnings,
+        *stream.warnings,
+        *flags.warnings(),
+        *unused_rules(settings.rules, tally.facts()),
+    )
+    summary = summarise(tally, settings.convention, rules=settings.rules, warnings=warnings)
+    try:
+        return with_gates(summary, gates), plan.table
+    except OptionError as error:
+        raise ConfigError.of(f"--{error.option}: {error.message}") from error
+
+
+def _writer(folder: RunFolder, encoder: RowEncoder) -> Watcher:
+    def write(
+        cases: Sequence[Case], blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]
+    ) -> None:
+        folder.append(map(encoder.encode, cases, blocks, stats))
+
+    return write
+
+
+def _teller(progress: Progress, stream: PairStream) -> Watcher:
+    done = 0
+
+    def tell(
+        cases: Sequence[Case], blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]
+    ) -> None:
+        nonlocal done
+        done += len(cases)
+        progress(done, stream.bytes_read, stream.bytes_total)
+
+    return tell
+
+
+def _manifest(settings: Settings, *sources: Source | None) -> JsonObject:
+    convention, rules = settings.convention, settings.rules
+    return {
+        "fieldmark": VERSION,
+        "python": platform.python_version(),
+        "convention": {
+            "name": convention.name,
+            "version": convention.version,
+            "options": convention.options(),
+            "comparison_sha256": convention.comparison_sha256(rules),
+            "counting_sha256": convention.counting_sha256(rules),
+        },
+        "inputs": [_input(source) for source in sources if source is not None],
+        "limits": asdict(Inputs().limits),
+    }
+
+
+def _input(source: Source) -> JsonObject:
+    """Which input it was, and its hash if it is a file."""
+    if not isinstance(source, str | Path):
+        return {"name": "(in memory)"}
+    path = Path(source)
+    if not path.is_file():
+        return {"name": str(source)}
+    with path.open("rb") as file:
+        return {
+            "name": str(source),
+            "bytes": path.stat().st_size,
+            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
+        }
+
+
+def _described(table: AttributeTable) -> JsonValue:
+    return [
+        {"path": a.path, "comparator": a.comparator, "weight": a.weight, "required": a.required}
+        for a in table.attributes
+    ]

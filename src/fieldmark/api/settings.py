@@ -1,0 +1,80 @@
+"""What a caller asks for, made whole: rules, convention and gates in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from fieldmark import registry
+from fieldmark.config.rules_file import load_rules, read_rules
+from fieldmark.errors import ConfigError, OptionError
+from fieldmark.metrics.conventions import Convention, find_convention
+from fieldmark.metrics.gate import Gate, GateKind
+from fieldmark.model.json import JsonValue
+from fieldmark.model.rule import Depth, Rules, Scope
+
+__all__ = ["RulesLike", "Settings", "gates_of", "settle"]
+
+RulesLike: TypeAlias = "Rules | Mapping[str, JsonValue] | Sequence[JsonValue] | str | Path | None"
+"""Rules as callers give them: made already, as plain data, the name of a file, or none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A convention and the rules under it, with everything filled in."""
+
+    rules: Rules
+    convention: Convention
+    warnings: tuple[str, ...] = ()
+
+
+def settle(  # noqa: PLR0913 - one argument for each thing that a caller can ask for
+    rules: RulesLike = None,
+    *,
+    convention: str = "confusion",
+    options: Mapping[str, JsonValue] | None = None,
+    match: str | None = None,
+    align: str | None = None,
+    scope: str | None = None,
+    depth: str | None = None,
+) -> Settings:
+    """Read what was asked for; everything that is wrong with it is said here, before any data."""
+    given, warnings = _read(rules)
+    try:
+        chosen = find_convention(convention).with_options(options or {})
+        if match is not None:
+            given = replace(given, default=registry.comparator(match)())
+        if align is not None:
+            given = replace(given, aligner=registry.aligner(align)())
+        if scope is not None:
+            given = replace(given, scope=Scope(scope))
+        if depth is not None:
+            given = replace(given, depth=Depth(depth))
+    except OptionError as error:
+        raise ConfigError.of(str(error)) from error
+    except ValueError as error:
+        raise ConfigError.of(str(error)) from error
+    return Settings(rules=chosen.rules_for(given), convention=chosen, warnings=warnings)
+
+
+def gates_of(
+    at_least: Mapping[str, float] | None, at_most: Mapping[str, float] | None
+) -> list[Gate]:
+    """Limits by the names of figures, as gates."""
+    pairs = ((GateKind.MIN, at_least or {}), (GateKind.MAX, at_most or {}))
+    return [
+        Gate(name=name, limit=limit, kind=kind)
+        for kind, limits in pairs
+        for name, limit in limits.items()
+    ]
+
+
+def _read(rules: RulesLike) -> tuple[Rules, tuple[str, ...]]:
+    if rules is None:
+        return Rules(), ()
+    if isinstance(rules, Rules):
+        return rules, ()
+    loaded = load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)
+    return loaded.rules, tuple(str(warning) for warning in loaded.warnings)

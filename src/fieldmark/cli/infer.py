@@ -1,0 +1,45 @@
+"""`fieldmark infer`: rules proposed from the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fieldmark.api.infer import infer
+from fieldmark.cli.options import input_options
+from fieldmark.data import Inputs
+from fieldmark.errors import StorageError
+
+__all__ = ["command"]
+
+_EPILOG = """\b
+Examples:
+  fieldmark infer truth.jsonl > rules.yaml
+  fieldmark infer truth.jsonl candidate.jsonl --out rules.yaml
+  fieldmark score truth.jsonl candidate.jsonl --rules rules.yaml
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("truth")
+@click.argument("candidate", required=False)
+@input_options
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the rules there instead of printing them.")
+def command(truth: str, candidate: str | None, *, inputs: Inputs, out: Path | None) -> int:
+    """Propose a rules file for TRUTH, with a reason for every choice.
+
+    With CANDIDATE, differences between the two sides are taken into account. What is proposed is
+    a start: read it, and change what you know better.
+    """
+    text = infer(truth, candidate, inputs=inputs)
+    if out is None:
+        click.echo(text, nl=False)
+        return 0
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write {out}: {error.strerror}") from error
+    click.echo(f"rules written to {out}", err=True)
+    return 0

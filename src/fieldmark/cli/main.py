@@ -1,0 +1,107 @@
+"""The `fieldmark` command: finds the subcommand, and turns every error into one line."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Final
+
+import click
+
+from fieldmark.cli.exit_codes import ExitCode
+from fieldmark.errors import FieldmarkError, StorageError
+
+__all__ = ["main"]
+
+_COMMANDS: Final = {
+    "score": ("score", "Compare two data sets and show what is right, wrong, missing or invented."),
+    "infer": ("infer", "Propose a rules file from the data."),
+    "validate": ("validate", "Check rules and strategy files."),
+    "demo": ("demo", "Score the bundled sample of real documents."),
+}
+"""Every command, the module that holds it, and its line in the list: loading none of them."""
+
+_EPILOG: Final = """\b
+Start here:
+  fieldmark demo
+  fieldmark score truth.jsonl candidate.jsonl
+  fieldmark score truth/ candidate/ --min macro_f1_by_attribute=0.9
+"""
+
+
+class _Lazy(click.Group):
+    """A group that imports a command only when it is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"fieldmark.cli.{_COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            ctx.fail(_unknown(args[0]))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter  # noqa: ARG002
+    ) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+def _unknown(word: str) -> str:
+    from fieldmark.values.text import nearest
+
+    close = nearest(word, _COMMANDS)
+    hint = f" Did you mean {close}?" if close else f" Commands: {', '.join(_COMMANDS)}."
+    return f"Unknown command: {word}.{hint}"
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001
+    if value:
+        from fieldmark.version import VERSION
+
+        click.echo(f"fieldmark {VERSION}")
+        ctx.exit()
+
+
+@click.command(
+    cls=_Lazy, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
+    help="Show the version and exit.",
+)
+def fieldmark() -> None:
+    """Mark extracted fields against the truth.
+
+    Compares the JSON that was extracted from documents with the JSON that a person verified, and
+    says field by field what is right, wrong, missing or invented.
+    """
+
+
+def main() -> None:
+    """Run the command line; errors that are the user's end in one line and an exit code."""
+    try:
+        code = fieldmark.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = ExitCode.BAD_INPUT
+    except click.Abort:
+        code = ExitCode.INTERRUPTED
+    except KeyboardInterrupt:
+        code = ExitCode.INTERRUPTED
+    except StorageError as error:
+        click.echo(f"fieldmark: {error}", err=True)
+        code = ExitCode.STORAGE
+    except FieldmarkError as error:
+        click.echo("\n".join(f"fieldmark: {line}" for line in str(error).splitlines()), err=True)
+        code = ExitCode.BAD_INPUT
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,126 @@
+"""`fieldmark score`: two data sets in, a table and a verdict out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from fieldmark.api.run_result import RunResult
+from fieldmark.api.score import score
+from fieldmark.cli.exit_codes import ExitCode, strongest
+from fieldmark.cli.options import common, counting_options, gates, input_options, limits_of
+from fieldmark.cli.progress import progress_for
+from fieldmark.cli.show import Format, show_run
+from fieldmark.data import Inputs
+from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.metrics.gate import GateKind
+from fieldmark.store.rundir import new_run_id
+
+__all__ = ["command", "exit_code"]
+
+_EPILOG = """\b
+Examples:
+  fieldmark score truth.jsonl candidate.jsonl
+  fieldmark score labels/ predictions/ --candidate data
+  fieldmark score truth.json found.json --rules rules.yaml --align optimal
+  fieldmark score pairs.jsonl --format json --no-save
+  fieldmark score truth.jsonl found.jsonl --min macro_f1_by_attribute=0.9 --max hallucination=0.05
+
+\b
+Exit codes: 0 passed, 1 a gate failed, 2 bad input or usage,
+            3 more evaluation errors than --max-errors.
+"""
+
+
+class _Asked(TypedDict):
+    rules: Path | None
+    convention: str
+    options: tuple[str, ...]
+    match: str | None
+    align: str | None
+    scope: str | None
+    depth: str | None
+    minimum: tuple[str, ...]
+    maximum: tuple[str, ...]
+    max_errors: int
+    out: Path | None
+    save: bool
+    values: bool
+    form: Format
+    top: int
+    quiet: bool
+    color: bool
+    inputs: Inputs
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("truth")
+@click.argument("candidate", required=False)
+@click.option("--rules", type=click.Path(path_type=Path), metavar="FILE",
+              help="Rules in YAML or JSON, or a strategy file.")
+@click.option("--convention", default="confusion", show_default=True,
+              type=click.Choice(list(CONVENTIONS)), help="How outcomes are counted.")
+@click.option("--set", "options", multiple=True, metavar="NAME=VALUE",
+              help="An option of the convention, such as rqs_form=complement.")
+@click.option("--match", metavar="NAME", help="The comparator where no rule names one.")
+@click.option("--align", metavar="NAME",
+              help="How lists are aligned: index, greedy, optimal, key, set or whole.")
+@click.option("--scope", type=click.Choice(["union", "truth", "configured"]),
+              help="Which fields count: of both sides, of the truth, or those in the rules.")
+@click.option("--depth", type=click.Choice(["leaf", "top"]),
+              help="Compare every leaf, or the document's own keys as whole values.")
+@gates
+@input_options
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="A new folder for the run.  [default: runs/<id>]")
+@click.option("--no-save", "save", flag_value=False, default=True, help="Write no run.")
+@click.option("--no-values", "values", flag_value=False, default=True,
+              help="Keep values out of the run: paths and scores only.")
+@click.option("--top", default=25, show_default=True, metavar="N",
+              help="Attributes to show in tables; 0 shows all.")
+@common
+def command(truth: str, candidate: str | None, **asked: Unpack[_Asked]) -> int:
+    """Compare CANDIDATE with TRUTH, field by field.
+
+    Both are JSONL, JSON or CSV files, folders of <id>.json files, or - for standard input; a
+    name that ends in .gz is unpacked. Rows are paired by id, or by position where there are no
+    ids. Without CANDIDATE, every row of TRUTH holds both sides.
+    """
+    out = asked["out"]
+    if out is None and asked["save"]:
+        out = Path("runs") / new_run_id()
+    with progress_for(quiet=asked["quiet"], color=asked["color"]) as progress:
+        run = score(
+            truth,
+            candidate,
+            rules=asked["rules"],
+            convention=asked["convention"],
+            options=counting_options(asked["options"]),
+            match=asked["match"],
+            align=asked["align"],
+            scope=asked["scope"],
+            depth=asked["depth"],
+            inputs=asked["inputs"],
+            at_least=limits_of(asked["minimum"], GateKind.MIN),
+            at_most=limits_of(asked["maximum"], GateKind.MAX),
+            out=out if asked["save"] else None,
+            values=asked["values"],
+            progress=progress,
+        )
+    show_run(run, form=asked["form"], top=asked["top"], quiet=asked["quiet"], color=asked["color"])
+    return exit_code(run, asked["max_errors"])
+
+
+def exit_code(run: RunResult, max_errors: int) -> ExitCode:
+    """The strongest code that applies to a finished run."""
+    cases = run.summary.cases
+    found = [ExitCode.OK]
+    if cases.invalid_truth:
+        found.append(ExitCode.BAD_INPUT)
+    if cases.errors > max_errors:
+        found.append(ExitCode.TOO_MANY_ERRORS)
+    if not run.passed:
+        found.append(ExitCode.GATE_FAILED)
+    return strongest(found)

@@ -1,0 +1,57 @@
+"""One text inside the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Final
+
+from fieldmark.compare.kinds import WRONG_KIND
+from fieldmark.compare.options import checked_choice
+from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+from fieldmark.values.equality import equal
+from fieldmark.values.text import normalized
+
+__all__ = ["Container", "Contains"]
+
+_NOT_CONTAINED: Final = Comparison.differs(Reason.NOT_CONTAINED)
+
+
+class Container(StrEnum):
+    """Which text has to hold the other."""
+
+    CANDIDATE = "candidate"
+    EXPECTED = "expected"
+    EITHER = "either"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contains:
+    """The candidate's text holds the expected text, or the other way round, once normalised.
+
+    `direction` names the side that has to hold the other.
+    """
+
+    name: ClassVar[str] = "contains"
+    reflexive: ClassVar[bool] = True
+    direction: Container = Container.CANDIDATE
+
+    def __post_init__(self) -> None:
+        known = checked_choice("direction", self.direction, Container)
+        object.__setattr__(self, "direction", known)
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match texts of which one holds the other.
+
+        >>> Contains().compare("Acme", "ACME Corp").matched
+        True
+        """
+        if not isinstance(expected, str) or not isinstance(candidate, str):
+            return MATCHED if equal(expected, candidate) else WRONG_KIND
+        want, got = normalized(expected), normalized(candidate)
+        held = (self.direction is not Container.EXPECTED and want in got) or (
+            self.direction is not Container.CANDIDATE and got in want
+        )
+        return MATCHED if held else _NOT_CONTAINED

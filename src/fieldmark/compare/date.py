@@ -1,0 +1,64 @@
+"""The same day, however it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from fieldmark.compare.kinds import mismatch
+from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+from fieldmark.values.dates import DEFAULT_FORMATS, DateFormat, DateReading, parse_formats, read_day
+
+__all__ = ["DateMatch"]
+
+_AMBIGUOUS: Final = MATCHED._replace(ambiguous=True)
+_OTHER_DAY: Final = Comparison.differs()
+_PERHAPS_OTHER_DAY: Final = _OTHER_DAY._replace(ambiguous=True)
+_UNPARSEABLE: Final = Comparison.wrong_type(Reason.UNPARSEABLE_DATE)
+_UNPARSEABLE_TRUTH: Final = Comparison.differs(
+    Reason.UNPARSEABLE_DATE, note="the expected value is not a date"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DateMatch:
+    """The same day as written; times and time zones are left aside.
+
+    Without `formats` all the common ones are read, and where day and month could be exchanged
+    the month comes first and the answer is marked ambiguous. `formats` holds for both sides.
+    """
+
+    name: ClassVar[str] = "date"
+    # Equal values that are no dates do not match.
+    reflexive: ClassVar[bool] = False
+    formats: Sequence[str] | None = None
+    _formats: tuple[DateFormat, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        parsed = DEFAULT_FORMATS if self.formats is None else parse_formats(self.formats)
+        object.__setattr__(self, "_formats", parsed)
+        if self.formats is not None:
+            object.__setattr__(self, "formats", tuple(self.formats))
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match texts that mean the same day.
+
+        >>> DateMatch().compare("2024-01-31", "31-JAN-2024").matched
+        True
+        """
+        got = self._read(candidate)
+        if got is None:
+            return _UNPARSEABLE
+        want = got if expected == candidate else self._read(expected)
+        if want is None:
+            return mismatch(expected, candidate, _UNPARSEABLE_TRUTH)
+        ambiguous = want.ambiguous or got.ambiguous
+        if want.day == got.day:
+            return _AMBIGUOUS if ambiguous else MATCHED
+        return _PERHAPS_OTHER_DAY if ambiguous else _OTHER_DAY
+
+    def _read(self, value: JsonValue) -> DateReading | None:
+        return read_day(value, self._formats) if isinstance(value, str) else None

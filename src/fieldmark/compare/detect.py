@@ -1,0 +1,90 @@
+"""The comparator that fits a value, by what the expected value looks like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar, Final
+
+from fieldmark.compare.providers import Lexical
+from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.text import ExactText
+from fieldmark.model.comparison import Comparison, Provider, TextPair
+from fieldmark.model.json import JsonValue
+from fieldmark.values.dates import is_iso_date
+
+__all__ = ["Auto", "Detected", "detect"]
+
+
+class Detected(StrEnum):
+    """What a value looks like."""
+
+    BOOLEAN = "boolean"
+    NUMBER = "number"
+    EMAIL = "email"
+    DATE = "date"
+    ARRAY = "array"
+    OBJECT = "object"
+    TEXT = "text"
+
+
+_BY_TYPE: Final = {
+    bool: Detected.BOOLEAN,
+    int: Detected.NUMBER,
+    float: Detected.NUMBER,
+    list: Detected.ARRAY,
+    dict: Detected.OBJECT,
+}
+_EMAIL: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+\Z")
+_EXACT_TEXT: Final = ExactText()
+
+
+def detect(value: JsonValue) -> Detected:
+    """What a value looks like; text is whatever looks like nothing else.
+
+    >>> detect("2024-01-31").value, detect("a@b.org").value, detect("Acme").value
+    ('date', 'email', 'text')
+    """
+    if not isinstance(value, str):
+        return _BY_TYPE.get(type(value), Detected.TEXT)
+    text = value.strip()
+    if _EMAIL.match(text):
+        return Detected.EMAIL
+    return Detected.DATE if is_iso_date(text) else Detected.TEXT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Auto:
+    """Text by meaning, everything else by its exact text, as the expected value suggests."""
+
+    name: ClassVar[str] = "auto"
+    # 1 and 1.0 are equal values with different texts.
+    reflexive: ClassVar[bool] = False
+    provider: Provider = field(default_factory=Lexical)
+    threshold: float = 0.80
+    _semantic: Semantic = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        semantic = Semantic(provider=self.provider, threshold=self.threshold)
+        object.__setattr__(self, "_semantic", semantic)
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Compare one pair in the way that fits the expected value.
+
+        >>> Auto().compare("a@b.org", "A@b.org").matched
+        True
+        """
+        settled = self.settle(expected, candidate)
+        return settled if isinstance(settled, Comparison) else self.ask([settled])[0]
+
+    def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:
+        """Decide without the provider unless the expected value is text."""
+        if detect(expected) is Detected.TEXT:
+            return self._semantic.settle(expected, candidate)
+        return _EXACT_TEXT.compare(expected, candidate)
+
+    def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
+        """Grade a column of pairs with one call to the provider."""
+        return self._semantic.ask(pairs)

@@ -1,0 +1,104 @@
+"""Texts that are alike, letter by letter or word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar, Final
+
+from rapidfuzz import fuzz
+from rapidfuzz.distance import JaroWinkler, Levenshtein
+
+from fieldmark.compare.kinds import WRONG_KIND
+from fieldmark.compare.options import check_flag, check_share, checked_choice
+from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+from fieldmark.values.equality import equal
+from fieldmark.values.text import folded
+
+__all__ = ["LONGEST_TEXT", "Algorithm", "Fuzzy", "levenshtein_similarity"]
+
+LONGEST_TEXT: Final = 10_000
+"""Longer texts are not compared: the work grows with the product of the lengths."""
+
+_IDENTICAL: Final = Comparison(matched=True, score=1.0, similarity=1.0)
+_TOO_LONG: Final = Comparison.error(
+    Reason.TOO_LONG, note=f"texts beyond {LONGEST_TEXT} characters are not compared fuzzily"
+)
+
+
+class Algorithm(StrEnum):
+    """How likeness is measured."""
+
+    LEVENSHTEIN = "levenshtein"
+    JARO_WINKLER = "jaro_winkler"
+    TOKEN_SORT = "token_sort"  # noqa: S105 - words, not secrets
+    TOKEN_SET = "token_set"  # noqa: S105 - words, not secrets
+
+
+def levenshtein_similarity(expected: str, candidate: str) -> float:
+    """One minus the number of edits per character of the longer text.
+
+    >>> levenshtein_similarity("kitten", "sitting")
+    0.5714285714285714
+    """
+    longer = max(len(expected), len(candidate))
+    return 1.0 - Levenshtein.distance(expected, candidate) / longer if longer else 1.0
+
+
+def _token_sort_similarity(expected: str, candidate: str) -> float:
+    return fuzz.token_sort_ratio(expected, candidate) / 100
+
+
+def _token_set_similarity(expected: str, candidate: str) -> float:
+    return fuzz.token_set_ratio(expected, candidate) / 100
+
+
+_SIMILARITY: Final[Mapping[Algorithm, Callable[[str, str], float]]] = {
+    Algorithm.LEVENSHTEIN: levenshtein_similarity,
+    Algorithm.JARO_WINKLER: JaroWinkler.similarity,
+    Algorithm.TOKEN_SORT: _token_sort_similarity,
+    Algorithm.TOKEN_SET: _token_set_similarity,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fuzzy:
+    """Texts whose similarity reaches `threshold`; a pass earns the similarity.
+
+    Texts are trimmed and compared without case unless `case_sensitive`.
+    """
+
+    name: ClassVar[str] = "fuzzy"
+    reflexive: ClassVar[bool] = True
+    algorithm: Algorithm = Algorithm.LEVENSHTEIN
+    threshold: float = 0.85
+    case_sensitive: bool = False
+    _similarity: Callable[[str, str], float] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        algorithm = checked_choice("algorithm", self.algorithm, Algorithm)
+        check_share("threshold", self.threshold)
+        check_flag("case_sensitive", self.case_sensitive)
+        object.__setattr__(self, "algorithm", algorithm)
+        object.__setattr__(self, "_similarity", _SIMILARITY[algorithm])
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Grade the likeness of two texts.
+
+        >>> Fuzzy(threshold=0.5).compare("kitten", "sitting").matched
+        True
+        """
+        if not isinstance(expected, str) or not isinstance(candidate, str):
+            return MATCHED if equal(expected, candidate) else WRONG_KIND
+        if expected == candidate:
+            return MATCHED
+        if not self.case_sensitive:
+            expected, candidate = folded(expected), folded(candidate)
+            if expected == candidate:
+                return _IDENTICAL
+        if len(expected) > LONGEST_TEXT or len(candidate) > LONGEST_TEXT:
+            return _TOO_LONG
+        return Comparison.graded(self._similarity(expected, candidate), self.threshold)

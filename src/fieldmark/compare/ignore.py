@@ -1,0 +1,23 @@
+"""Fields that are not looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.json import JsonValue
+
+__all__ = ["Ignore"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignore:
+    """Marks a field as ignored: it is recorded as such and counted nowhere."""
+
+    name: ClassVar[str] = "ignore"
+    reflexive: ClassVar[bool] = True
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:  # noqa: ARG002
+        """Find nothing to object to."""
+        return MATCHED

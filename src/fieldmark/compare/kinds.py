@@ -1,0 +1,20 @@
+"""What is said of values that do not match: the wrong kind of value, or a wrong value."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.json import JsonValue, kind_of
+
+__all__ = ["DIFFERENT", "WRONG_KIND", "mismatch"]
+
+DIFFERENT: Final = Comparison.differs()
+WRONG_KIND: Final = Comparison.wrong_type()
+
+
+def mismatch(
+    expected: JsonValue, candidate: JsonValue, otherwise: Comparison = DIFFERENT
+) -> Comparison:
+    """The answer for two values that do not match: their kinds come first, then `otherwise`."""
+    return otherwise if kind_of(expected) is kind_of(candidate) else WRONG_KIND

@@ -1,0 +1,91 @@
+"""Numbers that are near enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import ClassVar, Final
+
+from fieldmark.compare.kinds import WRONG_KIND, mismatch
+from fieldmark.compare.options import check_flag, checked_amount, checked_choice
+from fieldmark.errors import OptionError
+from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+from fieldmark.values.numbers import NumberFormat, as_number
+from fieldmark.values.tolerance import Tolerance
+
+__all__ = ["NumericTolerance"]
+
+_COERCED: Final = MATCHED._replace(coerced=True)
+_OUTSIDE: Final = Comparison.differs(Reason.OUTSIDE_TOLERANCE)
+_NO_EXPECTED_NUMBER: Final = Comparison.differs(
+    Reason.INVALID_NUMBER, note="the expected value is not a number"
+)
+_INVALID: Final = Comparison.wrong_type(Reason.INVALID_NUMBER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericTolerance:
+    """Equal when two numbers differ by at most `tolerance`, the boundary included.
+
+    With `relative`, the gap is a share of the expected number; zero has no share, so there it
+    stays absolute. `absolute` and `relative_tolerance` give both limits at once: either suffices.
+    Plain numeric text counts as a number; 1,240.00 or $5 only under a `number_format`. With a
+    `period`, such as 360 for angles, distance is measured around a circle.
+    """
+
+    name: ClassVar[str] = "numeric_tolerance"
+    # Equal values that are no finite numbers do not match.
+    reflexive: ClassVar[bool] = False
+    tolerance: float | Decimal = 0
+    relative: bool = False
+    absolute: float | Decimal | None = None
+    relative_tolerance: float | Decimal | None = None
+    number_format: NumberFormat | None = None
+    period: float | Decimal | None = None
+    _limits: Tolerance = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_flag("relative", self.relative)
+        if self.number_format is not None:
+            known = checked_choice("number_format", self.number_format, NumberFormat)
+            object.__setattr__(self, "number_format", known)
+        if self.period == 0:
+            raise OptionError("period", "must be greater than 0")
+        object.__setattr__(self, "_limits", self._checked_limits())
+
+    def _checked_limits(self) -> Tolerance:
+        single = checked_amount("tolerance", self.tolerance)
+        period = None if self.period is None else checked_amount("period", self.period)
+        if self.absolute is None and self.relative_tolerance is None:
+            if self.relative:
+                return Tolerance(relative=single, period=period)
+            return Tolerance(absolute=single, period=period)
+        if single or self.relative:
+            message = "give either tolerance and relative, or absolute and relative_tolerance"
+            raise OptionError("tolerance", message)
+        pair = {"absolute": self.absolute, "relative_tolerance": self.relative_tolerance}
+        absolute, relative = (
+            None if limit is None else checked_amount(option, limit)
+            for option, limit in pair.items()
+        )
+        return Tolerance(absolute=absolute, relative=relative, period=period)
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match numbers within the tolerance.
+
+        >>> NumericTolerance(tolerance=0.1).compare(1.0, 1.1).matched
+        True
+        """
+        want = as_number(expected, self.number_format)
+        got = as_number(candidate, self.number_format)
+        if got is None:
+            return _INVALID if isinstance(candidate, float) else WRONG_KIND
+        if want is None:
+            return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
+        coerced = isinstance(expected, str) or isinstance(candidate, str)
+        if want == got or self._limits.admits(want, got):
+            return _COERCED if coerced else MATCHED
+        answer = mismatch(expected, candidate, _OUTSIDE)
+        return answer._replace(coerced=True) if coerced else answer

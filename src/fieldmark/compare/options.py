@@ -1,0 +1,53 @@
+"""Checks of option values: a value that an option cannot have is an error that names the option."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from math import isfinite
+from typing import TypeGuard, TypeVar
+
+from fieldmark.errors import OptionError
+from fieldmark.values.numbers import Number
+from fieldmark.values.text import nearest
+from fieldmark.values.tolerance import exactly
+
+__all__ = ["check_flag", "check_share", "checked_amount", "checked_choice"]
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def check_share(option: str, value: object) -> None:
+    """Refuse what is no number from 0 to 1."""
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise OptionError(option, f"must be a number from 0 to 1, not {value!r}")
+
+
+def check_flag(option: str, value: object) -> None:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, bool):
+        raise OptionError(option, f"must be true or false, not {value!r}")
+
+
+def checked_amount(option: str, value: object) -> Fraction:
+    """The exact amount; a negative one, or what is no finite number, is refused."""
+    if not _is_number(value) or value < 0:
+        raise OptionError(option, f"must be a number that is not negative, not {value!r}")
+    return exactly(value)
+
+
+def checked_choice(option: str, value: object, choices: type[Choice]) -> Choice:
+    """The choice of that name; an unknown name is refused, and the nearest one suggested."""
+    names = [choice.value for choice in choices]
+    if isinstance(value, str) and value in names:
+        return choices(value)
+    near = nearest(value, names) if isinstance(value, str) else None
+    hint = f" Did you mean {near}?" if near else ""
+    raise OptionError(option, f"must be one of {', '.join(names)}, not {value!r}.{hint}")
+
+
+def _is_number(value: object) -> TypeGuard[Number]:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return False
+    return isinstance(value, int) or isfinite(value)

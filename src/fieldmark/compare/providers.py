@@ -1,0 +1,154 @@
+"""Providers of similarity in meaning that need nothing but this package."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from fieldmark.compare.fuzzy import LONGEST_TEXT, levenshtein_similarity
+from fieldmark.compare.options import check_share
+from fieldmark.errors import OptionError
+from fieldmark.model.comparison import Comparison, Similarity, TextPair
+from fieldmark.model.outcome import Reason
+from fieldmark.values.text import normalized
+
+__all__ = ["Lexical", "Recorded"]
+
+_WORD: Final = re.compile(r"\w+")
+_ALIKE: Final = 0.8
+"""Words at least this alike are taken for forms of one word."""
+_MOST_ODD_WORDS: Final = 50
+"""Beyond this many words without a twin, forms of words are not looked for."""
+
+_TOO_LONG: Final = Comparison.error(
+    Reason.TOO_LONG, note=f"texts beyond {LONGEST_TEXT} characters are not compared"
+)
+_NOT_RECORDED: Final = Comparison.error(
+    Reason.NOT_RECORDED, note="no similarity is recorded for this pair"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lexical:
+    """Likeness of words and letters, as an approximation of likeness in meaning.
+
+    The better of two views counts: words in common in any order, or letters in order. A digit
+    changes what is said, so where the numbers in the two texts differ the worse view counts, and
+    only as far as the numbers agree.
+    """
+
+    name: ClassVar[str] = "lexical"
+    approximate: ClassVar[bool] = True
+
+    def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
+        """The likeness of each pair.
+
+        >>> Lexical().similarities([("net 30 days", "Net 30 Days")])
+        [1.0]
+        """
+        return [_likeness(expected, candidate) for expected, candidate in pairs]
+
+
+def _likeness(expected: str, candidate: str) -> Similarity:
+    if len(expected) > LONGEST_TEXT or len(candidate) > LONGEST_TEXT:
+        return _TOO_LONG
+    expected, candidate = normalized(expected), normalized(candidate)
+    want, got = Counter(_WORD.findall(expected)), Counter(_WORD.findall(candidate))
+    views = (_word_overlap(want, got), levenshtein_similarity(expected, candidate))
+    numbers = _numbers(want), _numbers(got)
+    return max(views) if numbers[0] == numbers[1] else min(views) * _shared(*numbers)
+
+
+def _shared(want: Counter[str], got: Counter[str]) -> float:
+    """Twice what is in common over everything."""
+    total = want.total() + got.total()
+    return 2 * (want & got).total() / total if total else 0.0
+
+
+def _numbers(words: Counter[str]) -> Counter[str]:
+    return Counter({word: times for word, times in words.items() if _has_digit(word)})
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
+
+
+def _word_overlap(want: Counter[str], got: Counter[str]) -> float:
+    """Twice the words in common over all words; forms of one word count as far as alike."""
+    odd_want = sorted(word for word in (want - got).elements() if not _has_digit(word))
+    odd_got = sorted(word for word in (got - want).elements() if not _has_digit(word))
+    overlap = _shared(want, got)
+    if not odd_want or not odd_got or max(len(odd_want), len(odd_got)) > _MOST_ODD_WORDS:
+        return overlap
+    return min(1.0, overlap + 2 * _alike(odd_want, odd_got) / (want.total() + got.total()))
+
+
+def _alike(want: list[str], got: list[str]) -> float:
+    """The likeness of the best pairs of words, each word used once."""
+    pairs = (
+        (levenshtein_similarity(one, other), here, there)
+        for here, one in enumerate(want)
+        for there, other in enumerate(got)
+    )
+    taken_want: set[int] = set()
+    taken_got: set[int] = set()
+    likeness = 0.0
+    for similarity, here, there in sorted(pairs, key=lambda pair: (-pair[0], pair[1:])):
+        if similarity < _ALIKE:
+            break
+        if here not in taken_want and there not in taken_got:
+            taken_want.add(here)
+            taken_got.add(there)
+            likeness += similarity
+    return likeness
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """Replays similarities that were recorded before.
+
+    `scores` maps pairs of texts to similarities, or lists objects with `expected`, `candidate`
+    and `similarity`.
+    """
+
+    name: ClassVar[str] = "recorded"
+    approximate: ClassVar[bool] = False
+    scores: Mapping[TextPair, float] | Sequence[Mapping[str, object]] = field(hash=False)
+    _by_pair: Mapping[TextPair, float] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_pair: dict[TextPair, float] = {}
+        for pair, similarity in _entries(self.scores):
+            if by_pair.setdefault(pair, similarity) != similarity:
+                raise OptionError("scores", f"two similarities are recorded for {pair!r}")
+        object.__setattr__(self, "_by_pair", by_pair)
+
+    def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
+        """The recorded similarity of each pair; a failure for a pair that was not recorded.
+
+        >>> Recorded(scores={("a", "b"): 0.9}).similarities([("a", "b")])
+        [0.9]
+        """
+        return [self._by_pair.get(pair, _NOT_RECORDED) for pair in pairs]
+
+
+def _entries(scores: object) -> Iterator[tuple[TextPair, float]]:
+    """Every recorded pair with its similarity, from a mapping or from a list of objects."""
+    if isinstance(scores, Mapping):
+        rows = [(pair, similarity) for pair, similarity in scores.items()]
+    elif isinstance(scores, Sequence) and all(isinstance(row, Mapping) for row in scores):
+        rows = [
+            ((row.get("expected"), row.get("candidate")), row.get("similarity")) for row in scores
+        ]
+    else:
+        raise OptionError("scores", "must list expected, candidate and similarity of each pair")
+    for pair, similarity in rows:
+        match pair:
+            case (str(expected), str(candidate)):
+                check_share("scores", similarity)
+                yield (expected, candidate), float(similarity)
+            case _:
+                raise OptionError("scores", f"must name two texts for each pair, not {pair!r}")

@@ -1,0 +1,106 @@
+"""Texts that follow a pattern, in time that grows only with the length of the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Final, Protocol
+
+from fieldmark.compare.kinds import WRONG_KIND
+from fieldmark.compare.options import check_flag
+from fieldmark.errors import OptionError
+from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+
+__all__ = ["LONGEST_PATTERN", "LONGEST_SUBJECT", "Regex"]
+
+LONGEST_PATTERN: Final = 1_000
+LONGEST_SUBJECT: Final = 10_000
+_MEMORY: Final = 1_000_000
+"""What a pattern may occupy once compiled, in bytes; it bounds the time for each character."""
+
+_NO_MATCH: Final = Comparison.differs(Reason.NO_PATTERN_MATCH)
+_LONG_PATTERN: Final = Comparison.error(
+    Reason.TOO_LONG, note=f"the pattern has more than {LONGEST_PATTERN} characters"
+)
+_LONG_SUBJECT: Final = Comparison.error(
+    Reason.TOO_LONG, note=f"the text has more than {LONGEST_SUBJECT} characters"
+)
+
+
+class _Pattern(Protocol):
+    """What is used of a compiled pattern."""
+
+    def search(self, text: str) -> object | None: ...
+    def fullmatch(self, text: str) -> object | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regex:
+    """The candidate's text follows a pattern: `pattern`, or else the expected value.
+
+    The whole text has to follow it, or with `search` any part of it. Patterns have no references
+    back and no look-around: that is what keeps every one of them from running away.
+    """
+
+    name: ClassVar[str] = "regex"
+    reflexive: ClassVar[bool] = False
+    pattern: str | None = None
+    search: bool = False
+
+    def __post_init__(self) -> None:
+        check_flag("search", self.search)
+        if self.pattern is None:
+            return
+        if not isinstance(self.pattern, str):
+            raise OptionError("pattern", f"must be a text, not {self.pattern!r}")
+        if len(self.pattern) > LONGEST_PATTERN:
+            raise OptionError("pattern", f"has more than {LONGEST_PATTERN} characters")
+        compiled = _compiled(self.pattern)
+        if isinstance(compiled, str):
+            raise OptionError("pattern", f"{self.pattern!r} is not usable: {compiled}")
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match a text that follows the pattern.
+
+        >>> Regex().compare("INV-[0-9]+", "INV-001").matched
+        True
+        """
+        pattern = expected if self.pattern is None else self.pattern
+        if not isinstance(pattern, str) or not isinstance(candidate, str):
+            return WRONG_KIND
+        if len(pattern) > LONGEST_PATTERN:
+            return _LONG_PATTERN
+        if len(candidate) > LONGEST_SUBJECT:
+            return _LONG_SUBJECT
+        compiled = _compiled(pattern)
+        if isinstance(compiled, str):
+            note = f"the expected value is not a usable pattern: {compiled}"
+            return Comparison.error(Reason.NO_PATTERN_MATCH, note=note)
+        subject = _encodable(candidate)
+        found = compiled.search(subject) if self.search else compiled.fullmatch(subject)
+        return MATCHED if found else _NO_MATCH
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> _Pattern | str:
+    """The compiled pattern, or what is wrong with it."""
+    import re2  # type: ignore[import-untyped]
+
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    try:
+        compiled: _Pattern = re2.compile(_encodable(pattern), options)
+    except re2.error as error:
+        fault = error.args[0]
+        return fault.decode("utf-8", "replace") if isinstance(fault, bytes) else str(fault)
+    return compiled
+
+
+def _encodable(text: str) -> str:
+    """The text with a replacement character for every lone surrogate, which has no encoding."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,51 @@
+"""Lists whose order and repetitions do not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fieldmark.compare.kinds import DIFFERENT, WRONG_KIND
+from fieldmark.compare.options import check_flag
+from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.values.canonical import typed_key
+from fieldmark.values.equality import equal
+from fieldmark.values.text import normalized
+
+__all__ = ["SetMatch"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetMatch:
+    """Two lists of the same members; the similarity is the share of members in common.
+
+    With `normalize`, texts count as the same but for case, blanks and the encoding of accents.
+    """
+
+    name: ClassVar[str] = "set"
+    reflexive: ClassVar[bool] = True
+    normalize: bool = False
+
+    def __post_init__(self) -> None:
+        check_flag("normalize", self.normalize)
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match lists with the same members.
+
+        >>> SetMatch().compare(["a", "b"], ["b", "a", "a"]).matched
+        True
+        """
+        if not isinstance(expected, list) or not isinstance(candidate, list):
+            return MATCHED if equal(expected, candidate) else WRONG_KIND
+        want = {self._key(item) for item in expected}
+        got = {self._key(item) for item in candidate}
+        if want == got:
+            return MATCHED
+        return DIFFERENT._replace(similarity=len(want & got) / len(want | got))
+
+    def _key(self, item: JsonValue) -> Hashable:
+        if self.normalize and isinstance(item, str):
+            item = normalized(item)
+        return typed_key(item)

@@ -1,0 +1,254 @@
+"""Reads YAML 1.2 safely: no surprises in types, no tags that act, no documents that explode.
+
+Only `true`, `false`, `null`, nothing, and decimal numbers are more than text; `NO`, `on`, `0123`,
+`1_000`, `12:30:45`, `2024-01-01`, `0x1F` and `.nan` stay the text that they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NoReturn
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from fieldmark.config.marked import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_NODES,
+    Entry,
+    Marked,
+    marked_object,
+)
+from fieldmark.config.problems import Problems
+from fieldmark.errors import Location
+from fieldmark.model.json import JsonValue
+
+__all__ = ["MAX_ALIASES", "parse_yaml"]
+
+MAX_ALIASES: Final = 100
+
+_WORDS: Final[dict[str, JsonValue]] = {"true": True, "false": False, "null": None, "": None}
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_DECIMAL: Final = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+_CORE: Final = "tag:yaml.org,2002:"
+_TEXT_TAGS: Final = frozenset({"!", f"{_CORE}str"})
+_SCALAR_TAGS: Final[dict[str, tuple[type, ...]]] = {
+    f"{_CORE}int": (int,),
+    f"{_CORE}float": (int, float),
+    f"{_CORE}bool": (bool,),
+    f"{_CORE}null": (type(None),),
+}
+_LIST_TAGS: Final = frozenset({None, "!", f"{_CORE}seq"})
+_OBJECT_TAGS: Final = frozenset({None, "!", f"{_CORE}map"})
+_LONGEST_SHOWN: Final = 40
+
+# The parser takes quadratic time for such a run, and nothing sensible contains one.
+_ENDLESS_TAG: Final = "!" * 1_000
+
+
+class _UnreadableError(Exception):
+    """Reading cannot go on; the problem is already noted."""
+
+
+def parse_yaml(text: str, *, file: str = "") -> Marked:
+    """The one document in a YAML text, each node with its place.
+
+    >>> parse_yaml("country: NO").value
+    {'country': 'NO'}
+    """
+    problems = Problems()
+    composer = _Composer(text, file, problems)
+    document = composer.document()
+    problems.raise_any()
+    return document
+
+
+class _Composer:
+    """Builds values from parser events, refusing whatever is unsafe as soon as it shows."""
+
+    def __init__(self, text: str, file: str, problems: Problems) -> None:
+        self._text = text
+        self._file = file
+        self._problems = problems
+        self._events = self._read()
+        self._anchors: dict[str, tuple[Marked, int, int] | None] = {}
+        self._nodes = 0
+        self._aliases = 0
+        self._deepest = 0
+
+    def document(self) -> Marked:
+        """The only document of the stream; an empty stream is null."""
+        found: Marked | None = None
+        try:
+            for event in self._events:
+                if not isinstance(event, DocumentStartEvent):
+                    continue
+                if found is not None:
+                    self._refuse("A second document begins here.", event, "Keep one a file.")
+                found = self._node(next(self._events), 1)
+        except _UnreadableError:
+            pass
+        return found or Marked(value=None, location=Location(self._file, 1, 1))
+
+    def _read(self) -> Iterator[Event]:
+        if _ENDLESS_TAG in self._text:
+            self._stop("A tag without end.", self._position(self._text.index(_ENDLESS_TAG)))
+        last: StreamMark | None = None
+        try:
+            for event in YAML(typ="safe", pure=True).parse(self._text):
+                last = event.start_mark
+                yield event
+        except MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            self._stop(f"Not valid YAML: {error.problem or error.context}.", self._at(mark))
+        except YAMLError as error:
+            position = getattr(error, "position", 0)
+            self._stop(f"Not valid YAML: {_first_line(error)}.", self._position(position))
+        # On some broken texts the parser trips over itself instead of complaining.
+        except (ValueError, LookupError, TypeError, AttributeError, AssertionError) as error:
+            self._stop(f"Not valid YAML: {_first_line(error)}.", self._at(last))
+
+    def _node(self, event: Event, depth: int) -> Marked:
+        if isinstance(event, AliasEvent):
+            return self._alias(event, depth)
+        if not isinstance(event, ScalarEvent | CollectionStartEvent):
+            self._refuse("Not valid YAML: a value is expected here.", event)
+        self._count(1, depth, event)
+        anchor: str | None = event.anchor
+        if anchor is None:
+            return self._content(event, depth)
+        self._anchors[anchor] = None
+        before, outer, self._deepest = self._nodes - 1, self._deepest, depth
+        marked = self._content(event, depth)
+        self._anchors[anchor] = (marked, self._nodes - before, self._deepest - depth)
+        self._deepest = max(outer, self._deepest)
+        return marked
+
+    def _content(self, event: ScalarEvent | CollectionStartEvent, depth: int) -> Marked:
+        place = self._at(event.start_mark)
+        if isinstance(event, ScalarEvent):
+            return Marked(value=self._scalar(event), location=place)
+        is_list = isinstance(event, SequenceStartEvent)
+        if event.tag not in (_LIST_TAGS if is_list else _OBJECT_TAGS):
+            self._unknown_tag(event.tag, event)
+        if is_list:
+            items = [self._node(inner, depth + 1) for inner in self._until(SequenceEndEvent)]
+            return Marked(value=[item.value for item in items], location=place, items=items)
+        entries = [self._entry(inner, depth) for inner in self._until(MappingEndEvent)]
+        named = [entry for entry in entries if entry is not None]
+        return marked_object(named, place, self._problems)
+
+    def _entry(self, event: Event, depth: int) -> Entry | None:
+        merge = isinstance(event, ScalarEvent) and event.value == "<<" and event.implicit[0]
+        key = self._node(event, depth + 1)
+        marked = self._node(next(self._events), depth + 1)
+        if merge:
+            self._note("Merge keys are not supported.", event, "Write the keys out.")
+        elif isinstance(key.value, str):
+            return Entry(key.value, self._at(event.start_mark), marked)
+        else:
+            shown = _short(event.value) if isinstance(event, ScalarEvent) else "a list or an object"
+            self._note(f"Not a text as a key: {shown or 'nothing'}.", event, "Put it in quotes.")
+        return None
+
+    def _alias(self, event: AliasEvent, depth: int) -> Marked:
+        name: str = event.anchor
+        self._aliases += 1
+        if self._aliases > MAX_ALIASES:
+            self._refuse(f"More than {MAX_ALIASES} aliases.", event)
+        if name not in self._anchors:
+            self._refuse(f"No anchor for this alias: {_short(name)}.", event)
+        anchored = self._anchors[name]
+        if anchored is None:
+            self._refuse(f"An alias inside what it stands for: {_short(name)}.", event)
+        marked, size, height = anchored
+        self._count(size, depth + height, event)
+        return marked
+
+    def _scalar(self, event: ScalarEvent) -> JsonValue:
+        text: str = event.value
+        tag: str | None = event.tag
+        if tag in _TEXT_TAGS or (tag is None and not event.implicit[0]):
+            return text
+        value = self._plain(text, event)
+        kinds = _SCALAR_TAGS.get(tag) if tag is not None else None
+        if tag is not None and kinds is None:
+            self._unknown_tag(tag, event)
+        elif kinds is not None and type(value) not in kinds:
+            self._note(f"Not what its tag says: {_short(text)}.", event)
+        return value
+
+    def _plain(self, text: str, event: Event) -> JsonValue:
+        if text in _WORDS:
+            return _WORDS[text]
+        if _DECIMAL.fullmatch(text) is None:
+            return text
+        if len(text) > MAX_DIGITS:
+            self._note(f"A number of more than {MAX_DIGITS} digits.", event)
+            return None
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        number = float(text)
+        if number in {float("inf"), float("-inf")}:
+            self._note(f"A number out of range: {_short(text)}.", event)
+            return None
+        return number
+
+    def _until(self, end: type[Event]) -> Iterator[Event]:
+        for event in self._events:
+            if isinstance(event, end):
+                return
+            yield event
+
+    def _unknown_tag(self, tag: str | None, event: NodeEvent) -> None:
+        self._note(f"Unknown tag: {_short(tag or '')}.", event, "Tags are not used here.")
+
+    def _count(self, nodes: int, depth: int, event: Event) -> None:
+        self._nodes += nodes
+        self._deepest = max(self._deepest, depth)
+        if self._nodes > MAX_NODES:
+            self._refuse(f"More than {MAX_NODES:,} values, with aliases written out.", event)
+        if depth > MAX_DEPTH:
+            self._refuse(f"Nested more than {MAX_DEPTH} deep.", event)
+
+    def _note(self, message: str, event: Event, hint: str = "") -> None:
+        self._problems.add(message, self._at(event.start_mark), hint)
+
+    def _refuse(self, message: str, event: Event, hint: str = "") -> NoReturn:
+        self._note(message, event, hint)
+        raise _UnreadableError
+
+    def _stop(self, message: str, location: Location) -> NoReturn:
+        self._problems.add(message, location)
+        raise _UnreadableError
+
+    def _at(self, mark: StreamMark | None) -> Location:
+        if mark is None:
+            return Location(self._file)
+        return Location(self._file, mark.line + 1, mark.column + 1)
+
+    def _position(self, index: int) -> Location:
+        before = self._text[:index]
+        return Location(self._file, before.count("\n") + 1, index - before.rfind("\n"))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def _first_line(error: Exception) -> str:
+    return _short(str(error).strip().partition("\n")[0] or type(error).__name__)

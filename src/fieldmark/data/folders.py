@@ -1,0 +1,97 @@
+"""A folder of `<id>.json` files, one document a file, in the order of their names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from fieldmark.data.exact import Grammar
+from fieldmark.data.files import open_file, read_whole
+from fieldmark.data.parsing import Row, Unreadable, document_or_text
+from fieldmark.data.rows import RowBlock, SourceBase
+from fieldmark.errors import DataError, Location
+
+__all__ = ["FolderSource"]
+
+_BLOCK: Final = 64
+_SUFFIX: Final = ".json"
+
+
+@dataclass(slots=True)
+class FolderSource(SourceBase):
+    """Rows of a folder: the id is the file's name without `.json`."""
+
+    grammar: Grammar = field(default_factory=Grammar)
+    names: list[str] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        others = 0
+        folders = 0
+        with os.scandir(self.name) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir():
+                    folders += 1
+                elif entry.name.endswith(_SUFFIX):
+                    self.names.append(entry.name)
+                    self.bytes_total += entry.stat(follow_symlinks=False).st_size
+                else:
+                    others += 1
+        self.names.sort()
+        for count, what in ((folders, "subfolders"), (others, "files that are not .json")):
+            if count:
+                self.warnings.append(f"{self.name}: {what} ignored: {count}")
+        if not self.names:
+            raise DataError(
+                "the folder holds no .json files; name a folder of <id>.json files",
+                Location(self.name),
+            )
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """The documents in the order of their names, read as they are asked for."""
+        for start in range(0, len(self.names), _BLOCK):
+            names = self.names[start : start + _BLOCK]
+            yield RowBlock(
+                [self.read(start + number) for number in range(len(names))],
+                range(start, start + len(names)),
+                [name.removesuffix(_SUFFIX) for name in names],
+            )
+
+    def ids(self) -> list[str]:
+        """The ids of all documents in order."""
+        return [name.removesuffix(_SUFFIX) for name in self.names]
+
+    def read(self, number: int) -> Row:
+        """The document of one file, or why it cannot be read."""
+        try:
+            path = self._inside(Path(self.name, self.names[number]))
+            opened = open_file(path, follow=False)
+            try:
+                raw = read_whole(opened, self.grammar.limits.document_bytes)
+            finally:
+                opened.close()
+            self.bytes_read += len(raw)
+            return document_or_text(raw, self.grammar)
+        except DataError as error:
+            return Unreadable(error.message)
+
+    def _inside(self, path: Path) -> Path:
+        """The file itself; a link only if it stays inside the folder."""
+        if not path.is_symlink():
+            return path
+        target = path.resolve()
+        if not target.is_relative_to(Path(self.name).resolve()):
+            raise DataError("a link that leads out of the folder")
+        return target
+
+    def where(self, place: int) -> Location:
+        """The file."""
+        return Location(str(Path(self.name, self.names[place])))
+
+    def phrase(self, place: int) -> str:
+        """The file."""
+        return str(self.where(place))

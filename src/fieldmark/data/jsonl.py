@@ -1,0 +1,146 @@
+"""JSONL: one row a line, read in bounded pieces and split at line feeds only."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+
+from fieldmark.data.exact import Grammar
+from fieldmark.data.files import STDIN, Opened, open_file, open_stdin, spill, unreadable
+from fieldmark.data.parsing import BLANK, Unreadable, parse_lines
+from fieldmark.data.rows import RowBlock, SourceBase
+from fieldmark.errors import DataError, LimitError, Location
+
+__all__ = ["JsonlSource", "LineBlock", "lines_of"]
+
+_PIECE: Final = 1 << 16
+_UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class LineBlock(NamedTuple):
+    """Whole lines in one piece, and where the piece starts: its first line and its offset."""
+
+    raw: bytes
+    first: int
+    offset: int
+
+
+def lines_of(stream: IO[bytes], limit: int, name: str) -> Iterator[LineBlock]:
+    """The stream in blocks of whole lines; a line beyond the limit is refused unread."""
+    first, offset = 1, 0
+    parts: list[bytes] = []
+    held = 0
+    while piece := _read(stream, name):
+        cut = piece.rfind(b"\n") + 1
+        if not cut:
+            parts.append(piece)
+            held += len(piece)
+            if held > limit:
+                raise _too_long(name, first, limit)
+            continue
+        block = b"".join([*parts, piece[:cut]])
+        if parts and block.index(b"\n") > limit:
+            raise _too_long(name, first, limit)
+        yield LineBlock(block, first, offset)
+        first += block.count(b"\n")
+        offset += len(block)
+        parts = [piece[cut:]] if cut < len(piece) else []
+        held = len(piece) - cut
+    if parts:
+        yield LineBlock(b"".join(parts), first, offset)
+
+
+def _read(stream: IO[bytes], name: str) -> bytes:
+    try:
+        return stream.read(_PIECE)
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(name, error) from None
+
+
+def _too_long(name: str, line: int, limit: int) -> LimitError:
+    message = f"the line is longer than {limit:,} bytes"
+    return LimitError("line_bytes", message, Location(name, line))
+
+
+@dataclass(slots=True)
+class JsonlSource(SourceBase):
+    """Rows of a JSONL file, of standard input, or of lines spilled to a temporary file."""
+
+    grammar: Grammar = field(default_factory=Grammar)
+    opened: Opened | None = None
+
+    @classmethod
+    def at(cls, path: str, grammar: Grammar, opened: Opened | None = None) -> JsonlSource:
+        """The rows of the file at a path; a stream that is already open is used first."""
+        source = cls(path if opened is None else opened.name, grammar, opened)
+        source.bytes_total = source._fresh().size
+        return source
+
+    def _fresh(self) -> Opened:
+        """The stream at its beginning."""
+        if self.opened is None:
+            self.opened = open_stdin() if self.name == STDIN else open_file(Path(self.name))
+        elif self.opened.seekable:
+            self.opened.stream.seek(0)
+        else:
+            self.opened.close()
+            self.opened = open_file(Path(self.name))
+        return self.opened
+
+    def line_blocks(self) -> Iterator[LineBlock]:
+        """The raw lines from the beginning."""
+        opened = self._fresh()
+        for block in lines_of(opened.stream, self.grammar.limits.line_bytes, self.name):
+            self.bytes_read = max(self.bytes_read, opened.position)
+            if block.offset == 0 and block.raw[:2] in _UTF16_MARKS:
+                raise DataError("this looks like UTF-16; save it as UTF-8", Location(self.name))
+            yield block
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """The rows of each block of lines."""
+        for block in self.line_blocks():
+            parsed = self.parse(block)
+            if parsed.rows:
+                yield parsed
+
+    def parse(self, block: LineBlock) -> RowBlock:
+        """The rows of whole lines; blank lines are none."""
+        raw = block.raw.removeprefix(_BOM) if block.offset == 0 else block.raw
+        lines = raw.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        places: list[int] | range = range(block.first, block.first + len(lines))
+        rows = parse_lines(raw, lines, self.grammar)
+        if Unreadable in set(map(type, rows)):
+            kept = [place for place, row in enumerate(rows) if row is not BLANK]
+            rows, places = [rows[place] for place in kept], [places[place] for place in kept]
+        return RowBlock(rows, places)
+
+    def where(self, place: int) -> Location:
+        """The file and the line."""
+        return Location(self.name, place)
+
+    def phrase(self, place: int) -> str:
+        """The file and the line."""
+        return f"{self.name}:{place}"
+
+    def seekable(self) -> JsonlSource:
+        """The same lines where any of them can be read at once: a copy if need be."""
+        if self.opened is not None and self.opened.seekable:
+            return self
+        copy = spill()
+        for block in self.line_blocks():
+            copy.write(block.raw)
+        return JsonlSource(
+            self.name, self.grammar, Opened(self.name, copy, copy, copy.tell(), seekable=True)
+        )
+
+    def line_at(self, start: int, end: int) -> bytes:
+        """The bytes between two offsets."""
+        assert self.opened is not None  # noqa: S101 - only asked once the file was read
+        self.opened.stream.seek(start)
+        return self.opened.stream.read(end - start)

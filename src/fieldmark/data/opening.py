@@ -1,0 +1,198 @@
+"""Both sides opened, and how they are to be read: which rows, which keys, which pairing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+
+from fieldmark.data.entries import id_text
+from fieldmark.data.exact import Grammar
+from fieldmark.data.folders import FolderSource
+from fieldmark.data.inputs import Inputs, Role, RowsAre
+from fieldmark.data.layout import ID_KEYS, Layout, decide, first_object
+from fieldmark.data.rows import RowBlock, RowSource
+from fieldmark.data.sources import Given, open_source
+from fieldmark.data.values import ValueSource, may_be_keyed
+from fieldmark.errors import DataError, Location
+from fieldmark.model.json import JsonObject
+
+__all__ = ["Opened", "Side", "open_both", "open_single"]
+
+
+@dataclass(slots=True)
+class Side:
+    """One side, ready to be read: its rows from the first on, and where they keep what."""
+
+    source: RowSource
+    grammar: Grammar
+    blocks: Iterator[RowBlock]
+    sample: RowBlock
+    layout: Layout = field(default_factory=Layout)
+
+    @property
+    def first(self) -> JsonObject | None:
+        """The first row that is an object."""
+        return first_object([self.sample])
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether rows can be paired by id."""
+        return self.sample.ids is not None or self.layout.id_key is not None
+
+    @property
+    def is_document(self) -> bool:
+        """Whether the side is a single document."""
+        return isinstance(self.source, ValueSource) and (self.source.rows_are is RowsAre.DOCUMENT)
+
+
+@dataclass(slots=True)
+class Opened:
+    """The sides of a comparison and the decisions about them. Without candidate, rows hold both."""
+
+    truth: Side
+    candidate: Side | None = None
+    by_id: bool = False
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def open_single(given: Given, options: Inputs) -> Opened:
+    """One input whose rows hold both sides."""
+    grammar = _grammar(Role.CANDIDATE, options)
+    source = open_source(_as_rows(given), grammar, side="")
+    if isinstance(source, ValueSource):
+        _settle_single(source, options)
+    side = _side(source, grammar)
+    layout, notes = decide(side.first, Role.TRUTH, options, name=source.name, both=True)
+    if side.sample.ids is not None:
+        layout = replace(layout, id_key=None)
+    side.layout = layout
+    return Opened(side, notes=notes)
+
+
+def open_both(truth: Given, candidate: Given, options: Inputs) -> Opened:
+    """Two inputs, one a side."""
+    grammars = _grammar(Role.TRUTH, options), _grammar(Role.CANDIDATE, options)
+    sources = (
+        open_source(truth, grammars[0], side="the truth"),
+        open_source(candidate, grammars[1], side="the candidate"),
+    )
+    notes = _settle(sources, options)
+    sides = [_side(source, grammar) for source, grammar in zip(sources, grammars, strict=True)]
+    opened = Opened(sides[0], sides[1], notes=notes)
+    for side, role in zip(sides, Role, strict=True):
+        side.layout, said = decide(side.first, role, options, name=side.source.name)
+        if side.sample.ids is not None:
+            side.layout = replace(side.layout, id_key=None)
+        notes += said
+    _decide_pairing(opened, options)
+    return opened
+
+
+def _grammar(role: Role, options: Inputs) -> Grammar:
+    return Grammar(role=role, duplicates=options.duplicates, limits=options.limits)
+
+
+def _as_rows(given: Given) -> Given:
+    """Pairs of documents as rows that hold both."""
+    if isinstance(given, str | Path | Mapping):
+        return given
+    return _pairs_as_rows(given)
+
+
+def _pairs_as_rows(given: Iterable[object]) -> Iterator[object]:
+    for row in given:
+        if isinstance(row, tuple) and len(row) == 2:  # noqa: PLR2004 - a pair
+            yield {"expected": row[0], "candidate": row[1]}
+        else:
+            yield row
+
+
+def _side(source: RowSource, grammar: Grammar) -> Side:
+    blocks = source.blocks()
+    sample = next(blocks, None)
+    if sample is None:
+        raise DataError("holds no rows; expected one row a case", Location(source.name))
+    return Side(source, grammar, chain([sample], blocks), sample)
+
+
+def _settle_single(source: ValueSource, options: Inputs) -> None:
+    if options.rows is not None:
+        source.settle(RowsAre(options.rows))
+    elif may_be_keyed(source.value) and isinstance(source.value, dict):
+        rows = source.value.values()
+        shared = set.intersection(*(set(row) if isinstance(row, dict) else set() for row in rows))
+        if shared:
+            source.settle(RowsAre.KEYED)
+
+
+def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
+    """Decide what JSON files are: as told, or by id where the other side has the same ids."""
+    notes: list[str] = []
+    keyed: list[ValueSource] = []
+    for source, other in (sources, sources[::-1]):
+        if not isinstance(source, ValueSource):
+            continue
+        if options.rows is not None:
+            source.settle(RowsAre(options.rows))
+        elif may_be_keyed(source.value) and _shares_ids(source.value, other, options):
+            keyed.append(source)
+    for source in keyed:
+        source.settle(RowsAre.KEYED)
+        notes.append(f"{source.name}: read as documents by id")
+    if options.rows is None:
+        notes += [
+            f"{source.name}: read as one document"
+            for source in sources
+            if isinstance(source, ValueSource) and source.rows_are is RowsAre.DOCUMENT
+        ]
+    return notes
+
+
+def _shares_ids(value: object, other: RowSource, options: Inputs) -> bool:
+    """Whether the keys of an object are among the ids of the other side."""
+    keys = set(value) if isinstance(value, dict) else set()
+    if isinstance(other, FolderSource):
+        return not keys.isdisjoint(other.ids())
+    if isinstance(other, ValueSource) and isinstance(other.value, dict):
+        return may_be_keyed(other.value) and not keys.isdisjoint(other.value)
+    if isinstance(other, ValueSource) or not _can_be_peeked(other):
+        rows = other.value if isinstance(other, ValueSource) else None
+        return isinstance(rows, list) and not keys.isdisjoint(_ids_of(rows, options))
+    sample = next(other.blocks(), None)
+    return sample is not None and not keys.isdisjoint(_ids_of(sample.rows, options))
+
+
+def _can_be_peeked(source: RowSource) -> bool:
+    """Whether reading the beginning leaves the rest where it was."""
+    objects = getattr(source, "objects", None)
+    return objects is None or iter(objects) is not objects
+
+
+def _ids_of(rows: Iterable[object], options: Inputs) -> set[str | None]:
+    names = (options.id_key,) if options.id_key else ID_KEYS
+    return {
+        id_text(row[name]) for row in rows if isinstance(row, dict) for name in names if name in row
+    } - {None}
+
+
+def _decide_pairing(opened: Opened, options: Inputs) -> None:
+    """By id where both sides have ids, else by position; then an id is a field like any other."""
+    truth, candidate = opened.truth, opened.candidate
+    assert candidate is not None  # noqa: S101 - two sides
+    documents = truth.is_document or candidate.is_document
+    opened.by_id = truth.has_ids and candidate.has_ids and options.id_key != "" and not documents
+    if opened.by_id:
+        opened.notes.append("paired by id")
+        return
+    opened.notes.append("paired by position")
+    if truth.has_ids != candidate.has_ids and not documents:
+        without = candidate if truth.has_ids else truth
+        opened.warnings.append(
+            f"{without.source.name}: the rows have no ids, so cases were paired by position"
+        )
+    for side in (truth, candidate):
+        if side.layout.value_key is None:
+            side.layout = replace(side.layout, id_key=None)

@@ -1,0 +1,169 @@
+"""Pairs of truth and candidate, streamed: driven by the truth, joined by id or by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from fieldmark.data.cases import CaseMaker, is_finite
+from fieldmark.data.entries import Entries, Fault, Value, entries_of
+from fieldmark.data.inputs import Coverage, Inputs
+from fieldmark.data.opening import Opened, Side, open_both, open_single
+from fieldmark.data.partners import Cursor, partner_of
+from fieldmark.data.seen import Leftover, Seen
+from fieldmark.data.sources import Given
+from fieldmark.model.case import Case
+from fieldmark.model.json import MISSING
+
+__all__ = ["PairStream", "open_pairs"]
+
+_BATCH: Final = 512
+_NAMED: Final = 3
+
+
+def open_pairs(
+    truth: Given, candidate: Given | None = None, options: Inputs | None = None
+) -> PairStream:
+    """Open two inputs, or one whose rows hold both sides, as a stream of cases.
+
+    >>> pairs = open_pairs([{"id": 1, "expected": {"a": 1}}], [{"id": 1, "candidate": {"a": 2}}])
+    >>> [case.candidate for batch in pairs.batches() for case in batch]
+    [{'a': 2}]
+    """
+    options = Inputs() if options is None else options
+    if candidate is None:
+        return PairStream(open_single(truth, options), options)
+    return PairStream(open_both(truth, candidate, options), options)
+
+
+class PairStream:
+    """Cases in the order of the truth, read once.
+
+    `coverage` and `warnings` are complete when the batches are exhausted; `notes` say at once how
+    the input was understood.
+    """
+
+    def __init__(self, opened: Opened, options: Inputs) -> None:
+        self._truth = opened.truth
+        self._candidate = opened.candidate
+        self._by_id = opened.by_id
+        self._sides = [side for side in (opened.truth, opened.candidate) if side is not None]
+        self._maker = CaseMaker(self._truth.source, self._sides[-1].grammar, options.parse)
+        self.notes: list[str] = opened.notes
+        self.warnings: list[str] = opened.warnings
+        for side in self._sides:
+            self.warnings += side.source.warnings
+        self._against_text()
+
+    @property
+    def coverage(self) -> Coverage:
+        """What was found so far."""
+        return self._maker.coverage
+
+    @property
+    def bytes_total(self) -> int:
+        """The size of the inputs, 0 where it is unknown."""
+        return sum(side.source.bytes_total for side in self._sides)
+
+    @property
+    def bytes_read(self) -> int:
+        """How much of the inputs has been read."""
+        sources = [side.source for side in self._sides]
+        return sum(min(source.bytes_read, source.bytes_total) for source in sources)
+
+    def batches(self) -> Iterator[list[Case]]:
+        """The cases, a few hundred at a time."""
+        for entries, candidates in self._joined():
+            cases = self._maker.make(entries, candidates)
+            for start in range(0, len(cases), _BATCH):
+                yield cases[start : start + _BATCH] if len(cases) > _BATCH else cases
+        self._warn_of_leniency()
+
+    def _joined(self) -> Iterator[tuple[Entries, list[Value]]]:
+        truth = self._truth
+        entries = (entries_of(block, truth.layout) for block in truth.blocks)
+        if self._candidate is None:
+            return self._of_one_input(entries)
+        if self._by_id:
+            return self._joined_by_id(entries, self._candidate)
+        return self._joined_by_position(entries, self._candidate)
+
+    def _of_one_input(self, rows: Iterator[Entries]) -> Iterator[tuple[Entries, list[Value]]]:
+        named = self._truth.has_ids
+        seen = Seen(self._truth.source, self._truth.layout)
+        for entries in rows:
+            if named:
+                seen.add(entries)
+            if self._truth.grammar.non_finite:
+                _refuse_non_finite(entries)
+            partners = entries.partners
+            yield entries, [MISSING] * len(entries) if partners is None else partners
+        seen.check()
+
+    def _joined_by_position(
+        self, rows: Iterator[Entries], candidate: Side
+    ) -> Iterator[tuple[Entries, list[Value]]]:
+        cursor = Cursor(candidate.blocks, candidate.layout, None)
+        for entries in rows:
+            values = cursor.take(len(entries))[1]
+            yield entries, values + [MISSING] * (len(entries) - len(values))
+        extra = 0
+        while more := len(cursor.take(_BATCH)[1]):
+            extra += more
+        self._unexpected(Leftover(extra, []))
+
+    def _joined_by_id(
+        self, rows: Iterator[Entries], candidate: Side
+    ) -> Iterator[tuple[Entries, list[Value]]]:
+        partner = partner_of(candidate.source, candidate.blocks, candidate.layout)
+        seen = Seen(self._truth.source, self._truth.layout)
+        for entries in rows:
+            seen.add(entries)
+            yield entries, partner.fetch(entries.ids)
+        seen.check()
+        self._unexpected(partner.leftover(seen))
+        self.coverage.unexpected += len(partner.lost)
+        for place, value in partner.lost[:_NAMED]:
+            reason = value.reason if isinstance(value, Fault) else "no id"
+            self.warnings.append(
+                f"{candidate.source.phrase(place)}: no case gets this row: {reason}"
+            )
+        if len(partner.lost) > _NAMED:
+            self.warnings.append(f"… and {len(partner.lost) - _NAMED} more such rows")
+
+    def _unexpected(self, leftover: Leftover) -> None:
+        self.coverage.unexpected += leftover.total
+        if leftover.total:
+            names = ", ".join(leftover.names)
+            more = ", …" if leftover.names and leftover.total > len(leftover.names) else ""
+            said = f" ({names}{more})" if names else ""
+            self.warnings.append(f"candidates without truth: {leftover.total}{said}")
+
+    def _against_text(self) -> None:
+        """Where one side is CSV, let the other side's numbers and booleans be text too."""
+        if self._candidate is None:
+            return
+        truth, candidate = self._truth, self._candidate
+        if truth.source.text_cells == candidate.source.text_cells:
+            return
+        self._maker.candidate_as_text = truth.source.text_cells
+        self._maker.expected_as_text = (
+            candidate.source.text_cells and candidate.layout.value_key is None
+        )
+        self.notes.append("one side is CSV: numbers and booleans are compared by their text")
+
+    def _warn_of_leniency(self) -> None:
+        for side in self._sides:
+            name = side.source.name
+            if side.grammar.repeated_keys:
+                self.warnings.append(f"{name}: keys occur twice; the last value was taken")
+            if side.grammar.non_finite:
+                self.warnings.append(f"{name}: NaN or infinite numbers; each is an invalid number")
+
+
+def _refuse_non_finite(entries: Entries) -> None:
+    """A truth that holds NaN or an infinite number is none."""
+    for place, value in enumerate(entries.values):
+        if not isinstance(value, Fault) and value is not MISSING and not is_finite(value):
+            entries.values[place] = Fault("a number is not finite")
+            entries.plain = False

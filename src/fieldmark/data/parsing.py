@@ -1,0 +1,207 @@
+"""Strict JSON at the speed of orjson.
+
+The fast parser is silent about three things: a duplicate key (the last one wins), an integer
+beyond 64 bits (it becomes a float), and depth. One look at the bytes and at the parsed rows
+written back tells whether any of them may have happened; only then the exact parser is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, NamedTuple, TypeAlias
+
+import orjson
+
+from fieldmark.data.exact import Grammar, check_shape, decode, explained, parse_exact
+from fieldmark.data.inputs import LIMITS, Duplicates, Limits, Role
+from fieldmark.errors import DataError, LimitError
+from fieldmark.model.json import JsonValue
+
+__all__ = [
+    "BLANK",
+    "Row",
+    "Unreadable",
+    "document_or_text",
+    "parse_bytes",
+    "parse_json",
+    "parse_lines",
+    "parse_text",
+]
+
+_DIGITS_AS_ZERO: Final = bytes(0x30 if 0x30 <= code <= 0x39 else code for code in range(256))
+_STRIDE: Final = 3
+_REACH: Final = 2 * _STRIDE + 19
+_SAMPLED_RUN: Final = b"0" * 6
+"""Every third byte of nineteen digits in a row: enough to rule out a big integer cheaply."""
+_BIG_INTEGER: Final = re.compile(rb"[\[,:\s-][0-9]{19}")
+"""Integers of fewer digits fit into 64 bits; a fraction or a text does not start like this."""
+_ESCAPED_COLON: Final = b"\\u003"
+_EXACT_MAY_KNOW: Final = re.compile(rb"NaN|Infinity|\\u[dD]|[eE][+-]?[0-9]{3}|[0-9]{100}")
+"""Only a text with one of these can be refused by the fast parser and taken by the exact one."""
+_BOM: Final = b"\xef\xbb\xbf"
+_HEAD: Final = 1024
+_READER_DEPTH: Final = 1024
+
+
+class Unreadable(NamedTuple):
+    """A row that cannot be read: why, and how it begins, for it may still name its case."""
+
+    reason: str
+    head: bytes = b""
+
+
+BLANK: Final = Unreadable("not JSON: there is nothing in it")
+"""The row of a blank line, known by identity."""
+
+Row: TypeAlias = "JsonValue | Unreadable"
+
+
+def parse_json(
+    raw: bytes,
+    *,
+    role: Role | str = Role.TRUTH,
+    duplicates: Duplicates | str = Duplicates.REFUSE,
+    limits: Limits = LIMITS,
+) -> JsonValue:
+    """The value of one JSON document in UTF-8; whatever else the bytes are is a `DataError`.
+
+    >>> parse_json(b'{"total": 123456789012345678901234567890}')
+    {'total': 123456789012345678901234567890}
+    """
+    return parse_bytes(raw, Grammar(role=Role(role), duplicates=duplicates, limits=limits))
+
+
+def parse_bytes(raw: bytes, grammar: Grammar) -> JsonValue:
+    """The value of one JSON document in UTF-8, by a grammar that remembers what it let pass."""
+    limits = grammar.limits
+    if len(raw) > limits.document_bytes:
+        raise LimitError("document_bytes", f"larger than {limits.document_bytes:,} bytes")
+    if raw.startswith(_BOM):
+        raw = raw[len(_BOM) :]
+    if len(raw) > limits.nodes:
+        check_shape(decode(raw), limits)
+    try:
+        value: JsonValue = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        return _second_opinion(raw, error, grammar)
+    if _may_mislead(raw, [value], limits):
+        return parse_exact(decode(raw), grammar)
+    return value
+
+
+def _second_opinion(raw: bytes, error: orjson.JSONDecodeError, grammar: Grammar) -> JsonValue:
+    text = decode(raw)
+    if _EXACT_MAY_KNOW.search(raw):
+        return parse_exact(text, grammar)
+    check_shape(text, grammar.limits)
+    raise DataError(explained(error, text)) from None
+
+
+def document_or_text(raw: bytes, grammar: Grammar) -> JsonValue:
+    """The value of a whole file; what a candidate wrote that is no JSON stays text."""
+    try:
+        return parse_bytes(raw, grammar)
+    except LimitError:
+        raise
+    except DataError:
+        if grammar.role is Role.TRUTH:
+            raise
+        return decode(raw)
+
+
+def parse_text(text: str, grammar: Grammar) -> JsonValue:
+    """The value of JSON that is text already."""
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        return parse_exact(text, grammar)
+    return parse_bytes(raw, grammar)
+
+
+def parse_lines(block: bytes, lines: list[bytes], grammar: Grammar) -> list[Row]:
+    """One row for each line; `block` is the same lines in one piece."""
+    if len(block) > grammar.limits.nodes:
+        return [_row(line, grammar) for line in lines]
+    try:
+        rows: list[Row] = list(map(orjson.loads, lines))
+    except orjson.JSONDecodeError:
+        return _with_broken_lines(lines, grammar)
+    if _may_mislead(block, rows, grammar.limits):
+        return [_row(line, grammar) for line in lines]
+    return rows
+
+
+def _with_broken_lines(lines: list[bytes], grammar: Grammar) -> list[Row]:
+    """Rows of lines of which some are no JSON: the others are still checked together."""
+    rows: list[Row] = []
+    whole: list[int] = []
+    for place, line in enumerate(lines):
+        try:
+            rows.append(orjson.loads(line))
+            whole.append(place)
+        except orjson.JSONDecodeError:
+            rows.append(_row(line, grammar))
+    good = b"\n".join([lines[place] for place in whole])
+    if _may_mislead(good, [rows[place] for place in whole], grammar.limits):
+        for place in whole:
+            rows[place] = _row(lines[place], grammar)
+    return rows
+
+
+def _row(line: bytes, grammar: Grammar) -> Row:
+    if not line.strip(b" \t\r\n"):
+        return BLANK
+    try:
+        return parse_bytes(line, grammar)
+    except DataError as error:
+        return Unreadable(error.message, line[:_HEAD])
+
+
+def _may_mislead(raw: bytes, rows: list[Row], limits: Limits) -> bool:
+    """Whether a duplicate key, a big integer or too deep a row may hide in parsed rows.
+
+    Written back, rows have as many colons as their source unless a key was dropped: colons in
+    texts stay colons, and the escape that could add one is looked for. The writer refuses rows
+    below its own depth limit, so they are wrapped in as many lists as make that limit ours.
+    """
+    levels = _writer_depth() - limits.depth - 1
+    if levels < 0:
+        return True
+    wrapped: object = rows
+    for _ in range(levels):
+        wrapped = [wrapped]
+    try:
+        written = orjson.dumps(wrapped)
+    except orjson.JSONEncodeError:
+        return True
+    return (
+        raw.count(b":") != written.count(b":")
+        or (b"\\" in raw and _ESCAPED_COLON in raw)
+        or _has_big_integer(raw)
+    )
+
+
+def _has_big_integer(raw: bytes) -> bool:
+    sample = raw[::_STRIDE].translate(_DIGITS_AS_ZERO)
+    hit = sample.find(_SAMPLED_RUN)
+    while hit >= 0:
+        start = hit * _STRIDE - _STRIDE - 1
+        around = raw[max(0, start) : start + _REACH]
+        if _BIG_INTEGER.search(around if start >= 0 else b" " + around):
+            return True
+        hit = sample.find(_SAMPLED_RUN, hit + 1)
+    return False
+
+
+@cache
+def _writer_depth() -> int:
+    """How many levels orjson writes; 0 if it has no limit that could stand for ours."""
+    nested: list[object] = []
+    for depth in range(_READER_DEPTH):
+        try:
+            orjson.dumps(nested)
+        except orjson.JSONEncodeError:
+            return depth
+        nested = [nested]
+    return 0

@@ -1,0 +1,67 @@
+"""What each outcome costs in true and false positives and negatives: one table a convention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from fieldmark.metrics.options import BothEmpty, CountingHalf, NullForAbsent, WrongValue
+from fieldmark.model.counts import Counts
+from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
+
+__all__ = ["Histogram", "cost_table", "is_null_for_absent", "total"]
+
+Histogram = Mapping[int, int]
+"""How often each fact, or each cell, happened."""
+
+_NOTHING: Final = Counts()
+
+_WRONG: Final[Mapping[WrongValue, Counts]] = {
+    WrongValue.FP_AND_FN: Counts(fp=1, fn=1),  # one value invented, another lost
+    WrongValue.FP: Counts(fp=1),
+}
+_BOTH_EMPTY: Final[Mapping[BothEmpty, Counts]] = {
+    BothEmpty.TRUE_NEGATIVE: Counts(tn=1),
+    BothEmpty.NOT_COUNTED: _NOTHING,
+}
+_NULL_FOR_ABSENT: Final[Mapping[NullForAbsent, Counts]] = {
+    NullForAbsent.NOT_COUNTED: _NOTHING,
+    NullForAbsent.HALLUCINATION: Counts(fp=1),
+}
+
+
+def cost_table(counting: CountingHalf) -> tuple[Counts, ...]:
+    """The cost of every fact, by its code."""
+    wrong = _WRONG[counting.wrong_value]
+    costs: Mapping[Outcome, Counts] = {
+        Outcome.MATCH: Counts(tp=1),
+        Outcome.WRONG_VALUE: wrong,
+        Outcome.FORMAT_ERROR: wrong,
+        Outcome.OMISSION: Counts(fn=1),
+        Outcome.HALLUCINATION: Counts(fp=1),
+        Outcome.BOTH_EMPTY: _BOTH_EMPTY[counting.both_empty],
+        Outcome.IGNORED: _NOTHING,
+        Outcome.ERROR: _NOTHING,
+    }
+    null_for_absent = _NULL_FOR_ABSENT[counting.null_for_absent]
+    return tuple(
+        null_for_absent if is_null_for_absent(fact) else costs[fact.outcome] for fact in FACTS
+    )
+
+
+def is_null_for_absent(fact: Fact) -> bool:
+    """Whether the candidate says null or blank under a key that the truth does not have."""
+    return (
+        fact.outcome is Outcome.BOTH_EMPTY
+        and fact.expected is Presence.ABSENT
+        and fact.candidate is not Presence.ABSENT
+    )
+
+
+def total(facts: Histogram, costs: tuple[Counts, ...]) -> Counts:
+    """The summed cost of facts that happened so many times."""
+    return _sum(costs[fact].times(number) for fact, number in facts.items())
+
+
+def _sum(parts: Iterable[Counts]) -> Counts:
+    return sum(parts, _NOTHING)

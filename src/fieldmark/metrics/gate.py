@@ -1,0 +1,147 @@
+"""Gates: a figure of the summary against a limit. An undefined figure never passes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from fieldmark.errors import OptionError
+from fieldmark.metrics.nearest import did_you_mean
+from fieldmark.model.json import JsonObject, JsonValue
+
+__all__ = ["Gate", "GateKind", "GateResult", "check_gate", "check_gates", "parse_gate"]
+
+Figure: TypeAlias = "float | int | None"
+
+_SLACK: Final = 1e-9
+_NOT_FIGURES: Final = frozenset({"format", "convention", "gates", "warnings"})
+_SHORT: Final[Mapping[str, str]] = {
+    "completeness": "quality.completeness",
+    "hallucination": "quality.hallucination",
+    "accuracy": "quality.accuracy",
+    "safety": "quality.safety",
+    "rqs": "quality.rqs",
+    "micro_f1": "micro.f1",
+    "micro_precision": "micro.precision",
+    "micro_recall": "micro.recall",
+}
+
+
+class GateKind(StrEnum):
+    """Whether the limit is the least or the most that the figure may be."""
+
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A figure by its name, and the limit that it must keep."""
+
+    name: str
+    limit: float
+    kind: GateKind = GateKind.MIN
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise OptionError(self.kind, "a gate needs the name of a figure")
+        if not math.isfinite(self.limit):
+            raise OptionError(self.kind, f"the limit of {self.name} must be a finite number")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """What a gate found."""
+
+    name: str
+    limit: float
+    kind: GateKind
+    value: Figure
+    passed: bool
+    note: str = ""
+
+    def to_dict(self) -> JsonObject:
+        """The result as JSON; a note stands only where there is something to say."""
+        shape: JsonObject = {
+            "name": self.name,
+            "kind": self.kind.value,
+            "limit": self.limit,
+            "value": self.value,
+            "passed": self.passed,
+        }
+        return {**shape, "note": self.note} if self.note else shape
+
+
+def parse_gate(text: str, kind: GateKind) -> Gate:
+    """Read `name=limit`; the name may hold dots and equals signs.
+
+    >>> parse_gate("attributes.total.recall=0.95", GateKind.MIN).limit
+    0.95
+    """
+    name, equals, limit = text.rpartition("=")
+    if not equals:
+        raise OptionError(kind, f"{text!r} is not of the form name=limit")
+    try:
+        number = float(limit)
+    except ValueError:
+        raise OptionError(kind, f"{limit!r} in {text!r} is no number") from None
+    return Gate(name=name.strip(), limit=number, kind=kind)
+
+
+def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult, ...]:
+    """Check every gate against a summary as it is written."""
+    return tuple(check_gate(gate, summary) for gate in gates)
+
+
+def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
+    """Check one gate; a name that the summary does not have is refused with the nearest one."""
+    figures = {key: value for key, value in summary.items() if key not in _NOT_FIGURES}
+    found = next(_resolve(_SHORT.get(gate.name, gate.name), figures), _UNKNOWN)
+    if found is _UNKNOWN:
+        known = {*_SHORT, *_names(figures)}
+        raise OptionError(
+            gate.kind, f"unknown figure {gate.name!r}{did_you_mean(gate.name, known)}"
+        )
+    value = found[0]
+    return GateResult(
+        name=gate.name,
+        limit=gate.limit,
+        kind=gate.kind,
+        value=value,
+        passed=value is not None and _keeps(value, gate),
+        note="undefined" if value is None else "",
+    )
+
+
+_UNKNOWN: Final[tuple[Figure, ...]] = ()
+
+
+def _keeps(value: float, gate: Gate) -> bool:
+    if gate.kind is GateKind.MIN:
+        return value >= gate.limit - _SLACK
+    return value <= gate.limit + _SLACK
+
+
+def _is_figure(value: JsonValue) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _resolve(name: str, figures: JsonObject) -> Iterator[tuple[Figure, ...]]:
+    """Every figure that the name can mean; keys hold dots themselves, so longer keys go first."""
+    for key in sorted(figures, key=len, reverse=True):
+        value = figures[key]
+        if name == key and (value is None or _is_figure(value)):
+            yield (value,)  # type: ignore[misc]
+        elif name.startswith(f"{key}.") and isinstance(value, dict):
+            yield from _resolve(name[len(key) + 1 :], value)
+
+
+def _names(figures: JsonObject, prefix: str = "") -> Iterator[str]:
+    for key, value in figures.items():
+        if isinstance(value, dict):
+            yield from _names(value, f"{prefix}{key}.")
+        elif _is_figure(value):
+            yield f"{prefix}{key}"

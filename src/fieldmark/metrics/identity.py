@@ -1,0 +1,55 @@
+"""The same options always give the same text and the same hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from enum import Enum
+
+import orjson
+
+from fieldmark.model.json import JsonObject, JsonValue
+
+__all__ = ["canonical_sha256", "describe", "described"]
+
+
+def described(strategy: object) -> JsonObject:
+    """A strategy by its name and its options; other dataclasses by their fields alone."""
+    options: JsonObject = {
+        item.name: describe(getattr(strategy, item.name))
+        for item in fields(strategy)  # type: ignore[arg-type]
+        if item.init
+    }
+    name = getattr(type(strategy), "name", None)
+    return {"name": name, "options": options} if isinstance(name, str) else options
+
+
+def describe(value: object) -> JsonValue:
+    """Any option value as JSON that does not depend on the process that made it."""
+    if isinstance(value, Enum):
+        return describe(value.value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Decimal):
+        return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return described(value)
+    if isinstance(value, Mapping):
+        return {str(key): describe(item) for key, item in value.items()}
+    if isinstance(value, AbstractSet):
+        return sorted((describe(item) for item in value), key=_text)
+    if isinstance(value, Sequence):
+        return [describe(item) for item in value]
+    return getattr(type(value), "name", None) or type(value).__qualname__
+
+
+def canonical_sha256(value: JsonValue) -> str:
+    """The hash of a JSON value, independent of the order of its keys."""
+    return hashlib.sha256(_text(value)).hexdigest()
+
+
+def _text(value: JsonValue) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

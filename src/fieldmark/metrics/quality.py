@@ -1,0 +1,168 @@
+"""Completeness, hallucination, accuracy and the response quality score, from five buckets.
+
+The bucket of a key follows from its two presences alone, never from the outcome: an ignored or
+failed comparison still says that a value was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from fieldmark.metrics.counts import Histogram
+from fieldmark.metrics.options import CountingHalf, IgnoreScope, RqsForm, RqsWeights
+from fieldmark.model.json import JsonObject
+from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
+
+__all__ = ["Quality", "QualityCounts", "bucket_table", "quality", "quality_counts"]
+
+
+class QualityCounts(NamedTuple):
+    """Keys by bucket; `ignored`, `failed` and `matched` are parts of `both_non_null`.
+
+    A key is `extra` if the truth does not have it, `unexpected` if the truth says nothing where
+    the candidate has a value, and `missing` if only the truth has a value. `+` adds two of them.
+    """
+
+    extra: int = 0
+    unexpected: int = 0
+    missing: int = 0
+    both_non_null: int = 0
+    both_null: int = 0
+    ignored: int = 0
+    failed: int = 0
+    matched: int = 0
+
+    def __add__(self, other: object) -> QualityCounts:
+        if not isinstance(other, QualityCounts):
+            return NotImplemented
+        return QualityCounts(*(one + two for one, two in zip(self, other, strict=True)))
+
+    @property
+    def expected_non_null(self) -> int:
+        """Keys for which the truth has a value."""
+        return self.both_non_null + self.missing
+
+    @property
+    def distinct(self) -> int:
+        """All keys of both sides."""
+        return self.extra + self.unexpected + self.missing + self.both_non_null + self.both_null
+
+    @property
+    def scorable(self) -> int:
+        """Keys whose values were compared."""
+        return self.both_non_null - self.ignored - self.failed
+
+    def buckets(self) -> JsonObject:
+        """The sizes of the buckets under the names that reports use for them."""
+        return {
+            "extra_keys": self.extra,
+            "gt_null_aio_has_value": self.unexpected,
+            "gt_non_null": self.expected_non_null,
+            "aio_missing_or_null": self.missing,
+            "both_non_null": self.both_non_null,
+            "both_null": self.both_null,
+        }
+
+
+class Quality(NamedTuple):
+    """The figures of a case or a run; `flags` says which of them rest on nothing, and why."""
+
+    completeness: float
+    hallucination: float
+    accuracy: float
+    safety: float
+    rqs: float
+    rqs_max: float
+    flags: Mapping[str, tuple[str, ...]]
+
+
+_NOTHING: Final = QualityCounts()
+_PARTS: Final[Mapping[Outcome, QualityCounts]] = {
+    Outcome.MATCH: QualityCounts(both_non_null=1, matched=1),
+    Outcome.IGNORED: QualityCounts(both_non_null=1, ignored=1),
+    Outcome.ERROR: QualityCounts(both_non_null=1, failed=1),
+}
+
+
+def bucket_table(ignore_scope: IgnoreScope) -> tuple[QualityCounts, ...]:
+    """The bucket of every fact, by its code."""
+    return tuple(
+        _NOTHING
+        if fact.outcome is Outcome.IGNORED and ignore_scope is IgnoreScope.ALL
+        else _bucket(fact)
+        for fact in FACTS
+    )
+
+
+def _bucket(fact: Fact) -> QualityCounts:
+    expected, candidate = fact.expected is Presence.VALUE, fact.candidate is Presence.VALUE
+    if fact.expected is Presence.ABSENT:
+        # A field that neither side has is no key of the union.
+        return _NOTHING if fact.candidate is Presence.ABSENT else QualityCounts(extra=1)
+    if expected and candidate:
+        return _PARTS.get(fact.outcome, QualityCounts(both_non_null=1))
+    if expected:
+        return QualityCounts(missing=1)
+    return QualityCounts(unexpected=1) if candidate else QualityCounts(both_null=1)
+
+
+def quality_counts(facts: Histogram, buckets: tuple[QualityCounts, ...]) -> QualityCounts:
+    """The buckets of facts that happened so many times."""
+    sums = [0] * len(QualityCounts._fields)
+    for fact, number in facts.items():
+        for place, one in enumerate(buckets[fact]):
+            sums[place] += one * number
+    return QualityCounts(*sums)
+
+
+def quality(counts: QualityCounts, counting: CountingHalf, safety: float | None = None) -> Quality:
+    """Every figure of some keys; without a judge of safety it is 1 and flagged.
+
+    >>> walk_through = QualityCounts(extra=1, unexpected=1, missing=1, both_non_null=3, matched=3)
+    >>> round(quality(walk_through, CountingHalf()).rqs, 9)
+    0.7375
+    """
+    expected, distinct, scorable = counts.expected_non_null, counts.distinct, counts.scorable
+    completeness = counts.both_non_null / expected if expected else 1.0
+    hallucination = (counts.extra + counts.unexpected) / distinct if distinct else 0.0
+    accuracy = counts.matched / scorable if scorable else 1.0
+    safe = 1.0 if safety is None else safety
+    weights, form = counting.rqs_weights, counting.rqs_form
+    limit = _rqs(weights, form, 1.0, 1.0, 1.0, 0.0)
+    score = _rqs(weights, form, accuracy, completeness, safe, hallucination)
+    flags = _flags(counts, not_evaluated=safety is None)
+    return Quality(completeness, hallucination, accuracy, safe, score, limit, flags)
+
+
+def _rqs(
+    weights: RqsWeights,
+    form: RqsForm,
+    accuracy: float,
+    completeness: float,
+    safety: float,
+    hallucination: float,
+) -> float:
+    good = weights.accuracy * accuracy
+    good += weights.completeness * completeness
+    good += weights.safety * safety
+    if form is RqsForm.COMPLEMENT:
+        good += weights.hallucination * (1.0 - hallucination)
+    else:
+        good -= weights.hallucination * hallucination
+    return min(1.0, max(0.0, good))
+
+
+def _flags(counts: QualityCounts, *, not_evaluated: bool) -> dict[str, tuple[str, ...]]:
+    raised = (
+        ("completeness", "vacuous", not counts.expected_non_null),
+        ("hallucination", "vacuous", not counts.distinct),
+        ("accuracy", "vacuous", not counts.scorable),
+        ("accuracy", "partial", bool(counts.failed)),
+        ("safety", "not_evaluated", not_evaluated),
+    )
+    flags: dict[str, tuple[str, ...]] = {}
+    for figure, flag, holds in raised:
+        if holds:
+            flags[figure] = (*flags.get(figure, ()), flag)
+    return flags

@@ -1,0 +1,107 @@
+"""The sums of a run: whole numbers only, so that any split of the cases gives the same bits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from fieldmark.metrics.averages import ExactSum
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.sums import CaseTotals, RunSums
+from fieldmark.model.block import AttributeTable, OutcomeBlock
+from fieldmark.model.case import CaseInput
+from fieldmark.model.outcome import CELL_BITS
+
+__all__ = ["FactsByPath", "Tally"]
+
+FactsByPath: TypeAlias = Mapping[str, Mapping[int, int]]
+"""For every attribute how often each fact happened."""
+
+_State: TypeAlias = tuple[AttributeTable, "Counter[int]", RunSums]
+
+_FACT_MASK: Final = (1 << CELL_BITS) - 1
+_BATCH: Final = 1024
+"""Cases wait until there are so many, then equal ones are counted together."""
+
+
+class Tally:
+    """Adds cases up; tallies of parts of a run merge into the tally of the whole."""
+
+    __slots__ = ("_cells", "_stats", "_sums", "_waiting", "table")
+
+    def __init__(self, table: AttributeTable) -> None:
+        self.table = table
+        self._cells: Counter[int] = Counter()
+        self._sums = RunSums()
+        self._waiting: list[int] = []
+        self._stats: list[CaseStats] = []
+
+    def add(self, block: OutcomeBlock, stats: CaseStats, read: CaseInput = CaseInput.OK) -> None:
+        """Add one case that was compared."""
+        self._waiting += block.cells
+        self._stats.append(stats)
+        if read is not CaseInput.OK:
+            self._sums += RunSums(cases=CaseTotals.of_input(read))
+        if len(self._stats) >= _BATCH:
+            self._settle()
+
+    def add_invalid_truth(self) -> None:
+        """Add one case whose truth could not be read; nothing of it is scored."""
+        self._sums += RunSums(cases=CaseTotals(total=1, invalid_truth=1))
+
+    def add_failed(self) -> None:
+        """Add one case whose comparison broke down as a whole."""
+        self._sums += RunSums(cases=CaseTotals(total=1, errors=1))
+
+    def add_unexpected(self, number: int = 1) -> None:
+        """Note candidates for which there is no truth."""
+        self._sums += RunSums(cases=CaseTotals(unexpected=number))
+
+    def add_consistency(self, agreement: float) -> None:
+        """Add how far several candidates of one case agree."""
+        self._sums += RunSums(consistency=ExactSum.of([(agreement, 1)]))
+
+    def merge(self, other: Tally) -> None:
+        """Take in another part of the run; its attributes are found again by their paths."""
+        numbers = [self.table.add(attribute) for attribute in other.table.attributes]
+        for cell, times in other.cells().items():
+            self._cells[numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT_MASK] += times
+        self._sums += other.sums()
+
+    def cells(self) -> Mapping[int, int]:
+        """How often each cell happened."""
+        self._settle()
+        return self._cells
+
+    def sums(self) -> RunSums:
+        """The sums over cases."""
+        self._settle()
+        return self._sums
+
+    def facts(self) -> FactsByPath:
+        """How often each fact happened, for every attribute that was met, in order of paths."""
+        by_path: dict[str, dict[int, int]] = {}
+        for cell, times in self.cells().items():
+            facts = by_path.setdefault(self.table.path(cell >> CELL_BITS), {})
+            facts[cell & _FACT_MASK] = times
+        return dict(sorted(by_path.items()))
+
+    def _settle(self) -> None:
+        """Count what waits. Cases with equal cells share one record, so identity groups them."""
+        if not self._stats:
+            return
+        self._cells.update(self._waiting)
+        distinct = {id(stats): stats for stats in self._stats}
+        times = Counter(map(id, self._stats))
+        self._sums += RunSums.of([(stats, times[key]) for key, stats in distinct.items()])
+        self._waiting.clear()
+        self._stats.clear()
+
+    def __getstate__(self) -> _State:
+        self._settle()
+        return self.table, self._cells, self._sums
+
+    def __setstate__(self, state: _State) -> None:
+        self.table, self._cells, self._sums = state
+        self._waiting, self._stats = [], []

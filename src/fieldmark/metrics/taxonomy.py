@@ -1,0 +1,56 @@
+"""Mistakes by their type: left out, invented, of the wrong kind, or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from fieldmark.metrics.counts import Histogram
+from fieldmark.model.outcome import FACTS, Outcome
+
+__all__ = ["ERROR_TABLE", "ErrorCounts", "errors_by_type", "truth_fields"]
+
+
+class ErrorCounts(NamedTuple):
+    """How many mistakes there are of each type. `+` adds two of them field by field."""
+
+    omission: int = 0
+    hallucination: int = 0
+    format_error: int = 0
+    wrong_value: int = 0
+
+    def __add__(self, other: object) -> ErrorCounts:
+        if not isinstance(other, ErrorCounts):
+            return NotImplemented
+        return ErrorCounts(*(one + two for one, two in zip(self, other, strict=True)))
+
+    @property
+    def total(self) -> int:
+        """All mistakes; a field has at most one."""
+        return sum(self)
+
+
+_NOTHING: Final = ErrorCounts()
+_BY_OUTCOME: Final[Mapping[Outcome, ErrorCounts]] = {
+    Outcome.OMISSION: ErrorCounts(omission=1),
+    Outcome.HALLUCINATION: ErrorCounts(hallucination=1),
+    Outcome.FORMAT_ERROR: ErrorCounts(format_error=1),
+    Outcome.WRONG_VALUE: ErrorCounts(wrong_value=1),
+}
+
+ERROR_TABLE: Final = tuple(_BY_OUTCOME.get(fact.outcome, _NOTHING) for fact in FACTS)
+"""The mistake that every fact is, by its code."""
+
+
+def errors_by_type(facts: Histogram) -> ErrorCounts:
+    """The mistakes among facts that happened so many times."""
+    sums = [0, 0, 0, 0]
+    for fact, number in facts.items():
+        for place, one in enumerate(ERROR_TABLE[fact]):
+            sums[place] += one * number
+    return ErrorCounts(*sums)
+
+
+def truth_fields(correct: int, errors: ErrorCounts) -> int:
+    """The non-empty fields of the truth: each was met, left out, or answered wrongly."""
+    return correct + errors.omission + errors.format_error + errors.wrong_value

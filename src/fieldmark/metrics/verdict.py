@@ -1,0 +1,78 @@
+"""Hits and misses: which facts are which, and the word that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from fieldmark.metrics.counts import cost_table, is_null_for_absent
+from fieldmark.metrics.options import AbsentTruth, CountingHalf, NullForAbsent, PrimaryScore
+from fieldmark.model.case import Verdict
+from fieldmark.model.counts import Counts
+from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
+
+__all__ = ["Mark", "mark_table", "verdict_at", "verdict_of"]
+
+
+class Mark(StrEnum):
+    """On which list a field stands; an ignored field stands on none."""
+
+    HIT = "hit"
+    MISS = "miss"
+    SKIPPED = "skipped"
+    ERROR = "error"
+    NONE = "none"
+
+
+_BY_OUTCOME: Final[Mapping[Outcome, Mark]] = {
+    Outcome.MATCH: Mark.HIT,
+    Outcome.WRONG_VALUE: Mark.MISS,
+    Outcome.FORMAT_ERROR: Mark.MISS,
+    Outcome.OMISSION: Mark.MISS,
+    Outcome.HALLUCINATION: Mark.MISS,
+    Outcome.IGNORED: Mark.NONE,
+    Outcome.ERROR: Mark.ERROR,
+}
+
+
+def mark_table(counting: CountingHalf) -> tuple[Mark, ...]:
+    """The mark of every fact, by its code."""
+    costs = cost_table(counting)
+    return tuple(_mark(fact, costs[code], counting) for code, fact in enumerate(FACTS))
+
+
+def _mark(fact: Fact, cost: Counts, counting: CountingHalf) -> Mark:
+    if fact.outcome is Outcome.BOTH_EMPTY:
+        return _mark_of_nothing(fact, cost, counting)
+    no_such_key = fact.outcome is Outcome.HALLUCINATION and fact.expected is Presence.ABSENT
+    if no_such_key and counting.absent_truth is AbsentTruth.SKIP:
+        return Mark.SKIPPED
+    return _BY_OUTCOME[fact.outcome]
+
+
+def _mark_of_nothing(fact: Fact, cost: Counts, counting: CountingHalf) -> Mark:
+    """Agreeing on nothing is a hit where it is a true negative.
+
+    Where fields are marked against a truth that says nothing of the key, there is nothing to hit.
+    """
+    if is_null_for_absent(fact) and counting.null_for_absent is NullForAbsent.HALLUCINATION:
+        return Mark.MISS
+    silent = counting.primary is PrimaryScore.WEIGHTED_AVERAGE and fact.expected is Presence.ABSENT
+    return Mark.HIT if cost.tn and not silent else Mark.SKIPPED
+
+
+def verdict_of(hits: int, misses: int) -> Verdict:
+    """Pass without misses, fail with nothing else, partial between.
+
+    >>> verdict_of(3, 1)
+    <Verdict.PARTIAL: 'partial'>
+    """
+    if not misses:
+        return Verdict.PASS
+    return Verdict.PARTIAL if hits else Verdict.FAIL
+
+
+def verdict_at(score: float, threshold: float) -> Verdict:
+    """Pass at the threshold or above it, else fail."""
+    return Verdict.PASS if score >= threshold - 1e-9 else Verdict.FAIL

@@ -1,0 +1,142 @@
+"""Rules become a plan once; the plan compares any number of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from fieldmark.align.greedy import Greedy
+from fieldmark.compare.exact import Exact
+from fieldmark.model.block import AttributeTable, OutcomeBlock
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.outcome import Outcome, Presence, Reason, fact
+from fieldmark.model.rule import Depth, Rule, Rules, Scope
+from fieldmark.plan.node import Node, Setting
+from fieldmark.plan.states import State
+from fieldmark.plan.walk import Walk
+from fieldmark.values.paths import Path, PathError, attribute_of, parse_path, resolve
+from fieldmark.values.presence import presence_of
+
+__all__ = ["Plan", "compile_plan"]
+
+
+_NOT_FOUND: Final = fact(Outcome.OMISSION, Presence.ABSENT, Presence.ABSENT)
+"""A configured field whose path cannot be read is lost, whatever the documents hold."""
+
+
+class Plan:
+    """Compares documents under one set of rules.
+
+    `table` numbers the attributes as they are met, so a plan belongs to one run at a time.
+    """
+
+    __slots__ = ("_addresses", "_root", "_unreadable", "_walk", "table")
+
+    def __init__(self, rules: Rules) -> None:
+        scope = rules.scope or Scope.UNION
+        self.table = AttributeTable()
+        setting = Setting(
+            scope=scope,
+            depth=rules.depth or Depth.LEAF,
+            default=rules.default or Exact(),
+            aligner=rules.aligner or Greedy(),
+            table=self.table,
+            text_settles=not rules.empty_tokens,
+        )
+        states, unreadable = _read(rules.fields)
+        self._walk = Walk(presence_of(rules.empty_tokens, containers=rules.empty_containers), scope)
+        self._addresses: list[_Address] = []
+        self._unreadable: list[Node] = []
+        self._root: Node | None = Node(setting, states)
+        if scope is Scope.CONFIGURED:
+            self._addresses = [_address(setting, state) for state in states if _addressed(state)]
+            self._unreadable = [
+                Node(setting, [State(0, rule, ())], rule.path, addressed=True)
+                for rule in unreadable
+            ]
+            if all(_addressed(state) for state in states):
+                self._root = None
+
+    def compare(self, expected: JsonValue, candidate: JsonValue | Missing) -> OutcomeBlock:
+        """What happened to every field of one pair of documents."""
+        return self.compare_all([(expected, candidate)])[0]
+
+    def compare_all(
+        self, pairs: Iterable[tuple[JsonValue, JsonValue | Missing]]
+    ) -> list[OutcomeBlock]:
+        """What happened in every pair; comparators that ask a provider are asked once for all."""
+        walk, root = self._walk, self._root
+        blocks: list[OutcomeBlock] = []
+        for expected, candidate in pairs:
+            block = OutcomeBlock()
+            if self._addresses or self._unreadable:
+                self._look_up(expected, candidate, block)
+            if root is not None:
+                walk.field(root, expected, candidate, block)
+            blocks.append(block)
+        if walk.questions:
+            walk.answer()
+        return blocks
+
+    def forget_questions(self) -> None:
+        """Drop what was left unanswered by a comparison that crashed."""
+        self._walk.questions.clear()
+
+    def _look_up(
+        self, expected: JsonValue, candidate: JsonValue | Missing, block: OutcomeBlock
+    ) -> None:
+        """The fields that are named by one path each, looked up on both sides."""
+        for path, node, places in self._addresses:
+            for prefix, place in places:
+                block.items.append((len(block.cells), prefix, place, place, None))
+            self._walk.field(node, _at(expected, path), _at(candidate, path), block)
+        for node in self._unreadable:
+            block.comparisons[len(block.cells)] = Comparison.differs(Reason.INVALID_PATH)
+            block.cells.append(node.number() | _NOT_FOUND)
+
+
+class _Address(NamedTuple):
+    """One place in a document, its node, and the list places on the way to it."""
+
+    path: Path
+    node: Node
+    places: tuple[tuple[str, int], ...]
+
+
+def compile_plan(rules: Rules) -> Plan:
+    """A plan for these rules."""
+    return Plan(rules)
+
+
+def _read(fields: Iterable[Rule]) -> tuple[list[State], list[Rule]]:
+    """The rules whose path can be read, and those that apply nowhere because theirs cannot."""
+    states: list[State] = []
+    unreadable: list[Rule] = []
+    for rank, rule in enumerate(fields):
+        try:
+            states.append(State(rank, rule, parse_path(rule.path).segments))
+        except PathError:
+            unreadable.append(rule)
+    return states, unreadable
+
+
+def _addressed(state: State) -> bool:
+    """Whether a configured rule names one place as a field, rather than how to align a list."""
+    return state.exact and (state.rule.comparator is not None or state.rule.aligner is None)
+
+
+def _address(setting: Setting, state: State) -> _Address:
+    path = parse_path(state.rule.path)
+    places: list[tuple[str, int]] = []
+    for number, (segment, tail) in enumerate(zip(path.segments, path.tails, strict=True), start=1):
+        if isinstance(segment, int) and tail.startswith("["):
+            way = Path(path.text, path.segments[:number], path.tails[:number])
+            places.append((attribute_of(way), segment))
+    here = state._replace(used=len(state.segments))
+    node = Node(setting, [here], attribute_of(path), addressed=True)
+    return _Address(path, node, tuple(places))
+
+
+def _at(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:
+    return MISSING if document is MISSING else resolve(document, path)

@@ -1,0 +1,145 @@
+"""What values look like and how two of them differ, as far as the choice of a rule needs it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Final
+
+from fieldmark.compare.detect import Detected, detect
+from fieldmark.compare.fuzzy import Fuzzy
+from fieldmark.model.json import JsonValue
+from fieldmark.values.dates import DEFAULT_FORMATS, read_day
+from fieldmark.values.equality import equal
+from fieldmark.values.numbers import NumberFormat, as_number
+from fieldmark.values.text import folded, normalized
+
+__all__ = ["Difference", "Look", "date_formats", "decimals", "difference_of", "look_of"]
+
+_LONG_TEXT: Final = 120
+_MANY_WORDS: Final = 15
+_LONGEST_CODE: Final = 40
+
+
+class Look(StrEnum):
+    """What a value looks like."""
+
+    BOOLEAN = "boolean"
+    WHOLE_NUMBER = "whole number"
+    DECIMAL_NUMBER = "decimal number"
+    NUMBER_TEXT = "number as text"
+    AMOUNT_US = "amount like 1,240.00"
+    AMOUNT_EU = "amount like 1.240,00"
+    DATE = "date"
+    EMAIL = "e-mail address"
+    YES_OR_NO = "yes or no"
+    WEB_ADDRESS = "web address"
+    DIGITS = "many digits"
+    CODE = "code"
+    TEXT = "text"
+    LONG_TEXT = "long text"
+
+
+class Difference(StrEnum):
+    """How a candidate differs from what is expected."""
+
+    NONE = "equal"
+    CASE = "different only in case"
+    BLANKS = "different only in blanks"
+    NUMBER_FORM = "the same number written differently"
+    DATE_FORM = "the same day written differently"
+    CLOSE = "nearly the same text"
+    LISTED = "one of the expected values"
+    OTHER = "another value"
+
+
+_YES_OR_NO: Final = frozenset({"yes", "no", "true", "false", "y", "n"})
+_WEB_ADDRESS: Final = re.compile(r"(?:https?://|www\.)\S+\Z", re.IGNORECASE)
+_DIGITS: Final = re.compile(r"[0-9]{5,}\Z")
+
+
+def _is_code(text: str) -> bool:
+    """A digit and no blank, or at least half digits: there a slip is never a matter of taste."""
+    trimmed = text.strip()
+    signs = trimmed.replace(" ", "")
+    digits = sum(map(str.isdecimal, signs))
+    return (
+        len(trimmed) <= _LONGEST_CODE
+        and digits > 0
+        and (len(signs) == len(trimmed) or digits * 2 >= len(signs))
+    )
+
+
+_TEXT_LOOKS: Final[tuple[tuple[Look, Callable[[str], bool]], ...]] = (
+    (Look.EMAIL, lambda text: detect(text) is Detected.EMAIL),
+    (Look.YES_OR_NO, lambda text: folded(text) in _YES_OR_NO),
+    (Look.DATE, lambda text: read_day(text) is not None),
+    (Look.WEB_ADDRESS, lambda text: _WEB_ADDRESS.match(text.strip()) is not None),
+    (Look.DIGITS, lambda text: _DIGITS.match(text.strip()) is not None),
+    (Look.NUMBER_TEXT, lambda text: as_number(text) is not None),
+    (Look.AMOUNT_US, lambda text: as_number(text, NumberFormat.US) is not None),
+    (Look.AMOUNT_EU, lambda text: as_number(text, NumberFormat.EU) is not None),
+    (Look.CODE, _is_code),
+    (Look.LONG_TEXT, lambda text: len(text) > _LONG_TEXT or len(text.split()) > _MANY_WORDS),
+)
+"""The first that fits holds; what fits nothing is text."""
+
+
+def look_of(value: JsonValue) -> Look:
+    """What a scalar looks like.
+
+    >>> look_of("INV-001").value, look_of("1,240.00").value, look_of("Acme Corp").value
+    ('code', 'amount like 1,240.00', 'text')
+    """
+    if isinstance(value, bool):
+        return Look.BOOLEAN
+    if isinstance(value, int):
+        return Look.WHOLE_NUMBER
+    if isinstance(value, float):
+        return Look.WHOLE_NUMBER if value.is_integer() else Look.DECIMAL_NUMBER
+    text = str(value)
+    return next((look for look, fits in _TEXT_LOOKS if fits(text)), Look.TEXT)
+
+
+def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
+    """How two non-empty values differ, by the smallest allowance that makes them agree."""
+    if equal(expected, candidate):
+        return Difference.NONE
+    if isinstance(expected, list) and not isinstance(candidate, list | dict):
+        listed = any(equal(value, candidate) for value in expected)
+        return Difference.LISTED if listed else Difference.OTHER
+    numbers = as_number(expected, NumberFormat.AUTO), as_number(candidate, NumberFormat.AUTO)
+    if None not in numbers:
+        return Difference.NUMBER_FORM if numbers[0] == numbers[1] else Difference.OTHER
+    if isinstance(expected, str) and isinstance(candidate, str):
+        return _text_difference(expected, candidate)
+    return Difference.OTHER
+
+
+def _text_difference(expected: str, candidate: str) -> Difference:
+    if expected.casefold() == candidate.casefold():
+        return Difference.CASE
+    if normalized(expected) == normalized(candidate):
+        return Difference.BLANKS
+    days = read_day(expected), read_day(candidate)
+    if days[0] is not None and days[1] is not None:
+        return Difference.DATE_FORM if days[0].day == days[1].day else Difference.OTHER
+    return Difference.CLOSE if Fuzzy().compare(expected, candidate).matched else Difference.OTHER
+
+
+def date_formats(text: str) -> list[str]:
+    """The names of the common formats in which a text is a date."""
+    trimmed = text.strip()
+    return [form.text for form in DEFAULT_FORMATS if form.read(trimmed) is not None]
+
+
+def decimals(number: float) -> int:
+    """How many digits a number has behind its point, as it is written.
+
+    >>> decimals(12.5), decimals(3.0), decimals(1e-7)
+    (1, 0, 7)
+    """
+    digits, _, power = repr(number).partition("e")
+    fraction = digits.partition(".")[2].rstrip("0")
+    return max(0, len(fraction) - int(power or 0))

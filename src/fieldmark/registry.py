@@ -1,0 +1,192 @@
+"""The one door for comparators, aligners and providers: built-in or plugged in, by name.
+
+A built-in is one line in a table below; a plug-in is an entry point in the group
+`fieldmark.comparators`, `fieldmark.aligners` or `fieldmark.providers`. Both name a class as
+`module:Class`, which is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Final, cast, get_type_hints
+
+from fieldmark.errors import ConfigError
+from fieldmark.model.alignment import Aligner
+from fieldmark.model.comparison import Comparator, Provider
+from fieldmark.model.json import MISSING, Missing
+
+__all__ = [
+    "Option",
+    "Plugin",
+    "aligner",
+    "canonical",
+    "comparator",
+    "load",
+    "names",
+    "options",
+    "provider",
+]
+
+
+class Plugin(StrEnum):
+    """What can be plugged in."""
+
+    COMPARATORS = "comparators"
+    ALIGNERS = "aligners"
+    PROVIDERS = "providers"
+
+    @property
+    def noun(self) -> str:
+        """What people call one of them."""
+        return _NOUNS[self]
+
+    @property
+    def article(self) -> str:
+        """The word before the noun."""
+        return "an" if self.noun[0] in "aeiou" else "a"
+
+
+_NOUNS: Final = {
+    Plugin.COMPARATORS: "match type",
+    Plugin.ALIGNERS: "alignment",
+    Plugin.PROVIDERS: "provider",
+}
+
+_BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
+    Plugin.COMPARATORS: {
+        "exact": "fieldmark.compare.exact:Exact",
+        "exact_text": "fieldmark.compare.text:ExactText",
+        "normalized_text": "fieldmark.compare.text:NormalizedText",
+        "numeric_tolerance": "fieldmark.compare.numeric:NumericTolerance",
+        "date": "fieldmark.compare.date:DateMatch",
+        "fuzzy": "fieldmark.compare.fuzzy:Fuzzy",
+        "semantic": "fieldmark.compare.semantic:Semantic",
+        "boolean": "fieldmark.compare.boolean:Boolean",
+        "set": "fieldmark.compare.sets:SetMatch",
+        "contains": "fieldmark.compare.contains:Contains",
+        "regex": "fieldmark.compare.regex:Regex",
+        "ignore": "fieldmark.compare.ignore:Ignore",
+        "auto": "fieldmark.compare.detect:Auto",
+    },
+    Plugin.ALIGNERS: {
+        "index": "fieldmark.align.index:Index",
+        "greedy": "fieldmark.align.greedy:Greedy",
+        "optimal": "fieldmark.align.optimal:Optimal",
+        "key": "fieldmark.align.key:Key",
+        "set": "fieldmark.align.sets:SetAlign",
+        "whole": "fieldmark.align.whole:Whole",
+    },
+    Plugin.PROVIDERS: {
+        "lexical": "fieldmark.compare.providers:Lexical",
+        "recorded": "fieldmark.compare.providers:Recorded",
+    },
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option of a strategy: its type as annotated, and its default, `MISSING` if needed."""
+
+    name: str
+    type: object
+    default: object | Missing = MISSING
+
+
+def names(kind: Plugin) -> tuple[str, ...]:
+    """Every name of a kind, built-ins first.
+
+    >>> names(Plugin.PROVIDERS)[:2]
+    ('lexical', 'recorded')
+    """
+    return tuple(_table(kind))
+
+
+def canonical(kind: Plugin, name: str) -> str | None:
+    """The registered spelling of a name, or nothing if it is not registered.
+
+    >>> canonical(Plugin.COMPARATORS, "numeric-tolerance")
+    'numeric_tolerance'
+    """
+    table = _table(kind)
+    if name in table:
+        return name
+    spelled = name.replace("-", "_")
+    return spelled if spelled in table else None
+
+
+def load(kind: Plugin, name: str) -> type:
+    """The class behind a name."""
+    found = canonical(kind, name)
+    if found is None:
+        valid = ", ".join(names(kind))
+        raise ConfigError.of(f"Invalid {kind.noun}: {name}.", hint=f"Valid types: {valid}.")
+    return _load(_table(kind)[found], found)
+
+
+def comparator(name: str) -> type[Comparator]:
+    """The comparator of this name."""
+    return cast("type[Comparator]", load(Plugin.COMPARATORS, name))
+
+
+def aligner(name: str) -> type[Aligner]:
+    """The aligner of this name."""
+    return cast("type[Aligner]", load(Plugin.ALIGNERS, name))
+
+
+def provider(name: str) -> type[Provider]:
+    """The provider of this name."""
+    return cast("type[Provider]", load(Plugin.PROVIDERS, name))
+
+
+@cache
+def options(strategy: type) -> Mapping[str, Option]:
+    """The options of a strategy, in the order of its dataclass fields."""
+    hints = get_type_hints(strategy)
+    return {
+        field.name: Option(name=field.name, type=hints[field.name], default=_default(field))
+        for field in dataclasses.fields(strategy)
+        if field.init
+    }
+
+
+def _default(field: dataclasses.Field[object]) -> object | Missing:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return MISSING
+
+
+@cache
+def _table(kind: Plugin) -> Mapping[str, str]:
+    table: dict[str, str] = {}
+    for name, target in _registrations(kind):
+        if table.setdefault(name, target) != target:
+            raise ConfigError.of(
+                f"Two plug-ins are called {name}: {table[name]} and {target}.",
+                hint="Remove one of the packages that bring them.",
+            )
+    return table
+
+
+def _registrations(kind: Plugin) -> Iterator[tuple[str, str]]:
+    yield from _BUILT_IN[kind].items()
+    for point in sorted(entry_points(group=f"fieldmark.{kind}")):
+        yield point.name.replace("-", "_"), point.value
+
+
+@cache
+def _load(target: str, name: str) -> type:
+    module, _, attribute = target.partition(":")
+    try:
+        strategy = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError.of(f"The plug-in {name} ({target}) cannot be loaded: {error}.") from error
+    if not (isinstance(strategy, type) and dataclasses.is_dataclass(strategy)):
+        raise ConfigError.of(f"The plug-in {name} ({target}) is not a dataclass.")
+    return strategy

@@ -1,0 +1,68 @@
+"""The figures of a run as flat rows, for every form of table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from fieldmark.metrics.summary import AttributeSummary, Summary
+from fieldmark.model.json import JsonObject
+
+__all__ = ["AttributeRow", "attribute_rows", "number"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeRow:
+    """One attribute, flat."""
+
+    attribute: str
+    tp: int
+    tn: int
+    fp: int
+    fn: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    accuracy: float | None
+    omission: int
+    hallucination: int
+    format_error: int
+    wrong_value: int
+    errors: int
+
+    def to_dict(self) -> JsonObject:
+        """The row as JSON."""
+        return asdict(self)
+
+
+def attribute_rows(summary: Summary) -> list[AttributeRow]:
+    """One row an attribute: worst F1 first, then most mistakes, then by name."""
+    rows = [_row(path, figures) for path, figures in summary.attributes.items()]
+    return sorted(rows, key=lambda row: (_rank(row), -(row.fp + row.fn), row.attribute))
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A figure for people: rounded, and a dash where it is undefined."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _rank(row: AttributeRow) -> float:
+    """F1 for sorting: undefined is the worst if something is wrong, the best if nothing is."""
+    if row.f1 is not None:
+        return row.f1
+    return 0.0 if row.fp or row.fn or row.errors else 2.0
+
+
+def _row(path: str, figures: AttributeSummary) -> AttributeRow:
+    return AttributeRow(
+        attribute=path,
+        tp=figures.tp,
+        tn=figures.tn,
+        fp=figures.fp,
+        fn=figures.fn,
+        precision=figures.precision,
+        recall=figures.recall,
+        f1=figures.f1,
+        accuracy=figures.accuracy,
+        errors=figures.errors,
+        **figures.errors_by_type._asdict(),
+    )

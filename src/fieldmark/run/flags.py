@@ -1,0 +1,52 @@
+"""Counts what deserves a word at the end of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.model.block import OutcomeBlock
+from fieldmark.model.case import Case
+
+__all__ = ["Flags"]
+
+
+class Flags:
+    """Watches a run for comparisons that were approximate or ambiguous, and for fallbacks."""
+
+    __slots__ = ("_ambiguous", "_approximate", "_fallbacks")
+
+    def __init__(self) -> None:
+        self._approximate = 0
+        self._ambiguous = 0
+        self._fallbacks = 0
+
+    def __call__(
+        self, cases: Sequence[Case], blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]
+    ) -> None:
+        """Take note of one batch."""
+        for block in blocks:
+            self._fallbacks += block.fallback
+            for said in block.comparisons.values():
+                self._approximate += said.approximate
+                self._ambiguous += said.ambiguous
+
+    def warnings(self) -> list[str]:
+        """One sentence for each thing that happened."""
+        sentences = (
+            (
+                self._approximate,
+                "{n} text comparison(s) by the embedded lexical provider: an approximation of "
+                "meaning without a model. Configure a provider for semantic matching.",
+            ),
+            (
+                self._ambiguous,
+                "{n} date(s) could be read day first or month first; the month was taken first. "
+                "Set `formats` on the field to settle it.",
+            ),
+            (
+                self._fallbacks,
+                "{n} case(s) with lists too long for optimal alignment were aligned greedily.",
+            ),
+        )
+        return [text.format(n=number) for number, text in sentences if number]

@@ -1,0 +1,102 @@
+"""One line of `results.jsonl`: all that is known of a case, as strict JSON.
+
+Outcomes are stored as they are held: cells, with what the comparators said beside them. An
+attribute is named in the first row that uses its number, so the file can be read from the top
+without anything else.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.model.block import AttributeTable, OutcomeBlock
+from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.json import MISSING
+from fieldmark.store.json_text import strict_json
+
+__all__ = ["RowEncoder"]
+
+_REMEMBERED: Final = 2048
+
+
+class RowEncoder:
+    """Turns cases into lines, one after the other.
+
+    Cases with the same outcomes share their record, so its text is made once and kept.
+    """
+
+    __slots__ = ("_named", "_records", "_table", "_values")
+
+    def __init__(self, table: AttributeTable, *, values: bool = True) -> None:
+        self._table = table
+        self._values = values
+        self._named = 0
+        self._records: dict[int, tuple[CaseStats, bytes]] = {}
+
+    def encode(self, case: Case, block: OutcomeBlock, stats: CaseStats) -> bytes:
+        """The line of one case, with its newline."""
+        parts = [b'{"case_id":', strict_json(case.id), self._record(block, stats)]
+        if case.input is not CaseInput.OK or case.parsed_from or case.tags:
+            parts.append(_reading(case))
+        if block.comparisons:
+            said = [_said(position, c) for position, c in block.comparisons.items()]
+            parts += [b',"comparisons":', orjson.dumps(said)]
+        if block.items:
+            parts += [b',"items":', orjson.dumps(block.items)]
+        if block.fallback:
+            parts.append(b',"fallback":true')
+        if self._named < len(self._table):
+            fresh = [attribute.path for attribute in self._table.attributes[self._named :]]
+            parts += [b',"attributes":', strict_json([self._named, list(fresh)])]
+            self._named = len(self._table)
+        if self._values:
+            parts += [b',"expected":', strict_json(case.expected)]
+            if case.candidate is not MISSING:
+                parts += [b',"candidate":', strict_json(case.candidate)]
+        parts.append(b"}\n")
+        return b"".join(parts)
+
+    def _record(self, block: OutcomeBlock, stats: CaseStats) -> bytes:
+        known = self._records.get(id(stats))
+        if known is not None:
+            return known[1]
+        record = {
+            "score": stats.score,
+            "verdict": stats.verdict,
+            "status": "error" if stats.errors_count else "ok",
+            "counts": stats.counts._asdict(),
+            "errors_by_type": stats.errors._asdict(),
+            "quality": stats.quality._asdict(),
+            "cells": block.cells,
+        }
+        text = b"," + orjson.dumps(record)[1:-1]
+        if len(self._records) >= _REMEMBERED:
+            self._records.clear()
+        self._records[id(stats)] = stats, text
+        return text
+
+
+def _reading(case: Case) -> bytes:
+    """How the candidate was read, where there is something to say."""
+    said: dict[str, str | list[str]] = {}
+    if case.input is not CaseInput.OK:
+        said["input"] = case.input.value
+        said["note"] = case.note
+    if case.parsed_from:
+        said["parsed_from"] = case.parsed_from
+    if case.tags:
+        said["tags"] = list(case.tags)
+    return b"," + strict_json(dict(said))[1:-1]
+
+
+def _said(position: int, comparison: Comparison) -> list[object]:
+    """[position, similarity, score, reason, flags, note], without what is empty at the end."""
+    flags = [
+        name for name in ("coerced", "ambiguous", "approximate") if getattr(comparison, name)
+    ]
+    said = [position, comparison.similarity, comparison.score, comparison.reason, flags]
+    return [*said, comparison.note] if comparison.note else said

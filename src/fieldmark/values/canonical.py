@@ -1,0 +1,145 @@
+"""One text for one value: for ordering, for keys, and for comparing containers as text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Hashable, Iterator
+from math import isfinite
+from typing import Final
+
+import orjson
+
+from fieldmark.model.json import JsonValue
+
+__all__ = ["canonical_text", "integer_text", "typed_key"]
+
+_SORTED: Final = orjson.OPT_SORT_KEYS
+_EXPONENT: Final = re.compile(rb"e[+0-9](?<=[0-9]e.)")
+
+
+def canonical_text(value: JsonValue) -> bytes:
+    """The compact JSON text of a value with its keys in order, for every value.
+
+    What JSON has no text for gets one all the same: NaN, Infinity, and lone surrogates as the
+    three bytes they would have.
+
+    >>> canonical_text({"b": 1, "a": [True, None]})
+    b'{"a":[true,null],"b":1}'
+    """
+    try:
+        text = orjson.dumps(value, option=_SORTED)
+    except TypeError:  # lone surrogates, long integers, great depth
+        return _written(value, _scalar_text)
+    if b"null" in text and not all(map(_is_finite, _scalars(value))):
+        return _written(value, _scalar_text)
+    return text
+
+
+def typed_key(value: JsonValue) -> Hashable:
+    """A key that two values share exactly when they are equal.
+
+    Keys are bytes and thus hashed with a seed: numbers cannot be chosen so that their keys
+    collide. NaN, which equals nothing, gets a key of its own each time.
+
+    >>> typed_key([1.0]) == typed_key([1]) != typed_key([True])
+    True
+    """
+    try:
+        text = orjson.dumps(value, option=_SORTED)
+        if not _may_hold_uneven_floats(text):
+            return text
+        return orjson.dumps(_evened(value), option=_SORTED)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return _slow_typed_key(value)
+
+
+def _slow_typed_key(value: JsonValue) -> Hashable:
+    if any(scalar != scalar for scalar in _scalars(value)):  # noqa: PLR0124 - only NaN does
+        return object()
+    return _written(value, _typed_scalar_text)
+
+
+def _may_hold_uneven_floats(text: bytes) -> bool:
+    """Whether a float might be integral, infinite or undefined, by what orjson writes for those."""
+    return b".0" in text or b"null" in text or _EXPONENT.search(text) is not None
+
+
+def _evened(value: JsonValue) -> JsonValue:
+    """The value with integers for integral floats; a float that is not finite is an error."""
+    if isinstance(value, float):
+        whole = int(value)
+        return whole if whole == value else value
+    if isinstance(value, dict):
+        return {key: _evened(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_evened(item) for item in value]
+    return value
+
+
+def integer_text(number: int) -> str:
+    """The digits of an integer; hexadecimal beyond the length that Python writes in decimal."""
+    try:
+        return str(number)
+    except ValueError:
+        return hex(number)
+
+
+def _is_finite(scalar: JsonValue) -> bool:
+    return type(scalar) is not float or isfinite(scalar)
+
+
+def _scalars(value: JsonValue) -> Iterator[JsonValue]:
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+        else:
+            yield item
+
+
+def _scalar_text(scalar: JsonValue) -> bytes:
+    if type(scalar) is int:
+        return integer_text(scalar).encode()
+    if not _is_finite(scalar):
+        return json.dumps(scalar).encode()
+    try:
+        return orjson.dumps(scalar)
+    except TypeError:
+        return json.dumps(scalar, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _typed_scalar_text(scalar: JsonValue) -> bytes:
+    if type(scalar) is float and scalar.is_integer():
+        return integer_text(int(scalar)).encode()
+    return _scalar_text(scalar)
+
+
+def _written(value: JsonValue, scalar_text: Callable[[JsonValue], bytes]) -> bytes:
+    """The text that orjson would write, at any depth and with another way to write scalars."""
+    parts: list[bytes] = []
+    pending: list[JsonValue | bytes] = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, bytes):
+            parts.append(item)
+        elif isinstance(item, list):
+            parts.append(b"[")
+            pending.append(b"]")
+            for place in range(len(item) - 1, -1, -1):
+                pending.append(item[place])
+                if place:
+                    pending.append(b",")
+        elif isinstance(item, dict):
+            parts.append(b"{")
+            pending.append(b"}")
+            keys = sorted(item)
+            for place in range(len(keys) - 1, -1, -1):
+                pending.append(item[keys[place]])
+                pending.append((b"," if place else b"") + _scalar_text(keys[place]) + b":")
+        else:
+            parts.append(scalar_text(item))
+    return b"".join(parts)

@@ -1,0 +1,94 @@
+"""Reading numbers, also from text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import StrEnum
+from math import isfinite
+from typing import Final, TypeAlias
+
+from fieldmark.model.json import JsonValue
+
+__all__ = ["Number", "NumberFormat", "as_number"]
+
+Number: TypeAlias = int | float | Decimal
+"""What can be reckoned with: JSON's numbers as parsed, and numbers read from text exactly."""
+
+LONGEST: Final = 1000
+"""The longest text, and the greatest power of ten, that is read as a number."""
+
+
+class NumberFormat(StrEnum):
+    """How people write numbers: 1,240.00 or 1.240,00, or whichever of the two fits."""
+
+    US = "us"
+    EU = "eu"
+    AUTO = "auto"
+
+
+_PLAIN: Final = re.compile(
+    r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?(?P<power>[0-9]{1,4}))?\Z"
+)
+"""JSON's number syntax with an optional plus."""
+
+_MONEY: Final = r"(?:[$€£¥₹₩₽₺₫₴₦₱฿₪₡₲₵₸₼₾]|[A-Z]{2}\$|[A-Z]{3})"
+_BLANK: Final = r"[ \u00a0\u202f]?"
+
+
+def _written(group: str, point: str) -> re.Pattern[str]:
+    """The pattern of an amount with the given characters between thousands and as the point."""
+    whole = rf"(?P<whole>[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|0|[1-9][0-9]*)"
+    amount = rf"{whole}(?:{point}(?P<part>[0-9]+))?"
+    return re.compile(
+        rf"(?P<open>\()?{_BLANK}(?P<sign>[+\-\u2212]?){_BLANK}(?:{_MONEY}{_BLANK})?"
+        rf"(?P<inner>[+\-\u2212]?){amount}{_BLANK}{_MONEY}?{_BLANK}(?(open)\))\Z"
+    )
+
+
+_US: Final = _written(",", r"\.")
+_EU: Final = _written(r"[. \u00a0\u202f]", ",")
+_READINGS: Final[Mapping[NumberFormat, tuple[re.Pattern[str], ...]]] = {
+    NumberFormat.US: (_US,),
+    NumberFormat.EU: (_EU,),
+    NumberFormat.AUTO: (_US, _EU),
+}
+
+
+def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Number | None:
+    """The finite number that a value is or spells, or nothing.
+
+    Plain numeric text always counts; 1,240.00 or $5 only under a format. A number that was read
+    from text is a `Decimal`, exactly as written.
+
+    >>> as_number(" +12.50 "), as_number("1.240,00", NumberFormat.EU), as_number(True)
+    (Decimal('12.50'), Decimal('1240.00'), None)
+    """
+    kind = type(value)
+    if kind is int:
+        return value  # type: ignore[return-value]
+    if kind is float:
+        return value if isfinite(value) else None  # type: ignore[arg-type,return-value]
+    if not isinstance(value, str) or len(value) > LONGEST:
+        return None
+    text = value.strip()
+    formats = () if number_format is None else _READINGS[number_format]
+    for pattern in formats:
+        found = pattern.match(text)
+        if found is not None and (number := _amount(found)) is not None:
+            return number
+    plain = _PLAIN.match(text)
+    if plain is None or int(plain["power"] or 0) > LONGEST:
+        return None
+    return Decimal(text)
+
+
+def _amount(found: re.Match[str]) -> Decimal | None:
+    """The number inside a written amount; two signs at once are none."""
+    signs = found["sign"] + found["inner"] + ("-" if found["open"] else "")
+    if len(signs) > 1:
+        return None
+    digits = re.sub(r"[^0-9]", "", found["whole"])
+    number = Decimal(f"{digits}.{found['part'] or '0'}")
+    return -number if signs in {"-", "\u2212"} else number

@@ -1,0 +1,254 @@
+"""The grammar of paths: `vendor.name`, `items[0].amount`, `["a.b"]`, `items[*].amount`, `**`.
+
+A *path* names one field; an *attribute* is a path with `[]` for every index; a *pattern* may also
+hold `[*]` (the same as `[]`) and `**`, which stands for any number of steps.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from fieldmark.errors import OptionError
+from fieldmark.model.json import MISSING, JsonValue, Missing
+
+__all__ = [
+    "ANY_DEPTH",
+    "ANY_ITEM",
+    "ROOT",
+    "Path",
+    "PathError",
+    "Segment",
+    "attribute_of",
+    "covers",
+    "join",
+    "parse_path",
+    "resolve",
+]
+
+ROOT: Final = "$"
+"""How a document that is no object is addressed."""
+
+
+class Wildcard(Enum):
+    """A step of a pattern that stands for others."""
+
+    ANY_ITEM = "[]"
+    ANY_DEPTH = "**"
+
+
+ANY_ITEM: Final = Wildcard.ANY_ITEM
+ANY_DEPTH: Final = Wildcard.ANY_DEPTH
+Segment: TypeAlias = str | int | Wildcard
+
+
+class PathError(OptionError):
+    """A path that does not follow the grammar."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__("path", f"{text!r} is no path: {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A parsed path: its steps, and for each step the text from there to the end."""
+
+    text: str
+    segments: tuple[Segment, ...]
+    tails: tuple[str, ...]
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether the path stands for more than one field."""
+        return any(isinstance(segment, Wildcard) for segment in self.segments)
+
+
+_STEP: Final = re.compile(
+    r"""
+      \[ (?: (?P<any>\*?) | (?P<index>0|[1-9][0-9]{0,17}) | (?P<quoted>"(?:[^"\\]|\\.)*") ) \]
+    | (?P<key>[^.\[\]"*]+)
+    | (?P<depth>\*\*)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_INDEX: Final = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
+_PLAIN: Final = re.compile(r'[^.\[\]"*]*[^.\[\]"*\s][^.\[\]"*]*\Z')
+"""Keys that need no quotes: something other than blanks, and no character of the grammar."""
+
+
+def parse_path(text: str) -> Path:
+    """The steps of a path; a malformed path is an error that says why.
+
+    >>> parse_path('items[0]["a.b"].c').segments
+    ('items', 0, 'a.b', 'c')
+    """
+    segments: list[Segment] = []
+    tails: list[str] = []
+    place = 0
+    while place < len(text) or not segments:
+        if segments and text[place] == ".":
+            place += 1
+            if text[place : place + 1] == "[":
+                raise PathError(text, "there is a dot before a bracket")
+        elif segments and text[place] != "[":
+            raise PathError(text, f"a dot or a bracket is missing before {text[place:]!r}")
+        step = _STEP.match(text, place)
+        if step is None:
+            raise PathError(text, _complaint(text, place))
+        segments.append(_segment(text, step))
+        tails.append(text[place:])
+        place = step.end()
+    return Path(text, tuple(segments), tuple(tails))
+
+
+def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
+    """The value at a path, or `MISSING`; never an error, also not for a malformed path.
+
+    What is left of the path is first tried as a key: a key that holds dots needs no quotes.
+
+    >>> resolve({"vendor": {"a.b": 1}}, "vendor.a.b")
+    1
+    >>> resolve({"items": [{"x": 7}]}, "items.0.x")
+    7
+    """
+    if isinstance(path, str):
+        if isinstance(document, dict) and path in document:
+            return document[path]
+        parsed = _parsed(path)
+        if parsed is None:
+            return MISSING
+        path = parsed
+    if path.text == ROOT and not isinstance(document, dict):
+        return document
+    value = document
+    for segment, tail in zip(path.segments, path.tails, strict=True):
+        if isinstance(value, dict):
+            if tail in value:
+                return value[tail]
+            key = str(segment) if isinstance(segment, int) else segment
+            if isinstance(key, Wildcard) or key not in value:
+                return MISSING
+            value = value[key]
+        elif isinstance(value, list) and isinstance(segment, int) and segment < len(value):
+            value = value[segment]
+        else:
+            return MISSING
+    return value
+
+
+def join(parent: str, key: str) -> str:
+    """The path of a key below a parent, with quotes around keys that need them.
+
+    >>> join("vendor", "name"), join("vendor", "a.b"), join("", "name")
+    ('vendor.name', 'vendor["a.b"]', 'name')
+    """
+    if not _PLAIN.match(key):
+        return f"{parent}[{json.dumps(key, ensure_ascii=False)}]"
+    return f"{parent}.{key}" if parent else key
+
+
+def attribute_of(path: Path) -> str:
+    """The path with `[]` for every index in brackets.
+
+    >>> attribute_of(parse_path("items[3].amount"))
+    'items[].amount'
+    """
+    text = ""
+    for segment, tail in zip(path.segments, path.tails, strict=True):
+        if tail.startswith("[") and not isinstance(segment, str):
+            text += ANY_ITEM.value
+        elif segment is ANY_DEPTH:
+            text += f".{ANY_DEPTH.value}" if text else ANY_DEPTH.value
+        else:
+            text = join(text, _key_of(segment))
+    return text
+
+
+def covers(pattern: Path, path: Path) -> bool:
+    """Whether a pattern stands for a path or an attribute.
+
+    >>> covers(parse_path("**.amount"), parse_path("items[].amount"))
+    True
+    """
+    # The places in the pattern that can be reached after each step of the path.
+    steps = pattern.segments
+    reached = _past_depths(steps, {0})
+    for segment in path.segments:
+        reached = _past_depths(
+            steps,
+            {
+                place if steps[place] is ANY_DEPTH else place + 1
+                for place in reached
+                if place < len(steps) and _stands_for(steps[place], segment)
+            },
+        )
+    return len(steps) in reached
+
+
+def _past_depths(steps: tuple[Segment, ...], places: Iterable[int]) -> set[int]:
+    reached: set[int] = set()
+    for place in places:
+        end = place
+        while end < len(steps) and steps[end] is ANY_DEPTH:
+            reached.add(end)
+            end += 1
+        reached.add(end)
+    return reached
+
+
+def _stands_for(step: Segment, segment: Segment) -> bool:
+    if step is ANY_DEPTH:
+        return True
+    if step is ANY_ITEM:
+        return segment is ANY_ITEM or isinstance(segment, int)
+    return not isinstance(segment, Wildcard) and _key_of(step) == _key_of(segment)
+
+
+def _key_of(segment: Segment) -> str:
+    return segment.value if isinstance(segment, Wildcard) else str(segment)
+
+
+def _segment(text: str, step: re.Match[str]) -> Segment:
+    kind = step.lastgroup
+    found = step[kind] if kind else ""
+    if kind == "any":
+        return ANY_ITEM
+    if kind == "depth":
+        return ANY_DEPTH
+    if kind == "quoted":
+        return _unquoted(text, found)
+    return int(found) if _INDEX.match(found) else found
+
+
+def _unquoted(text: str, quoted: str) -> str:
+    try:
+        key = json.loads(quoted, strict=False)
+    except ValueError as error:
+        raise PathError(text, f"{quoted} is no JSON text") from error
+    return str(key)
+
+
+def _complaint(text: str, place: int) -> str:
+    rest = text[place:]
+    if not text:
+        return "it is empty"
+    if not rest:
+        return "it ends with a dot"
+    if rest.startswith("."):
+        return "two dots in a row" if place else "it begins with a dot"
+    if rest.startswith("["):
+        return f"{rest!r} is no index, no quoted key and no [*]"
+    return f'{rest!r} cannot be read; keys with these characters need ["quotes"]'
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Path | None:
+    try:
+        return parse_path(text)
+    except PathError:
+        return None

@@ -1,0 +1,53 @@
+"""How much of a value is there: the one owner of "empty"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.outcome import Presence
+from fieldmark.values.text import folded
+
+__all__ = ["PresenceRule", "presence", "presence_of"]
+
+PresenceRule: TypeAlias = "Callable[[JsonValue | Missing], Presence]"
+
+_ABSENT, _NULL, _BLANK, _VALUE = Presence
+
+
+def presence(value: JsonValue | Missing) -> Presence:
+    """Absent, null, blank (text of blanks only) or a value; 0, false, [] and {} are values.
+
+    >>> presence("  ").name
+    'BLANK'
+    """
+    if value is None:
+        return _NULL
+    if value is MISSING:
+        return _ABSENT
+    if type(value) is str and (not value or value.isspace()):
+        return _BLANK
+    return _VALUE
+
+
+def presence_of(tokens: frozenset[str], containers: bool) -> PresenceRule:  # noqa: FBT001
+    """The rule of presence under which some texts, and perhaps [] and {}, are blank too.
+
+    Tokens are compared trimmed and without case.
+
+    >>> presence_of(frozenset({"N/A"}), containers=False)(" n/a ").name
+    'BLANK'
+    """
+    blanks = frozenset(map(folded, tokens))
+    if not blanks and not containers:
+        return presence
+
+    def rule(value: JsonValue | Missing) -> Presence:
+        if type(value) is str and folded(value) in blanks:
+            return _BLANK
+        if containers and not value and isinstance(value, (list, dict)):
+            return _BLANK
+        return presence(value)
+
+    return rule

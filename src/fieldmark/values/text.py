@@ -1,0 +1,65 @@
+"""Texts made comparable: normalised, folded, or literally as another tool writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+from unicodedata import normalize
+
+from rapidfuzz.distance import OSA
+
+from fieldmark.model.json import JsonValue
+from fieldmark.values.canonical import canonical_text, integer_text
+
+__all__ = ["exact_text", "folded", "nearest", "normalized"]
+
+_NEAR: Final = 0.6
+"""A word less alike than this is no suggestion."""
+
+
+def normalized(text: str) -> str:
+    """Text without regard to case, to the width of blanks, and to how accents are encoded.
+
+    >>> normalized("  Crème   BRULEE ")
+    'crème brulee'
+    """
+    if text.isascii():
+        return " ".join(text.lower().split())
+    # Folding can take composed letters apart, so they are composed again afterwards.
+    return normalize("NFC", " ".join(normalize("NFC", text).casefold().split()))
+
+
+def folded(text: str) -> str:
+    """Text without regard to case and to blanks at its ends.
+
+    >>> folded(" ACME Corp ")
+    'acme corp'
+    """
+    return text.strip().casefold()
+
+
+def exact_text(value: JsonValue) -> str:
+    """A value as lower-case text: literally `str(value).lower()`, containers as sorted JSON.
+
+    >>> exact_text(True), exact_text(1.0), exact_text({"B": 1, "A": [2]})
+    ('true', '1.0', '{"a":[2],"b":1}')
+    """
+    if isinstance(value, str):
+        return value.lower()
+    if isinstance(value, (list, dict)):
+        return canonical_text(value).decode("utf-8", "surrogatepass").lower()
+    if type(value) is int:
+        return integer_text(value)
+    return str(value).lower()
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """The known word that was probably meant, if one is near enough.
+
+    >>> nearest("fuzy", ["exact", "fuzzy"])
+    'fuzzy'
+    """
+    wanted = folded(word)
+    ranked = ((OSA.normalized_similarity(wanted, folded(known)), known) for known in sorted(words))
+    similarity, known = max(ranked, key=lambda pair: pair[0], default=(0.0, ""))
+    return known if similarity >= _NEAR else None

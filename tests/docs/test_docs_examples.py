@@ -1,0 +1,153 @@
+"""Every example that a reader may copy does what the page says it does."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import fieldmark
+from docs.pages import ROOT, Block, blocks, named, pages
+
+SAMPLE = ROOT / "src" / "fieldmark" / "sample"
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    "NO_COLOR": "1",
+    "COLUMNS": "100",
+    "PYTHONUTF8": "1",
+}
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(fieldmark.__path__, "fieldmark.")
+    if not module.name.endswith("__main__")
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the sample data, in which a page's examples run."""
+    for data in SAMPLE.glob("*.jsonl"):
+        shutil.copy(data, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def doctested(source: str, name: str, line: int, namespace: dict[str, object]) -> str:
+    """What is wrong with the prompts in a text; nothing if all is well."""
+    report: list[str] = []
+    test = doctest.DocTestParser().get_doctest(source, namespace, name, name, line)
+    doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.append, clear_globs=False)
+    namespace.update(test.globs)
+    return "".join(report)
+
+
+def console(block: Block, folder: Path) -> None:
+    """Run each command of a block and compare what it prints with what the page shows."""
+    commands = block.commands()
+    for position, (command, shown) in enumerate(commands, start=1):
+        last = position == len(commands)
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=ENVIRONMENT,
+            text=True,
+            encoding="utf-8",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == int((last and block.option("exit")) or 0), done.stdout
+        if shown.strip():
+            alike = doctest.OutputChecker().check_output(
+                shown.rstrip() + "\n", done.stdout.rstrip() + "\n", OPTIONS
+            )
+            assert alike, f"$ {command}\n{done.stdout}"
+
+
+def run_page(text: str, name: str, folder: Path) -> None:
+    namespace: dict[str, object] = {}
+    for block in blocks(text):
+        if (file := block.option("file")) is not None:
+            (folder / file).write_text(block.body, encoding="utf-8")
+        if "skip" in block.words:
+            continue
+        if block.language == "python" and ">>>" in block.body:
+            assert not doctested(block.body, name, block.line, namespace)
+        elif block.language == "python":
+            compile(block.body, f"{name}:{block.line}", "exec")
+        elif block.language == "console" and block.runs():
+            console(block, folder)
+
+
+@pytest.mark.parametrize("page", pages(), ids=named)
+def test_a_page_does_what_it_says(page, folder):
+    run_page(page.read_text("utf-8"), named(page), folder)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_in_a_module_hold(name, folder):
+    failures = doctest.testmod(import_module(name), optionflags=OPTIONS)
+    assert failures.failed == 0
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param("```python\n>>> 1 + 1\n3\n```\n", id="a-wrong-answer"),
+        pytest.param("```python\n1 +\n```\n", id="code-that-does-not-compile"),
+        pytest.param("```console\n$ echo yes\nno\n```\n", id="wrong-output"),
+        pytest.param("```console\n$ ls missing.json\n```\n", id="a-command-that-fails"),
+        pytest.param("```console exit=1\n$ echo fine\n```\n", id="a-failure-that-does-not-happen"),
+    ],
+)
+def test_a_wrong_example_is_seen(page, folder):
+    with pytest.raises((AssertionError, SyntaxError)):
+        run_page(page, "page", folder)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            "```python\n>>> x = 2\n```\n\n```python\n>>> x\n2\n```\n",
+            id="a-name-from-an-earlier-block",
+        ),
+        pytest.param(
+            "```text file=a.txt\nhello\n```\n\n```console\n$ cat a.txt\nhello\n```\n",
+            id="a-file-that-the-page-shows",
+        ),
+        pytest.param('```console\n$ head -c 4 truth.jsonl\n{"id\n```\n', id="the-sample-data"),
+        pytest.param("```console\n$ echo a long line\na ... line\n```\n", id="output-cut-short"),
+        pytest.param(
+            "```console\n$ pip install nothing-of-this-name\n```\n",
+            id="another-program-is-only-read",
+        ),
+        pytest.param("```python skip\n>>> undefined\n```\n", id="skipped"),
+        pytest.param(
+            "- item\n  ```console\n  $ echo indented\n  indented\n  ```\n", id="inside-a-list"
+        ),
+    ],
+)
+def test_a_right_example_passes(page, folder):
+    run_page(page, "page", folder)
+
+
+def test_the_sample_pairs_by_id():
+    ids = {
+        data.name: re.findall(r'^\{"id":"(\w+)"', data.read_text("utf-8"), re.MULTILINE)
+        for data in SAMPLE.glob("*.jsonl")
+    }
+    assert ids["truth.jsonl"] == ids["candidate.jsonl"] == ids["candidate-claude.jsonl"]
+    assert len(set(ids["truth.jsonl"])) == 23

@@ -1,0 +1,215 @@
+"""Laws of alignment that hold for every two lists."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldmark.align import (
+    Greedy,
+    Index,
+    Key,
+    Optimal,
+    SetAlign,
+    columns,
+    equals,
+    leaves,
+    pairwise,
+    similar,
+)
+from fieldmark.align.equals import pair_equal
+from fieldmark.values.canonical import canonical_text, typed_key
+from reference import align_oracle as oracle
+
+words = st.sampled_from(
+    ["", " ", "blue", "Blue ", "bleu", "black", "2024-01-05", "2024-01-06", "ab", "abc"]
+)
+numbers = st.sampled_from([0, 1, 1.0, 2, 2.5, -0.0, 1e16, 10**16, 10**30])
+scalars = st.one_of(words, numbers, st.booleans(), st.none())
+values = st.one_of(
+    scalars,
+    st.lists(scalars, max_size=2),
+    st.fixed_dictionaries({}, optional={"x": scalars, "y": scalars}),
+)
+objects = st.fixed_dictionaries({}, optional={"a": values, "b": values, "c": scalars})
+flat = st.fixed_dictionaries({"a": words, "b": words, "n": numbers})
+items = st.one_of(objects, flat, flat, scalars, st.lists(scalars, max_size=1))
+lists = st.lists(items, max_size=5)
+thresholds = st.sampled_from([0, 0.3, 0.5, 0.75, 0.8, 1])
+fields = st.sampled_from([None, ("a",), ("a", "n"), ("b.x", "c")])
+methods = st.sampled_from([Greedy, Optimal])
+
+
+def lay_bare(alignment):
+    return {pair.expected: pair.candidate for pair in alignment.pairs if not pair.equal}
+
+
+def rest_pairs(alignment):
+    return [pair for pair in alignment.pairs if not pair.equal]
+
+
+@pytest.fixture(params=["plain-loops", "arrays"])
+def both_ways(request, monkeypatch):
+    if request.param == "arrays":
+        monkeypatch.setattr(similar, "SMALL_PAIRS", 0)
+        monkeypatch.setattr(equals, "SMALL_PAIRS", 0)
+        monkeypatch.setattr(equals, "_MANY", 1)
+
+
+def described(alignment, expected, candidate):
+    """What is paired with what, by value and without places."""
+    return (
+        Counter(
+            (typed_key(expected[pair.expected]), typed_key(candidate[pair.candidate]), pair[2:])
+            for pair in alignment.pairs
+        ),
+        Counter(typed_key(expected[place]) for place in alignment.unmatched_expected),
+        Counter(typed_key(candidate[place]) for place in alignment.unmatched_candidate),
+    )
+
+
+@pytest.mark.usefixtures("both_ways")
+@settings(max_examples=100)
+@given(lists, lists, thresholds, fields)
+def test_greedy_takes_the_best_remaining_pair_as_the_definition_says(
+    expected, candidate, threshold, match
+):
+    found = Greedy(match_fields=match, threshold=threshold).align(expected, candidate)
+    wanted = oracle.greedy(expected, candidate, threshold, match)
+    assert described_pairs(lay_bare(found), expected, candidate) == described_pairs(
+        wanted, expected, candidate
+    )
+    for pair in rest_pairs(found):
+        similarity = oracle.similarity(expected[pair.expected], candidate[pair.candidate], match)
+        assert pair.similarity == pytest.approx(similarity, abs=2e-12)
+
+
+def described_pairs(pairs, expected, candidate):
+    return Counter((typed_key(expected[p]), typed_key(candidate[o])) for p, o in pairs.items())
+
+
+@pytest.mark.usefixtures("both_ways")
+@settings(max_examples=60)
+@given(lists, lists, thresholds, fields)
+def test_optimal_finds_the_greatest_total_and_then_the_most_agreement(
+    expected, candidate, threshold, match
+):
+    found = rest_pairs(Optimal(match_fields=match, threshold=threshold).align(expected, candidate))
+    total = sum(pair.similarity for pair in found)
+    agreed = sum(
+        oracle.agreement(expected[pair.expected], candidate[pair.candidate]) for pair in found
+    )
+    best, most = oracle.optimal_total(expected, candidate, threshold, match)
+    assert total == pytest.approx(best, abs=1e-9)
+    assert agreed == most
+    assert all(pair.similarity >= threshold - 1e-9 for pair in found)
+
+
+@pytest.mark.usefixtures("both_ways")
+@given(lists, lists, thresholds, fields)
+def test_optimal_is_never_less_similar_than_greedy(expected, candidate, threshold, match):
+    totals = [
+        sum(
+            pair.similarity
+            for pair in method(match_fields=match, threshold=threshold)
+            .align(expected, candidate)
+            .pairs
+        )
+        for method in (Optimal, Greedy)
+    ]
+    assert totals[0] >= totals[1] - 1e-9
+
+
+@pytest.mark.usefixtures("both_ways")
+@given(lists, lists)
+def test_equal_items_are_paired_first_as_the_definition_says(expected, candidate):
+    rest, wanted = pair_equal(expected, candidate), oracle.rest_of(expected, candidate)
+    assert sum(partner >= 0 for partner in rest.partners) == wanted.equal_pairs
+    assert sorted(canonical_text(expected[p]) for p in rest.expected) == sorted(
+        canonical_text(expected[p]) for p in wanted.expected
+    )
+    assert sorted(canonical_text(candidate[p]) for p in rest.candidate) == sorted(
+        canonical_text(candidate[p]) for p in wanted.candidate
+    )
+
+
+@pytest.mark.usefixtures("both_ways")
+@given(lists, lists, methods, fields, st.randoms(use_true_random=False))
+def test_the_order_of_either_list_changes_nothing_but_places(
+    expected, candidate, method, match, chance
+):
+    aligner = method(match_fields=match)
+    wanted = described(aligner.align(expected, candidate), expected, candidate)
+    for _ in range(5):
+        chance.shuffle(expected)
+        chance.shuffle(candidate)
+        assert described(aligner.align(expected, candidate), expected, candidate) == wanted
+
+
+@given(
+    lists,
+    lists,
+    st.sampled_from(
+        [Index(), Greedy(), Optimal(), SetAlign(), Key(key=("a",)), Greedy(threshold=0)]
+    ),
+)
+def test_every_item_is_paired_once_or_left_alone_once(expected, candidate, aligner):
+    found = aligner.align(expected, candidate)
+    ours = [pair.expected for pair in found.pairs]
+    theirs = [pair.candidate for pair in found.pairs]
+    assert ours == sorted(ours)
+    assert sorted([*ours, *found.unmatched_expected]) == list(range(len(expected)))
+    assert sorted([*theirs, *found.unmatched_candidate]) == list(range(len(candidate)))
+    assert list(found.unmatched_expected) == sorted(found.unmatched_expected)
+    assert list(found.unmatched_candidate) == sorted(found.unmatched_candidate)
+
+
+@given(
+    st.lists(items, min_size=1, max_size=8),
+    st.lists(items, min_size=1, max_size=8),
+    thresholds,
+    fields,
+)
+def test_arrays_give_the_same_weights_as_plain_loops_bit_for_bit(
+    expected, candidate, threshold, match
+):
+    left = [leaves.cells_of(item, match) for item in expected]
+    right = [leaves.cells_of(item, match) for item in candidate]
+    gate = pairwise.gate_of(threshold)
+    few = pairwise.edges(left, right, gate)
+    many = columns.edges(left, right, gate)
+    assert [tuple(edge) for edge in few] == list(
+        zip(*(column.tolist() for column in many), strict=True)
+    )
+
+
+@given(lists)
+def test_a_list_against_itself_is_all_equal(expected):
+    for aligner in (Greedy(), Optimal(), SetAlign(), Index()):
+        assert all(pair.equal for pair in aligner.align(expected, expected).pairs)
+        assert not aligner.align(expected, list(expected)).unmatched_expected
+
+
+def test_long_lists_are_blind_to_order_too():
+    chance = random.Random(5)
+    expected = [
+        {"name": f"item {chance.randrange(40)}", "n": chance.randrange(5)} for _ in range(60)
+    ]
+    candidate = [
+        {"name": f"itm {chance.randrange(40)}", "n": chance.randrange(5)} for _ in range(70)
+    ]
+    for aligner in (
+        Greedy(match_fields=("name",)),
+        Optimal(match_fields=("name",)),
+        Greedy(),
+        Optimal(),
+    ):
+        wanted = described(aligner.align(expected, candidate), expected, candidate)
+        for _ in range(10):
+            chance.shuffle(expected)
+            chance.shuffle(candidate)
+            assert described(aligner.align(expected, candidate), expected, candidate) == wanted

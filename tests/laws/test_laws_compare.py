@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fieldmark.compare.any_of import AnyOf
+from fieldmark.compare.boolean import Boolean
+from fieldmark.compare.contains import Contains
+from fieldmark.compare.date import DateMatch
+from fieldmark.compare.detect import Auto
+from fieldmark.compare.exact import Exact
+from fieldmark.compare.fuzzy import Fuzzy, levenshtein_similarity
+from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.compare.regex import Regex
+from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.sets import SetMatch
+from fieldmark.compare.text import ExactText, NormalizedText
+from fieldmark.model.comparison import MATCHED
+from fieldmark.values.equality import equal
+from json_strategies import any_json, look_alikes
+
+COMPARATORS = [
+    Exact(),
+    ExactText(),
+    NormalizedText(),
+    NumericTolerance(),
+    NumericTolerance(tolerance=0.5, relative=True, number_format="auto"),
+    NumericTolerance(absolute=1, relative_tolerance=0.1, period=360),
+    DateMatch(),
+    DateMatch(formats=["DD.MM.YYYY"]),
+    Fuzzy(),
+    Fuzzy(algorithm="jaro_winkler", case_sensitive=True),
+    Fuzzy(algorithm="token_sort"),
+    Fuzzy(algorithm="token_set"),
+    Boolean(),
+    SetMatch(),
+    SetMatch(normalize=True),
+    Contains(),
+    Contains(direction="either"),
+    Regex(),
+    Regex(pattern="a.*", search=True),
+    Ignore(),
+    AnyOf(inner=Fuzzy()),
+    AnyOf(inner=NumericTolerance()),
+    Semantic(),
+    Auto(),
+]
+SYMMETRIC = [
+    Exact(),
+    ExactText(),
+    NormalizedText(),
+    NumericTolerance(tolerance=0.5),
+    NumericTolerance(tolerance=2, period=360),
+    DateMatch(),
+    Fuzzy(),
+    Fuzzy(algorithm="token_sort"),
+    Boolean(),
+    SetMatch(),
+    Contains(direction="either"),
+    Semantic(),
+]
+
+odd_values = st.sampled_from(
+    [
+        *[math.nan, math.inf, -math.inf, 5e-324, 1e308, 10**400, "1e400", "NaN", "\ud800"],
+        *["2024-01-31", "31-JAN-2024", "03/04/2024", "$5", "1,000.00", "yes", "no"],
+        *["(a+)+$", "(", "a@b.org", "10 years", "ten years"],
+    ]
+)
+values = st.one_of(any_json, odd_values, look_alikes, st.lists(odd_values, max_size=3))
+
+
+def title(comparator):
+    return repr(comparator)
+
+
+@pytest.mark.parametrize("comparator", COMPARATORS, ids=title)
+@given(expected=values, candidate=values)
+def test_every_pair_of_values_gets_an_answer(comparator, expected, candidate):
+    answer = comparator.compare(expected, candidate)
+    assert 0.0 <= answer.score <= 1.0
+    assert answer.similarity is None or 0.0 <= answer.similarity <= 1.0
+    assert answer.matched is (answer.reason is None)
+    assert not (answer.matched and (answer.wrong_kind or answer.failed))
+    assert answer.matched or answer.score == 0.0
+
+
+@pytest.mark.parametrize("comparator", [c for c in COMPARATORS if c.reflexive], ids=title)
+@given(expected=values, candidate=values)
+def test_equal_values_simply_match_where_a_comparator_says_so(comparator, expected, candidate):
+    if equal(expected, expected):
+        assert comparator.compare(expected, expected) == MATCHED
+    if equal(expected, candidate):
+        assert comparator.compare(expected, candidate) == MATCHED
+
+
+@pytest.mark.parametrize("comparator", SYMMETRIC, ids=title)
+@given(expected=values, candidate=values)
+def test_exchanging_the_sides_changes_no_score(comparator, expected, candidate):
+    one = comparator.compare(expected, candidate)
+    other = comparator.compare(candidate, expected)
+    assert one.matched is other.matched
+    assert one.score == pytest.approx(other.score, abs=1e-12)
+
+
+@pytest.mark.parametrize("comparator", COMPARATORS, ids=title)
+@given(expected=values)
+def test_an_answer_depends_on_the_values_alone(comparator, expected):
+    again = comparator.compare(expected, expected)
+    assert comparator.compare(expected, expected) == again
+
+
+@given(values, values)
+def test_a_match_of_kinds_is_never_the_wrong_kind_under_strict_equality(expected, candidate):
+    answer = Exact().compare(expected, candidate)
+    kinds = {bool: "b", int: "n", float: "n"}
+    same = kinds.get(type(expected), type(expected)) == kinds.get(type(candidate), type(candidate))
+    assert answer.wrong_kind is (not same)
+
+
+def edits(one, other):
+    """The least number of edits, by trying them all."""
+
+    @cache
+    def least(here, there):
+        if here == len(one) or there == len(other):
+            return len(one) - here + len(other) - there
+        return min(
+            least(here + 1, there + 1) + (one[here] != other[there]),
+            least(here + 1, there) + 1,
+            least(here, there + 1) + 1,
+        )
+
+    return least(0, 0)
+
+
+@given(st.text("abcé", max_size=8), st.text("abcé", max_size=8))
+def test_levenshtein_counts_the_least_number_of_edits(one, other):
+    longer = max(len(one), len(other))
+    expected = 1 - edits(one, other) / longer if longer else 1.0
+    assert levenshtein_similarity(one, other) == expected
+
+
+@given(st.integers(1, 60), st.data())
+def test_a_similarity_that_equals_the_threshold_passes(length, data):
+    kept = data.draw(st.integers(0, length))
+    comparison = Fuzzy(threshold=kept / length).compare(
+        "a" * length, "a" * kept + "b" * (length - kept)
+    )
+    assert comparison.matched
+    assert comparison.score == pytest.approx(kept / length)

@@ -1,0 +1,251 @@
+"""The plan agrees with the slow interpreter, and keeps the laws that every comparison keeps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.index import Index
+from fieldmark.align.key import Key
+from fieldmark.align.optimal import Optimal
+from fieldmark.align.sets import SetAlign
+from fieldmark.align.whole import Whole
+from fieldmark.compare.any_of import AnyOf
+from fieldmark.compare.exact import Exact
+from fieldmark.compare.fuzzy import Fuzzy
+from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING
+from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
+from fieldmark.model.rule import Depth, Rule, Rules, Scope
+from fieldmark.plan import compile_plan
+from json_strategies import alike, any_json, document_pairs, documents, small_json
+from reference.interpreter import Fact, interpret
+
+ALIGNERS = {
+    "index": Index(),
+    "greedy": Greedy(),
+    "optimal": Optimal(),
+    "key": Key(key=("name",)),
+    "set": SetAlign(),
+    "whole": Whole(),
+}
+NUMERIC = NumericTolerance(tolerance=Decimal("0.01"))
+RULES = {
+    "nothing configured": Rules(),
+    "only what the truth has": Rules(scope=Scope.TRUTH),
+    "texts are fuzzy": Rules(default=Fuzzy()),
+    "empty words and containers": Rules(empty_tokens=frozenset({"N/A"}), empty_containers=True),
+    "rules for some fields": Rules(
+        fields=(
+            Rule(path="total", comparator=NUMERIC),
+            Rule(path="items[*].total", comparator=NUMERIC),
+            Rule(path="items[].name", comparator=Fuzzy()),
+            Rule(path="a.b", comparator=Fuzzy()),
+        )
+    ),
+    "containers compared whole": Rules(
+        fields=(
+            Rule(path="items", comparator=Exact()),
+            Rule(path="a", comparator=Exact()),
+            Rule(path="parts[*].items", comparator=Exact()),
+        )
+    ),
+    "ignored fields": Rules(
+        fields=(
+            Rule(path="a", comparator=Ignore()),
+            Rule(path="items[*].name", comparator=Ignore()),
+            Rule(path="parts[*]", comparator=Ignore()),
+        )
+    ),
+    "ignored fields of the truth": Rules(
+        scope=Scope.TRUTH,
+        fields=(
+            Rule(path="b", comparator=Ignore()),
+            Rule(path="items[*].a", comparator=Ignore()),
+        ),
+    ),
+    "any of several answers": Rules(
+        fields=(
+            Rule(path="name", comparator=AnyOf(inner=Exact())),
+            Rule(path="items", comparator=AnyOf(inner=Fuzzy())),
+        )
+    ),
+    "patterns at any depth": Rules(
+        fields=(
+            Rule(path="**.total", comparator=NUMERIC),
+            Rule(path="**.name", comparator=Ignore()),
+            Rule(path="name", comparator=Fuzzy()),
+            Rule(path="items[*].total", comparator=Exact()),
+        )
+    ),
+    "one list aligned by another method": Rules(
+        fields=(
+            Rule(path="items", aligner=Index()),
+            Rule(path="items[*].parts", aligner=Greedy()),
+        )
+    ),
+    "top-level keys": Rules(depth=Depth.TOP, fields=(Rule(path="total", comparator=NUMERIC),)),
+    "configured fields": Rules(
+        scope=Scope.CONFIGURED,
+        fields=(
+            Rule(path="a"),
+            Rule(path="a.b"),
+            Rule(path="total", comparator=NUMERIC),
+            Rule(path="items", aligner=Index()),
+            Rule(path="items[*].name", comparator=Fuzzy()),
+            Rule(path="items[*].total"),
+            Rule(path="b", comparator=Ignore()),
+        ),
+    ),
+    "configured fields of nested lists": Rules(
+        scope=Scope.CONFIGURED,
+        fields=(
+            Rule(path="items[*].parts[*].a"),
+            Rule(path="items[*].parts[*].name"),
+            Rule(path="items[*].b"),
+        ),
+    ),
+}
+COST = {
+    Outcome.MATCH: Counts(tp=1),
+    Outcome.BOTH_EMPTY: Counts(tn=1),
+    Outcome.OMISSION: Counts(fn=1),
+    Outcome.HALLUCINATION: Counts(fp=1),
+    Outcome.WRONG_VALUE: Counts(fp=1, fn=1),
+    Outcome.FORMAT_ERROR: Counts(fp=1, fn=1),
+}
+SWAPPED = {
+    Outcome.OMISSION.name: Outcome.HALLUCINATION.name,
+    Outcome.HALLUCINATION.name: Outcome.OMISSION.name,
+}
+RIGHT = {"MATCH", "BOTH_EMPTY"}
+EXACT_BY_INDEX = Rules(aligner=Index())
+
+
+def facts(expected, candidate, rules):
+    """What the plan says, in the interpreter's words."""
+    plan = compile_plan(rules)
+    cells = plan.compare(expected, candidate).cells
+    found = Counter()
+    for cell in cells:
+        outcome, before, after = fact_of(cell)
+        path = plan.table.path(cell >> CELL_BITS)
+        found[Fact(path, outcome.name, before.name, after.name)] += 1
+    return found
+
+
+def counts(expected, candidate, rules):
+    total = Counts()
+    for fact, number in facts(expected, candidate, rules).items():
+        total += COST[Outcome[fact.outcome]].times(number)
+    return total
+
+
+def outcomes(expected, candidate):
+    return {fact.outcome for fact in facts(expected, candidate, Rules())}
+
+
+def precision(tally):
+    return tally.tp / (tally.tp + tally.fp) if tally.tp + tally.fp else None
+
+
+def recall(tally):
+    return tally.tp / (tally.tp + tally.fn) if tally.tp + tally.fn else None
+
+
+@pytest.mark.parametrize("aligner", ALIGNERS.values(), ids=ALIGNERS)
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+@given(pair=document_pairs())
+def test_the_plan_agrees_with_the_interpreter(rules, aligner, pair):
+    expected, candidate = pair
+    chosen = Rules(
+        fields=rules.fields,
+        scope=rules.scope or Scope.UNION,
+        depth=rules.depth or Depth.LEAF,
+        default=rules.default or Exact(),
+        aligner=aligner,
+        empty_tokens=rules.empty_tokens,
+        empty_containers=rules.empty_containers,
+    )
+    assume(isinstance(expected, dict) or chosen.depth is Depth.LEAF)
+    # Items of a list that is one value have no fields of their own to configure.
+    assume(chosen.scope is not Scope.CONFIGURED or aligner.name != "whole")
+    told = interpret(expected, candidate, chosen)
+    assert facts(expected, candidate, chosen) == told
+
+
+@given(expected=documents)
+def test_a_case_without_a_candidate_is_all_omissions(expected):
+    found = facts(expected, MISSING, EXACT_BY_INDEX)
+    assert found == interpret(expected, MISSING, EXACT_BY_INDEX)
+    assert {fact.outcome for fact in found} <= {"OMISSION", "BOTH_EMPTY"}
+
+
+@given(pair=document_pairs())
+def test_a_plan_that_has_seen_other_documents_says_the_same(pair):
+    rules = RULES["rules for some fields"]
+    seasoned, fresh = compile_plan(rules), compile_plan(rules)
+    seasoned.compare({"z": [{"q": 1}], "a": {"b": "x"}, "items": 3}, {"items": [{}], "a": []})
+    first = [record._replace(attribute=0) for record in fresh.compare(*pair).records(fresh.table)]
+    again = seasoned.compare(*pair)
+    assert [record._replace(attribute=0) for record in again.records(seasoned.table)] == first
+
+
+@pytest.mark.parametrize("aligner", ALIGNERS.values(), ids=ALIGNERS)
+@given(document=st.one_of(any_json, small_json))
+def test_a_document_compared_with_itself_has_nothing_wrong(aligner, document):
+    found = facts(document, document, Rules(aligner=aligner))
+    assert {fact.outcome for fact in found} <= RIGHT
+
+
+@given(data=st.data(), expected=documents)
+def test_swapping_the_sides_swaps_omissions_and_hallucinations(data, expected):
+    candidate = data.draw(alike(expected))
+    swapped = Counter()
+    for fact, number in facts(candidate, expected, EXACT_BY_INDEX).items():
+        outcome = SWAPPED.get(fact.outcome, fact.outcome)
+        swapped[Fact(fact.attribute, outcome, fact.candidate, fact.expected)] += number
+    assert facts(expected, candidate, EXACT_BY_INDEX) == swapped
+
+
+@pytest.mark.parametrize("method", ["greedy", "optimal"])
+@given(data=st.data(), pair=document_pairs(st.lists(small_json, max_size=5)))
+def test_the_order_of_items_changes_no_count(method, data, pair):
+    expected, candidate = pair
+    assume(isinstance(candidate, list))
+    shuffled = data.draw(st.permutations(expected)), data.draw(st.permutations(candidate))
+    rules = Rules(aligner=ALIGNERS[method])
+    assert facts(*shuffled, rules) == facts(expected, candidate, rules)
+
+
+@given(pair=document_pairs(), extra=small_json)
+def test_an_unrelated_extra_field_never_raises_precision(pair, extra):
+    expected, candidate = pair
+    assume(isinstance(expected, dict) and isinstance(candidate, dict))
+    before = precision(counts(expected, candidate, Rules()))
+    after = precision(counts(expected, {**candidate, "unrelated": extra}, Rules()))
+    assert None in (before, after) or after <= before
+
+
+@given(data=st.data(), pair=document_pairs())
+def test_removing_a_right_field_never_raises_recall(data, pair):
+    expected, candidate = pair
+    assume(isinstance(expected, dict) and isinstance(candidate, dict))
+    right = [
+        key
+        for key in expected
+        if key in candidate and outcomes(expected[key], candidate[key]) <= RIGHT
+    ]
+    assume(right)
+    removed = data.draw(st.sampled_from(right))
+    fewer = {key: value for key, value in candidate.items() if key != removed}
+    before = recall(counts(expected, candidate, Rules()))
+    after = recall(counts(expected, fewer, Rules()))
+    assert None in (before, after) or after <= before

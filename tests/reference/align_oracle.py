@@ -1,0 +1,160 @@
+"""Slow and obvious alignment, straight from the definitions: the oracle of the fast one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import NamedTuple
+
+from fieldmark.model.json import JsonValue
+from fieldmark.values.canonical import canonical_text
+from fieldmark.values.equality import equal
+from fieldmark.values.paths import resolve
+
+_NOTHING = object()
+
+
+class Rest(NamedTuple):
+    """Places without an equal partner, in canonical order, and how many equal pairs there are."""
+
+    expected: list[int]
+    candidate: list[int]
+    equal_pairs: int
+
+
+def canonical_order(items: list[JsonValue]) -> list[int]:
+    return sorted(range(len(items)), key=lambda place: (canonical_text(items[place]), place))
+
+
+def rest_of(expected: list[JsonValue], candidate: list[JsonValue]) -> Rest:
+    """Pair items of the same text, then items of the same value, in canonical order."""
+    left, right = canonical_order(expected), canonical_order(candidate)
+    paired = 0
+    for same in (_same_text, equal):
+        for place in list(left):
+            partner = next((p for p in right if same(expected[place], candidate[p])), None)
+            if partner is not None:
+                left.remove(place)
+                right.remove(partner)
+                paired += 1
+    return Rest(left, right, paired)
+
+
+def _same_text(expected: JsonValue, candidate: JsonValue) -> bool:
+    return canonical_text(expected) == canonical_text(candidate) and equal(expected, candidate)
+
+
+def distance(one: str, other: str) -> int:
+    """Levenshtein's distance by the textbook."""
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        above, row = row, [number]
+        for place, target in enumerate(other, 1):
+            row.append(min(above[place] + 1, row[-1] + 1, above[place - 1] + (letter != target)))
+    return row[-1]
+
+
+def is_date(text: str) -> bool:
+    digits = [text[place : place + 1] for place in (0, 1, 2, 3, 5, 6, 8, 9)]
+    return (
+        all(digit in tuple("0123456789") for digit in digits)
+        and text[4:5] == text[7:8] == "-"
+        and text[10:11] in {"", "t", " "}
+    )
+
+
+def leaf_similarity(one: object, other: object) -> float:
+    if isinstance(one, str) and isinstance(other, str):
+        one, other = one.strip().casefold(), other.strip().casefold()
+        if is_date(one) and is_date(other):
+            return float(one == other)
+        return 1 - distance(one, other) / max(len(one), len(other))
+    return float(equal(one, other))
+
+
+def leaves(item: JsonValue, path: tuple[str, ...] = ()) -> Iterator[tuple[object, JsonValue]]:
+    if isinstance(item, dict) and (item or not path):
+        for key, value in item.items():
+            yield from leaves(value, (*path, key))
+    elif item is not None and not (isinstance(item, str) and not item.strip()):
+        yield path, item
+
+
+def scored(item: JsonValue, fields: tuple[str, ...] | None) -> dict[object, JsonValue]:
+    if fields is None or not isinstance(item, dict):
+        return dict(leaves(item))
+    found = {}
+    for field in fields:
+        value = resolve(item, field)
+        if isinstance(value, (bool, int, float, list, dict)) or (
+            isinstance(value, str) and value.strip()
+        ):
+            found[field] = value
+    return found
+
+
+def similarity(one: JsonValue, other: JsonValue, fields: tuple[str, ...] | None = None) -> float:
+    ours, theirs = scored(one, fields), scored(other, fields)
+    paths = ours.keys() | theirs.keys()
+    if not paths:
+        return 0.0
+    total = sum(
+        leaf_similarity(ours[path], theirs[path]) if path in ours and path in theirs else 0.0
+        for path in paths
+    )
+    return round(total / len(paths), 12)
+
+
+def agreement(one: JsonValue, other: JsonValue) -> int:
+    ours, theirs = dict(leaves(one)), dict(leaves(other))
+    return sum(equal(value, theirs.get(path, _NOTHING)) for path, value in ours.items())
+
+
+def greedy(
+    expected: list[JsonValue],
+    candidate: list[JsonValue],
+    threshold: float,
+    fields: tuple[str, ...] | None = None,
+) -> dict[int, int]:
+    """The pairs of the rest: again and again the best pair that is left."""
+    left, right, _ = rest_of(expected, candidate)
+    pairs = {}
+    while True:
+        ranked = [
+            (
+                -similarity(expected[place], candidate[other], fields),
+                -agreement(expected[place], candidate[other]),
+                rank,
+                other_rank,
+            )
+            for rank, place in enumerate(left)
+            for other_rank, other in enumerate(right)
+            if place not in pairs and other not in pairs.values()
+        ]
+        ranked = [row for row in ranked if -row[0] >= threshold - 1e-9]
+        if not ranked:
+            return pairs
+        _, _, rank, other_rank = min(ranked)
+        pairs[left[rank]] = right[other_rank]
+
+
+def optimal_total(
+    expected: list[JsonValue],
+    candidate: list[JsonValue],
+    threshold: float,
+    fields: tuple[str, ...] | None = None,
+) -> tuple[float, int]:
+    """The greatest total similarity of the rest, and the most agreement at that total."""
+    left, right, _ = rest_of(expected, candidate)
+    if len(left) > len(right):
+        left, right, expected, candidate = right, left, candidate, expected
+    best = (0.0, 0)
+    for order in permutations(right, len(left)):
+        total, agreed = 0.0, 0
+        for place, other in zip(left, order, strict=True):
+            similar = similarity(expected[place], candidate[other], fields)
+            if similar >= threshold - 1e-9:
+                total += similar
+                agreed += agreement(expected[place], candidate[other])
+        best = max(best, (round(total, 9), agreed))
+    return best

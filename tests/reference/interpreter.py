@@ -1,0 +1,301 @@
+"""What happens to every field of two documents, by direct recursive definition.
+
+Slow and obvious on purpose: the fast plan must agree with this on everything. Nothing here comes
+from `fieldmark.plan`; comparators and aligners are asked as black boxes. Left out: paths with
+fixed indexes, comparators that ask a provider, and lists beyond the limits of an aligner.
+
+Words: a *place* is a tuple of keys and `ITEM`s. A value is *empty* (absent, null or blank), a
+*scalar* (a list that is aligned as a whole too), a *hollow* container ({} or []), or a *full* one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final, NamedTuple, TypeAlias
+
+from fieldmark.align.greedy import Greedy
+from fieldmark.compare.exact import Exact
+from fieldmark.model.alignment import Aligner
+from fieldmark.model.comparison import Comparator
+from fieldmark.model.json import MISSING, JsonValue, Missing, kind_of
+from fieldmark.model.outcome import Outcome, Presence
+from fieldmark.model.rule import Depth, Rule, Rules, Scope
+from fieldmark.values.paths import join
+
+__all__ = ["Fact", "interpret"]
+ITEM: Final = 0
+ANYTHING: Final = 1
+Place: TypeAlias = "tuple[str | int, ...]"
+Value: TypeAlias = "JsonValue | Missing"
+
+
+class Fact(NamedTuple):
+    """One outcome, as it is compared with what the plan says."""
+
+    attribute: str
+    outcome: str
+    expected: str
+    candidate: str
+
+
+class Shape(Enum):
+    EMPTY = auto()
+    SCALAR = auto()
+    HOLLOW = auto()
+    FULL = auto()
+
+
+class Emission(NamedTuple):
+    place: Place
+    outcome: Outcome
+    expected: Presence
+    candidate: Presence
+
+
+def interpret(expected: Value, candidate: Value, rules: Rules) -> Counter[Fact]:
+    """The multiset of what happened to the fields of two documents."""
+    return Counter(
+        Fact(text_of(at), outcome.name, before.name, after.name)
+        for at, outcome, before, after in Interpreter(rules).emissions(expected, candidate)
+    )
+
+
+def text_of(place: Place) -> str:
+    """A place as an attribute: keys joined by dots, `[]` for list items, `$` for the document."""
+    text = ""
+    for step in place:
+        text = text + "[]" if step == ITEM else join(text, str(step))
+    return text or "$"
+
+
+def steps_of(path: str) -> Place:
+    """The steps of a rule's path: plain keys, `[*]` or `[]`, and `**`."""
+    dotted = path.replace("[*]", "[]").replace("[]", ".[]").removeprefix(".")
+    special = {"[]": ITEM, "**": ANYTHING}
+    return tuple(special.get(word, word) for word in dotted.split("."))
+
+
+def covers(pattern: Place, place: Place) -> bool:
+    """Whether a rule's path covers a place; `**` stands for any number of steps."""
+    if not pattern:
+        return not place
+    if pattern[0] == ANYTHING:
+        return any(covers(pattern[1:], place[skip:]) for skip in range(len(place) + 1))
+    return bool(place) and pattern[0] == place[0] and covers(pattern[1:], place[1:])
+
+
+def precedence(rank: int, rule: Rule) -> tuple[bool, int]:
+    """Exact paths win over patterns, later rules over earlier ones."""
+    return ("*" not in rule.path and "[]" not in rule.path, rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    rules: Rules
+
+    def governing(self, place: Place) -> list[Rule]:
+        """The rules that cover a place, the strongest first."""
+        ranked = sorted(enumerate(self.rules.fields), key=lambda pair: precedence(*pair))
+        return [rule for _, rule in reversed(ranked) if covers(steps_of(rule.path), place)]
+
+    def named_comparator(self, place: Place) -> Comparator | None:
+        """The comparator that a rule names for this place, if one does."""
+        named = (rule.comparator for rule in self.governing(place))
+        return next((comparator for comparator in named if comparator is not None), None)
+
+    def aligner_at(self, place: Place) -> Aligner:
+        named = (rule.aligner for rule in self.governing(place))
+        return next(
+            (aligner for aligner in named if aligner is not None), self.rules.aligner or Greedy()
+        )
+
+    def ignored(self, place: Place) -> bool:
+        named = self.named_comparator(place)
+        return named is not None and named.name == "ignore"
+
+    def is_leaf(self, place: Place) -> bool:
+        """Whether what stands here is compared whole, containers too."""
+        if self.rules.depth is Depth.TOP and len(place) == 1:
+            return True
+        return self.named_comparator(place) is not None
+
+    def presence(self, value: Value) -> Presence:
+        if value is MISSING:
+            return Presence.ABSENT
+        if value is None:
+            return Presence.NULL
+        blanks = {"", *(token.strip().casefold() for token in self.rules.empty_tokens)}
+        if isinstance(value, str) and value.strip().casefold() in blanks:
+            return Presence.BLANK
+        if self.rules.empty_containers and value in ([], {}):
+            return Presence.BLANK
+        return Presence.VALUE
+
+    def takes_any(self, place: Place) -> bool:
+        named = self.named_comparator(place)
+        return named is not None and named.name == "any_of"
+
+    def expected_presence(self, at: Place, expected: Value, candidate: Value) -> Presence:
+        """Of acceptable answers: blank if all are empty; null if an empty candidate finds one."""
+        if not self.takes_any(at) or not isinstance(expected, list):
+            return self.presence(expected)
+        filled = [self.presence(answer) is Presence.VALUE for answer in expected]
+        if not any(filled):
+            return Presence.BLANK
+        found_empty = self.presence(candidate) is not Presence.VALUE and not all(filled)
+        return Presence.NULL if found_empty else Presence.VALUE
+
+    def shape(self, at: Place, value: Value) -> Shape:
+        if self.presence(value) is not Presence.VALUE:
+            return Shape.EMPTY
+        if isinstance(value, list) and self.aligner_at(at).name == "whole":
+            return Shape.SCALAR
+        if isinstance(value, dict | list):
+            return Shape.FULL if value else Shape.HOLLOW
+        return Shape.SCALAR
+
+    def emissions(self, expected: Value, candidate: Value) -> Iterator[Emission]:
+        if self.rules.scope is Scope.CONFIGURED:
+            compared = [rule for rule in self.rules.fields if rule.comparator or not rule.aligner]
+            paths = [steps_of(rule.path) for rule in compared]
+            yield from self.configured((), paths, expected, candidate)
+            return
+        for emission in self.pair((), expected, candidate):
+            if self.rules.scope is not Scope.TRUTH or emission.expected is not Presence.ABSENT:
+                yield emission
+
+    def pair(self, at: Place, expected: Value, candidate: Value) -> Iterator[Emission]:
+        """Two values at one place."""
+        if self.ignored(at) or self.is_leaf(at):
+            yield from self.leaf(at, expected, candidate)
+            return
+        before, after = self.shape(at, expected), self.shape(at, candidate)
+        if before is Shape.FULL and after is Shape.FULL:
+            yield from self.containers(at, expected, candidate)
+        elif before is Shape.FULL:
+            yield from self.alone(at, expected, candidate=False)
+            if after is Shape.SCALAR:
+                yield Emission(at, Outcome.HALLUCINATION, Presence.ABSENT, Presence.VALUE)
+        elif after is Shape.FULL and before is Shape.SCALAR:
+            yield Emission(at, Outcome.FORMAT_ERROR, Presence.VALUE, Presence.VALUE)
+        elif after is Shape.FULL:
+            yield from self.alone(at, candidate, candidate=True)
+        elif before is Shape.HOLLOW and after is Shape.HOLLOW:
+            alike = kind_of(expected) is kind_of(candidate)  # type: ignore[arg-type]
+            outcome = Outcome.MATCH if alike else Outcome.FORMAT_ERROR
+            yield Emission(at, outcome, Presence.VALUE, Presence.VALUE)
+        else:
+            yield from self.leaf(at, expected, candidate)
+
+    def containers(self, at: Place, expected: Value, candidate: Value) -> Iterator[Emission]:
+        """Two containers that hold something."""
+        if isinstance(expected, dict) and isinstance(candidate, dict):
+            for key in [*expected, *(key for key in candidate if key not in expected)]:
+                inner = expected.get(key, MISSING), candidate.get(key, MISSING)
+                yield from self.pair((*at, key), *inner)
+        elif isinstance(expected, list) and isinstance(candidate, list):
+            alignment = self.aligner_at(at).align(expected, candidate)
+            for pair in alignment.pairs:
+                items = expected[pair.expected], candidate[pair.candidate]
+                yield from self.pair((*at, ITEM), *items)
+            for index in alignment.unmatched_expected:
+                yield from self.unmatched((*at, ITEM), expected[index], candidate=False)
+            for index in alignment.unmatched_candidate:
+                yield from self.unmatched((*at, ITEM), candidate[index], candidate=True)
+        else:
+            yield from self.alone(at, expected, candidate=False)
+            yield from self.alone(at, candidate, candidate=True)
+
+    def alone(self, at: Place, value: Value, *, candidate: bool) -> Iterator[Emission]:
+        """A value whose other side has nothing here; the items of a list are unmatched ones."""
+        if self.is_leaf(at) or self.shape(at, value) is not Shape.FULL:
+            sides = (MISSING, value) if candidate else (value, MISSING)
+            yield from self.leaf(at, *sides)
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                yield from self.alone((*at, key), inner, candidate=candidate)
+        elif isinstance(value, list):
+            for item in value:
+                yield from self.unmatched((*at, ITEM), item, candidate=candidate)
+
+    def unmatched(self, at: Place, item: Value, *, candidate: bool) -> Iterator[Emission]:
+        """An item without a partner: only what is not empty in it counts."""
+        for emission in self.alone(at, item, candidate=candidate):
+            if Presence.VALUE in (emission.expected, emission.candidate):
+                yield emission
+
+    def leaf(self, at: Place, expected: Value, candidate: Value) -> Iterator[Emission]:
+        """Two values that are compared whole; nothing if neither exists."""
+        if expected is not MISSING or candidate is not MISSING:
+            yield self.outcome(at, expected, candidate)
+
+    def outcome(self, at: Place, expected: Value, candidate: Value) -> Emission:
+        before = self.expected_presence(at, expected, candidate)
+        after = self.presence(candidate)
+        if self.ignored(at):
+            return Emission(at, Outcome.IGNORED, before, after)
+        table = {
+            (True, True): self.verdict,
+            (True, False): lambda *_: Outcome.OMISSION,
+            (False, True): lambda *_: Outcome.HALLUCINATION,
+            (False, False): lambda *_: Outcome.BOTH_EMPTY,
+        }
+        decide = table[before is Presence.VALUE, after is Presence.VALUE]
+        return Emission(at, decide(at, expected, candidate), before, after)
+
+    def verdict(self, at: Place, expected: JsonValue, candidate: JsonValue) -> Outcome:
+        """What the comparator says of two values that are not empty."""
+        comparator = self.named_comparator(at) or self.rules.default or Exact()
+        comparison = comparator.compare(expected, candidate)
+        if comparison.failed:
+            return Outcome.ERROR
+        if comparison.matched:
+            return Outcome.MATCH
+        kinds_differ = kind_of(expected) is not kind_of(candidate) and not self.takes_any(at)
+        if comparison.wrong_kind or kinds_differ:
+            return Outcome.FORMAT_ERROR
+        return Outcome.WRONG_VALUE
+
+    def configured(
+        self, at: Place, paths: list[Place], expected: Value, candidate: Value
+    ) -> Iterator[Emission]:
+        """The fields named by paths relative to this place; a list is aligned once for all of them."""
+        inside: dict[Place, list[Place]] = {}
+        for path in paths:
+            if ITEM in path:
+                cut = path.index(ITEM)
+                inside.setdefault(path[:cut], []).append(path[cut + 1 :])
+            else:
+                sides = found(expected, path), found(candidate, path)
+                if sides != (MISSING, MISSING) or not self.ignored((*at, *path)):
+                    yield self.outcome((*at, *path), *sides)
+        for prefix, rests in inside.items():
+            sides = found(expected, prefix), found(candidate, prefix)
+            yield from self.configured_items((*at, *prefix), rests, *sides)
+
+    def configured_items(
+        self, at: Place, paths: list[Place], expected: Value, candidate: Value
+    ) -> Iterator[Emission]:
+        """The fields of two lists' items; what is no list has no items."""
+        before = expected if isinstance(expected, list) else []
+        after = candidate if isinstance(candidate, list) else []
+        alignment = self.aligner_at(at).align(before, after)
+        inner: Place = (*at, ITEM)
+        for pair in alignment.pairs:
+            yield from self.configured(inner, paths, before[pair.expected], after[pair.candidate])
+        lonely = [(before[index], MISSING) for index in alignment.unmatched_expected]
+        lonely += [(MISSING, after[index]) for index in alignment.unmatched_candidate]
+        for sides in lonely:
+            for emission in self.configured(inner, paths, *sides):
+                if Presence.VALUE in (emission.expected, emission.candidate):
+                    yield emission
+
+
+def found(value: Value, path: Place) -> Value:
+    """What stands below a value at plain keys."""
+    for key in path:
+        value = value.get(str(key), MISSING) if isinstance(value, dict) else MISSING
+    return value

@@ -1,0 +1,139 @@
+"""How much an alignment may be asked for, and that it ends."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from time import perf_counter
+
+import pytest
+
+from fieldmark.align import Greedy, Optimal, SetAlign, agreement, columns, limits, optimal, similar
+from fieldmark.model.outcome import Reason
+
+
+def strangers(count, other):
+    """Two lists without equal items."""
+    return [f"a{n}" for n in range(count)], [f"b{n}" for n in range(other)]
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "allowed"),
+    [
+        pytest.param(2_000, 2_000, True, id="at-the-limit"),
+        pytest.param(2_001, 2_000, False, id="one-expected-item-too-many"),
+        pytest.param(2_000, 2_001, False, id="one-candidate-item-too-many"),
+        pytest.param(2_001, 1, False, id="a-long-list-against-a-short-one"),
+        pytest.param(100_000, 0, True, id="nothing-to-compare-with"),
+        pytest.param(0, 100_000, True, id="nothing-to-compare"),
+    ],
+)
+def test_items_that_may_be_compared_each_with_each(expected, candidate, allowed):
+    assert limits.within(expected, candidate) is allowed
+
+
+@pytest.mark.parametrize("aligner", [Greedy(), Optimal(), Optimal(on_limit="greedy")])
+def test_a_hundred_thousand_strangers_on_both_sides_are_refused_at_once(aligner):
+    expected, candidate = strangers(100_000, 100_000)
+    start = perf_counter()
+    found = aligner.align(expected, candidate)
+    assert perf_counter() - start < 1
+    assert found.failed is Reason.TOO_MANY_ITEMS
+    assert "100000 x 100000" in found.note
+    assert not found.pairs
+    assert (len(found.unmatched_expected), len(found.unmatched_candidate)) == (100_000, 100_000)
+
+
+def test_the_limit_counts_only_items_without_an_equal_one():
+    expected = [{"n": n} for n in range(5_000)]
+    found = Greedy().align(expected, [*expected[1:], {"n": -1}])
+    assert (found.failed, len(found.pairs)) == (None, 4_999)
+
+
+def test_optimal_beyond_the_limit_can_fall_back_to_greedy_and_says_so():
+    expected, candidate = strangers(2_001, 3)
+    refused = Optimal().align(expected, candidate)
+    found = Optimal(on_limit="greedy").align(expected, candidate)
+    assert (refused.failed, refused.fallback) == (Reason.TOO_MANY_ITEMS, False)
+    assert (found.failed, found.fallback) == (None, True)
+    assert "2001 x 3" in found.note
+    assert len(found.pairs) == 3
+
+
+def test_within_the_limit_nothing_falls_back():
+    assert not Optimal(on_limit="greedy").align(["abc"], ["abd"]).fallback
+
+
+@pytest.mark.parametrize(
+    ("module", "limit", "aligner"),
+    [
+        pytest.param(columns, "MAX_CHARACTER_PAIRS", Greedy(), id="characters-under-greedy"),
+        pytest.param(columns, "MAX_CHARACTER_PAIRS", Optimal(), id="characters-under-optimal"),
+        pytest.param(columns, "MAX_PAIRS", Greedy(threshold=0), id="pairs-above-the-threshold"),
+        pytest.param(agreement, "MAX_AGREEMENTS", Greedy(threshold=0), id="ties"),
+    ],
+)
+def test_items_that_hold_too_much_are_refused(monkeypatch, module, limit, aligner):
+    monkeypatch.setattr(similar, "SMALL_CHARACTER_PAIRS", 0)
+    expected, candidate = ["aa", "ab"], ["ac", "ad"]
+    assert aligner.align(expected, candidate).failed is None
+    monkeypatch.setattr(module, limit, 1)
+    assert aligner.align(expected, candidate).failed is Reason.TOO_MANY_ITEMS
+
+
+def test_a_fallback_that_is_too_long_itself_is_refused(monkeypatch):
+    monkeypatch.setattr(optimal, "FALLBACK_PAIRS", 6_002)
+    found = Optimal(on_limit="greedy").align(*strangers(2_001, 3))
+    assert (found.failed, found.fallback) == (Reason.TOO_MANY_ITEMS, False)
+
+
+def test_texts_too_long_to_be_compared_each_with_each_are_refused_at_once():
+    chance = random.Random(3)
+    expected, candidate = (
+        ["".join(chance.choices("abc", k=9_000)) for _ in range(60)] for _ in range(2)
+    )
+    start = perf_counter()
+    assert Greedy().align(expected, candidate).failed is Reason.TOO_MANY_ITEMS
+    assert perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("method", [Greedy, Optimal])
+def test_lists_in_which_everything_resembles_everything_end_soon(method):
+    expected = ["a" * n for n in range(1, 300)]
+    candidate = ["b" + "a" * n for n in range(1, 300)]
+    start = perf_counter()
+    found = method(threshold=0).align(expected, candidate)
+    assert perf_counter() - start < 10
+    assert len(found.pairs) == 299
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [Greedy, Optimal])
+def test_the_worst_lists_within_the_limits_end_within_ten_seconds(method):
+    expected = [{"n": n, "t": "a" * (n % 97)} for n in range(2_000)]
+    candidate = [{"n": -n - 1, "t": "b" + "a" * (n % 89)} for n in range(2_000)]
+    start = perf_counter()
+    found = method(threshold=0).align(expected, candidate)
+    assert perf_counter() - start < 10
+    assert len(found.pairs) == 2_000
+
+
+def test_integers_chosen_to_collide_do_not_slow_a_set_down():
+    step = 2**61 - 1
+    expected = [n * step for n in range(1, 20_000)]
+    start = perf_counter()
+    assert len(SetAlign().align(expected, list(reversed(expected))).pairs) == len(expected)
+    assert not SetAlign().align(expected, [float(n) + 0.5 for n in range(20_000)]).pairs
+    assert perf_counter() - start < 2
+
+
+def test_few_items_are_aligned_without_loading_array_libraries():
+    code = (
+        "import sys\n"
+        "from fieldmark.align import Greedy, Optimal\n"
+        "lists = [{'d': 'blue'}, {'d': 'red'}], [{'d': 'bleu'}, {'d': 'rod'}]\n"
+        "assert len(Greedy().align(*lists).pairs) == len(Optimal(threshold=0).align(*lists).pairs) == 2\n"
+        "assert not {'numpy', 'scipy'} & sys.modules.keys(), 'loaded'\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,186 @@
+"""How similar two items are: the rule behind greedy and optimal alignment."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.align import columns, leaves, pairwise
+from fieldmark.align.limits import MAX_TEXT
+
+LONG = "x" * MAX_TEXT
+
+
+def similarity(expected, candidate, match_fields=None):
+    left, right = [leaves.cells_of(item, match_fields) for item in (expected, candidate)]
+    few = pairwise.edges([left], [right], -1)
+    many = columns.edges([left], [right], -1)
+    assert [edge.weight for edge in few] == many.weights.tolist()
+    return few[0].weight / pairwise.UNIT
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "similar"),
+    [
+        pytest.param(
+            "kitten", "mitten", 0.833333333333, id="texts-by-edit-distance-over-the-longer-length"
+        ),
+        pytest.param(" Blue ", "BLUE", 1, id="texts-are-trimmed-and-folded"),
+        pytest.param("abcde", "abcdx", 0.8, id="no-bit-is-lost-at-a-threshold"),
+        pytest.param("2024-01-05", "2024-01-06", 0, id="two-dates-are-equal-or-not"),
+        pytest.param(
+            "2024-01-05T10:00", "2024-01-05T10:01", 0, id="two-dates-with-times-are-equal-or-not"
+        ),
+        pytest.param("2024-01-05", "2024-01-0S", 0.9, id="a-date-and-a-text-are-texts"),
+        pytest.param("2024-1", "2024-2", 0.833333333333, id="half-a-date-is-a-text"),
+        pytest.param(12, 13, 0, id="near-numbers-differ"),
+        pytest.param(12, 12.0, 1, id="a-whole-float-is-its-integer"),
+        pytest.param(1, True, 0, id="a-boolean-is-no-number"),
+        pytest.param(12, "12", 0, id="a-text-is-no-number"),
+        pytest.param(10**30, 10**30 + 1, 0, id="long-integers-are-exact"),
+        pytest.param(10**16, 1e16, 1, id="large-floats-are-exact"),
+        pytest.param(float("nan"), float("nan"), 0, id="nan-equals-nothing"),
+        pytest.param([1, "a"], [1.0, "a"], 1, id="a-list-is-equal-or-not"),
+        pytest.param([1, "a"], [1, "b"], 0, id="a-list-is-one-leaf"),
+        pytest.param({"a": 1}, 1, 0, id="an-object-and-a-scalar-share-nothing"),
+        pytest.param({}, {}, 0, id="nothing-to-compare"),
+        pytest.param(None, None, 0, id="two-nulls-are-nothing-to-compare"),
+        pytest.param(
+            LONG + "a", LONG + "b", 0, id="beyond-the-length-limit-a-text-is-equal-or-not"
+        ),
+        pytest.param(
+            LONG + "a", LONG + "A ", 1, id="beyond-the-length-limit-folded-texts-are-equal"
+        ),
+        pytest.param(LONG, LONG[1:] + "y", 0.9999, id="at-the-length-limit-distance-still-counts"),
+        pytest.param(LONG + "a", LONG, 0, id="a-text-beyond-the-limit-against-one-within"),
+    ],
+)
+def test_similarity_of_items_that_are_no_objects(expected, candidate, similar):
+    assert similarity(expected, candidate) == similar
+    assert similarity(expected, candidate, ("name",)) == similar
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "similar"),
+    [
+        pytest.param({"a": "x", "n": 1}, {"a": "x", "n": 2}, 0.5, id="mean-over-the-leaves"),
+        pytest.param({"a": "x", "b": 1}, {"a": "x"}, 0.5, id="missing-on-one-side-counts-0"),
+        pytest.param(
+            {"a": "x", "b": 1}, {"a": "x", "b": None}, 0.5, id="null-on-one-side-counts-0"
+        ),
+        pytest.param(
+            {"a": "x", "b": 1}, {"a": "x", "b": " "}, 0.5, id="blank-on-one-side-counts-0"
+        ),
+        pytest.param(
+            {"a": "x", "b": None}, {"a": "x", "b": ""}, 1, id="empty-on-both-sides-is-left-out"
+        ),
+        pytest.param({"a": "x"}, {"b": "x"}, 0, id="leaves-are-compared-under-their-own-names"),
+        pytest.param(
+            {"a": {"b": "x", "c": 1}},
+            {"a": {"b": "x", "c": 2}},
+            0.5,
+            id="nested-objects-are-walked",
+        ),
+        pytest.param({"a": {"b": 1}}, {"a.b": 1}, 0, id="a-nested-key-is-not-a-dotted-key"),
+        pytest.param({"a": {"b": 1}}, {"a": 1}, 0, id="an-object-against-a-scalar-is-two-leaves"),
+        pytest.param({"a": [1], "b": 1}, {"a": [2], "b": 1}, 0.5, id="a-nested-list-is-one-leaf"),
+        pytest.param({"a": {}, "b": 1}, {"a": {}, "b": 2}, 0.5, id="an-empty-object-is-a-leaf"),
+        pytest.param({"a": False}, {"a": 0}, 0, id="false-is-not-zero"),
+        pytest.param({"a": "1"}, {"a": 1}, 0, id="one-leaf-of-two-kinds"),
+    ],
+)
+def test_similarity_over_all_leaves(expected, candidate, similar):
+    assert similarity(expected, candidate) == similar
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "fields", "similar"),
+    [
+        pytest.param(
+            {"d": "abcd", "n": 1}, {"d": "abcd", "n": 9}, ("d",), 1, id="other-fields-do-not-matter"
+        ),
+        pytest.param(
+            {"d": "abcd", "n": 1},
+            {"d": "abcx", "n": 1},
+            ("d", "n"),
+            0.875,
+            id="mean-over-the-match-fields",
+        ),
+        pytest.param(
+            {"d": "abcd"}, {"d": "abcd", "n": 1}, ("d", "n"), 0.5, id="missing-on-one-side-counts-0"
+        ),
+        pytest.param(
+            {"d": "abcd"},
+            {"d": "abcd", "n": ""},
+            ("d", "n"),
+            1,
+            id="missing-on-both-sides-is-left-out",
+        ),
+        pytest.param({"n": 1}, {"n": 1}, ("d",), 0, id="no-match-field-left-is-0"),
+        pytest.param(
+            {"v": {"d": "x"}}, {"v": {"d": "x"}}, ("v.d",), 1, id="a-match-field-is-a-path"
+        ),
+        pytest.param(
+            {"v.d": "x"},
+            {"v": {"d": "x"}},
+            ("v.d",),
+            1,
+            id="a-literal-key-wins-over-its-dotted-reading",
+        ),
+        pytest.param(
+            {"v": {"d": "x", "e": 1}},
+            {"v": {"d": "x", "e": 2}},
+            ("v",),
+            0,
+            id="an-object-is-equal-or-not",
+        ),
+        pytest.param({"d": "x"}, "x", ("d",), 0, id="an-object-and-a-scalar-share-nothing"),
+    ],
+)
+def test_similarity_over_match_fields(expected, candidate, fields, similar):
+    assert similarity(expected, candidate, fields) == similar
+
+
+def test_the_order_of_keys_does_not_move_a_bit():
+    texts = {
+        "a": ("abc", "abd"),
+        "b": ("abcdefg", "abcdefx"),
+        "c": ("hello world", "hallo wurld"),
+        "d": ("q", "qr"),
+    }
+    forwards = [{key: pair[side] for key, pair in texts.items()} for side in (0, 1)]
+    backwards = [dict(reversed(item.items())) for item in forwards]
+    assert similarity(*forwards) == similarity(*backwards) == similarity(forwards[0], backwards[1])
+
+
+def test_columns_compare_equal_texts_and_kinds_once_for_all_items():
+    expected = [
+        {"a": "blue", "b": 1},
+        {"a": 7, "c": "x"},
+        {"a": "blue"},
+        {"a": "2024-01-05"},
+        {"b": "1"},
+    ]
+    candidate = [
+        {"a": "bleu"},
+        {"a": 7.0, "b": 1},
+        {"a": "bleu", "c": "X"},
+        {"a": "2024-01-06"},
+        {"c": [1]},
+    ]
+    left, right = (
+        [leaves.cells_of(item, None) for item in items] for items in (expected, candidate)
+    )
+    few, many = pairwise.edges(left, right, -1), columns.edges(left, right, -1)
+    assert [tuple(edge) for edge in few] == list(
+        zip(*(column.tolist() for column in many), strict=True)
+    )
+
+
+def test_blocks_do_not_change_the_result(monkeypatch):
+    cells = [leaves.cells_of({"a": f"item {n}", "n": n % 3}, None) for n in range(30)]
+    others = [leaves.cells_of({"a": f"itm {n}", "n": n % 4}, None) for n in range(20)]
+    gate = pairwise.gate_of(0.5)
+    whole = columns.edges(cells, others, gate)
+    monkeypatch.setattr(columns, "_BLOCK", 100)
+    for one, other in zip(whole, columns.edges(cells, others, gate), strict=True):
+        assert one.tolist() == other.tolist()

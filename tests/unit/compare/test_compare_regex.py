@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from fieldmark.compare.regex import LONGEST_PATTERN, LONGEST_SUBJECT, Regex
+from fieldmark.errors import OptionError
+from fieldmark.model.outcome import Reason
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "candidate", "matched"),
+    [
+        pytest.param({}, r"INV-\d+", "INV-001", True, id="the-truth-is-the-pattern"),
+        pytest.param({}, r"INV-\d+", "INV-", False, id="a-text-that-does-not-follow"),
+        pytest.param({}, r"INV-\d+", "my INV-001", False, id="the-whole-text-must-follow"),
+        pytest.param({"search": True}, r"INV-\d+", "my INV-001", True, id="or-any-part"),
+        pytest.param({"pattern": r"INV-\d+"}, "whatever", "INV-7", True, id="a-pattern-as-option"),
+        pytest.param({"pattern": r"INV-\d+"}, 5, "INV-7", True, id="the-truth-is-not-looked-at"),
+        pytest.param({}, "(?i)acme", "ACME", True, id="flags-inside-the-pattern"),
+        pytest.param({}, ".", "é", True, id="a-letter-is-one-character"),
+        pytest.param({}, "a.", "a\ud800", True, id="a-lone-surrogate-is-one-character"),
+        pytest.param({}, "a+b", "a+b", False, id="an-equal-text-need-not-follow-itself"),
+    ],
+)
+def test_a_text_that_follows_the_pattern_matches(options, expected, candidate, matched):
+    comparison = Regex(**options).compare(expected, candidate)
+    assert comparison.matched is matched
+    assert comparison.reason is (None if matched else Reason.NO_PATTERN_MATCH)
+    assert not comparison.failed
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate"),
+    [
+        pytest.param("5", 5, id="a-number-for-text"),
+        pytest.param(5, "5", id="a-pattern-that-is-a-number"),
+        pytest.param(5, 5, id="two-numbers"),
+        pytest.param("a", None, id="null"),
+        pytest.param("a", ["a"], id="a-list"),
+    ],
+)
+def test_only_texts_follow_patterns(expected, candidate):
+    assert Regex().compare(expected, candidate).wrong_kind
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        pytest.param("a" * LONGEST_SUBJECT, id="long"),
+        pytest.param("a" * 28 + "!", id="nearly-matching"),
+        pytest.param("ab " * 3_000, id="words"),
+    ],
+)
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(a+)+$",
+        r"(a|aa)+$",
+        r"(.*a){25}",
+        r"(a*)*b",
+        r"(?:a?){30}a{30}",
+        r"((a{0,30}){0,30})b",
+        r"(x+x+)+y",
+        r"(\w+\s*)+$!",
+        "(?:" * 300 + "a" + ")*" * 300,
+        "(?:a?){50}" * 15 + "b",
+    ],
+)
+def test_no_pattern_runs_away(pattern, subject):
+    start = time.process_time()
+    Regex().compare(pattern, subject)
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "reason"),
+    [
+        pytest.param("a" * (LONGEST_PATTERN + 1), "a", Reason.TOO_LONG, id="a-long-pattern"),
+        pytest.param("a*", "a" * (LONGEST_SUBJECT + 1), Reason.TOO_LONG, id="a-long-text"),
+        pytest.param("(", "a", Reason.NO_PATTERN_MATCH, id="no-pattern-at-all"),
+        pytest.param(r"(a)\1", "aa", Reason.NO_PATTERN_MATCH, id="a-reference-back"),
+        pytest.param(r"(?:(?:a{999}){999}){999}", "a", Reason.NO_PATTERN_MATCH, id="too-large"),
+        pytest.param(r"\p{L}{900}", "a", Reason.NO_PATTERN_MATCH, id="too-large-once-compiled"),
+    ],
+)
+def test_a_comparison_that_cannot_be_made_is_an_error(expected, candidate, reason):
+    comparison = Regex().compare(expected, candidate)
+    assert comparison.failed
+    assert comparison.reason is reason
+    assert comparison.note
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        pytest.param({"pattern": "("}, "pattern", id="no-pattern-at-all"),
+        pytest.param({"pattern": "(?=a)"}, "pattern", id="look-around"),
+        pytest.param({"pattern": "a" * (LONGEST_PATTERN + 1)}, "pattern", id="a-long-pattern"),
+        pytest.param({"pattern": 5}, "pattern", id="a-number"),
+        pytest.param({"search": 1}, "search", id="a-number-for-a-flag"),
+    ],
+)
+def test_options_that_are_refused(options, option):
+    with pytest.raises(OptionError) as caught:
+        Regex(**options)
+    assert caught.value.option == option

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from fieldmark.compare.sets import SetMatch
+from fieldmark.errors import OptionError
+from fieldmark.model.outcome import Reason
+
+
+@pytest.mark.parametrize(
+    ("normalize", "expected", "candidate", "similarity"),
+    [
+        pytest.param(False, ["a", "b"], ["b", "a"], None, id="another-order"),
+        pytest.param(False, ["a", "b"], ["b", "a", "a"], None, id="repetitions"),
+        pytest.param(False, [1], [1.0], None, id="numbers-by-value"),
+        pytest.param(False, [], [], None, id="two-empty-lists"),
+        pytest.param(False, [{"a": 1, "b": 2}], [{"b": 2, "a": 1}], None, id="objects-too"),
+        pytest.param(True, ["Café "], ["CAFE\u0301"], None, id="normalised-texts"),
+        pytest.param(False, ["A"], ["a"], 0.0, id="texts-as-they-are"),
+        pytest.param(False, [1], [True], 0.0, id="a-boolean-is-no-number"),
+        pytest.param(False, [1], ["1"], 0.0, id="text-is-no-number"),
+        pytest.param(False, ["a", "b", "c"], ["b", "c", "d"], 0.5, id="half-in-common"),
+        pytest.param(False, ["a"], [], 0.0, id="an-empty-candidate"),
+    ],
+)
+def test_lists_with_the_same_members_match(normalize, expected, candidate, similarity):
+    comparison = SetMatch(normalize=normalize).compare(expected, candidate)
+    assert comparison.matched is (similarity is None)
+    assert comparison.similarity == similarity
+    assert comparison.score == float(comparison.matched)
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate"),
+    [
+        pytest.param(["a"], "a", id="a-scalar-for-a-list"),
+        pytest.param("a", ["a"], id="a-list-for-a-scalar"),
+        pytest.param("a", "b", id="two-scalars"),
+        pytest.param(["a"], {"a": 1}, id="an-object-for-a-list"),
+    ],
+)
+def test_only_lists_have_members(expected, candidate):
+    comparison = SetMatch().compare(expected, candidate)
+    assert comparison.wrong_kind
+    assert comparison.reason is Reason.TYPE_MISMATCH
+
+
+def test_colliding_integers_do_not_slow_it_down():
+    colliding = [number * (2**61 - 1) for number in range(100_000)]
+    start = time.process_time()
+    assert SetMatch().compare(colliding, colliding[::-1]).matched
+    assert time.process_time() - start < 2
+
+
+def test_a_flag_is_true_or_false():
+    with pytest.raises(OptionError):
+        SetMatch(normalize="yes")

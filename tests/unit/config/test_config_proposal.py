@@ -1,0 +1,107 @@
+"""Proposals as a rules file: readable, the same every time, and loadable."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldmark.config.context import Context
+from fieldmark.config.proposal import render_proposal
+from fieldmark.config.rules_file import load_rules, rules_of
+from fieldmark.config.yaml_file import parse_yaml
+from fieldmark.plan.propose import Proposal, Proposer
+from fieldmark.values.paths import join
+
+INVOICE = {
+    "number": "INV-0001",
+    "total": 12.5,
+    "date": "2024-01-31",
+    "vendor": {"name": "Acme Corp", "e-mail": "a@b.org"},
+    "line_items": [
+        {"description": "Blue pens", "quantity": 2, "price": 1.25},
+        {"description": "Red paper", "quantity": 1, "price": 10.0},
+    ],
+    "tags": ["office", "paper"],
+    "paid": True,
+}
+
+FILE = """\
+# Proposed from 1 case; the reason for each choice
+# stands above it. Change whatever you know better.
+scope: union
+defaults: {match: exact}
+fields:
+  # codes, in which every character counts (1 value)
+  - {path: number, match: exact}
+  # numbers with at most two decimals, so a cent of rounding is allowed (1 value)
+  - {path: total, match: numeric_tolerance, tolerance: 0.01}
+  # dates, compared by the day whatever their form (1 value)
+  - {path: date, match: date}
+  # short text, in which a slip of a letter is forgiven (1 value)
+  - {path: vendor.name, match: fuzzy, threshold: 0.85}
+  # e-mail addresses, in any case (1 value)
+  - {path: "vendor.e-mail", match: normalized_text}
+  # items are paired by description, which differs throughout 1 of 1 lists (1 value)
+  - {path: line_items, align: greedy, match_fields: [description], threshold: 0.8}
+  # short text, in which a slip of a letter is forgiven (2 values)
+  - {path: "line_items[*].description", match: fuzzy, threshold: 0.85}
+  # whole numbers, so nothing but the same number will do (2 values)
+  - {path: "line_items[*].quantity", match: numeric_tolerance, tolerance: 0}
+  # numbers with at most two decimals, so a cent of rounding is allowed (2 values)
+  - {path: "line_items[*].price", match: numeric_tolerance, tolerance: 0.01}
+  # a list of plain values, whose order seldom matters (1 value)
+  - {path: tags, align: set}
+  # short text, in which a slip of a letter is forgiven (2 values)
+  - {path: "tags[*]", match: fuzzy, threshold: 0.85}
+  # true or false (1 value)
+  - {path: paid, match: boolean}
+"""
+
+
+def test_a_proposal_reads_as_a_rules_file_and_loads(tmp_path):
+    proposer = Proposer()
+    proposer.add(INVOICE)
+    text = render_proposal(proposer.proposals(), cases=proposer.cases)
+    assert text == FILE
+    place = tmp_path / "rules.yaml"
+    place.write_text(text)
+    loaded = load_rules(place)
+    assert loaded.warnings == ()
+    assert [rule.path for rule in loaded.rules.fields] == [
+        proposal.path for proposal in proposer.proposals()
+    ]
+
+
+def test_without_data_there_are_no_fields():
+    text = render_proposal([], cases=0)
+    assert parse_yaml(text).value == {"scope": "union", "defaults": {"match": "exact"}}
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["true", "null", "NO", "a: b", '"', "\\", "tab\tline\nreturn\r", "\x85\u2028\ufeff\x00", "🙂é",
+     "\ud800", "# no", "", " ", 0, -3, 0.000001, 0.8, True, None, ["a", 1], {"k": "v"}],
+)  # fmt: skip
+def test_every_setting_survives_the_file(value):
+    proposal = Proposal(path="a", settings={"x": value}, reason="two\nlines")
+    text = render_proposal([proposal], cases=1)
+    assert parse_yaml(text).value["fields"] == [{"path": "a", "x": value}]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(
+        st.text(), st.text() | st.integers() | st.lists(st.fixed_dictionaries({"a": st.text()}))
+    )
+)
+def test_whatever_the_keys_the_file_loads(document):
+    proposer = Proposer()
+    proposer.add(document)
+    context = Context()
+    text = render_proposal(proposer.proposals(), cases=1)
+    rules = rules_of(parse_yaml(text), context)
+    context.problems.raise_any()
+    assert [rule.path for rule in rules.fields if "[*]" not in rule.path] == [
+        join("", key) for key in document if "[*]" not in join("", key)
+    ]

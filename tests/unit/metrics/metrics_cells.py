@@ -1,0 +1,71 @@
+"""Cases written by hand: a word for every fact that the tables of these tests speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from fieldmark.model.block import Attribute, AttributeTable, OutcomeBlock
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
+
+ABSENT, NULL, BLANK, VALUE = Presence
+
+FACTS_BY_WORD: Final[Mapping[str, int]] = {
+    "match": fact(Outcome.MATCH, VALUE, VALUE),
+    "wrong": fact(Outcome.WRONG_VALUE, VALUE, VALUE),
+    "format": fact(Outcome.FORMAT_ERROR, VALUE, VALUE),
+    "omission": fact(Outcome.OMISSION, VALUE, ABSENT),
+    "omission-null": fact(Outcome.OMISSION, VALUE, NULL),
+    "omission-blank": fact(Outcome.OMISSION, VALUE, BLANK),
+    "invented-key": fact(Outcome.HALLUCINATION, ABSENT, VALUE),
+    "invented-for-null": fact(Outcome.HALLUCINATION, NULL, VALUE),
+    "invented-for-blank": fact(Outcome.HALLUCINATION, BLANK, VALUE),
+    "null-null": fact(Outcome.BOTH_EMPTY, NULL, NULL),
+    "null-blank": fact(Outcome.BOTH_EMPTY, NULL, BLANK),
+    "null-absent": fact(Outcome.BOTH_EMPTY, NULL, ABSENT),
+    "absent-null": fact(Outcome.BOTH_EMPTY, ABSENT, NULL),
+    "absent-blank": fact(Outcome.BOTH_EMPTY, ABSENT, BLANK),
+    "absent-absent": fact(Outcome.BOTH_EMPTY, ABSENT, ABSENT),
+    "ignored": fact(Outcome.IGNORED, VALUE, VALUE),
+    "ignored-omission": fact(Outcome.IGNORED, VALUE, ABSENT),
+    "ignored-invented-key": fact(Outcome.IGNORED, ABSENT, VALUE),
+    "error": fact(Outcome.ERROR, VALUE, VALUE),
+}
+
+Fields = Sequence[tuple[str, str]]
+
+
+def block_of(
+    fields: Fields, table: AttributeTable, comparisons: Mapping[int, Comparison] | None = None
+) -> OutcomeBlock:
+    """A case from pairs of an attribute and a word."""
+    cells = [
+        table.add(Attribute(path=path, comparator="exact")) << CELL_BITS | FACTS_BY_WORD[word]
+        for path, word in fields
+    ]
+    return OutcomeBlock(cells=cells, comparisons=dict(comparisons or {}))
+
+
+def histogram(words: str) -> dict[int, int]:
+    """Facts by their words, as counted."""
+    facts: dict[int, int] = {}
+    for word in words.split():
+        facts[FACTS_BY_WORD[word]] = facts.get(FACTS_BY_WORD[word], 0) + 1
+    return facts
+
+
+EXACT_PAIR: Final[Fields] = (
+    ("name", "wrong"),
+    ("email", "match"),
+    ("bio", "wrong"),
+    ("internal_id", "invented-for-null"),
+    ("status", "omission"),
+    ("extra_field", "invented-key"),
+)
+"""The walk-through's two documents under exact comparison."""
+
+STRATEGY_PAIR: Final[Fields] = tuple(
+    (path, "match" if path in {"name", "bio"} else word) for path, word in EXACT_PAIR
+)
+"""The same documents with a fuzzy name and a semantic bio."""

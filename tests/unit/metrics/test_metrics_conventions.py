@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import ClassVar
+
+import pytest
+
+from fieldmark.align.index import Index
+from fieldmark.compare.exact import Exact
+from fieldmark.compare.fuzzy import Fuzzy
+from fieldmark.errors import OptionError
+from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, find_convention
+from fieldmark.metrics.identity import canonical_sha256, describe
+from fieldmark.metrics.options import CountingHalf, RqsForm
+from fieldmark.model.rule import Depth, Rule, Rules, Scope
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "depth", "comparator", "aligner"),
+    [
+        pytest.param("confusion", "union", "leaf", "exact", "greedy", id="all-leaves-exactly"),
+        pytest.param("field_accuracy", "configured", "leaf", "exact", "index", id="named-fields"),
+        pytest.param("taxonomy", "union", "leaf", "normalized_text", "index", id="as-text"),
+        pytest.param("taxonomy_code", "union", "leaf", "normalized_text", "index", id="the-same"),
+        pytest.param("four_phase", "union", "top", "auto", "whole", id="keys-by-detected-type"),
+    ],
+)
+def test_a_convention_fills_in_what_rules_leave_open(name, scope, depth, comparator, aligner):
+    rules = CONVENTIONS[name].rules_for(Rules(fields=(Rule(path="total"),)))
+    found = (rules.scope, rules.depth, rules.default.name, rules.aligner.name)
+    assert found == (scope, depth, comparator, aligner)
+
+
+def test_what_rules_say_stays():
+    said = Rules(scope=Scope.TRUTH, depth=Depth.LEAF, default=Exact(), aligner=Index())
+    assert CONVENTIONS["four_phase"].rules_for(said) == said
+
+
+def test_without_configured_fields_the_truth_says_which_they_are():
+    assert CONVENTIONS["field_accuracy"].rules_for(Rules()).scope is Scope.TRUTH
+    asked = Rules(scope=Scope.CONFIGURED)
+    assert CONVENTIONS["field_accuracy"].rules_for(asked).scope is Scope.CONFIGURED
+
+
+def test_the_default_is_confusion():
+    assert DEFAULT_CONVENTION.name == "confusion"
+
+
+def test_kebab_case_is_accepted():
+    assert find_convention("four-phase").name == "four_phase"
+
+
+def test_an_unknown_name_brings_the_nearest():
+    with pytest.raises(OptionError, match=r"unknown convention 'taxonmy'. Did you mean taxonomy\?"):
+        find_convention("taxonmy")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"rqs_from": "complement"}, "rqs_from: unknown option.*rqs_form", id="name"),
+        pytest.param({"rqs_form": "complment"}, "rqs_form: .*Did you mean complement", id="word"),
+        pytest.param({"rqs_form": 3}, "rqs_form: 3 is none of", id="no-word-at-all"),
+        pytest.param({"graded": "yes"}, "graded: must be true or false", id="truth"),
+        pytest.param({"pass_threshold": "high"}, "pass_threshold: must be a number", id="number"),
+        pytest.param({"pass_threshold": True}, "pass_threshold: must be a number", id="no-number"),
+        pytest.param({"pass_threshold": 1.5}, "pass_threshold: must lie between", id="range"),
+        pytest.param({"rqs_weights": 1}, "rqs_weights: must map", id="weights"),
+        pytest.param({"rqs_weights": {"acc": 1}}, "rqs_weights.acc: unknown", id="weight-name"),
+        pytest.param({"rqs_weights": {"safety": -1}}, "rqs_weights.safety", id="negative-weight"),
+    ],
+)
+def test_a_bad_option_is_refused_by_name(options, message):
+    with pytest.raises(OptionError, match=message):
+        DEFAULT_CONVENTION.with_options(options)
+
+
+def test_options_are_read_from_plain_values():
+    counting = DEFAULT_CONVENTION.with_options(
+        {"rqs_form": "complement", "pass_threshold": 1, "rqs_weights": {"safety": 0}}
+    ).counting
+    assert counting.rqs_form is RqsForm.COMPLEMENT
+    assert counting.pass_threshold == 1.0
+    assert (counting.rqs_weights.safety, counting.rqs_weights.accuracy) == (0.0, 0.45)
+
+
+def test_a_threshold_can_be_taken_away():
+    with_threshold = DEFAULT_CONVENTION.with_options({"pass_threshold": 0.5})
+    assert with_threshold.with_options({"pass_threshold": None}) == DEFAULT_CONVENTION
+
+
+@pytest.mark.parametrize(
+    ("rules", "same"),
+    [
+        pytest.param(Rules(), True, id="nothing-said"),
+        pytest.param(Rules(default=Exact()), True, id="the-default-said-aloud"),
+        pytest.param(Rules(scope=Scope.TRUTH), False, id="another-scope"),
+        pytest.param(Rules(depth=Depth.TOP), False, id="another-depth"),
+        pytest.param(Rules(default=Fuzzy()), False, id="another-comparator"),
+        pytest.param(Rules(aligner=Index()), False, id="another-aligner"),
+        pytest.param(Rules(fields=(Rule(path="a", comparator=Fuzzy()),)), False, id="a-rule"),
+        pytest.param(Rules(empty_tokens=frozenset({"N/A"})), False, id="empty-tokens"),
+        pytest.param(Rules(empty_containers=True), False, id="empty-containers"),
+    ],
+)
+def test_the_comparison_hash_tells_comparisons_apart(rules, same):
+    convention = CONVENTIONS["confusion"]
+    plain = convention.comparison_sha256(Rules())
+    assert (convention.comparison_sha256(rules) == plain) is same
+
+
+def test_the_comparison_hash_sees_options_but_not_weights():
+    convention = CONVENTIONS["confusion"]
+
+    def hashed(**options):
+        return convention.comparison_sha256(Rules(fields=(Rule(path="a", **options),)))
+
+    assert hashed(comparator=Fuzzy()) != hashed(comparator=Fuzzy(threshold=0.5))
+    assert hashed(weight=2.0) == hashed(weight=1.0)
+
+
+def test_the_counting_hash_tells_countings_apart():
+    hashes = {each.counting_sha256() for each in CONVENTIONS.values()}
+    assert len(hashes) == len(CONVENTIONS)
+    convention = CONVENTIONS["field_accuracy"]
+    weighty = Rules(fields=(Rule(path="a", weight=2.0),))
+    light = Rules(fields=(Rule(path="a"),))
+    assert convention.counting_sha256(weighty) != convention.counting_sha256(light)
+
+
+def test_the_counting_hash_does_not_depend_on_the_comparison():
+    convention = CONVENTIONS["confusion"]
+    other = replace(convention, comparison=CONVENTIONS["four_phase"].comparison)
+    assert other.counting_sha256() == convention.counting_sha256()
+
+
+def test_every_option_is_reported():
+    options = CONVENTIONS["four_phase"].options()
+    assert options["depth"] == "top"
+    assert options["rqs_weights"]["accuracy"] == 0.45
+    assert set(CountingHalf.__dataclass_fields__) < set(options)
+
+
+@dataclass(frozen=True)
+class Inner:
+    name: ClassVar[str] = "inner"
+    limit: Decimal = Decimal("0.10")
+    worked_out: int = field(init=False, default=0)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param(Inner(), {"name": "inner", "options": {"limit": "0.10"}}, id="a-strategy"),
+        pytest.param(frozenset({"b", "a"}), ["a", "b"], id="sets-have-one-order"),
+        pytest.param((1, None), [1, None], id="tuples-are-lists"),
+        pytest.param({"k": Scope.UNION}, {"k": "union"}, id="words-are-text"),
+        pytest.param(object(), "object", id="what-has-no-options-goes-by-its-type"),
+    ],
+)
+def test_an_option_value_as_json(value, text):
+    assert describe(value) == text
+
+
+def test_the_hash_does_not_depend_on_the_order_of_keys():
+    assert canonical_sha256({"a": 1, "b": 2}) == canonical_sha256({"b": 2, "a": 1})

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from metrics_cells import EXACT_PAIR, FACTS_BY_WORD, block_of
+
+from fieldmark.metrics import tally as tally_module
+from fieldmark.metrics.case_score import CaseCounter
+from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.metrics.sums import CaseTotals, VerdictCounts
+from fieldmark.metrics.tally import Tally
+from fieldmark.model.block import AttributeTable
+from fieldmark.model.case import CaseInput
+
+MATCH, WRONG = FACTS_BY_WORD["match"], FACTS_BY_WORD["wrong"]
+
+
+def tally_of(*cases, convention="confusion", read=CaseInput.OK):
+    table = AttributeTable()
+    counter = CaseCounter(CONVENTIONS[convention], table)
+    tally = Tally(table)
+    for fields in cases:
+        block = block_of(fields, table)
+        stats = counter.stats(block, unreadable=read is not CaseInput.OK)
+        tally.add(block, stats, read)
+    return tally
+
+
+PERFECT = (("a", "match"), ("b", "null-null"))
+PARTLY = (("a", "match"), ("b", "wrong"))
+BROKEN = (("a", "match"), ("b", "error"))
+WRONG_ALONE = (("a", "wrong"),)
+
+
+def test_what_became_of_the_cases():
+    sums = tally_of(PERFECT, PERFECT, PARTLY, BROKEN, WRONG_ALONE).sums()
+    assert sums.cases == CaseTotals(total=5, scored=4, perfect=2, errors=1)
+    assert sums.verdicts == VerdictCounts(passed=2, partial=1, failed=1)
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        pytest.param(CaseInput.MISSING, CaseTotals(total=1, scored=1, missing=1), id="missing"),
+        pytest.param(
+            CaseInput.PARSE_ERROR, CaseTotals(total=1, scored=1, unparseable=1), id="unparseable"
+        ),
+    ],
+)
+def test_a_case_without_a_readable_candidate_is_scored_and_never_perfect(read, expected):
+    assert tally_of((("a", "null-absent"),), read=read).sums().cases == expected
+
+
+def test_cases_beside_the_scored_ones():
+    tally = tally_of()
+    tally.add_invalid_truth()
+    tally.add_failed()
+    tally.add_unexpected(2)
+    assert tally.sums().cases == CaseTotals(total=2, errors=1, invalid_truth=1, unexpected=2)
+
+
+def test_facts_by_attribute_in_order_of_paths():
+    facts = tally_of((("b", "wrong"), ("a", "match"), ("a", "match"))).facts()
+    assert facts == {"a": {MATCH: 2}, "b": {WRONG: 1}}
+    assert list(facts) == ["a", "b"]
+
+
+def test_a_case_with_an_error_leaves_the_means_by_case_but_not_the_counts():
+    tally = tally_of(PERFECT, BROKEN)
+    assert tally.sums().scores.number == 1
+    assert tally.sums().by_case.f1.number == 1
+    assert tally.facts()["a"] == {MATCH: 2}
+
+
+@pytest.mark.parametrize(
+    ("convention", "case", "number"),
+    [
+        pytest.param("confusion", (("a", "null-null"),), 0, id="only-negatives-are-left-out"),
+        pytest.param("confusion", (("a", "omission"),), 1, id="undefined-with-a-loss-counts-zero"),
+        pytest.param("taxonomy", (("a", "null-null"),), 1, id="zero-rule-counts-every-case"),
+    ],
+)
+def test_which_cases_are_in_the_mean_f1(convention, case, number):
+    assert tally_of(case, convention=convention).sums().by_case.f1 == (number, 0)
+
+
+def test_merging_finds_attributes_by_their_paths():
+    left, right = tally_of((("a", "match"), ("b", "wrong"))), tally_of((("b", "match"),))
+    left.merge(right)
+    assert left.facts() == {"a": {MATCH: 1}, "b": {WRONG: 1, MATCH: 1}}
+    assert left.sums().cases.total == 2
+
+
+def test_merging_takes_in_cases_that_still_wait_on_both_sides():
+    left, right = tally_of(PARTLY), tally_of(PERFECT)
+    left.merge(right)
+    assert left.sums() == tally_of(PARTLY, PERFECT).sums()
+
+
+def test_a_tally_travels_between_processes():
+    tally = tally_of(PERFECT, EXACT_PAIR)
+    there = pickle.loads(pickle.dumps(tally))  # noqa: S301 - our own bytes
+    assert (there.facts(), there.sums()) == (tally.facts(), tally.sums())
+    there.merge(tally_of(PERFECT))
+    assert there.sums().cases.total == 3
+
+
+def test_waiting_cases_are_counted_in_batches(monkeypatch):
+    monkeypatch.setattr(tally_module, "_BATCH", 2)
+    tally = tally_of(PERFECT, PARTLY, PERFECT)
+    assert len(tally._stats) == 1
+    assert tally.sums().cases.total == 3
+    assert not tally._stats
+
+
+def test_consistency_and_safety_are_means_over_the_cases_that_have_them():
+    table = AttributeTable()
+    counter = CaseCounter(CONVENTIONS["four_phase"], table)
+    tally = Tally(table)
+    block = block_of((("a", "match"),), table)
+    tally.add(block, counter.stats(block, safety=0.5))
+    tally.add(block, counter.stats(block))
+    tally.add_consistency(0.25)
+    tally.add_consistency(0.75)
+    assert (tally.sums().safety.mean, tally.sums().consistency.mean) == (0.5, 0.5)

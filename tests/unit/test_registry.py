@@ -1,0 +1,104 @@
+"""One door for built-ins and plug-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from typing import ClassVar
+
+import pytest
+
+from fieldmark import registry
+from fieldmark.errors import ConfigError
+from fieldmark.model.json import MISSING
+from fieldmark.registry import Plugin
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
+    """Entry points that the registry finds as if packages had brought them."""
+    points: list[EntryPoint] = []
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: [point for point in points if point.group == group]
+    )
+    registry._table.cache_clear()
+    yield points
+    registry._table.cache_clear()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shouting:
+    """A comparator that a package might bring."""
+
+    name: ClassVar[str] = "shouting"
+    reflexive: ClassVar[bool] = True
+    loudness: int
+    echo: bool = False
+
+
+NOT_A_STRATEGY = "nothing"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in Plugin for name in registry.names(kind)]
+)
+def test_every_name_loads_a_class_that_bears_it(kind, name):
+    strategy = registry.load(kind, name)
+    assert strategy.name == name
+    assert all(option.type is not None for option in registry.options(strategy).values())
+
+
+@pytest.mark.parametrize(
+    ("name", "spelled"),
+    [
+        pytest.param("numeric_tolerance", "numeric_tolerance", id="as-registered"),
+        pytest.param("numeric-tolerance", "numeric_tolerance", id="kebab-case"),
+        pytest.param("Numeric_Tolerance", None, id="another-case"),
+        pytest.param("fuzy", None, id="misspelt"),
+        pytest.param("", None, id="empty"),
+    ],
+)
+def test_spelling_of_names(name, spelled):
+    assert registry.canonical(Plugin.COMPARATORS, name) == spelled
+
+
+def test_typed_doors_lead_to_the_same_classes():
+    assert registry.comparator("exact") is registry.load(Plugin.COMPARATORS, "exact")
+    assert registry.aligner("greedy") is registry.load(Plugin.ALIGNERS, "greedy")
+    assert registry.provider("lexical") is registry.load(Plugin.PROVIDERS, "lexical")
+
+
+def test_an_unknown_name_is_refused_with_the_valid_ones():
+    with pytest.raises(ConfigError, match=r"Invalid match type: fuzy\. Valid types: exact, "):
+        registry.comparator("fuzy")
+
+
+def test_options_are_the_fields_of_the_dataclass():
+    options = registry.options(registry.comparator("fuzzy"))
+    assert list(options) == ["algorithm", "threshold", "case_sensitive"]
+    assert (options["threshold"].type, options["threshold"].default) == (float, 0.85)
+    assert registry.options(registry.aligner("key"))["key"].default is MISSING
+
+
+def test_a_plug_in_stands_beside_the_built_ins(installed):
+    installed.append(EntryPoint("shouting-loud", f"{__name__}:Shouting", "fieldmark.comparators"))
+    assert registry.names(Plugin.COMPARATORS)[-1] == "shouting_loud"
+    assert "exact" in registry.names(Plugin.COMPARATORS)
+    assert registry.comparator("shouting-loud") is Shouting
+    assert list(registry.options(Shouting)) == ["loudness", "echo"]
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "complaint"),
+    [
+        pytest.param("exact", f"{__name__}:Shouting", "Two plug-ins are called", id="taken-name"),
+        pytest.param("other", "no_such_module:X", "cannot be loaded", id="missing-module"),
+        pytest.param("other", f"{__name__}:Absent", "cannot be loaded", id="missing-class"),
+        pytest.param("other", f"{__name__}:NOT_A_STRATEGY", "not a dataclass", id="no-class"),
+    ],
+)
+def test_a_broken_plug_in_is_named(installed, name, target, complaint):
+    installed.append(EntryPoint(name, target, "fieldmark.comparators"))
+    with pytest.raises(ConfigError, match=complaint):
+        registry.comparator(name)
