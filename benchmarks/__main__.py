@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 
 from benchmarks import measure, slope
 from benchmarks.peers import compare
@@ -26,7 +27,7 @@ def main() -> int:
     parts = {part for part in PARTS if asked[part.replace("-", "_")]} or {"throughput"}
     works = [work for work in WORKS if asked["only"] in work.name]
     results, repeats = not asked["no_results"], asked["repeats"]
-    runs = {
+    runs: dict[str, Callable[[], bool]] = {
         "throughput": lambda: measure.throughput(works, results=results, repeats=repeats),
         "cold-start": measure.cold_start,
         "memory": measure.memory,

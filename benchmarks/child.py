@@ -45,10 +45,12 @@ def parse(*paths: Path) -> int:
 
 def score(truth: Path, candidate: Path, rules: Path, *, results: bool) -> None:
     """Run the whole pipeline, with result rows on disk or without."""
-    from fieldmark import api
+    import fieldmark
 
     with tempfile.TemporaryDirectory() as folder:
-        api.score(truth, candidate, rules=rules, out=Path(folder) / "run" if results else None)
+        fieldmark.score(
+            truth, candidate, rules=rules, out=Path(folder) / "run" if results else None
+        )
 
 
 def warm_up(truth: Path, candidate: Path, rules: Path, *, results: bool) -> None:

@@ -71,7 +71,7 @@ def throughput(works: Iterable[Work], *, results: bool = True, repeats: int = RE
                 f"{measured.documents / measured.floor:,.0f}",
                 f"{share:.0%}",
                 _targets(work),
-                _word(ok),
+                _word(ok=ok),
             )
         )
     titles = ("work", "documents", "docs per CPU s", "floor", "share of floor", "target", "")
@@ -86,7 +86,7 @@ def _targets(work: Work) -> str:
     return ", ".join(parts) or "-"
 
 
-def _word(ok: bool) -> str:
+def _word(*, ok: bool) -> str:
     return "ok" if ok else "FAIL"
 
 
@@ -97,17 +97,18 @@ def memory(sizes: tuple[int, int] = (20_000, 200_000)) -> bool:
         work = Work(name="memory", data=Dataset(documents=documents, items=0), rules=RULES)
         peaks.append(reading(work, "results", repeats=1).peak_bytes)
     small, large = peaks
+    ok = large <= FLAT * small and large <= MEMORY_LIMIT
     rows = [
         (f"{sizes[0]:,} cases", f"{small / 2**20:.1f} MB", "", ""),
         (
             f"{sizes[1]:,} cases",
             f"{large / 2**20:.1f} MB",
             f"≤ {FLAT} times the smaller, ≤ {MEMORY_LIMIT >> 20} MB",
-            _word(large <= FLAT * small and large <= MEMORY_LIMIT),
+            _word(ok=ok),
         ),
     ]
     print_table(("work", "peak memory", "target", ""), rows)
-    return large <= FLAT * small and large <= MEMORY_LIMIT
+    return ok
 
 
 def cold_start() -> bool:
@@ -132,7 +133,9 @@ def cold_start() -> bool:
         seconds = _cpu_seconds(arguments)
         ok = seconds <= limit
         met &= ok
-        rows.append((name, f"{seconds * 1e3:.0f} ms", f"{seconds / bare:.1f}", target, _word(ok)))
+        rows.append(
+            (name, f"{seconds * 1e3:.0f} ms", f"{seconds / bare:.1f}", target, _word(ok=ok))
+        )
     print_table(("cold start", "CPU", "times the bare one", "target", ""), rows)
     return met
 

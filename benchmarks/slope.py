@@ -31,9 +31,9 @@ SIZES: Final = {"header only": (200, 0), "10 items": (60, 10), "100 items": (6, 
 
 SCRIPT: Final = """
 import gc, sys
-from fieldmark import api
+import fieldmark
 gc.disable()
-api.score(sys.argv[1], sys.argv[2], rules=sys.argv[3])
+fieldmark.score(sys.argv[1], sys.argv[2], rules=sys.argv[3])
 """
 
 

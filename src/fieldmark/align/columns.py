@@ -128,24 +128,27 @@ def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) 
     import numpy as np
 
     texts, equal_leaves, shared = np.zeros((3, len(own_sizes), len(sizes)))
+    everywhere = 0
     for path in sorted(left.keys() & right.keys(), key=repr):
         one, other = left[path], right[path]
-        _add(shared, one.places, other.places, 1)
+        places, others = one.places, other.places
+        if (len(places), len(others)) == shared.shape:
+            everywhere += 1
+        else:
+            shared[np.ix_(places, others)] += 1
         if one.texts and other.texts:
             similar = _text_similarities(one.texts, other.texts)
             _add(texts, one.text_places, other.text_places, similar)
         if one.tokens and other.tokens:
-            codes, others = codes_of(one.tokens, other.tokens)
-            equal = codes[:, None] == others
+            codes, other_codes = codes_of(one.tokens, other.tokens)
+            equal = codes[:, None] == other_codes
             _add(equal_leaves, one.token_places, other.token_places, equal)
-    leaves = np.maximum(own_sizes + sizes - shared, 1)
+    leaves = np.maximum(own_sizes + (sizes - everywhere) - shared, 1)
     weights: Floats = np.rint((texts + equal_leaves) / leaves * UNIT)
     return weights
 
 
-def _add(
-    matrix: Floats, places: list[int], others: list[int], values: Floats | Flags | int
-) -> None:
+def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | Flags) -> None:
     import numpy as np
 
     if (len(places), len(others)) == matrix.shape:

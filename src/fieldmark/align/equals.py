@@ -59,8 +59,7 @@ def lines_of(items: Sequence[JsonValue]) -> list[bytes]:
     dumps = orjson.dumps
     try:
         if len(items) < _MANY:
-            option = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-            return [dumps(item, None, option) for item in items]
+            return [dumps(item, None, orjson.OPT_SORT_KEYS) + b"\n" for item in items]
         return _cut(items) or [dumps(item, None, orjson.OPT_SORT_KEYS) + b"\n" for item in items]
     except TypeError:  # a number, a text or a depth beyond what the fast writer knows
         return [_line_of(item) for item in items]

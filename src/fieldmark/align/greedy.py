@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from fieldmark.align.agreement import Agreement
 from fieldmark.align.columns import Edges
@@ -14,12 +14,9 @@ from fieldmark.align.similar import Method, align_similar
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
-if TYPE_CHECKING:
-    from fieldmark.align.columns import Flags, Floats, Integers
-
 __all__ = ["GREEDY", "Greedy"]
 
-_CHUNK: Final = 65_536  # edges turned into Python numbers at once
+_CHUNK: Final = 16_384  # pairs looked at one by one before the taken ones are dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,35 +67,23 @@ def _contested(edges: list[Edge]) -> bool:
     ) < len(edges)
 
 
-def _among_many(edges: Edges, agreement: Agreement) -> list[Edge]:
+def _among_many(edges: Edges, agreement: Agreement) -> Iterator[Edge]:
     import numpy as np
 
     weights, places, others = edges
-    contested = _repeated(weights, places) | _repeated(weights, others)
+    rivals = (np.bincount(places)[places] > 1) | (np.bincount(others)[others] > 1)
     agreements = np.zeros(len(weights), dtype=np.intp)
-    if contested.any():
-        agreements[contested] = agreement.of_all(places[contested], others[contested])
-    order = np.lexsort((others, places, -agreements, -weights))
-
-    def sorted_edges() -> Iterator[Edge]:
-        for start in range(0, len(order), _CHUNK):
-            chunk = order[start : start + _CHUNK]
-            columns = weights[chunk], places[chunk], others[chunk]
-            yield from map(Edge, *(column.tolist() for column in columns))
-
-    return _free(sorted_edges())
-
-
-def _repeated(weights: Floats, places: Integers) -> Flags:
-    """Where a weight and a place occur together more than once."""
-    import numpy as np
-
-    order = np.lexsort((places, weights))
-    same = (np.diff(weights[order]) == 0) & (np.diff(places[order]) == 0)
-    flags = np.zeros(len(weights), dtype=np.bool_)
-    flags[order[1:][same]] = True
-    flags[order[:-1][same]] = True
-    return flags
+    if rivals.any():
+        agreements[rivals] = agreement.of_all(places[rivals], others[rivals])
+    order = np.lexsort((-agreements, -weights))  # keeps the order of places among equals
+    free = np.ones(places.max(initial=0) + 1, dtype=np.bool_)
+    other_free = np.ones(others.max(initial=0) + 1, dtype=np.bool_)
+    for start in range(0, len(order), _CHUNK):
+        chunk = order[start : start + _CHUNK]
+        chunk = chunk[free[places[chunk]] & other_free[others[chunk]]]
+        for edge in _free(map(Edge, *(column[chunk].tolist() for column in edges))):
+            free[edge.expected] = other_free[edge.candidate] = False
+            yield edge
 
 
 def _free(edges: Iterable[Edge]) -> list[Edge]:

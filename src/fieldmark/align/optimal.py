@@ -12,14 +12,12 @@ from fieldmark.align.assignment import DIRECT_CELLS, heaviest_of_few, heaviest_o
 from fieldmark.align.columns import Edges
 from fieldmark.align.components import components_of, labels_of
 from fieldmark.align.greedy import GREEDY
-from fieldmark.align.limits import FALLBACK_PAIRS, within
 from fieldmark.align.options import check_fields, check_threshold, effective_threshold
 from fieldmark.align.pairwise import Edge
 from fieldmark.align.similar import Method, align_similar
 from fieldmark.errors import OptionError
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
-from fieldmark.model.outcome import Reason
 
 if TYPE_CHECKING:
     from fieldmark.align.columns import Flags, Integers
@@ -60,29 +58,14 @@ class Optimal:
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Pair equal items, then the others for the greatest total similarity."""
-        threshold = effective_threshold(self.threshold, self.match_fields)
-        best = align_similar(
+        return align_similar(
             expected,
             candidate,
+            match_fields=self.match_fields,
+            threshold=effective_threshold(self.threshold, self.match_fields),
             method=_OPTIMAL,
-            match_fields=self.match_fields,
-            threshold=threshold,
+            fallback=GREEDY if self.on_limit == OnLimit.GREEDY else None,
         )
-        if best.failed is not Reason.TOO_MANY_ITEMS or self.on_limit != OnLimit.GREEDY:
-            return best
-        found = align_similar(
-            expected,
-            candidate,
-            method=GREEDY,
-            match_fields=self.match_fields,
-            threshold=threshold,
-            allowed=_within_fallback,
-        )
-        return found if found.failed else found._replace(fallback=True, note=best.note)
-
-
-def _within_fallback(expected: int, candidate: int) -> bool:
-    return within(expected, candidate) or expected * candidate <= FALLBACK_PAIRS
 
 
 def _among_few(edges: list[Edge], agreement: Agreement) -> Iterator[Edge]:

@@ -15,6 +15,7 @@ UNIT: Final = 1e12
 """A weight is a similarity in units of 1e-12, rounded: whole numbers add and compare exactly."""
 
 _TOLERANCE: Final = 1e-9
+_MARGIN: Final = 1e-6  # so that no rounding rules out a pair that would reach the gate
 _distance: Final = Levenshtein.distance
 _Texts: TypeAlias = list[tuple[Path, str]]
 
@@ -52,23 +53,22 @@ def edges(expected: Sequence[Cells], candidate: Sequence[Cells], gate: float) ->
     for place, cells in enumerate(candidate):
         for leaf in cells.items():
             holders.setdefault(leaf, []).append(place)
-    sizes = [len(cells) for cells in candidate]
-    share = gate / UNIT
+    smallest = min(map(len, candidate))
+    share = gate / UNIT - _MARGIN
     found = []
     for place, cells in enumerate(expected):
-        equal_leaves = [0] * len(candidate)
+        texts, size = _texts(cells), len(cells)
+        # Each text can add 1 at most. Most pairs share too little else, and are not looked at.
+        alone = len(texts) >= share * max(size, smallest)
+        equal_leaves = dict.fromkeys(range(len(candidate)), 0) if alone else {}
         for leaf in cells.items():
             for other in holders.get(leaf, ()):
-                equal_leaves[other] += 1
-        texts = _texts(cells)
-        size, most = len(cells), len(texts) + 1e-6
-        for other, count in enumerate(equal_leaves):
-            # Each text can add 1 at most: most pairs fall here, before any distance is computed.
-            if count + most < share * max(size, sizes[other]):
-                continue
-            weight = _weight(cells, candidate[other], texts, count)
-            if weight >= gate:
-                found.append(Edge(weight, place, other))
+                equal_leaves[other] = equal_leaves.get(other, 0) + 1
+        for other, count in equal_leaves.items() if alone else sorted(equal_leaves.items()):
+            if count + len(texts) >= share * max(size, len(candidate[other])):
+                weight = _weight(cells, candidate[other], texts, count)
+                if weight >= gate:
+                    found.append(Edge(weight, place, other))
     return found
 
 

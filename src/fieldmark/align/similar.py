@@ -11,6 +11,7 @@ from fieldmark.align.columns import edges as edges_of_many
 from fieldmark.align.equals import assembled, pair_equal
 from fieldmark.align.leaves import cells_of
 from fieldmark.align.limits import (
+    FALLBACK_PAIRS,
     MAX_ITEMS,
     SMALL_CHARACTER_PAIRS,
     SMALL_PAIRS,
@@ -45,31 +46,38 @@ def align_similar(
     expected: list[JsonValue],
     candidate: list[JsonValue],
     *,
-    method: Method,
     match_fields: tuple[str, ...] | None,
     threshold: float,
-    allowed: Callable[[int, int], bool] = within,
+    method: Method,
+    fallback: Method | None = None,
 ) -> Alignment:
-    """Pair equal items, then let the method choose among the similar ones of the rest."""
+    """Pair equal items, then let the method choose among the similar ones of the rest.
+
+    Where there are too many of those, the fallback chooses, and the result says so.
+    """
     rest = pair_equal(expected, candidate)
     if not rest.expected or not rest.candidate:
         return assembled(rest)
-    if not allowed(len(rest.expected), len(rest.candidate)):
+    note = ""
+    if not within(len(rest.expected), len(rest.candidate)):
         note = _BEYOND.format(len(rest.expected), len(rest.candidate))
-        return refused(expected, candidate, note)
+        if fallback is None or len(rest.expected) * len(rest.candidate) > FALLBACK_PAIRS:
+            return refused(expected, candidate, note)
+        method = fallback
     left = [expected[place] for place in rest.expected]
     right = [candidate[place] for place in rest.candidate]
+    gate = gate_of(threshold)
     try:
-        chosen = _chosen(left, right, rest.characters, method, match_fields, gate_of(threshold))
+        chosen = [
+            (rest.expected[place], rest.candidate[other], weight / UNIT)
+            for weight, place, other in _chosen(
+                left, right, rest.characters, method, match_fields, gate
+            )
+        ]
     except TooMuchWork:
         return refused(expected, candidate, _TOO_LARGE)
-    return assembled(
-        rest,
-        [
-            (rest.expected[place], rest.candidate[other], weight / UNIT)
-            for weight, place, other in chosen
-        ],
-    )
+    found = assembled(rest, chosen)
+    return found._replace(fallback=True, note=note) if note else found
 
 
 def _chosen(

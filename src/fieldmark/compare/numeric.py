@@ -38,6 +38,7 @@ class NumericTolerance:
     name: ClassVar[str] = "numeric_tolerance"
     # Equal values that are no finite numbers do not match.
     reflexive: ClassVar[bool] = False
+    reflexive_on_numbers: ClassVar[bool] = True
     tolerance: float | Decimal = 0
     relative: bool = False
     absolute: float | Decimal | None = None

@@ -23,6 +23,7 @@ class ExactText:
     name: ClassVar[str] = "exact_text"
     # 1 and 1.0 are equal values with different texts.
     reflexive: ClassVar[bool] = False
+    reflexive_on_text: ClassVar[bool] = True
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match values with the same text.

@@ -19,11 +19,11 @@ MAX_TABLE_NODES: Final = 1_000_000
 def load_file(path: Path | str) -> Marked:
     """The value in a configuration file: strict JSON if it is named so, else YAML."""
     file = str(path)
-    text = decode(_content(Path(path), MAX_BYTES), file=file)
+    text = decode(_content(Path(path), MAX_BYTES), file=file, limit=MAX_BYTES)
     if _is_json(file):
         return parse_json(text, file=file)
     # The YAML parser takes longer to import than most files take to read.
-    from fieldmark.config.yaml_file import parse_yaml  # noqa: PLC0415
+    from fieldmark.config.yaml_file import parse_yaml
 
     return parse_yaml(text, file=file)
 

@@ -110,7 +110,7 @@ class _Reader:
 
     def _string(self) -> str:
         try:
-            text, self._place = scanstring(self._text, self._place + 1, True)
+            text, self._place = scanstring(self._text, self._place + 1)
         except JSONDecodeError as error:
             self._place = error.pos
             self._stop(f"Not valid JSON: {error.msg}.")

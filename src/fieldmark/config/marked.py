@@ -20,7 +20,7 @@ MAX_DEPTH: Final = 50
 MAX_DIGITS: Final = 1_000
 
 
-_NO_ENTRIES: Final[Mapping[str, "Marked"]] = MappingProxyType({})
+_NO_ENTRIES: Final[Mapping[str, Marked]] = MappingProxyType({})
 _NO_KEYS: Final[Mapping[str, Location]] = MappingProxyType({})
 
 

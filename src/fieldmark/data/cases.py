@@ -48,9 +48,9 @@ class CaseMaker:
         "_grammar",
         "_parse",
         "_truth",
+        "candidate_as_text",
         "coverage",
         "expected_as_text",
-        "candidate_as_text",
     )
 
     def __init__(self, truth: RowSource, grammar: Grammar, parse: Parse | str) -> None:
@@ -73,7 +73,7 @@ class CaseMaker:
                 ids, entries.values, candidates, repeat(CaseInput.OK), repeat(""), repeat(""), tags
             )
             return list(map(_case, plain))
-        columns = zip(ids, entries.values, candidates, entries.places, tags)
+        columns = zip(ids, entries.values, candidates, entries.places, tags, strict=False)
         return [self._one(*column) for column in columns]
 
     def _one(
@@ -83,15 +83,8 @@ class CaseMaker:
             self.coverage.invalid_truth += 1
             where = self._truth.phrase(place)
             reason = expected.reason if isinstance(expected, Fault) else "no truth"
-            return Case(
-                name or where,
-                None,
-                MISSING,
-                CaseInput.INVALID_TRUTH,
-                f"{where}: {reason}",
-                "",
-                tags,
-            )
+            note = f"{where}: {reason}"
+            return Case(name or where, None, MISSING, CaseInput.INVALID_TRUTH, note, "", tags)
         if self.expected_as_text:
             expected = as_text(expected)
         if candidate is MISSING:

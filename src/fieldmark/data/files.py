@@ -91,7 +91,7 @@ def open_file(path: Path, *, follow: bool = True) -> Opened:
 
 def open_stdin() -> Opened:
     """Standard input, kept in a nameless temporary file so that it can be read out of order."""
-    kept = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
+    kept = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - lives as long as the rows
     shutil.copyfileobj(sys.stdin.buffer, kept)
     size = kept.tell()
     kept.seek(0)

@@ -29,7 +29,7 @@ class OffsetIndex:
     __slots__ = ("_end", "_hashes", "_layout", "_order", "_source", "_starts", "lost")
 
     def __init__(self, source: JsonlSource, layout: Layout, seen: Seen) -> None:
-        import numpy as np  # noqa: PLC0415 - loaded only when rows are out of order
+        import numpy as np
 
         self._source = source
         self._layout = layout
@@ -62,7 +62,7 @@ class OffsetIndex:
 
     def fetch(self, ids: list[str | None]) -> list[Value]:
         """The documents of these ids, read in the order in which they stand in the file."""
-        import numpy as np  # noqa: PLC0415 - loaded only when rows are out of order
+        import numpy as np
 
         wanted = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
         places = np.minimum(np.searchsorted(self._hashes, wanted), len(self._hashes) - 1)
@@ -89,7 +89,7 @@ class OffsetIndex:
 
     def leftover(self, truth: array[int]) -> Leftover:
         """How many rows belong to no id of the truth, and the first few of their ids."""
-        import numpy as np  # noqa: PLC0415 - loaded only when rows are out of order
+        import numpy as np
 
         known = np.isin(self._hashes, np.frombuffer(truth, dtype=np.int64))
         rows = np.sort(self._order[~known])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from fieldmark.data.exact import Grammar
-from fieldmark.data.files import STDIN, Opened, open_file, open_stdin, spill, unreadable
+from fieldmark.data.files import Opened, open_file, spill, unreadable
 from fieldmark.data.parsing import BLANK, Unreadable, parse_lines
 from fieldmark.data.rows import RowBlock, SourceBase
 from fieldmark.errors import DataError, LimitError, Location
@@ -74,22 +74,32 @@ class JsonlSource(SourceBase):
     opened: Opened | None = None
 
     @classmethod
-    def at(cls, path: str, grammar: Grammar, opened: Opened | None = None) -> JsonlSource:
-        """The rows of the file at a path; a stream that is already open is used first."""
-        source = cls(path if opened is None else opened.name, grammar, opened)
-        source.bytes_total = source._fresh().size
+    def at(cls, path: str, grammar: Grammar, *, size: int) -> JsonlSource:
+        """The rows of the file at a path, opened when they are asked for."""
+        source = cls(path, grammar)
+        source.bytes_total = size
+        return source
+
+    @classmethod
+    def over(cls, opened: Opened, grammar: Grammar) -> JsonlSource:
+        """The rows of a stream that can be sought and has no path."""
+        source = cls(opened.name, grammar, opened)
+        source.bytes_total = opened.size
         return source
 
     def _fresh(self) -> Opened:
         """The stream at its beginning."""
-        if self.opened is None:
-            self.opened = open_stdin() if self.name == STDIN else open_file(Path(self.name))
-        elif self.opened.seekable:
+        if self.opened is not None and self.opened.seekable:
             self.opened.stream.seek(0)
-        else:
-            self.opened.close()
-            self.opened = open_file(Path(self.name))
+            return self.opened
+        self.close()
+        self.opened = open_file(Path(self.name))
         return self.opened
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.opened is not None:
+            self.opened.close()
 
     def line_blocks(self) -> Iterator[LineBlock]:
         """The raw lines from the beginning."""
@@ -135,9 +145,9 @@ class JsonlSource(SourceBase):
         copy = spill()
         for block in self.line_blocks():
             copy.write(block.raw)
-        return JsonlSource(
-            self.name, self.grammar, Opened(self.name, copy, copy, copy.tell(), seekable=True)
-        )
+        self.close()
+        self.opened = Opened(self.name, copy, copy, copy.tell(), seekable=True)
+        return self
 
     def line_at(self, start: int, end: int) -> bytes:
         """The bytes between two offsets."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -62,6 +63,11 @@ def open_single(given: Given, options: Inputs) -> Opened:
     """One input whose rows hold both sides."""
     grammar = _grammar(Role.CANDIDATE, options)
     source = open_source(_as_rows(given), grammar, side="")
+    with _closing_on_error(source):
+        return _opened_single(source, grammar, options)
+
+
+def _opened_single(source: RowSource, grammar: Grammar, options: Inputs) -> Opened:
     if isinstance(source, ValueSource):
         _settle_single(source, options)
     side = _side(source, grammar)
@@ -79,6 +85,13 @@ def open_both(truth: Given, candidate: Given, options: Inputs) -> Opened:
         open_source(truth, grammars[0], side="the truth"),
         open_source(candidate, grammars[1], side="the candidate"),
     )
+    with _closing_on_error(*sources):
+        return _opened_both(sources, grammars, options)
+
+
+def _opened_both(
+    sources: tuple[RowSource, RowSource], grammars: tuple[Grammar, Grammar], options: Inputs
+) -> Opened:
     notes = _settle(sources, options)
     sides = [_side(source, grammar) for source, grammar in zip(sources, grammars, strict=True)]
     opened = Opened(sides[0], sides[1], notes=notes)
@@ -89,6 +102,16 @@ def open_both(truth: Given, candidate: Given, options: Inputs) -> Opened:
         notes += said
     _decide_pairing(opened, options)
     return opened
+
+
+@contextmanager
+def _closing_on_error(*sources: RowSource) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        for source in sources:
+            source.close()
+        raise
 
 
 def _grammar(role: Role, options: Inputs) -> Grammar:

@@ -73,11 +73,19 @@ class PairStream:
 
     def batches(self) -> Iterator[list[Case]]:
         """The cases, a few hundred at a time."""
-        for entries, candidates in self._joined():
-            cases = self._maker.make(entries, candidates)
-            for start in range(0, len(cases), _BATCH):
-                yield cases[start : start + _BATCH] if len(cases) > _BATCH else cases
+        try:
+            for entries, candidates in self._joined():
+                cases = self._maker.make(entries, candidates)
+                for start in range(0, len(cases), _BATCH):
+                    yield cases[start : start + _BATCH]
+        finally:
+            self.close()
         self._warn_of_leniency()
+
+    def close(self) -> None:
+        """Close the inputs; exhausting the batches does the same."""
+        for side in self._sides:
+            side.source.close()
 
     def _joined(self) -> Iterator[tuple[Entries, list[Value]]]:
         truth = self._truth

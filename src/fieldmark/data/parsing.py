@@ -29,7 +29,7 @@ __all__ = [
     "parse_text",
 ]
 
-_DIGITS_AS_ZERO: Final = bytes(0x30 if 0x30 <= code <= 0x39 else code for code in range(256))
+_DIGITS_AS_ZERO: Final = bytes.maketrans(b"0123456789", b"0000000000")
 _STRIDE: Final = 3
 _REACH: Final = 2 * _STRIDE + 19
 _SAMPLED_RUN: Final = b"0" * 6
@@ -77,8 +77,7 @@ def parse_bytes(raw: bytes, grammar: Grammar) -> JsonValue:
     limits = grammar.limits
     if len(raw) > limits.document_bytes:
         raise LimitError("document_bytes", f"larger than {limits.document_bytes:,} bytes")
-    if raw.startswith(_BOM):
-        raw = raw[len(_BOM) :]
+    raw = raw.removeprefix(_BOM)
     if len(raw) > limits.nodes:
         check_shape(decode(raw), limits)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import IO, Protocol
 
 from fieldmark.data.parsing import Row
 from fieldmark.errors import DataError, LimitError, Location
@@ -34,6 +34,7 @@ class RowSource(Protocol):
     bytes_total: int
     bytes_read: int
     warnings: list[str]
+    spilled: IO[bytes] | None
 
     def blocks(self) -> Iterator[RowBlock]:
         """The rows, a few hundred at a time."""
@@ -47,6 +48,10 @@ class RowSource(Protocol):
         """A place in words."""
         ...
 
+    def close(self) -> None:
+        """Give back what is open."""
+        ...
+
 
 @dataclass(slots=True)
 class SourceBase:
@@ -58,6 +63,7 @@ class SourceBase:
     bytes_total: int = field(default=0, init=False)
     bytes_read: int = field(default=0, init=False)
     warnings: list[str] = field(default_factory=list, init=False)
+    spilled: IO[bytes] | None = field(default=None, init=False)
 
     def where(self, place: int) -> Location:
         """The file; rows of whole documents have no line."""
@@ -67,6 +73,11 @@ class SourceBase:
     def phrase(self, place: int) -> str:
         """The row by its number."""
         return f"{self.name} row {place}" if self.name else f"row {place}"
+
+    def close(self) -> None:
+        """Close the copy that was made to read rows out of order."""
+        if self.spilled is not None:
+            self.spilled.close()
 
 
 def located(error: DataError, location: Location) -> DataError:

@@ -102,7 +102,7 @@ def _first_repeated(hashes: array[int]) -> tuple[int, int] | None:
             if met.setdefault(value, number) != number:
                 return met[value], number
         return None
-    import numpy as np  # noqa: PLC0415 - loaded only for very many rows
+    import numpy as np
 
     values = np.frombuffer(hashes, dtype=np.int64)
     if not (np.diff(np.sort(values)) == 0).any():

@@ -35,15 +35,19 @@ def open_source(given: Given, grammar: Grammar, *, side: str) -> RowSource:
 
 def _from_path(name: str, grammar: Grammar) -> RowSource:
     if name == STDIN:
-        return _sniffed(open_stdin(), grammar)
+        kept = open_stdin()
+        lines = _is_lines(kept, grammar)
+        return JsonlSource.over(kept, grammar) if lines else _whole(kept, grammar)
     path = Path(name)
     if path.is_dir():
         return FolderSource(name, grammar)
-    return _BY_SUFFIX.get(suffix_of(path), _any)(name, grammar)
+    return _BY_SUFFIX.get(suffix_of(path), _json)(name, grammar)
 
 
 def _jsonl(name: str, grammar: Grammar) -> RowSource:
-    return _filled(JsonlSource.at(name, grammar))
+    opened = open_file(Path(name))
+    opened.close()
+    return _filled(JsonlSource.at(name, grammar, size=opened.size))
 
 
 def _csv(name: str, grammar: Grammar) -> RowSource:
@@ -57,13 +61,9 @@ def _tsv(name: str, grammar: Grammar) -> RowSource:
 def _json(name: str, grammar: Grammar) -> RowSource:
     opened = open_file(Path(name))
     if opened.seekable and _is_lines(opened, grammar):
-        return JsonlSource.at(name, grammar, opened)
+        opened.close()
+        return JsonlSource.at(name, grammar, size=opened.size)
     return _whole(opened, grammar)
-
-
-def _any(name: str, grammar: Grammar) -> RowSource:
-    opened = open_file(Path(name))
-    return _sniffed(opened, grammar) if opened.seekable else _jsonl(name, grammar)
 
 
 _BY_SUFFIX: Final[Mapping[str, Callable[[str, Grammar], RowSource]]] = {
@@ -73,12 +73,6 @@ _BY_SUFFIX: Final[Mapping[str, Callable[[str, Grammar], RowSource]]] = {
     ".csv": _csv,
     ".tsv": _tsv,
 }
-
-
-def _sniffed(opened: Opened, grammar: Grammar) -> RowSource:
-    if _is_lines(opened, grammar):
-        return JsonlSource.at(opened.name, grammar, opened)
-    return _whole(opened, grammar)
 
 
 def _is_lines(opened: Opened, grammar: Grammar) -> bool:

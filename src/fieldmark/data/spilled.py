@@ -17,11 +17,11 @@ def as_lines(source: RowSource) -> JsonlSource:
     """The rows of a source as JSON lines in a file that can be sought."""
     if isinstance(source, JsonlSource):
         return source.seekable()
-    copy = spill()
+    copy = source.spilled = spill()
     for block in source.blocks():
         for row in block.rows:
             # a row that cannot be read has no id, so a line that cannot be read may stand for it
             copy.write(b"!" if isinstance(row, Unreadable) else orjson.dumps(row))
             copy.write(b"\n")
     opened = Opened(source.name, copy, copy, copy.tell(), seekable=True)
-    return JsonlSource(source.name, Grammar(), opened)
+    return JsonlSource.over(opened, Grammar())

@@ -79,7 +79,8 @@ class Comparator(Protocol):
 
     A frozen dataclass whose fields are its options: stateless, total over JSON, never raising on
     data. `reflexive` says that two equal values always match with score 1, so that equal pairs
-    need not be asked about.
+    need not be asked about. Where that holds for text, or for finite numbers of one type, but not
+    for all values, `reflexive_on_text` and `reflexive_on_numbers` say so.
     """
 
     name: ClassVar[str]

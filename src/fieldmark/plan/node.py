@@ -6,10 +6,11 @@ its key, and decides its mode once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, cast
+from operator import itemgetter
+from typing import Final, TypeAlias, cast
 
 from fieldmark.align.whole import Whole
 from fieldmark.compare.any_of import AnyOf
@@ -17,6 +18,7 @@ from fieldmark.compare.ignore import Ignore
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.block import Attribute, AttributeTable
 from fieldmark.model.comparison import Comparator, DearComparator
+from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
@@ -28,6 +30,9 @@ __all__ = ["Mode", "Node", "Setting"]
 _CONTAINERS: Final = (dict, list)
 _OBJECTS: Final = (dict,)
 """What is looked into where lists are compared as whole values."""
+
+
+_REMEMBERED: Final = 4096
 
 
 class Mode(IntEnum):
@@ -58,12 +63,17 @@ class Setting:
     text_settles: bool
 
 
+Shape: TypeAlias = (
+    "tuple[Callable[[JsonObject], Sequence[JsonValue | Missing]], tuple[Node, ...]]"
+)
+
+
 class Node:
     """One attribute of the documents, with everything that was decided about it.
 
     `text_match` and `number_match` are the cell to write when both sides hold the same text or
     the same number; they stay 0 until the attribute is first met as a leaf, and for ever where
-    the comparator must be asked about equal values too.
+    the comparator must be asked about equal values too; `agreed` are texts about which it was.
     """
 
     __slots__ = (
@@ -73,6 +83,7 @@ class Node:
         "_prefix",
         "_setting",
         "_states",
+        "agreed",
         "aligner",
         "any_of",
         "base",
@@ -84,7 +95,9 @@ class Node:
         "item_path",
         "mode",
         "number_match",
+        "open",
         "path",
+        "shapes",
         "silent",
         "text_match",
         "wanted",
@@ -108,6 +121,8 @@ class Node:
         self.path = prefix or ROOT
         self.item_path = f"{prefix}[]"
         self.children: dict[str, Node] = {}
+        self.shapes: dict[tuple[str, ...], Shape] = {}
+        self.agreed: set[JsonValue] = set()
         self.base = -1
         self.text_match = 0
         self.number_match = 0
@@ -153,6 +168,7 @@ class Node:
             self.mode = Mode.LEAF
         else:
             self.mode = Mode.WALK if self._states or not configured else Mode.SKIP
+        self.open = self.mode is Mode.WALK and not self.silent
 
     def child(self, key: str) -> Node:
         """The node below a key, made on first sight."""
@@ -163,6 +179,17 @@ class Node:
             node = Node(self._setting, states, prefix, level=self._level + 1)
             self.children[key] = node
         return node
+
+    def shape(self, keys: tuple[str, ...]) -> Shape:
+        """How to take the values of these keys from an object, and the nodes below them."""
+        first, *rest = keys
+        take: Callable[[JsonObject], Sequence[JsonValue | Missing]] = (
+            itemgetter(*keys) if rest else lambda document: (document[first],)
+        )
+        shape = take, tuple(self.child(key) for key in keys)
+        if len(self.shapes) < _REMEMBERED:
+            self.shapes[keys] = shape
+        return shape
 
     def item(self, place: int) -> Node:
         """The node of a list item; one for all places unless a rule names places."""
@@ -185,6 +212,11 @@ class Node:
             for segment in state.segments[state.used :]
         )
 
+    def agree(self, text: str) -> None:
+        """Remember a text that matches itself, so that equal pairs of it are settled at once."""
+        if not self.any_of and len(self.agreed) < _REMEMBERED:
+            self.agreed.add(text)
+
     def number(self) -> int:
         """The first cell of this attribute, which enters the table when it is first a leaf."""
         if self.base < 0:
@@ -202,8 +234,9 @@ class Node:
             )
             self.base = number << CELL_BITS
             if self.mode in (Mode.WALK, Mode.LEAF) and not self.silent and not self.any_of:
+                on_text = getattr(comparator, "reflexive_on_text", comparator.reflexive)
                 on_numbers = getattr(comparator, "reflexive_on_numbers", comparator.reflexive)
-                self.number_match = (self.base | MATCH_FACT) if on_numbers else 0
-                if comparator.reflexive and self._setting.text_settles:
-                    self.text_match = self.base | MATCH_FACT
+                match = self.base | MATCH_FACT
+                self.text_match = match if on_text and self._setting.text_settles else 0
+                self.number_match = match if on_numbers else 0
         return self.base

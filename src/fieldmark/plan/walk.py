@@ -17,6 +17,7 @@ from fieldmark.model.rule import Scope
 from fieldmark.plan.classify import (
     EMPTY_FACTS,
     IGNORED_FACTS,
+    MATCH_FACT,
     VALUE_FACTS,
     acceptable,
     outcome_of_values,
@@ -142,26 +143,38 @@ class Walk:
         self, node: Node, expected: JsonObject, candidate: JsonObject, block: OutcomeBlock
     ) -> None:
         """Two non-empty objects, key by key; equal text and equal numbers are settled here."""
+        keys = tuple(expected)
+        take, children = node.shapes.get(keys) or node.shape(keys)
+        try:
+            others = take(candidate)
+            lacking = 0
+        except KeyError:
+            others = [candidate.get(key, MISSING) for key in keys]
+            lacking = others.count(MISSING)
         add = block.cells.append
-        known = node.children
-        take = candidate.get
-        lacking = 0
-        for key, value in expected.items():
-            child = known.get(key) or node.child(key)
-            other = take(key, MISSING)
+        for value, other, child in zip(expected.values(), others, children, strict=True):
             kind = value.__class__
             if kind is str:
-                if value == other and child.text_match and value and not value.isspace():  # type: ignore[union-attr]
-                    add(child.text_match)
-                    continue
-            elif kind is other.__class__ and value == other and (kind is int or kind is float):
-                if child.number_match and (kind is int or value - value == 0):  # type: ignore[operator]
-                    add(child.number_match)
-                    continue
-            if other is MISSING:
-                lacking += 1
+                if value == other:
+                    if child.text_match:
+                        if value and not value.isspace():  # type: ignore[union-attr]
+                            add(child.text_match)
+                            continue
+                    elif value in child.agreed:
+                        add(child.base | MATCH_FACT)
+                        continue
+            elif kind is other.__class__:
+                if kind is dict:
+                    if child.open and value and other:
+                        self._objects(child, value, other, block)  # type: ignore[arg-type]
+                        continue
+                elif value == other and child.number_match:
+                    if kind is int or (kind is float and value - value == 0):  # type: ignore[operator]
+                        add(child.number_match)
+                        continue
             self.field(child, value, other, block)
-        if self._extras and len(candidate) > len(expected) - lacking:
+        if len(candidate) > len(keys) - lacking and self._extras:
+            known = node.children
             for key, other in candidate.items():
                 if key not in expected:
                     self.field(known.get(key) or node.child(key), MISSING, other, block)
@@ -180,8 +193,11 @@ class Walk:
         path = node.item_path
         for ours, theirs, similarity, _ in alignment.pairs:
             mark((len(cells), path, ours, theirs, similarity))
-            item, other = expected[ours], candidate[theirs]
-            self.field(node.item(ours), item, other, block)
+            below, item, other = node.item(ours), expected[ours], candidate[theirs]
+            if below.open and item.__class__ is dict is other.__class__ and item and other:
+                self._objects(below, item, other, block)  # type: ignore[arg-type]
+            else:
+                self.field(below, item, other, block)
         for ours in alignment.unmatched_expected:
             mark((len(cells), path, ours, None, None))
             self._omit(node.item(ours), expected[ours], block, empties=False)
@@ -266,6 +282,8 @@ class Walk:
             comparison = answer
         if comparison is not MATCHED:
             block.comparisons[len(block.cells)] = comparison
+        elif expected.__class__ is str and expected == candidate:
+            node.agree(expected)  # type: ignore[arg-type]
         shown = candidate if node.any_of else expected
         block.cells.append(base | VALUE_FACTS[outcome_of_values(comparison, shown, candidate)])
 

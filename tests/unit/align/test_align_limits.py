@@ -9,7 +9,7 @@ from time import perf_counter
 
 import pytest
 
-from fieldmark.align import Greedy, Optimal, SetAlign, agreement, columns, limits, optimal, similar
+from fieldmark.align import Greedy, Optimal, SetAlign, agreement, columns, limits, similar
 from fieldmark.model.outcome import Reason
 
 
@@ -83,7 +83,7 @@ def test_items_that_hold_too_much_are_refused(monkeypatch, module, limit, aligne
 
 
 def test_a_fallback_that_is_too_long_itself_is_refused(monkeypatch):
-    monkeypatch.setattr(optimal, "FALLBACK_PAIRS", 6_002)
+    monkeypatch.setattr(similar, "FALLBACK_PAIRS", 6_002)
     found = Optimal(on_limit="greedy").align(*strangers(2_001, 3))
     assert (found.failed, found.fallback) == (Reason.TOO_MANY_ITEMS, False)
 

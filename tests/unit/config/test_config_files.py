@@ -35,7 +35,9 @@ def test_files_that_are_read(tmp_path, name, content, value):
         pytest.param("a.yaml", "a: 1".encode("utf-16"), ":1: Not UTF-8 text.", id="utf-16"),
         pytest.param("a.yaml", b"a: 1\nb: \xff", ":2: Not UTF-8 text.", id="the-line-is-named"),
         pytest.param("a.json", b"a: 1", ":1:1: A JSON value", id="yaml-in-a-json-file"),
-        pytest.param("a.yaml", b"#" * (MAX_BYTES + 1), ": Larger than 1,000,000 bytes.", id="large"),
+        pytest.param(
+            "a.yaml", b"#" * (MAX_BYTES + 1), ": Larger than 1,000,000 bytes.", id="large"
+        ),
     ],
 )
 def test_files_that_are_refused(tmp_path, name, content, complaint):
@@ -67,11 +69,23 @@ def test_what_cannot_be_opened_is_named(tmp_path, name):
 
 
 def test_tables_may_be_larger_than_configuration(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MAX_BYTES", 10)
     place = tmp_path / "scores.json"
-    place.write_text("[" + "1, " * 350_000 + "1]")
-    assert len(load_table(place).items) == 350_001
-    monkeypatch.setattr(files, "MAX_TABLE_BYTES", 1000)
+    place.write_text("[" + "1, " * 500 + "1]")
+    assert len(load_table(place).items) == 501
+    monkeypatch.setattr(files, "MAX_TABLE_NODES", 100)
+    with pytest.raises(ConfigError, match="More than 100 values"):
+        load_table(place)
+    monkeypatch.setattr(files, "MAX_TABLE_BYTES", 1_000)
     with pytest.raises(ConfigError, match="Larger than 1,000 bytes"):
+        load_table(place)
+
+
+def test_tables_in_yaml_keep_to_the_limits_of_configuration(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MAX_BYTES", 10)
+    place = tmp_path / "scores.yaml"
+    place.write_text("[1, 2, 3, 4, 5]")
+    with pytest.raises(ConfigError, match="Larger than 10 bytes"):
         load_table(place)
 
 

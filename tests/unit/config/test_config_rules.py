@@ -265,7 +265,9 @@ def test_recorded_similarities_serve_fuzzy_and_semantic(tmp_path, where):
         pytest.param(None, Fuzzy(threshold=0.85), id="none"),
         pytest.param(Lexical(), Fuzzy(threshold=0.85), id="the-embedded-one"),
         pytest.param(
-            Recorded(scores=()), Semantic(provider=Recorded(scores=()), threshold=0.85), id="a-judge"
+            Recorded(scores=()),
+            Semantic(provider=Recorded(scores=()), threshold=0.85),
+            id="a-judge",
         ),
     ],
 )
