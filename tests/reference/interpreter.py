@@ -113,8 +113,7 @@ class Interpreter:
         )
 
     def ignored(self, place: Place) -> bool:
-        named = self.named_comparator(place)
-        return named is not None and named.name == "ignore"
+        return getattr(self.named_comparator(place), "name", "") == "ignore"
 
     def is_leaf(self, place: Place) -> bool:
         """Whether what stands here is compared whole, containers too."""
@@ -135,8 +134,7 @@ class Interpreter:
         return Presence.VALUE
 
     def takes_any(self, place: Place) -> bool:
-        named = self.named_comparator(place)
-        return named is not None and named.name == "any_of"
+        return getattr(self.named_comparator(place), "name", "") == "any_of"
 
     def expected_presence(self, at: Place, expected: Value, candidate: Value) -> Presence:
         """Of acceptable answers: blank if all are empty; null if an empty candidate finds one."""

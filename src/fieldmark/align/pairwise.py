@@ -1,31 +1,32 @@
-"""Similarities of a few items, by plain loops; `columns` computes the same ones for many."""
+"""Similarities of pairs that share enough, one by one; `columns` computes the same for all pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from itertools import chain
+from typing import Final, TypeAlias
 
 from rapidfuzz.distance import Levenshtein
 
 from fieldmark.align.leaves import Cells, Path, is_iso_date
+from fieldmark.align.limits import MAX_TEXT
 
 __all__ = ["UNIT", "Edge", "edges", "gate_of", "text_similarity"]
 
 UNIT: Final = 1e12
 """A weight is a similarity in units of 1e-12, rounded: whole numbers add and compare exactly."""
 
+Edge: TypeAlias = tuple[float, int, int]
+"""The weight of two items that may be paired, and their places in the two rests."""
+
 _TOLERANCE: Final = 1e-9
 _MARGIN: Final = 1e-6  # so that no rounding rules out a pair that would reach the gate
-_distance: Final = Levenshtein.distance
+_UNEQUAL: Final = 1 - 1 / MAX_TEXT
+"""No two texts that differ are more similar than this."""
+
+_similarity: Final = Levenshtein.normalized_similarity
 _Texts: TypeAlias = list[tuple[Path, str]]
-
-
-class Edge(NamedTuple):
-    """Two items, by their places in the rests, that are similar enough to be paired."""
-
-    weight: float
-    expected: int
-    candidate: int
+_Holders: TypeAlias = dict[tuple[Path, Hashable], list[int]]
 
 
 def gate_of(threshold: float) -> float:
@@ -43,53 +44,46 @@ def text_similarity(expected: str, candidate: str) -> float:
         return 1.0
     if expected[4:5] == "-" == candidate[4:5] and is_iso_date(expected) and is_iso_date(candidate):
         return 0.0
-    longer = max(len(expected), len(candidate))
-    return 1.0 - _distance(expected, candidate) / longer
+    return _similarity(expected, candidate)
 
 
-def edges(expected: Sequence[Cells], candidate: Sequence[Cells], gate: float) -> list[Edge]:
-    """Every pair whose similarity reaches the gate, in the order of the places."""
-    holders: dict[tuple[Path, Hashable], list[int]] = {}
+def edges(
+    expected: Sequence[Cells], candidate: Sequence[Cells], gate: float, most: float
+) -> list[Edge] | None:
+    """Every pair whose weight reaches the gate, in the order of the places.
+
+    None if more than the given number of pairs would have to be looked at: most pairs share too
+    few equal leaves to reach the gate, whatever their texts are, and are not.
+    """
+    holders: _Holders = {}
     for place, cells in enumerate(candidate):
         for leaf in cells.items():
-            holders.setdefault(leaf, []).append(place)
-    smallest = min(map(len, candidate))
-    share = gate / UNIT - _MARGIN
+            if leaf in holders:
+                holders[leaf].append(place)
+            else:
+                holders[leaf] = [place]
+    texts = [_texts(cells) for cells in expected]
+    share, smallest = gate / UNIT - _MARGIN, min(map(len, candidate))
+    # Where unequal texts may do, a pair need not share any leaf.
+    alone = [
+        len(own) * _UNEQUAL >= share * max(len(cells), smallest)
+        for cells, own in zip(expected, texts, strict=True)
+    ]
+    if _looked_at(expected, candidate, holders, sum(alone)) > most:
+        return None
     found = []
     for place, cells in enumerate(expected):
-        texts, size = _texts(cells), len(cells)
-        # Each text can add 1 at most. Most pairs share too little else, and are not looked at.
-        alone = len(texts) >= share * max(size, smallest)
-        equal_leaves = dict.fromkeys(range(len(candidate)), 0) if alone else {}
+        own, size = texts[place], len(cells)
+        shared = dict.fromkeys(range(len(candidate)), 0) if alone[place] else {}
         for leaf in cells.items():
             for other in holders.get(leaf, ()):
-                equal_leaves[other] = equal_leaves.get(other, 0) + 1
-        for other, count in equal_leaves.items() if alone else sorted(equal_leaves.items()):
-            if count + len(texts) >= share * max(size, len(candidate[other])):
-                weight = _weight(cells, candidate[other], texts, count)
+                shared[other] = shared.get(other, 0) + 1
+        reach = len(own) * _UNEQUAL
+        for other, count in shared.items() if alone[place] else sorted(shared.items()):
+            others = candidate[other]
+            larger = len(others)
+            if count + reach >= share * (size if size > larger else larger):
+                weight = _weight(cells, others, own, count)
                 if weight >= gate:
-                    found.append(Edge(weight, place, other))
+                    found.append((weight, place, other))
     return found
-
-
-def _texts(cells: Cells) -> _Texts:
-    texts = [(path, cell) for path, cell in cells.items() if type(cell) is str]
-    if len(texts) > 2:  # noqa: PLR2004 - the order of two does not change a sum
-        texts.sort(key=lambda leaf: repr(leaf[0]))
-    return texts
-
-
-def _weight(expected: Cells, candidate: Cells, texts: _Texts, equal_leaves: int) -> float:
-    """The mean over the leaves present in either item, as a weight."""
-    leaves = len(expected)
-    if expected.keys() != candidate.keys():
-        leaves += len(candidate) - len(expected.keys() & candidate.keys())
-    total = 0.0
-    for path, text in texts:
-        other = candidate.get(path)
-        if type(other) is str:
-            similarity = text_similarity(text, other)
-            total += similarity
-            if similarity == 1.0:
-                equal_leaves -= 1
-    return float(round((total + equal_leaves) / (leaves or 1) * UNIT))

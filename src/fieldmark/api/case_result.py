@@ -203,9 +203,7 @@ def _fields(result: CaseResult) -> list[FieldResult]:
                 expected_presence=record.expected_presence.name.lower(),
                 candidate_presence=record.candidate_presence.name.lower(),
                 expected=_value(case.expected, record.path, record.expected_presence),
-                candidate=_value(
-                    case.candidate, record.candidate_path, record.candidate_presence
-                ),
+                candidate=_value(case.candidate, record.candidate_path, record.candidate_presence),
                 score=said.score if said and scored else plain,
                 similarity=said.similarity if said else None,
                 reason=reason_of(record),
@@ -221,9 +219,7 @@ def _fields(result: CaseResult) -> list[FieldResult]:
     return fields
 
 
-def _value(
-    document: JsonValue | Missing, path: str, presence: Presence
-) -> JsonValue | Missing:
+def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
     if document is MISSING or presence is Presence.ABSENT:
         return MISSING
     return document if path == "$" else resolve(document, path)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping
 
 from fieldmark.api.case_result import CaseResult
 from fieldmark.api.settings import RulesLike, Settings, settle
@@ -38,6 +37,4 @@ def compare_under(settings: Settings, expected: JsonValue, candidate: JsonValue)
     plan = compile_plan(settings.rules)
     block = plan.compare(expected, candidate)
     stats = CaseCounter(settings.convention, plan.table).stats(block)
-    return CaseResult(
-        Case("1", expected, candidate), block, stats, plan.table, settings.convention
-    )
+    return CaseResult(Case("1", expected, candidate), block, stats, plan.table, settings.convention)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeAlias
 
+from fieldmark.api.faults import Faults
 from fieldmark.api.run_result import RunResult
 from fieldmark.api.settings import RulesLike, Settings, gates_of, settle
 from fieldmark.data import Inputs, PairStream, open_pairs
@@ -18,7 +19,6 @@ from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.gate import Gate
 from fieldmark.metrics.summarise import summarise, with_gates
 from fieldmark.metrics.summary import Summary
-from fieldmark.metrics.tally import Tally
 from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
@@ -78,14 +78,14 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     gates = gates_of(at_least, at_most)
     stream = open_pairs(truth, candidate, inputs or Inputs())
     folder = RunFolder(Path(out), _manifest(settings, truth, candidate)) if out else None
-    with folder or nullcontext():
+    with closing(stream), folder or nullcontext():
         summary, table = _run(stream, settings, gates, folder, values=values, progress=progress)
         if folder is not None:
             folder.finish(summary.to_dict(), {"attributes": _described(table)})
     return RunResult(summary, tuple(stream.notes), folder.path if folder else None)
 
 
-def _run(  # noqa: PLR0913
+def _run(
     stream: PairStream,
     settings: Settings,
     gates: Sequence[Gate],
@@ -95,16 +95,17 @@ def _run(  # noqa: PLR0913
     progress: Progress | None,
 ) -> tuple[Summary, AttributeTable]:
     plan = compile_plan(settings.rules)
-    flags = Flags()
-    watchers: list[Watcher] = [flags]
+    flags, faults = Flags(), Faults(plan.table)
+    watchers: list[Watcher] = [flags, faults]
     if folder is not None:
         watchers.append(_writer(folder, RowEncoder(plan.table, values=values)))
     if progress is not None:
         watchers.append(_teller(progress, stream))
-    tally = run_cases(stream.batches(), plan, settings.convention, watchers)
+    tally = run_cases(faults.watching(stream.batches()), plan, settings.convention, watchers)
     tally.add_unexpected(stream.coverage.unexpected)
     warnings = (
         *settings.warnings,
+        *faults.warnings(),
         *stream.warnings,
         *flags.warnings(),
         *unused_rules(settings.rules, tally.facts()),

@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from fieldmark import registry
+from fieldmark.config.choice import build_aligner, build_comparator, choose
+from fieldmark.config.context import Context
+from fieldmark.config.marked import Marked
 from fieldmark.config.rules_file import load_rules, read_rules
-from fieldmark.errors import ConfigError, OptionError
+from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.gate import Gate, GateKind
 from fieldmark.model.json import JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
+from fieldmark.registry import Plugin
 
 __all__ = ["RulesLike", "Settings", "gates_of", "settle"]
 
@@ -44,10 +47,7 @@ def settle(  # noqa: PLR0913 - one argument for each thing that a caller can ask
     given, warnings = _read(rules)
     try:
         chosen = find_convention(convention).with_options(options or {})
-        if match is not None:
-            given = replace(given, default=registry.comparator(match)())
-        if align is not None:
-            given = replace(given, aligner=registry.aligner(align)())
+        given = _with_defaults(given, match, align)
         if scope is not None:
             given = replace(given, scope=Scope(scope))
         if depth is not None:
@@ -69,6 +69,23 @@ def gates_of(
         for kind, limits in pairs
         for name, limit in limits.items()
     ]
+
+
+def _with_defaults(rules: Rules, match: str | None, align: str | None) -> Rules:
+    """The rules with another default comparator and aligner, by their names."""
+    context = Context()
+    if match is not None:
+        choice = choose(
+            Plugin.COMPARATORS, Marked(value=match, location=Location("match")), context
+        )
+        if choice is not None:
+            rules = replace(rules, default=build_comparator(choice, context))
+    if align is not None:
+        choice = choose(Plugin.ALIGNERS, Marked(value=align, location=Location("align")), context)
+        if choice is not None:
+            rules = replace(rules, aligner=build_aligner(choice, context))
+    context.problems.raise_any()
+    return rules
 
 
 def _read(rules: RulesLike) -> tuple[Rules, tuple[str, ...]]:

@@ -1,0 +1,3 @@
+"""The `fieldmark` command and its subcommands."""
+
+from __future__ import annotations

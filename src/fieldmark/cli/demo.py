@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import as_file, files
 
 import click
 
 from fieldmark.api.score import score
 from fieldmark.cli.options import common
+from fieldmark.cli.options import top as shown
 from fieldmark.cli.show import Format, show_run
 
 __all__ = ["command"]
 
 
 @click.command()
-@click.option("--top", default=25, show_default=True, metavar="N",
-              help="Attributes to show in tables; 0 shows all.")
+@shown
 @common
 def command(*, top: int, form: Format, quiet: bool, color: bool) -> int:
     """Score the bundled sample: 23 real documents and what a model extracted from them.
@@ -25,5 +26,7 @@ def command(*, top: int, form: Format, quiet: bool, color: bool) -> int:
     """
     with as_file(files("fieldmark") / "sample") as sample:
         run = score(sample / "truth.jsonl", sample / "candidate.jsonl")
+    # Where an installed package keeps its sample is of no interest.
+    run = replace(run, notes=())
     show_run(run, form=form, top=top, quiet=quiet, color=color)
     return 0

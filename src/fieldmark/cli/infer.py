@@ -25,8 +25,12 @@ Examples:
 @click.argument("truth")
 @click.argument("candidate", required=False)
 @input_options
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write the rules there instead of printing them.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the rules there instead of printing them.",
+)
 def command(truth: str, candidate: str | None, *, inputs: Inputs, out: Path | None) -> int:
     """Propose a rules file for TRUTH, with a reason for every choice.
 

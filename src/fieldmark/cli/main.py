@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
+from fieldmark.cli.telling import tell
 from fieldmark.errors import FieldmarkError, StorageError
 
 __all__ = ["main"]
@@ -50,7 +51,9 @@ class _Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter  # noqa: ARG002
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
     ) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
@@ -72,11 +75,13 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None: 
         ctx.exit()
 
 
-@click.command(
-    cls=_Lazy, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.command(cls=_Lazy, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
     help="Show the version and exit.",
 )
 def fieldmark() -> None:
@@ -90,7 +95,7 @@ def fieldmark() -> None:
 def main() -> None:
     """Run the command line; errors that are the user's end in one line and an exit code."""
     try:
-        code = fieldmark.main(standalone_mode=False)
+        code = fieldmark.main(prog_name="fieldmark", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         code = ExitCode.BAD_INPUT
@@ -98,10 +103,7 @@ def main() -> None:
         code = ExitCode.INTERRUPTED
     except KeyboardInterrupt:
         code = ExitCode.INTERRUPTED
-    except StorageError as error:
-        click.echo(f"fieldmark: {error}", err=True)
-        code = ExitCode.STORAGE
     except FieldmarkError as error:
-        click.echo("\n".join(f"fieldmark: {line}" for line in str(error).splitlines()), err=True)
-        code = ExitCode.BAD_INPUT
+        tell(error, prefix="fieldmark: ")
+        code = ExitCode.STORAGE if isinstance(error, StorageError) else ExitCode.BAD_INPUT
     sys.exit(code if isinstance(code, int) else 0)

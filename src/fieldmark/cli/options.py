@@ -15,20 +15,60 @@ from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gate import GateKind, parse_gate
 from fieldmark.model.json import JsonValue
 
-__all__ = ["common", "counting_options", "gates", "input_options", "limits_of"]
+__all__ = ["Word", "common", "counting_options", "gates", "input_options", "limits_of", "top"]
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+class Word(click.Choice[str]):
+    """One of some words; another word is refused with the nearest of them."""
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """The word itself."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            from fieldmark.values.text import nearest
+
+            close = nearest(str(value), self.choices)
+            if close is None:
+                raise
+            self.fail(f"{error.message} Did you mean {close}?", param, ctx)
+
+
+top = click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=25,
+    show_default=True,
+    metavar="N",
+    help="Attributes to show in tables; 0 shows all.",
+)
+"""How much of a table is shown."""
 
 
 def common(command: _Command) -> _Command:
     """The options that every command with a table has."""
     for option in (
-        click.option("--no-color", "color", flag_value=False, default=True,
-                     help="No colour; the variable NO_COLOR does the same."),
+        click.option(
+            "--no-color",
+            "color",
+            flag_value=False,
+            default=True,
+            help="No colour; the variable NO_COLOR does the same.",
+        ),
         click.option("--quiet", "-q", is_flag=True, help="Print errors and failed gates only."),
-        click.option("--format", "form", type=click.Choice([f.value for f in Format]),
-                     default=Format.TABLE.value, show_default=True, help="What to print.",
-                     callback=lambda _ctx, _param, value: Format(value)),
+        click.option(
+            "--format",
+            "form",
+            type=Word([f.value for f in Format]),
+            default=Format.TABLE.value,
+            show_default=True,
+            help="What to print.",
+            callback=lambda _ctx, _param, value: Format(value),
+        ),
     ):
         command = option(command)
     return command
@@ -37,12 +77,28 @@ def common(command: _Command) -> _Command:
 def gates(command: _Command) -> _Command:
     """The options that turn figures into an exit code."""
     for option in (
-        click.option("--max-errors", default=0, show_default=True, metavar="N",
-                     help="Cases that may fail to be evaluated."),
-        click.option("--max", "maximum", multiple=True, metavar="FIGURE=LIMIT",
-                     help="A figure that must not be above a limit."),
-        click.option("--min", "minimum", multiple=True, metavar="FIGURE=LIMIT",
-                     help="A figure that must reach a limit."),
+        click.option(
+            "--max-errors",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            metavar="N",
+            help="Cases that may fail to be evaluated.",
+        ),
+        click.option(
+            "--max",
+            "maximum",
+            multiple=True,
+            metavar="FIGURE=LIMIT",
+            help="A figure that must not be above a limit.",
+        ),
+        click.option(
+            "--min",
+            "minimum",
+            multiple=True,
+            metavar="FIGURE=LIMIT",
+            help="A figure that must reach a limit.",
+        ),
     ):
         command = option(command)
     return command
@@ -52,7 +108,7 @@ def input_options(command: _Command) -> _Command:
     """The options that say how rows are read, gathered into one argument `inputs`."""
 
     @functools.wraps(command)
-    def reading(  # noqa: PLR0913 - one argument an option
+    def reading(
         *args: object,
         id_key: str | None,
         expected_key: str | None,
@@ -74,18 +130,37 @@ def input_options(command: _Command) -> _Command:
 
     wrapped: Callable[..., object] = reading
     for option in (
-        click.option("--duplicates", type=click.Choice(["refuse", "last"]), default="refuse",
-                     show_default=True, help="An object with a key twice: refuse it, or take "
-                     "the last."),
-        click.option("--parse", type=click.Choice(["lenient", "strict"]), default="lenient",
-                     show_default=True, help="Model text: take JSON out of it, or nothing but "
-                     "JSON."),
-        click.option("--rows", type=click.Choice(["document", "keyed", "list"]),
-                     help="What a .json file holds, if the guess is wrong."),
-        click.option("--candidate", "candidate_key", metavar="KEY",
-                     help="The key of a row that holds the candidate."),
-        click.option("--expected", "expected_key", metavar="KEY",
-                     help="The key of a row that holds the truth."),
+        click.option(
+            "--duplicates",
+            type=Word(["refuse", "last"]),
+            default="refuse",
+            show_default=True,
+            help="An object with a key twice: refuse it, or take the last.",
+        ),
+        click.option(
+            "--parse",
+            type=Word(["lenient", "strict"]),
+            default="lenient",
+            show_default=True,
+            help="Model text: take JSON out of it, or nothing but JSON.",
+        ),
+        click.option(
+            "--rows",
+            type=Word(["document", "keyed", "list"]),
+            help="What a .json file holds, if the guess is wrong.",
+        ),
+        click.option(
+            "--candidate",
+            "candidate_key",
+            metavar="KEY",
+            help="The key of a row that holds the candidate.",
+        ),
+        click.option(
+            "--expected",
+            "expected_key",
+            metavar="KEY",
+            help="The key of a row that holds the truth.",
+        ),
         click.option("--id", "id_key", metavar="KEY", help="The key of a row that pairs it."),
     ):
         wrapped = option(wrapped)

@@ -10,7 +10,15 @@ import click
 from fieldmark.api.run_result import RunResult
 from fieldmark.api.score import score
 from fieldmark.cli.exit_codes import ExitCode, strongest
-from fieldmark.cli.options import common, counting_options, gates, input_options, limits_of
+from fieldmark.cli.options import (
+    Word,
+    common,
+    counting_options,
+    gates,
+    input_options,
+    limits_of,
+    top,
+)
 from fieldmark.cli.progress import progress_for
 from fieldmark.cli.show import Format, show_run
 from fieldmark.data import Inputs
@@ -58,28 +66,59 @@ class _Asked(TypedDict):
 @click.command(epilog=_EPILOG)
 @click.argument("truth")
 @click.argument("candidate", required=False)
-@click.option("--rules", type=click.Path(path_type=Path), metavar="FILE",
-              help="Rules in YAML or JSON, or a strategy file.")
-@click.option("--convention", default="confusion", show_default=True,
-              type=click.Choice(list(CONVENTIONS)), help="How outcomes are counted.")
-@click.option("--set", "options", multiple=True, metavar="NAME=VALUE",
-              help="An option of the convention, such as rqs_form=complement.")
+@click.option(
+    "--rules",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Rules in YAML or JSON, or a strategy file.",
+)
+@click.option(
+    "--convention",
+    default="confusion",
+    show_default=True,
+    type=Word(list(CONVENTIONS)),
+    help="How outcomes are counted.",
+)
+@click.option(
+    "--set",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the convention, such as rqs_form=complement.",
+)
 @click.option("--match", metavar="NAME", help="The comparator where no rule names one.")
-@click.option("--align", metavar="NAME",
-              help="How lists are aligned: index, greedy, optimal, key, set or whole.")
-@click.option("--scope", type=click.Choice(["union", "truth", "configured"]),
-              help="Which fields count: of both sides, of the truth, or those in the rules.")
-@click.option("--depth", type=click.Choice(["leaf", "top"]),
-              help="Compare every leaf, or the document's own keys as whole values.")
+@click.option(
+    "--align",
+    metavar="NAME",
+    help="How lists are aligned: index, greedy, optimal, key, set or whole.",
+)
+@click.option(
+    "--scope",
+    type=Word(["union", "truth", "configured"]),
+    help="Which fields count: of both sides, of the truth, or those in the rules.",
+)
+@click.option(
+    "--depth",
+    type=Word(["leaf", "top"]),
+    help="Compare every leaf, or the document's own keys as whole values.",
+)
 @gates
 @input_options
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
-              help="A new folder for the run.  [default: runs/<id>]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A new folder for the run.  [default: runs/<id>]",
+)
 @click.option("--no-save", "save", flag_value=False, default=True, help="Write no run.")
-@click.option("--no-values", "values", flag_value=False, default=True,
-              help="Keep values out of the run: paths and scores only.")
-@click.option("--top", default=25, show_default=True, metavar="N",
-              help="Attributes to show in tables; 0 shows all.")
+@click.option(
+    "--no-values",
+    "values",
+    flag_value=False,
+    default=True,
+    help="Keep values out of the run: paths and scores only.",
+)
+@top
 @common
 def command(truth: str, candidate: str | None, **asked: Unpack[_Asked]) -> int:
     """Compare CANDIDATE with TRUTH, field by field.

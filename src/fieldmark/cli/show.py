@@ -6,10 +6,9 @@ import os
 import sys
 from enum import StrEnum
 
-import click
-import orjson
-
 from fieldmark.api.run_result import RunResult
+from fieldmark.cli.telling import tell
+from fieldmark.store.json_text import pretty_json
 
 __all__ = ["Format", "show_run"]
 
@@ -26,12 +25,18 @@ class Format(StrEnum):
 def show_run(
     run: RunResult, *, form: Format, top: int = 0, quiet: bool = False, color: bool = True
 ) -> None:
-    """Print a run on standard output; where it is kept goes to standard error."""
+    """Print a run on standard output; where it is kept goes to standard error.
+
+    What makes the command fail is always told: by the table and by Markdown themselves, else on
+    standard error.
+    """
     shown = top or None
+    if quiet or form in (Format.JSON, Format.CSV):
+        _failures(run)
     if quiet:
-        _failed_gates(run)
-    elif form is Format.JSON:
-        _bytes(orjson.dumps(run.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        return
+    if form is Format.JSON:
+        _bytes(pretty_json(run.to_dict()))
     elif form is Format.CSV:
         from fieldmark.report.text_tables import csv_table
 
@@ -42,8 +47,8 @@ def show_run(
         _bytes(markdown_summary(run.summary, top=shown).encode())
     else:
         _table(run, shown, color=color)
-    if run.path is not None and not quiet:
-        click.echo(f"run saved in {run.path}", err=True)
+    if run.path is not None:
+        tell(f"run saved in {run.path}")
 
 
 def _table(run: RunResult, top: int | None, *, color: bool) -> None:
@@ -55,14 +60,21 @@ def _table(run: RunResult, top: int | None, *, color: bool) -> None:
     console = Console(no_color=plain, highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = 120
-    console.print(run_view(run.summary, run.notes, top=top))
+    console.print(run_view(run.summary, run.notes, top=top), crop=False)
 
 
-def _failed_gates(run: RunResult) -> None:
+def _failures(run: RunResult) -> None:
+    from fieldmark.report.tables import number
+
+    cases = run.summary.cases
+    if cases.invalid_truth or cases.errors:
+        for warning in run.summary.warnings:
+            tell(warning, prefix="fieldmark: ")
     for gate in run.summary.gates:
         if not gate.passed:
-            value = "undefined" if gate.value is None else gate.value
-            click.echo(f"gate failed: {gate.name} = {value}, {gate.kind} {gate.limit:g}", err=True)
+            value = "undefined" if gate.value is None else number(gate.value, 4)
+            limit = f"{gate.kind} {gate.limit:g}"
+            tell(f"fieldmark: gate failed: {gate.name} = {value}, wanted {limit}")
 
 
 def _bytes(text: bytes) -> None:

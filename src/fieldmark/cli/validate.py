@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
+from fieldmark.cli.telling import tell
 from fieldmark.config.rules_file import load_rules
 from fieldmark.errors import FieldmarkError
+from fieldmark.report.escape import visible
 
 __all__ = ["command"]
 
@@ -29,10 +31,10 @@ def command(files: tuple[str, ...]) -> int:
         try:
             loaded = load_rules(file)
         except FieldmarkError as error:
-            click.echo(str(error), err=True)
+            tell(error)
             code = ExitCode.BAD_INPUT
         else:
             for warning in loaded.warnings:
-                click.echo(f"warning: {warning}", err=True)
-            click.echo(f"{file}: fine, {len(loaded.rules.fields)} rule(s)")
+                tell(warning, prefix="warning: ")
+            click.echo(f"{visible(file)}: fine, {len(loaded.rules.fields)} rule(s)")
     return code

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from fieldmark.compare.kinds import mismatch
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.dates import DEFAULT_FORMATS, DateFormat, DateReading, parse_formats, read_day
+from fieldmark.values.dates import DateFormat, DateReading, parse_formats, read_day
 
 __all__ = ["DateMatch"]
 
@@ -21,6 +21,7 @@ _UNPARSEABLE: Final = Comparison.wrong_type(Reason.UNPARSEABLE_DATE)
 _UNPARSEABLE_TRUTH: Final = Comparison.differs(
     Reason.UNPARSEABLE_DATE, note="the expected value is not a date"
 )
+_LONGEST_KEPT: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +35,11 @@ class DateMatch:
     name: ClassVar[str] = "date"
     # Equal values that are no dates do not match.
     reflexive: ClassVar[bool] = False
-    formats: Sequence[str] | None = None
-    _formats: tuple[DateFormat, ...] = field(init=False, repr=False, compare=False)
+    formats: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        parsed = DEFAULT_FORMATS if self.formats is None else parse_formats(self.formats)
-        object.__setattr__(self, "_formats", parsed)
         if self.formats is not None:
+            parse_formats(self.formats)
             object.__setattr__(self, "formats", tuple(self.formats))
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
@@ -61,4 +60,17 @@ class DateMatch:
         return _PERHAPS_OTHER_DAY if ambiguous else _OTHER_DAY
 
     def _read(self, value: JsonValue) -> DateReading | None:
-        return read_day(value, self._formats) if isinstance(value, str) else None
+        if not isinstance(value, str):
+            return None
+        return (_day if len(value) <= _LONGEST_KEPT else _day.__wrapped__)(value, self.formats)
+
+
+@lru_cache(maxsize=8192)
+def _day(text: str, formats: tuple[str, ...] | None) -> DateReading | None:
+    """The day of a text; the same few thousand days come again and again."""
+    return read_day(text, None if formats is None else _known(formats))
+
+
+@lru_cache(maxsize=64)
+def _known(formats: tuple[str, ...]) -> tuple[DateFormat, ...]:
+    return parse_formats(formats)

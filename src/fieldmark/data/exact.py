@@ -38,7 +38,7 @@ class Grammar:
 
 def decode(raw: bytes) -> str:
     """UTF-8 bytes as text, without a byte order mark; other encodings are named if known."""
-    if raw[:2] in _UTF16_MARKS or b"\0" in raw[:4]:
+    if raw[:2] in _UTF16_MARKS or b"\0\0" in (raw[0:4:2], raw[1:4:2]):
         raise DataError("this looks like UTF-16; save it as UTF-8")
     try:
         text = raw.decode()
@@ -52,13 +52,13 @@ def decode(raw: bytes) -> str:
 
 def check_shape(text: str, limits: Limits) -> None:
     """Refuse text that nests too deeply or holds too many values, before anything is built."""
-    if text.count("[") + text.count("{") > limits.depth:
+    brackets = text.count("[") + text.count("{")
+    crowded = brackets + text.count(",") >= limits.nodes
+    if brackets > limits.depth or crowded:
         bare = _STRINGS.sub("0", text)
         _check_depth(bare, limits.depth)
-        if len(bare) > limits.nodes:
+        if crowded:
             _check_nodes(bare, limits.nodes)
-    elif text.count(",") >= limits.nodes:
-        _check_nodes(_STRINGS.sub("0", text), limits.nodes)
 
 
 def _check_depth(bare: str, limit: int) -> None:

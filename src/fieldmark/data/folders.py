@@ -34,7 +34,7 @@ class FolderSource(SourceBase):
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
-                if entry.is_dir():
+                if entry.is_dir(follow_symlinks=False):
                     folders += 1
                 elif entry.name.endswith(_SUFFIX):
                     self.names.append(entry.name)
@@ -83,7 +83,10 @@ class FolderSource(SourceBase):
         """The file itself; a link only if it stays inside the folder."""
         if not path.is_symlink():
             return path
-        target = path.resolve()
+        try:
+            target = path.resolve()
+        except (OSError, RuntimeError):
+            raise DataError("a link that leads nowhere") from None
         if not target.is_relative_to(Path(self.name).resolve()):
             raise DataError("a link that leads out of the folder")
         return target

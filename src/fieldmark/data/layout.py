@@ -6,7 +6,6 @@ the others mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +14,7 @@ from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import JsonObject
 
-__all__ = ["CANDIDATE_KEYS", "EXPECTED_KEYS", "ID_KEYS", "Layout", "decide", "first_object"]
+__all__ = ["CANDIDATE_KEYS", "EXPECTED_KEYS", "ID_KEYS", "Layout", "decide", "decide_both"]
 
 ID_KEYS: Final = ("id", "case_id", "key")
 EXPECTED_KEYS: Final = ("expected", "truth", "ground_truth", "gold", "label")
@@ -46,61 +45,66 @@ class Layout:
     partner_key: str | None = None
 
 
-def first_object(blocks: Iterable[RowBlock]) -> JsonObject | None:
-    """The first row that is an object."""
-    return next((row for block in blocks for row in block.rows if isinstance(row, dict)), None)
+def first_object(block: RowBlock, key: str | None = None) -> JsonObject | None:
+    """The first row that is an object, preferably one with a certain key."""
+    objects = [row for row in block.rows if isinstance(row, dict)]
+    return next((row for row in objects if key in row), objects[0] if objects else None)
 
 
-def decide(
-    row: JsonObject | None, role: Role, options: Inputs, *, name: str, both: bool = False
-) -> tuple[Layout, list[str]]:
-    """The layout of a side whose first row this is, and what should be said about it."""
+def decide(sample: RowBlock, role: Role, options: Inputs, *, name: str) -> tuple[Layout, list[str]]:
+    """The layout of a side that begins with these rows, and what should be said about it."""
+    named = options.expected_key if role is Role.TRUTH else options.candidate_key
+    row = first_object(sample, named)
     if row is None:
         return Layout(), []
-    named = _named(row, role, options)
+    if named is not None and named not in row:
+        raise DataError(f"no row has the key {named!r}; {_keys_of(row)}", Location(name))
+    id_key = _id_key(row, options, name)
     if named is None and not row.keys() <= _ENVELOPE:
-        if both:
-            raise _needs_both(name)
-        return Layout(id_key=_id_key(row, options, name)), []
-    expected = _present(row, options.expected_key, EXPECTED_KEYS)
-    candidate = _present(row, options.candidate_key, CANDIDATE_KEYS)
-    if both:
-        if expected is None or candidate is None:
-            raise _needs_both(name)
-        return Layout(
-            id_key=_id_key(row, options, name), value_key=expected, partner_key=candidate
-        ), [f"{name}: the truth is under {expected!r}, the candidate under {candidate!r}"]
-    own, other = (expected, candidate) if role is Role.TRUTH else (candidate, expected)
-    value_key = own if own is not None else other
-    layout = Layout(id_key=_id_key(row, options, name), value_key=value_key)
-    return layout, [] if value_key is None else [f"{name}: the {role} is under {value_key!r}"]
+        return Layout(id_key=id_key), []
+    sides = (
+        (EXPECTED_KEYS, CANDIDATE_KEYS) if role is Role.TRUTH else (CANDIDATE_KEYS, EXPECTED_KEYS)
+    )
+    value_key = named or _present(row, sides[0]) or _present(row, sides[1])
+    said = [] if value_key is None else [f"{name}: the {role} is under {value_key!r}"]
+    return Layout(id_key=id_key, value_key=value_key), said
 
 
-def _named(row: JsonObject, role: Role, options: Inputs) -> str | None:
-    key = options.expected_key if role is Role.TRUTH else options.candidate_key
-    return key if key is not None and key in row else None
-
-
-def _present(row: JsonObject, named: str | None, usual: tuple[str, ...]) -> str | None:
-    if named is not None:
-        return named if named in row else None
-    return next((key for key in usual if key in row), None)
-
-
-def _id_key(row: JsonObject, options: Inputs, name: str) -> str | None:
-    if options.id_key is None:
-        return next((key for key in ID_KEYS if key in row), None)
-    if options.id_key and options.id_key not in row:
-        keys = ", ".join(sorted(row)[:8])
-        raise DataError(
-            f"the rows have no key {options.id_key!r} to pair by; they have {keys}", Location(name)
+def decide_both(sample: RowBlock, options: Inputs, *, name: str) -> tuple[Layout, list[str]]:
+    """The layout of rows that hold both sides."""
+    row = first_object(sample, options.expected_key or options.candidate_key) or {}
+    told = options.expected_key is not None or options.candidate_key is not None
+    if told or row.keys() <= _ENVELOPE:
+        expected = _present(row, (options.expected_key,) if options.expected_key else EXPECTED_KEYS)
+        partner = _present(
+            row, (options.candidate_key,) if options.candidate_key else CANDIDATE_KEYS
         )
-    return options.id_key or None
-
-
-def _needs_both(name: str) -> DataError:
-    return DataError(
+        if expected is not None and partner is not None:
+            layout = Layout(
+                id_key=_id_key(row, options, name), value_key=expected, partner_key=partner
+            )
+            return layout, [
+                f"{name}: the truth is under {expected!r}, the candidate under {partner!r}"
+            ]
+    raise DataError(
         "a single input must hold both sides in each row, as {id, expected, candidate}; "
         "name a second input, or the keys that hold the two sides",
         Location(name),
     )
+
+
+def _present(row: JsonObject, keys: tuple[str, ...]) -> str | None:
+    return next((key for key in keys if key in row), None)
+
+
+def _keys_of(row: JsonObject) -> str:
+    return f"they have {', '.join(sorted(row)[:8])}"
+
+
+def _id_key(row: JsonObject, options: Inputs, name: str) -> str | None:
+    if options.id_key is None:
+        return _present(row, ID_KEYS)
+    if options.id_key and options.id_key not in row:
+        message = f"the rows have no key {options.id_key!r} to pair by; {_keys_of(row)}"
+        raise DataError(message, Location(name))
+    return options.id_key or None

@@ -12,12 +12,11 @@ from fieldmark.data.entries import id_text
 from fieldmark.data.exact import Grammar
 from fieldmark.data.folders import FolderSource
 from fieldmark.data.inputs import Inputs, Role, RowsAre
-from fieldmark.data.layout import ID_KEYS, Layout, decide, first_object
+from fieldmark.data.layout import ID_KEYS, Layout, decide, decide_both
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.data.sources import Given, open_source
 from fieldmark.data.values import ValueSource, may_be_keyed
 from fieldmark.errors import DataError, Location
-from fieldmark.model.json import JsonObject
 
 __all__ = ["Opened", "Side", "open_both", "open_single"]
 
@@ -31,11 +30,6 @@ class Side:
     blocks: Iterator[RowBlock]
     sample: RowBlock
     layout: Layout = field(default_factory=Layout)
-
-    @property
-    def first(self) -> JsonObject | None:
-        """The first row that is an object."""
-        return first_object([self.sample])
 
     @property
     def has_ids(self) -> bool:
@@ -71,7 +65,7 @@ def _opened_single(source: RowSource, grammar: Grammar, options: Inputs) -> Open
     if isinstance(source, ValueSource):
         _settle_single(source, options)
     side = _side(source, grammar)
-    layout, notes = decide(side.first, Role.TRUTH, options, name=source.name, both=True)
+    layout, notes = decide_both(side.sample, options, name=source.name)
     if side.sample.ids is not None:
         layout = replace(layout, id_key=None)
     side.layout = layout
@@ -96,7 +90,7 @@ def _opened_both(
     sides = [_side(source, grammar) for source, grammar in zip(sources, grammars, strict=True)]
     opened = Opened(sides[0], sides[1], notes=notes)
     for side, role in zip(sides, Role, strict=True):
-        side.layout, said = decide(side.first, role, options, name=side.source.name)
+        side.layout, said = decide(side.sample, role, options, name=side.source.name)
         if side.sample.ids is not None:
             side.layout = replace(side.layout, id_key=None)
         notes += said

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.options import OptionalMissing
+from fieldmark.metrics.options import CountingHalf, OptionalMissing
 from fieldmark.metrics.verdict import Mark, mark_table
 from fieldmark.model.block import AttributeTable, FieldOutcome, OutcomeBlock
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
+from fieldmark.values.paths import ROOT
 
-__all__ = ["Account", "account", "reason_of"]
+__all__ = ["Account", "Marked", "account", "account_of", "marked", "reason_of"]
 
 _EMPTY_REASONS: Final[Mapping[Presence, Reason]] = {
     Presence.ABSENT: Reason.MISSING,
@@ -32,6 +34,19 @@ _TEXTS: Final[Mapping[Reason, str]] = {
     Reason.NOT_A_BOOLEAN: "not a boolean",
 }
 """Reasons that are said; a value that is simply another one needs no words."""
+
+_NEED_NO_WORDS: Final = (Mark.HIT, Mark.NONE)
+_UNREADABLE: Final = f"{ROOT} (no readable candidate)"
+
+_marks = lru_cache(maxsize=64)(mark_table)
+
+
+class Marked(NamedTuple):
+    """One field, the list on which it stands, and whether it had to be there."""
+
+    mark: Mark
+    record: FieldOutcome
+    required: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,29 +76,65 @@ def reason_of(record: FieldOutcome) -> Reason | None:
     return None
 
 
-def account(block: OutcomeBlock, table: AttributeTable, convention: Convention) -> Account:
-    """Every field of a case as a hit, a miss with its reason, or skipped."""
-    marks = mark_table(convention.counting)
-    neutral = convention.counting.optional_missing is OptionalMissing.NEUTRAL
-    lists: dict[Mark, list[str]] = {mark: [] for mark in Mark}
+def marked(
+    block: OutcomeBlock, table: AttributeTable, counting: CountingHalf, *, unreadable: bool = False
+) -> Iterator[Marked]:
+    """Every field of a case with its mark.
+
+    Without a readable candidate an optional field was not left out but lost, and nobody agreed
+    on what is empty.
+    """
+    marks = _marks(counting)
+    neutral = counting.optional_missing is OptionalMissing.NEUTRAL and not unreadable
     for record in block.records(table):
         mark = marks[fact(record.outcome, record.expected_presence, record.candidate_presence)]
-        optional = not table.attributes[record.attribute].required
-        if neutral and optional and record.outcome is Outcome.OMISSION:
+        required = table.attributes[record.attribute].required
+        left_out = neutral and not required and record.outcome is Outcome.OMISSION
+        if left_out or (unreadable and mark is Mark.HIT):
             mark = Mark.SKIPPED
-        missed = mark in (Mark.MISS, Mark.ERROR)
-        lists[mark].append(_missed(record) if missed else record.path)
+        yield Marked(mark, record, required)
+
+
+def account(block: OutcomeBlock, table: AttributeTable, convention: Convention) -> Account:
+    """Every field of a case as a hit, a miss with its reason, or skipped."""
+    return account_of(marked(block, table, convention.counting))
+
+
+def account_of(fields: Iterable[Marked], *, unreadable: bool = False) -> Account:
+    """Marked fields as texts; a candidate that could not be read is itself a miss if need be."""
+    lists: dict[Mark, list[str]] = {mark: [] for mark in Mark}
+    for each in fields:
+        lists[each.mark].append(_text(each))
+    misses = (*lists[Mark.MISS], *lists[Mark.ERROR])
     return Account(
         hits=tuple(lists[Mark.HIT]),
-        misses=(*lists[Mark.MISS], *lists[Mark.ERROR]),
+        misses=misses or ((_UNREADABLE,) if unreadable else ()),
         skipped=tuple(lists[Mark.SKIPPED]),
     )
 
 
-def _missed(record: FieldOutcome) -> str:
-    reason = reason_of(record)
+def _text(each: Marked) -> str:
+    mark, record, _ = each
+    if mark in _NEED_NO_WORDS:
+        return record.path
+    said = _skipped(each) if mark is Mark.SKIPPED else _missed(each)
+    return f"{record.path} ({said})" if said else record.path
+
+
+def _missed(each: Marked) -> str | None:
+    record, reason = each.record, reason_of(each.record)
     if record.outcome is Outcome.ERROR:
         note = record.comparison.note if record.comparison else ""
-        return f"{record.path} (evaluation error: {note or reason})"
-    text = _TEXTS.get(reason) if reason else None
-    return f"{record.path} ({text})" if text else record.path
+        return f"evaluation error: {note or reason}"
+    if record.outcome is Outcome.BOTH_EMPTY:
+        return "unexpected key"
+    if reason is Reason.MISSING and not each.required:
+        return "missing"
+    return _TEXTS.get(reason) if reason else None
+
+
+def _skipped(each: Marked) -> str | None:
+    record = each.record
+    if record.outcome is Outcome.OMISSION:
+        return "invalid path" if record.comparison is not None else "optional, missing"
+    return "no expected value" if record.expected_presence is Presence.ABSENT else None

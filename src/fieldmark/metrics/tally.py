@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from fieldmark.metrics.averages import ExactSum
@@ -34,15 +34,22 @@ class Tally:
         self.table = table
         self._cells: Counter[int] = Counter()
         self._sums = RunSums()
-        self._waiting: list[int] = []
+        self._waiting: dict[int, OutcomeBlock] = {}
         self._stats: list[CaseStats] = []
 
     def add(self, block: OutcomeBlock, stats: CaseStats, read: CaseInput = CaseInput.OK) -> None:
         """Add one case that was compared."""
-        self._waiting += block.cells
+        self._waiting[id(stats)] = block
         self._stats.append(stats)
         if read is not CaseInput.OK:
             self._sums += RunSums(cases=CaseTotals.of_input(read))
+        if len(self._stats) >= _BATCH:
+            self._settle()
+
+    def add_all(self, blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]) -> None:
+        """Add many cases that could be read."""
+        self._waiting.update(zip(map(id, stats), blocks, strict=True))
+        self._stats += stats
         if len(self._stats) >= _BATCH:
             self._settle()
 
@@ -91,9 +98,17 @@ class Tally:
         """Count what waits. Cases with equal cells share one record, so identity groups them."""
         if not self._stats:
             return
-        self._cells.update(self._waiting)
         distinct = {id(stats): stats for stats in self._stats}
         times = Counter(map(id, self._stats))
+        once: list[int] = []
+        for key, number in times.items():
+            cells = self._waiting[key].cells
+            if number == 1:
+                once += cells
+            else:
+                for cell in cells:
+                    self._cells[cell] += number
+        self._cells.update(once)
         self._sums += RunSums.of([(stats, times[key]) for key, stats in distinct.items()])
         self._waiting.clear()
         self._stats.clear()
@@ -104,4 +119,4 @@ class Tally:
 
     def __setstate__(self, state: _State) -> None:
         self.table, self._cells, self._sums = state
-        self._waiting, self._stats = [], []
+        self._waiting, self._stats = {}, []

@@ -10,7 +10,7 @@ from fieldmark.model.json import JsonValue, Missing, kind_of
 from fieldmark.model.outcome import Outcome, Presence, fact
 
 __all__ = [
-    "EMPTY_FACTS",
+    "FACT_OF_PRESENCES",
     "IGNORED_FACTS",
     "MATCH_FACT",
     "VALUE_FACTS",
@@ -18,23 +18,27 @@ __all__ = [
     "outcome_of_values",
 ]
 
-_EMPTY = (Presence.ABSENT, Presence.NULL, Presence.BLANK)
 _ALL = tuple(Presence)
+_VALUE: Final = Presence.VALUE
 
-EMPTY_FACTS: Final[dict[tuple[Presence, Presence], int]] = {
-    **{(e, c): fact(Outcome.BOTH_EMPTY, e, c) for e in _EMPTY for c in _EMPTY},
-    **{(e, Presence.VALUE): fact(Outcome.HALLUCINATION, e, Presence.VALUE) for e in _EMPTY},
-    **{(Presence.VALUE, c): fact(Outcome.OMISSION, Presence.VALUE, c) for c in _EMPTY},
-}
-"""The fact of every pair of presences of which at least one is empty."""
 
-IGNORED_FACTS: Final[dict[tuple[Presence, Presence], int]] = {
-    (e, c): fact(Outcome.IGNORED, e, c) for e in _ALL for c in _ALL
-}
+def _fact_of(expected: Presence, candidate: Presence) -> int:
+    """The fact of two presences; of two values it is what no comparator has confirmed yet."""
+    if expected is not _VALUE and candidate is not _VALUE:
+        return fact(Outcome.BOTH_EMPTY, expected, candidate)
+    if expected is _VALUE and candidate is not _VALUE:
+        return fact(Outcome.OMISSION, expected, candidate)
+    if expected is not _VALUE:
+        return fact(Outcome.HALLUCINATION, expected, candidate)
+    return fact(Outcome.ERROR, expected, candidate)
 
-VALUE_FACTS: Final[dict[Outcome, int]] = {
-    outcome: fact(outcome, Presence.VALUE, Presence.VALUE) for outcome in Outcome
-}
+
+FACT_OF_PRESENCES: Final = tuple(tuple(_fact_of(e, c) for c in _ALL) for e in _ALL)
+"""What happened, by the presence of the expected and then of the candidate value."""
+
+IGNORED_FACTS: Final = tuple(tuple(fact(Outcome.IGNORED, e, c) for c in _ALL) for e in _ALL)
+
+VALUE_FACTS: Final = tuple(fact(outcome, _VALUE, _VALUE) for outcome in Outcome)
 """The fact of every outcome when both sides hold a value."""
 
 MATCH_FACT: Final = VALUE_FACTS[Outcome.MATCH]

@@ -73,7 +73,10 @@ class Plan:
             if self._addresses or self._unreadable:
                 self._look_up(expected, candidate, block)
             if root is not None:
-                walk.field(root, expected, candidate, block)
+                if root.open and expected and expected.__class__ is dict is candidate.__class__:
+                    walk.objects(root, expected, candidate, block)
+                else:
+                    walk.field(root, expected, candidate, block)
             blocks.append(block)
         if walk.questions:
             walk.answer()

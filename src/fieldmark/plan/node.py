@@ -6,24 +6,25 @@ its key, and decides its mode once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from operator import itemgetter
-from typing import Final, TypeAlias, cast
+from typing import Final, cast
 
+from fieldmark.align.index import Index
 from fieldmark.align.whole import Whole
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.block import Attribute, AttributeTable
 from fieldmark.model.comparison import Comparator, DearComparator
-from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
+from fieldmark.plan.shapes import Shape
 from fieldmark.plan.states import State, into_item, into_key
-from fieldmark.values.paths import ANY_DEPTH, ROOT, join
+from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, join
 
 __all__ = ["Mode", "Node", "Setting"]
 
@@ -32,7 +33,8 @@ _OBJECTS: Final = (dict,)
 """What is looked into where lists are compared as whole values."""
 
 
-_REMEMBERED: Final = 4096
+_SHAPES: Final = 256
+_AGREED: Final = 4096
 
 
 class Mode(IntEnum):
@@ -61,11 +63,6 @@ class Setting:
     aligner: Aligner
     table: AttributeTable
     text_settles: bool
-
-
-Shape: TypeAlias = (
-    "tuple[Callable[[JsonObject], Sequence[JsonValue | Missing]], tuple[Node, ...]]"
-)
 
 
 class Node:
@@ -138,6 +135,8 @@ class Node:
         aligners = [s.rule.aligner for s in here if s.rule.aligner is not None]
         self.comparator = (comparators or [self._setting.default])[-1]
         self.aligner = (aligners or [self._setting.aligner])[-1]
+        if self.aligner.name == Whole.name and self._names_items():
+            self.aligner = Index()
         self.containers = _OBJECTS if self.aligner.name == Whole.name else _CONTAINERS
         self.any_of = isinstance(self.comparator, AnyOf)
         dear = hasattr(self.comparator, "settle")
@@ -181,13 +180,9 @@ class Node:
         return node
 
     def shape(self, keys: tuple[str, ...]) -> Shape:
-        """How to take the values of these keys from an object, and the nodes below them."""
-        first, *rest = keys
-        take: Callable[[JsonObject], Sequence[JsonValue | Missing]] = (
-            itemgetter(*keys) if rest else lambda document: (document[first],)
-        )
-        shape = take, tuple(self.child(key) for key in keys)
-        if len(self.shapes) < _REMEMBERED:
+        """What is known of objects with these keys."""
+        shape = Shape(keys, tuple(self.child(key) for key in keys))
+        if len(self.shapes) < _SHAPES:
             self.shapes[keys] = shape
         return shape
 
@@ -205,6 +200,14 @@ class Node:
                 self._item = node
         return node
 
+    def _names_items(self) -> bool:
+        """Whether a rule is about the items of this list, which then cannot stay whole."""
+        return any(
+            isinstance(segment, int) or segment is ANY_ITEM
+            for state in self._states
+            for segment in state.segments[state.used : state.used + 1]
+        )
+
     def _names_places(self) -> bool:
         return any(
             isinstance(segment, int)
@@ -214,7 +217,7 @@ class Node:
 
     def agree(self, text: str) -> None:
         """Remember a text that matches itself, so that equal pairs of it are settled at once."""
-        if not self.any_of and len(self.agreed) < _REMEMBERED:
+        if not self.any_of and len(self.agreed) < _AGREED:
             self.agreed.add(text)
 
     def number(self) -> int:

@@ -6,7 +6,7 @@ where the shapes of the two sides decide, and ends in `_leaf`, where presence an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from fieldmark.model.block import OutcomeBlock
@@ -15,7 +15,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
 from fieldmark.model.rule import Scope
 from fieldmark.plan.classify import (
-    EMPTY_FACTS,
+    FACT_OF_PRESENCES,
     IGNORED_FACTS,
     MATCH_FACT,
     VALUE_FACTS,
@@ -23,12 +23,13 @@ from fieldmark.plan.classify import (
     outcome_of_values,
 )
 from fieldmark.plan.node import Mode, Node
+from fieldmark.plan.shapes import LEARNT, Shape, Values
 
 __all__ = ["Question", "Walk"]
 
 _ERROR_FACT = VALUE_FACTS[Outcome.ERROR]
-_HALLUCINATION = EMPTY_FACTS[Presence.ABSENT, Presence.VALUE]
-_OMISSION = EMPTY_FACTS[Presence.VALUE, Presence.ABSENT]
+_VALUE = Presence.VALUE
+_WALK, _LEAF, _IGNORE = Mode.WALK, Mode.LEAF, Mode.IGNORE
 
 
 Container: TypeAlias = list[JsonValue] | JsonObject
@@ -67,10 +68,10 @@ class Walk:
     ) -> None:
         """Record what happened at one place and below it."""
         mode = node.mode
-        if mode is not Mode.WALK:
-            if mode is Mode.LEAF:
+        if mode is not _WALK:
+            if mode is _LEAF:
                 self._leaf(node, expected, candidate, block)
-            elif mode is Mode.IGNORE:
+            elif mode is _IGNORE:
                 self._ignore(node, expected, candidate, block)
             return
         if node.silent:
@@ -83,7 +84,7 @@ class Walk:
             self._leaf(node, expected, candidate, block)
         elif candidate:
             self._against_container(node, expected, candidate, block)  # type: ignore[arg-type]
-        elif expected.__class__ in containers and self._presence(expected) is Presence.VALUE:
+        elif expected.__class__ in containers and self._presence(expected) is _VALUE:
             alike = expected.__class__ is candidate.__class__
             self._write(node, Outcome.MATCH if alike else Outcome.FORMAT_ERROR, block)
         else:
@@ -95,20 +96,20 @@ class Walk:
         """A truth that holds something inside, against anything."""
         if candidate and candidate.__class__ is expected.__class__:
             if expected.__class__ is dict:
-                self._objects(node, expected, candidate, block)  # type: ignore[arg-type]
+                self.objects(node, expected, candidate, block)  # type: ignore[arg-type]
             else:
                 self._lists(node, expected, candidate, block)  # type: ignore[arg-type]
             return
         self._omit(node, expected, block)
         hollow = not candidate and candidate.__class__ in node.containers
-        if not hollow and self._presence(candidate) is Presence.VALUE:
+        if not hollow and self._presence(candidate) is _VALUE:
             self._invent(node, candidate, block)  # type: ignore[arg-type]
 
     def _against_container(
         self, node: Node, expected: JsonValue | Missing, candidate: Container, block: OutcomeBlock
     ) -> None:
         """A truth that holds nothing inside, against a container that does."""
-        if expected.__class__ in node.containers or self._presence(expected) is not Presence.VALUE:
+        if expected.__class__ in node.containers or self._presence(expected) is not _VALUE:
             self._invent(node, candidate, block)
         else:
             self._write(node, Outcome.FORMAT_ERROR, block)
@@ -139,45 +140,30 @@ class Walk:
             sides = before.get(key, MISSING), after.get(key, MISSING)
             self.field(node.child(key), *sides, block)
 
-    def _objects(
+    def objects(
         self, node: Node, expected: JsonObject, candidate: JsonObject, block: OutcomeBlock
     ) -> None:
-        """Two non-empty objects, key by key; equal text and equal numbers are settled here."""
-        keys = tuple(expected)
-        take, children = node.shapes.get(keys) or node.shape(keys)
-        try:
-            others = take(candidate)
-            lacking = 0
-        except KeyError:
-            others = [candidate.get(key, MISSING) for key in keys]
-            lacking = others.count(MISSING)
-        add = block.cells.append
-        for value, other, child in zip(expected.values(), others, children, strict=True):
-            kind = value.__class__
-            if kind is str:
-                if value == other:
-                    if child.text_match:
-                        if value and not value.isspace():  # type: ignore[union-attr]
-                            add(child.text_match)
-                            continue
-                    elif value in child.agreed:
-                        add(child.base | MATCH_FACT)
-                        continue
-            elif kind is other.__class__:
-                if kind is dict:
-                    if child.open and value and other:
-                        self._objects(child, value, other, block)  # type: ignore[arg-type]
-                        continue
-                elif value == other and child.number_match:
-                    if kind is int or (kind is float and value - value == 0):  # type: ignore[operator]
-                        add(child.number_match)
-                        continue
-            self.field(child, value, other, block)
-        if len(candidate) > len(keys) - lacking and self._extras:
-            known = node.children
+        """Two non-empty objects, key by key."""
+        shape = node.shapes.get(tuple(expected)) or node.shape(tuple(expected))
+        others = shape.take(candidate)
+        if shape.pair is not None:
+            shape.pair(expected, others, block)
+        else:
+            self._each(shape, tuple(expected.values()), others, block)
+        if self._extras and len(candidate) > len(expected) - others.count(MISSING):
             for key, other in candidate.items():
                 if key not in expected:
-                    self.field(known.get(key) or node.child(key), MISSING, other, block)
+                    self.field(node.child(key), MISSING, other, block)
+
+    def _each(
+        self, shape: Shape, values: Sequence[JsonValue], others: Values, block: OutcomeBlock
+    ) -> None:
+        """The fields of a shape that is not well known yet."""
+        for child, value, other in zip(shape.children, values, others, strict=True):
+            self.field(child, value, other, block)
+        shape.seen += 1
+        if shape.seen == LEARNT:
+            shape.learn(values, self.field, self.objects)
 
     def _lists(
         self, node: Node, expected: list[JsonValue], candidate: list[JsonValue], block: OutcomeBlock
@@ -191,11 +177,15 @@ class Walk:
             return
         block.fallback = block.fallback or alignment.fallback
         path = node.item_path
-        for ours, theirs, similarity, _ in alignment.pairs:
+        for ours, theirs, similarity, equal in alignment.pairs:
             mark((len(cells), path, ours, theirs, similarity))
             below, item, other = node.item(ours), expected[ours], candidate[theirs]
-            if below.open and item.__class__ is dict is other.__class__ and item and other:
-                self._objects(below, item, other, block)  # type: ignore[arg-type]
+            if below.open and item and item.__class__ is dict is other.__class__ and other:
+                if equal:
+                    shape = below.shapes.get(tuple(item))
+                    if shape and shape.same and shape.same(item, cells):
+                        continue
+                self.objects(below, item, other, block)
             else:
                 self.field(below, item, other, block)
         for ours in alignment.unmatched_expected:
@@ -210,7 +200,7 @@ class Walk:
         self, node: Node, expected: JsonValue, block: OutcomeBlock, *, empties: bool = True
     ) -> None:
         """A truth without counterpart: every leaf of it."""
-        inside = node.mode is Mode.WALK and expected and expected.__class__ in node.containers
+        inside = node.mode is _WALK and expected and expected.__class__ in node.containers
         if inside and isinstance(expected, dict):
             for key, value in expected.items():
                 self._omit(node.children.get(key) or node.child(key), value, block, empties=empties)
@@ -218,7 +208,7 @@ class Walk:
             for place, value in enumerate(expected):
                 block.items.append((len(block.cells), node.item_path, place, None, None))
                 self._omit(node.item(place), value, block, empties=False)
-        elif not node.silent and (empties or self._presence(expected) is Presence.VALUE):
+        elif not node.silent and (empties or self._presence(expected) is _VALUE):
             self.field(node, expected, MISSING, block)
 
     def _invent(
@@ -227,7 +217,7 @@ class Walk:
         """A candidate without counterpart: every leaf of it."""
         if not self._extras:
             return
-        inside = node.mode is Mode.WALK and candidate and candidate.__class__ in node.containers
+        inside = node.mode is _WALK and candidate and candidate.__class__ in node.containers
         if inside and isinstance(candidate, dict):
             for key, value in candidate.items():
                 below = node.children.get(key) or node.child(key)
@@ -236,7 +226,7 @@ class Walk:
             for place, value in enumerate(candidate):
                 block.items.append((len(block.cells), node.item_path, None, place, None))
                 self._invent(node.item(place), value, block, empties=False)
-        elif not node.silent and (empties or self._presence(candidate) is Presence.VALUE):
+        elif not node.silent and (empties or self._presence(candidate) is _VALUE):
             self.field(node, MISSING, candidate, block)
 
     def _ignore(
@@ -248,7 +238,7 @@ class Walk:
     ) -> None:
         ours, theirs = self._presence(expected), self._presence(candidate)
         if ours or theirs:
-            block.cells.append(node.number() | IGNORED_FACTS[ours, theirs])
+            block.cells.append(node.number() | IGNORED_FACTS[ours][theirs])
 
     def _leaf(
         self,
@@ -260,32 +250,57 @@ class Walk:
         """One field: empty sides by table, two values by the comparator."""
         if expected is MISSING and not self._extras:
             return
-        base = node.number()
+        base = node.base if node.base >= 0 else node.number()
         theirs = self._presence(candidate)
         if node.any_of:
             expected, ours = acceptable(expected, theirs, self._presence)
         else:
             ours = self._presence(expected)
-        if ours is not Presence.VALUE or theirs is not Presence.VALUE:
-            block.cells.append(base | EMPTY_FACTS[ours, theirs])
-            return
-        assert expected is not MISSING and candidate is not MISSING  # noqa: S101, PT018
-        if node.dear is None:
-            comparison = node.comparator.compare(expected, candidate)
+        if ours is not _VALUE or theirs is not _VALUE:
+            block.cells.append(base | FACT_OF_PRESENCES[ours][theirs])
+        elif node.dear is not None:
+            self._settle(node, node.dear, expected, candidate, block)  # type: ignore[arg-type]
         else:
-            answer = node.dear.settle(expected, candidate)
-            if not isinstance(answer, Comparison):
-                question = (block, len(block.cells), base, node.dear, answer, expected, candidate)
-                self.questions.append(Question(*question))
-                block.cells.append(base | _ERROR_FACT)
-                return
-            comparison = answer
-        if comparison is not MATCHED:
-            block.comparisons[len(block.cells)] = comparison
-        elif expected.__class__ is str and expected == candidate:
-            node.agree(expected)  # type: ignore[arg-type]
+            comparison = node.comparator.compare(expected, candidate)  # type: ignore[arg-type]
+            self._say(node, comparison, expected, candidate, block)  # type: ignore[arg-type]
+
+    def _say(
+        self,
+        node: Node,
+        comparison: Comparison,
+        expected: JsonValue,
+        candidate: JsonValue,
+        block: OutcomeBlock,
+    ) -> None:
+        """Write what a comparator said of two values."""
+        cells = block.cells
+        if comparison is MATCHED:
+            cells.append(node.base | MATCH_FACT)
+            if expected.__class__ is str and expected == candidate:
+                node.agree(expected)
+            return
+        block.comparisons[len(cells)] = comparison
         shown = candidate if node.any_of else expected
-        block.cells.append(base | VALUE_FACTS[outcome_of_values(comparison, shown, candidate)])
+        cells.append(node.base | VALUE_FACTS[outcome_of_values(comparison, shown, candidate)])
+
+    def _settle(
+        self,
+        node: Node,
+        comparator: DearComparator,
+        expected: JsonValue,
+        candidate: JsonValue,
+        block: OutcomeBlock,
+    ) -> None:
+        """Decide at once what needs no provider; the rest waits for its column."""
+        answer = comparator.settle(expected, candidate)
+        if isinstance(answer, Comparison):
+            self._say(node, answer, expected, candidate, block)
+            return
+        position = len(block.cells)
+        block.cells.append(node.base | _ERROR_FACT)
+        self.questions.append(
+            Question(block, position, node.base, comparator, answer, expected, candidate)
+        )
 
     def answer(self) -> None:
         """Ask every comparator that was left waiting, one column of distinct pairs at a time."""

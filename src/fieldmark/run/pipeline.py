@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
@@ -14,6 +14,9 @@ from fieldmark.plan import Plan
 from fieldmark.run.guard import guarded
 
 __all__ = ["Watcher", "run_cases"]
+
+
+_READ: Final = frozenset({CaseInput.OK})
 
 
 class Watcher(Protocol):
@@ -38,19 +41,28 @@ def run_cases(
     for batch in batches:
         cases = _scorable(batch, tally)
         blocks = guarded(plan, cases)
-        stats = [
-            counter.stats(block, unreadable=case.input is not CaseInput.OK)
-            for case, block in zip(cases, blocks, strict=True)
-        ]
-        for case, block, figures in zip(cases, blocks, stats, strict=True):
-            tally.add(block, figures, case.input)
+        if {case.input for case in cases} <= _READ:
+            stats = counter.all(blocks)
+            tally.add_all(blocks, stats)
+        else:
+            stats = [_count(counter, tally, *each) for each in zip(cases, blocks, strict=True)]
         for watch in watchers:
             watch(cases, blocks, stats)
     return tally
 
 
+def _count(counter: CaseCounter, tally: Tally, case: Case, block: OutcomeBlock) -> CaseStats:
+    """Count one case of a batch in which some candidate could not be read."""
+    stats = counter.stats(block, unreadable=case.input is not CaseInput.OK)
+    tally.add(block, stats, case.input)
+    return stats
+
+
 def _scorable(batch: Sequence[Case], tally: Tally) -> Sequence[Case]:
     """The cases whose truth can be read; the others are counted and left out."""
+    inputs = {case.input for case in batch}
+    if CaseInput.INVALID_TRUTH not in inputs:
+        return batch
     kept = [case for case in batch if case.input is not CaseInput.INVALID_TRUTH]
     for _ in range(len(batch) - len(kept)):
         tally.add_invalid_truth()

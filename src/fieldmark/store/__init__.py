@@ -1,0 +1,3 @@
+"""Runs on disk."""
+
+from __future__ import annotations

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from typing import cast
 
 import orjson
 
-from fieldmark.model.json import JsonValue
-
-__all__ = ["strict_json"]
+__all__ = ["pretty_json", "strict_json"]
 
 
-def strict_json(value: JsonValue) -> bytes:
+def strict_json(value: object) -> bytes:
     """Compact JSON without NaN, infinities or broken characters; key order is kept."""
     try:
         return orjson.dumps(value)
@@ -22,12 +19,19 @@ def strict_json(value: JsonValue) -> bytes:
         return text.encode("ascii")
 
 
-def _finite(value: JsonValue) -> JsonValue:
+def pretty_json(value: object) -> bytes:
+    """The same as `strict_json`, over several lines, for people who open the file."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        text = json.dumps(_finite(value), indent=2, allow_nan=False)
+        return f"{text}\n".encode("ascii")
+
+
+def _finite(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
-        return cast("dict[float, JsonValue]", {math.inf: "Infinity", -math.inf: "-Infinity"}).get(
-            value, "NaN"
-        )
-    if isinstance(value, list):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}

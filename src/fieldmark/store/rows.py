@@ -44,9 +44,9 @@ class RowEncoder:
             parts.append(_reading(case))
         if block.comparisons:
             said = [_said(position, c) for position, c in block.comparisons.items()]
-            parts += [b',"comparisons":', orjson.dumps(said)]
+            parts += [b',"comparisons":', strict_json(said)]
         if block.items:
-            parts += [b',"items":', orjson.dumps(block.items)]
+            parts += [b',"items":', strict_json(block.items)]
         if block.fallback:
             parts.append(b',"fallback":true')
         if self._named < len(self._table):
@@ -90,13 +90,17 @@ def _reading(case: Case) -> bytes:
         said["parsed_from"] = case.parsed_from
     if case.tags:
         said["tags"] = list(case.tags)
-    return b"," + strict_json(dict(said))[1:-1]
+    return b"," + strict_json(said)[1:-1]
 
 
 def _said(position: int, comparison: Comparison) -> list[object]:
     """[position, similarity, score, reason, flags, note], without what is empty at the end."""
-    flags = [
-        name for name in ("coerced", "ambiguous", "approximate") if getattr(comparison, name)
+    flags = [name for name in ("coerced", "ambiguous", "approximate") if getattr(comparison, name)]
+    said: list[object] = [
+        position,
+        comparison.similarity,
+        comparison.score,
+        comparison.reason,
+        flags,
     ]
-    said = [position, comparison.similarity, comparison.score, comparison.reason, flags]
     return [*said, comparison.note] if comparison.note else said

@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
 
-import orjson
-
 from fieldmark.errors import ConfigError, StorageError
 from fieldmark.model.json import JsonObject
 from fieldmark.store.durable import write_whole
+from fieldmark.store.json_text import pretty_json
 
 __all__ = ["RESULTS", "RunFolder", "new_run_id"]
 
@@ -75,8 +74,7 @@ class RunFolder:
     def finish(self, summary: JsonObject, facts: JsonObject) -> None:
         """Close the results, write the summary, and mark the run complete."""
         self._close()
-        text = orjson.dumps(summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-        write_whole(self.path / SUMMARY, text)
+        write_whole(self.path / SUMMARY, pretty_json(summary))
         self._manifest |= {**facts, "status": "complete", "finished_at": _now()}
         self._write_manifest()
 
@@ -101,8 +99,7 @@ class RunFolder:
                 raise StorageError(f"cannot write {self.path}: {error.strerror}") from error
 
     def _write_manifest(self) -> None:
-        option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        write_whole(self.path / MANIFEST, orjson.dumps(self._manifest, option=option))
+        write_whole(self.path / MANIFEST, pretty_json(self._manifest))
 
 
 def _now() -> str:

@@ -65,6 +65,10 @@ NAN = float("nan")
             [(0, 1), (1, 0)],
             id="texts-that-look-like-a-cut",
         ),
+        pytest.param(
+            ['x",', "y"], ["y", 'x",'], [(0, 1), (1, 0)], id="quotes-that-look-like-a-cut"
+        ),
+        pytest.param(["x\\", ',"y'], ['x",', "y"], [], id="quotes-that-look-like-another-text"),
         pytest.param([{}, {}], [{}], [(0, 0)], id="empty-objects-are-equal"),
         pytest.param([], [], [], id="two-empty-lists"),
         pytest.param([], [1], [], id="an-empty-list"),

@@ -1,0 +1,74 @@
+"""Says which cases could not be read or evaluated, and why: the first few, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from fieldmark.evaluators.wording import reason_of
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.model.block import AttributeTable, OutcomeBlock
+from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.outcome import Outcome
+
+__all__ = ["Faults"]
+
+_NAMED: Final = 3
+_READING: Final[Mapping[CaseInput, str]] = {
+    CaseInput.INVALID_TRUTH: "truth that cannot be read",
+    CaseInput.PARSE_ERROR: "candidate that cannot be read",
+}
+_ERROR: Final = "case that could not be evaluated"
+
+
+class Faults:
+    """Watches a run for cases that have no readable truth or candidate, and for errors."""
+
+    __slots__ = ("_first", "_table", "_times")
+
+    def __init__(self, table: AttributeTable) -> None:
+        self._table = table
+        self._times: dict[str, int] = dict.fromkeys((*_READING.values(), _ERROR), 0)
+        self._first: dict[str, list[str]] = {kind: [] for kind in self._times}
+
+    def watching(self, batches: Iterable[list[Case]]) -> Iterator[list[Case]]:
+        """The same batches, with a note of every case that could not be read."""
+        for batch in batches:
+            for case in batch:
+                if case.input is not CaseInput.OK and case.input in _READING:
+                    told = case.input is CaseInput.INVALID_TRUTH
+                    self._add(_READING[case.input], case.note if told else _of_case(case))
+            yield batch
+
+    def __call__(
+        self, cases: Sequence[Case], blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]
+    ) -> None:
+        """Take note of comparisons that could not be made."""
+        for case, block, figures in zip(cases, blocks, stats, strict=True):
+            if figures.errors_count:
+                self._add(_ERROR, f"case {case.id!r}, {self._failure(block)}")
+
+    def warnings(self) -> list[str]:
+        """One sentence for each of the first few, and one for the rest."""
+        said: list[str] = []
+        for kind, times in self._times.items():
+            said += [f"{kind}: {text}" for text in self._first[kind]]
+            if times > _NAMED:
+                said.append(f"… and {times - _NAMED} more like it ({kind})")
+        return said
+
+    def _add(self, kind: str, text: str) -> None:
+        self._times[kind] += 1
+        if self._times[kind] <= _NAMED:
+            self._first[kind].append(text)
+
+    def _failure(self, block: OutcomeBlock) -> str:
+        for record in block.records(self._table):
+            if record.outcome is Outcome.ERROR:
+                note = record.comparison.note if record.comparison else ""
+                return f"{record.path}: {note or reason_of(record) or 'error'}"
+        return "error"
+
+
+def _of_case(case: Case) -> str:
+    return f"case {case.id!r}: {case.note}"

@@ -1,0 +1,77 @@
+"""Precision, recall and F1 over all fields of a document, with mistakes by their type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from fieldmark.compare.options import checked_choice
+from fieldmark.evaluators.by_field import FieldEvaluator
+from fieldmark.evaluators.details import MAX_EXAMPLES, mismatches
+from fieldmark.evaluators.examine import Examined
+from fieldmark.evaluators.options import check_limit, check_rules
+from fieldmark.metrics.conventions import Convention, find_convention
+from fieldmark.metrics.taxonomy import truth_fields
+from fieldmark.model.json import JsonObject
+from fieldmark.model.rule import Rule, Rules, Scope
+
+__all__ = ["ExtractionMetrics", "Variant"]
+
+
+class Variant(StrEnum):
+    """Whether a wrong value is also a lost one (`taxonomy`) or only an invented one."""
+
+    TAXONOMY = "taxonomy"
+    TAXONOMY_CODE = "taxonomy_code"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionMetrics(FieldEvaluator):
+    """The F1 of a document over its fields; a ratio of nothing is 0.
+
+    >>> ExtractionMetrics().evaluate({"rooms": 3, "beds": 2}, {"rooms": 3}).details["recall"]
+    0.5
+    """
+
+    name: ClassVar[str] = "extraction_metrics"
+    variant: Variant = Variant.TAXONOMY
+    fields: tuple[Rule, ...] = ()
+    scope: Scope | None = None
+    max_examples: int = MAX_EXAMPLES
+    example_values: bool = True
+
+    def _check(self) -> None:
+        checked_choice("variant", self.variant, Variant)
+        if self.scope is not None:
+            checked_choice("scope", self.scope, Scope)
+        check_rules("fields", self.fields)
+        check_limit("max_examples", self.max_examples)
+
+    def _convention(self) -> Convention:
+        return find_convention(self.variant)
+
+    def _rules(self) -> Rules:
+        return Rules(
+            fields=self.fields,
+            scope=None if self.scope is None else Scope(self.scope),
+            default=self.default,
+            empty_tokens=self.empty_tokens,
+            empty_containers=self.empty_containers,
+        )
+
+    def _details(self, examined: Examined) -> JsonObject:
+        stats = examined.stats
+        counts, errors = stats.counts, stats.errors
+        return {
+            "precision": stats.precision,
+            "recall": stats.recall,
+            "f1": stats.f1,
+            "true_positives": counts.tp,
+            "false_positives": counts.fp,
+            "false_negatives": counts.fn,
+            "total_gt_fields": truth_fields(counts.tp, errors),
+            "correct_fields": counts.tp,
+            "errors_by_type": dict(errors._asdict()),
+            **mismatches(examined, limit=self.max_examples, values=self.example_values),
+        }

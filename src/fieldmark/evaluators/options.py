@@ -1,0 +1,47 @@
+"""Options that evaluators share, and what they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isfinite
+
+from fieldmark.errors import OptionError
+from fieldmark.model.rule import Rule
+from fieldmark.values.paths import PathError, parse_path
+
+__all__ = ["check_limit", "check_rules", "is_path"]
+
+
+def check_rules(option: str, rules: Iterable[Rule]) -> None:
+    """Refuse two rules for one path, and weights that cannot be weighed with."""
+    seen: set[object] = set()
+    for rule in rules:
+        place = _identity(rule.path)
+        if place in seen:
+            raise OptionError(option, f"names {rule.path} twice")
+        seen.add(place)
+        if not (isfinite(rule.weight) and rule.weight >= 0):
+            raise OptionError(option, f"the weight of {rule.path} must be a number of at least 0")
+
+
+def check_limit(option: str, limit: int) -> None:
+    """Refuse a number of rows that nothing can have."""
+    if limit < 0:
+        raise OptionError(option, f"must be at least 0, not {limit}")
+
+
+def is_path(text: str) -> bool:
+    """Whether a text follows the grammar of paths.
+
+    >>> is_path("invoice.total"), is_path("invoice..total")
+    (True, False)
+    """
+    try:
+        parse_path(text)
+    except PathError:
+        return False
+    return True
+
+
+def _identity(path: str) -> object:
+    return parse_path(path).segments if is_path(path) else path

@@ -1,0 +1,109 @@
+"""Completeness, hallucination and accuracy of a document's keys, and the score made of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import ClassVar
+
+from fieldmark.compare.options import check_share, checked_choice
+from fieldmark.evaluators.by_field import FieldEvaluator
+from fieldmark.evaluators.examine import Examined
+from fieldmark.evaluators.options import check_rules
+from fieldmark.evaluators.score import Score
+from fieldmark.metrics.conventions import Convention, find_convention
+from fieldmark.metrics.options import IgnoreScope, RqsForm, RqsWeights
+from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
+from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import fact
+from fieldmark.model.rule import Depth, Rule, Rules
+
+__all__ = ["ResponseQuality"]
+
+_buckets = lru_cache(maxsize=8)(bucket_table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseQuality(FieldEvaluator):
+    """The response quality score over the keys of a document, or over its leaves.
+
+    `strategies` say how keys are compared; the others go by what their value looks like.
+    `rqs_form: complement` lets a perfect answer reach 1. Safety is a judge's word; without one it
+    is 1 and flagged.
+
+    >>> quality = ResponseQuality().evaluate({"a": 1, "b": 2}, {"a": 1}).details
+    >>> quality["completeness"], quality["aio_missing_or_null"]
+    (0.5, ['b'])
+    """
+
+    name: ClassVar[str] = "response_quality"
+    pass_threshold: float | None = 0.8
+    strategies: tuple[Rule, ...] = ()
+    weights: RqsWeights = field(default_factory=RqsWeights)
+    rqs_form: RqsForm = RqsForm.SUBTRACT
+    ignore_scope: IgnoreScope = IgnoreScope.ACCURACY
+    depth: Depth = Depth.TOP
+
+    def _check(self) -> None:
+        check_rules("strategies", self.strategies)
+        checked_choice("depth", self.depth, Depth)
+
+    def evaluate(
+        self,
+        expected: JsonValue,
+        candidate: JsonValue | Missing,
+        *,
+        unreadable: bool = False,
+        safety: float | None = None,
+    ) -> Score:
+        """Score a candidate, with what a judge of safety said if one was asked."""
+        if safety is not None:
+            check_share("safety", safety)
+        return self._scored(
+            self._examiner.examine(expected, candidate, unreadable=unreadable, safety=safety)
+        )
+
+    def _convention(self) -> Convention:
+        return find_convention("four_phase")
+
+    def _counting(self) -> JsonObject:
+        return {
+            "rqs_weights": asdict(self.weights),
+            "rqs_form": self.rqs_form,
+            "ignore_scope": self.ignore_scope,
+        }
+
+    def _rules(self) -> Rules:
+        return Rules(
+            fields=self.strategies,
+            depth=Depth(self.depth),
+            default=self.default,
+            empty_tokens=self.empty_tokens,
+            empty_containers=self.empty_containers,
+        )
+
+    def _details(self, examined: Examined) -> JsonObject:
+        stats, counting = examined.stats, examined.convention.counting
+        figures = quality(stats.quality, counting, stats.safety)
+        return {
+            **_keys_by_bucket(examined),
+            "completeness": figures.completeness,
+            "hallucination": figures.hallucination,
+            "accuracy": figures.accuracy,
+            "safety": figures.safety,
+            "rqs": 0.0 if examined.unreadable else figures.rqs,
+            "rqs_max": figures.rqs_max,
+            "flags": {figure: list(flags) for figure, flags in figures.flags.items()},
+        }
+
+
+def _keys_by_bucket(examined: Examined) -> JsonObject:
+    """The keys of every bucket, under the names that reports use for them."""
+    table = _buckets(examined.convention.counting.ignore_scope)
+    keys: dict[str, list[JsonValue]] = {name: [] for name in QualityCounts().buckets()}
+    for record in examined.block.records(examined.table):
+        code = fact(record.outcome, record.expected_presence, record.candidate_presence)
+        for name, size in table[code].buckets().items():
+            if size:
+                keys[name].append(record.path)
+    return dict(keys.items())

@@ -1,0 +1,111 @@
+"""What the exit code says, and that it is never without a word about why."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.cli.exit_codes import ExitCode, strongest
+from published.command_line import fieldmark
+
+NOT_RECORDED = """
+provider: {type: recorded, scores: [{expected: a, candidate: b, similarity: 0.5}]}
+fields: [{path: vendor, match: semantic}]
+"""
+OTHER_VENDOR = '{"id": "a", "candidate": {"total": 1, "vendor": "Acme Inc"}}\n'
+BROKEN_TRUTH = '{"id": "a", "expected": {"total": 1}}\n{"id": "b", "exp'
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        pytest.param([], 0, id="mistakes-in-the-data-are-a-result"),
+        pytest.param(["--min", "micro_f1=0.5"], 0, id="a-gate-that-holds"),
+        pytest.param(["--min", "micro_f1=0.9"], 1, id="a-least-value-that-is-missed"),
+        pytest.param(["--max", "quality.completeness=0.5"], 1, id="a-most-value-that-is-exceeded"),
+        pytest.param(
+            ["--min", "micro_f1=0.5", "--min", "micro_recall=0.9"], 1, id="one-gate-of-two"
+        ),
+        pytest.param(["--min", "attributes.vendor.recall=0.5"], 0, id="a-gate-on-an-attribute"),
+        pytest.param(["--min", "attributes.vendor.recall=0.6"], 1, id="its-limit-is-kept"),
+        pytest.param(["--min", "consistency=0"], 1, id="an-undefined-figure-never-passes"),
+        pytest.param(["--min", "micro_f1"], 2, id="a-gate-without-a-limit"),
+        pytest.param(["--min", "micro_f1=nan"], 2, id="a-limit-that-is-no-number"),
+        pytest.param(["--min", "macro_f2=0.5"], 2, id="a-figure-that-does-not-exist"),
+        pytest.param(["--format", "xml"], 2, id="an-unknown-format"),
+        pytest.param(["--top", "-1"], 2, id="a-negative-number-of-rows"),
+        pytest.param(["--max-errors", "-1"], 2, id="a-negative-number-of-errors"),
+    ],
+)
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_options_decide_the_code(score, options, code, form):
+    done = score("--format", form, *options)
+    assert done.code == code
+    assert bool(done.err) == (code != 0 and not (code == 1 and form == "table"))
+
+
+def test_a_comparison_that_could_not_be_made(folder, score):
+    (folder / "rules.yaml").write_text(NOT_RECORDED)
+    (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
+    said = "case that could not be evaluated: case 'a', vendor: no similarity is recorded"
+
+    done = score("--rules", "rules.yaml")
+    assert done.code == 3
+    assert said in done.out
+    quiet = score("--rules", "rules.yaml", "--quiet")
+    assert (quiet.code, quiet.out) == (3, "")
+    assert said in quiet.err
+    assert score("--rules", "rules.yaml", "--max-errors", "1").code == 0
+
+
+def test_errors_are_stronger_than_a_failed_gate(folder, score):
+    (folder / "rules.yaml").write_text(NOT_RECORDED)
+    (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
+    assert score("--rules", "rules.yaml", "--min", "micro_f1=1").code == 3
+
+
+def test_an_unreadable_truth_is_stronger_than_a_failed_gate(folder, score):
+    (folder / "truth.jsonl").write_text(BROKEN_TRUTH)
+    assert score("--min", "micro_recall=1").code == 2
+
+
+def test_results_that_cannot_be_written(folder, command):
+    (folder / "file").write_text("")
+    done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "file/run")
+    assert done.code == 74
+    assert done.err == "fieldmark: cannot use file/run: Not a directory\n"
+
+
+@pytest.mark.parametrize(
+    ("found", "code"),
+    [
+        pytest.param([], ExitCode.OK, id="nothing-happened"),
+        pytest.param([0, 1], ExitCode.GATE_FAILED, id="a-gate"),
+        pytest.param([1, 3], ExitCode.TOO_MANY_ERRORS, id="errors-before-gates"),
+        pytest.param([1, 3, 2], ExitCode.BAD_INPUT, id="bad-input-before-errors"),
+        pytest.param([2, 74, 3], ExitCode.STORAGE, id="storage-before-bad-input"),
+        pytest.param([74, 130, 75], ExitCode.INTERRUPTED, id="an-interruption-before-all"),
+    ],
+)
+def test_the_strongest_code_wins(found, code):
+    assert strongest(map(ExitCode, found)) is code
+
+
+def test_the_installed_command_ends_with_the_code(folder):
+    done = fieldmark("score", "truth.jsonl", "candidate.jsonl", "--no-save", "-q", "--min", "rqs=1")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("fieldmark: gate failed: rqs = 0.")
+
+
+@pytest.mark.parametrize("words", [[], ["--version"], ["--help"], ["score", "-h"]])
+def test_help_and_version_are_answers(command, words):
+    done = command(*words)
+    assert "Traceback" not in done.out + done.err
+    assert done.code == (0 if words else 2)
+
+
+@pytest.mark.parametrize("name", ["score", "infer", "validate", "demo"])
+def test_every_command_explains_itself(command, name):
+    done = command(name, "--help")
+    assert done.code == 0
+    assert done.out.startswith(f"Usage: fieldmark {name}")
+    assert name == "demo" or "Examples:" in done.out

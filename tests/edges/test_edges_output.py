@@ -1,0 +1,196 @@
+"""Whatever documents hold, what is printed and written is safe to read, to pipe and to open."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import subprocess
+
+import pytest
+
+from edges.conftest import lines
+from published.command_line import COMMAND, ENVIRONMENT, fieldmark, strict
+
+HOSTILE = {
+    "=1+1": "=cmd|' /C calc'!A0",
+    "@SUM(A1)": "+1",
+    "\x1b]0;owned\x07": "\x1b[31mred",
+    "<script>alert(1)</script>": "</script>",
+    "a|b`*_": "| --- |",
+    "line\nbreak": "a\u2028b",
+    "\u202etxt.exe": "\u200b",
+    '"quoted"': "\\",
+    "__proto__": {"constructor": 1},
+    "": "no name",
+    "a.b": [{"c[0]": 1}],
+    "\ud800": "\udfff",
+    "big": 10**300,
+}
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028\u202e\ud800-\udfff]")
+
+
+@pytest.fixture
+def hostile(folder):
+    (folder / "truth.jsonl").write_text(lines([{"id": "=a\x1b[2J", "expected": HOSTILE}]))
+    wrong = {key: f"{key}!" for key in HOSTILE}
+    (folder / "candidate.jsonl").write_text(lines([{"id": "=a\x1b[2J", "candidate": wrong}]))
+    return folder
+
+
+def test_the_table_holds_no_control_characters(hostile, score):
+    done = score("--top", "0", "--align", "whole")
+    assert done.code == 0
+    assert not CONTROL.search(done.out)
+    assert r"\ud800" in done.out
+
+
+def test_warnings_and_errors_hold_no_control_characters(hostile, score):
+    (hostile / "candidate.jsonl").write_text(lines([{"id": "z\x1b[2J\n", "candidate": "?"}]))
+    done = score()
+    assert not CONTROL.search(done.out + done.err)
+    missing = score(truth="no\x1b[31mfile.jsonl")
+    assert missing.code == 2
+    assert not CONTROL.search(missing.err)
+    (hostile / "rules.yaml").write_text('"f\\e[31m": {match: "x\\e[2J"}')
+    rules = score("--rules", "rules.yaml")
+    assert rules.code == 2
+    assert not CONTROL.search(rules.err)
+    gate = score("--min", "attributes.\x1b[31m.f1=1")
+    assert gate.code == 2
+    assert not CONTROL.search(gate.err)
+
+
+def test_json_is_strict(hostile, score):
+    summary = score("--format", "json").summary
+    assert "\ud800" in summary["attributes"]
+    assert "=1+1" in summary["attributes"]
+
+
+def test_an_undefined_figure_is_null(folder, score):
+    (folder / "truth.jsonl").write_text(lines([{"id": "a", "expected": {"x": None}}]))
+    (folder / "candidate.jsonl").write_text(lines([{"id": "a", "candidate": {"x": None}}]))
+    summary = score("--format", "json").summary
+    assert summary["micro"]["f1"] is None
+    assert summary["attributes"]["x"]["precision"] is None
+
+
+def test_csv_cells_are_no_formulas(hostile, score):
+    done = score("--format", "csv")
+    rows = list(csv.reader(io.StringIO(done.out)))
+    assert rows[0][:5] == ["attribute", "tp", "tn", "fp", "fn"]
+    assert len(rows[0]) == len(rows[-1])
+    assert not [cell for row in rows for cell in row if cell[:1] in {"=", "+", "-", "@", "\t"}]
+    assert "'=1+1" in {row[0] for row in rows}
+
+
+def test_markdown_cells_stay_in_their_table(hostile, score):
+    table = [line for line in score("--format", "markdown").out.splitlines() if line[:1] == "|"]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {9}
+    assert not [line for line in table if re.search(r"(?<!\\)<", line)]
+
+
+def test_every_line_of_the_results_is_strict_json_and_names_its_attributes(hostile, command):
+    assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "run").code == 0
+    for name in ("manifest.json", "summary.json"):
+        assert strict((hostile / "run" / name).read_text("utf-8"))
+    rows = (hostile / "run" / "results.jsonl").read_text("utf-8").splitlines()
+    named = []
+    for row in map(strict, rows):
+        start, fresh = row.get("attributes", [len(named), []])
+        assert start == len(named)
+        named += fresh
+        assert all(cell >> 7 < len(named) for cell in row["cells"])
+    assert set(named) >= {"=1+1", "\ud800"}
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
+def test_quiet_prints_nothing_when_all_is_well(score, form):
+    done = score("--quiet", "--format", form)
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_figures_go_to_standard_output_and_remarks_to_standard_error(command):
+    done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--format", "json")
+    assert done.summary["cases"]["total"] == 2
+    assert done.err == "run saved in run\n"
+
+
+def test_without_a_terminal_there_is_no_colour_and_a_line_stays_a_line(folder, score):
+    (folder / "candidate.jsonl").write_text(lines([{"id": f"no-{n}" * 20} for n in range(9)]))
+    done = score()
+    assert "\x1b" not in done.out
+    warning = next(line for line in done.out.splitlines() if line.startswith("warning:"))
+    assert len(warning) > 120
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "coloured"),
+    [
+        pytest.param([], {"FORCE_COLOR": "1"}, True, id="colour-where-it-is-wanted"),
+        pytest.param([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, id="the-variable"),
+        pytest.param(["--no-color"], {"FORCE_COLOR": "1"}, False, id="the-option"),
+    ],
+)
+def test_colour_can_be_switched_off(folder, words, env, coloured):
+    env = {**env, "TERM": "xterm-256color"}
+    done = fieldmark("score", "truth.jsonl", "candidate.jsonl", "--no-save", *words, env=env)
+    assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", done.out)) is coloured
+
+
+@pytest.mark.parametrize("words", ["demo --top 0", "demo --format csv", "demo --format json"])
+def test_a_reader_who_has_seen_enough_ends_the_command_in_silence(words):
+    done = subprocess.run(
+        ["bash", "-c", f"'{COMMAND}' {words} | head -c 1 > /dev/null"],
+        env=ENVIRONMENT, capture_output=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.stderr == b""
+
+
+def test_a_dash_is_standard_input(folder):
+    text = (folder / "candidate.jsonl").read_bytes()
+    done = fieldmark("score", "truth.jsonl", "-", "--no-save", "--format", "json", stdin=text)
+    assert done.summary["micro"]["tp"] == 2
+
+
+def test_a_packed_file_is_unpacked(folder, score):
+    (folder / "truth.jsonl.gz").write_bytes(gzip.compress((folder / "truth.jsonl").read_bytes()))
+    assert score("--format", "json", truth="truth.jsonl.gz").summary["micro"]["tp"] == 2
+
+
+SECRETS = ("Zaphod Beeblebrox", "Ford Prefect", "424242", "unique-note")
+
+
+@pytest.mark.parametrize("option", [["--no-values"], []])
+def test_values_are_kept_out_of_every_file_on_request(folder, command, option):
+    truth = {"name": SECRETS[0], "items": [{"n": 424242, "t": "unique-note"}], "born": "x"}
+    found = {"name": SECRETS[1], "items": [{"n": 424243, "t": "unique-note2"}], "born": "y"}
+    (folder / "truth.jsonl").write_text(lines([{"id": "a", "expected": truth}]))
+    (folder / "candidate.jsonl").write_text(lines([{"id": "a", "candidate": found}]))
+    (folder / "rules.yaml").write_text(
+        "fields:\n"
+        "  - {path: name, match: fuzzy}\n"
+        '  - {path: "items[*].n", match: numeric_tolerance}\n'
+        '  - {path: "items[*].t", match: semantic}\n'
+        "  - {path: born, match: date}\n"
+    )
+    done = command(
+        "score", "truth.jsonl", "candidate.jsonl", "--rules", "rules.yaml", "--out", "run", *option
+    )
+    assert done.code == 0
+    written = "".join(path.read_text("utf-8") for path in (folder / "run").iterdir())
+    told = [secret for secret in SECRETS if secret in written + done.out + done.err]
+    assert told == ([] if option else list(SECRETS))
+
+
+def test_a_run_can_be_found_and_says_what_it_was_made_of(folder, command):
+    done = command("score", "truth.jsonl", "candidate.jsonl", "--format", "json")
+    name = re.fullmatch(r"run saved in (runs/\S+)\n", done.err)
+    assert name is not None
+    manifest = json.loads((folder / name[1] / "manifest.json").read_text("utf-8"))
+    assert manifest["status"] == "complete"
+    assert [each["name"] for each in manifest["inputs"]] == ["truth.jsonl", "candidate.jsonl"]
+    assert all(len(each["sha256"]) == 64 for each in manifest["inputs"])
+    assert (folder / name[1] / "summary.json").read_text("utf-8") == done.out

@@ -1,0 +1,88 @@
+"""The installed command, run as a user runs it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from fieldmark.cli import main
+
+TESTS = Path(__file__).parents[1]
+ROOT = TESTS.parent
+DATA = TESTS / "data"
+EXAMPLES = ROOT / "examples"
+COMMAND = Path(sys.executable).with_name("fieldmark")
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}},
+    "PYTHONUTF8": "1",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What a command printed and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def summary(self) -> dict:
+        """What `--format json` printed; a constant that JSON does not have is refused."""
+        return strict(self.out)
+
+
+def strict(text: str) -> dict:
+    """JSON as the standard knows it."""
+
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def fieldmark(*arguments, cwd=None, stdin=b"", env=None) -> Done:
+    """Run the command."""
+    done = subprocess.run(
+        [COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        env={**ENVIRONMENT, **(env or {})},
+        input=stdin,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    return Done(
+        code=done.returncode,
+        out=done.stdout.decode("utf-8", "surrogateescape"),
+        err=done.stderr.decode("utf-8", "surrogateescape"),
+    )
+
+
+def scored(*arguments, **how) -> dict:
+    """The summary of a run that must end well."""
+    done = fieldmark("score", *arguments, "--no-save", "--format", "json", **how)
+    assert done.code == 0, done.err
+    assert not done.err
+    return done.summary
+
+
+def fieldmark_here(*arguments) -> Done:
+    """The same without a process of its own, for tables with many rows."""
+    done = CliRunner().invoke(
+        main.fieldmark, list(map(str, arguments)), catch_exceptions=False, standalone_mode=False
+    )
+    return Done(code=done.return_value, out=done.stdout, err=done.stderr)
+
+
+def scored_here(*arguments) -> dict:
+    """The summary of a run that must end well, without a process of its own."""
+    done = fieldmark_here("score", *arguments, "--no-save", "--format", "json")
+    assert done.code == 0, done.err
+    return done.summary

@@ -1,0 +1,13 @@
+"""Fields as a configuration file would write them, made ready for evaluators."""
+
+from __future__ import annotations
+
+from fieldmark.config.rules_file import read_rules
+
+__all__ = ["fields"]
+
+
+def fields(*settings):
+    """Rules for evaluators; a text alone is a path that is compared exactly."""
+    listed = [{"path": each} if isinstance(each, str) else each for each in settings]
+    return read_rules({"fields": listed}).rules.fields

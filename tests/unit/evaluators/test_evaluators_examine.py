@@ -1,0 +1,114 @@
+"""What evaluators keep between cases is a saving and never a memory."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError, dataclass, replace
+from typing import ClassVar
+
+import pytest
+
+from fieldmark.compare.exact import Exact
+from fieldmark.evaluators import examine
+from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
+from fieldmark.evaluators.field_accuracy import FieldAccuracy
+from fieldmark.evaluators.field_confusion import FieldConfusion
+from fieldmark.evaluators.line_items import LineItems
+from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.rule import Rule
+
+RULES = (Rule(path="a"), Rule(path="b", weight=2.0))
+EVALUATORS = [
+    FieldAccuracy(fields=RULES),
+    FieldConfusion(fields=RULES),
+    LineItems(path="a"),
+    ExtractionMetrics(),
+    ResponseQuality(),
+]
+PAIRS = [
+    ({"a": 1, "b": 2}, {"a": 1, "b": 3}),
+    ({"z": {"y": 1}, "a": [{"description": "x"}]}, {"a": [{"description": "x", "k": 1}]}),
+    ({"b": None}, {"a": 4, "q": [1, 2]}),
+]
+
+evaluators = pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda each: each.name)
+
+
+@evaluators
+def test_an_evaluator_says_the_same_whatever_it_saw_before(evaluator):
+    fresh = [replace(evaluator).evaluate(*pair) for pair in PAIRS]
+    used = replace(evaluator)
+    for order in (PAIRS, PAIRS[::-1], PAIRS):
+        again = {id(pair): used.evaluate(*pair) for pair in order}
+        assert [again[id(pair)] for pair in PAIRS] == fresh
+
+
+@evaluators
+def test_an_evaluator_serves_many_threads_at_once(evaluator):
+    alone = [replace(evaluator).evaluate(*pair) for pair in PAIRS] * 40
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(lambda pair: evaluator.evaluate(*pair), PAIRS * 40))
+    assert together == alone
+
+
+@evaluators
+def test_an_evaluator_can_be_sent_to_another_process(evaluator):
+    evaluator.evaluate(*PAIRS[0])
+    sent = pickle.loads(pickle.dumps(evaluator))  # noqa: S301 - our own bytes
+    assert sent == evaluator
+    assert hash(sent) == hash(evaluator)
+    assert sent.evaluate(*PAIRS[1]) == evaluator.evaluate(*PAIRS[1])
+
+
+@evaluators
+def test_an_evaluator_cannot_be_changed(evaluator):
+    with pytest.raises(FrozenInstanceError):
+        evaluator.pass_threshold = 0.1
+
+
+def test_a_plan_is_compiled_once_for_cases_in_turn(monkeypatch):
+    compiled = []
+    monkeypatch.setattr(
+        examine, "compile_plan", lambda rules: compiled.append(rules) or COMPILE(rules)
+    )
+    evaluator = ExtractionMetrics()
+    for _ in range(5):
+        evaluator.evaluate(*PAIRS[0])
+    assert len(compiled) == 1
+
+
+def test_a_plan_is_let_go_before_strange_keys_pile_up(monkeypatch):
+    monkeypatch.setattr(examine, "_MOST_CASES", 3)
+    evaluator = ExtractionMetrics()
+    sizes = []
+    for number in range(7):
+        examined = evaluator._examiner.examine({f"key{number}": 1}, {})
+        sizes.append(len(examined.table))
+    assert sizes == [1, 2, 3, 1, 2, 3, 1]
+
+
+COMPILE = examine.compile_plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moody:
+    """Raises on some values, as a plug-in might."""
+
+    name: ClassVar[str] = "moody"
+    reflexive: ClassVar[bool] = False
+
+    def compare(self, expected, candidate):
+        if expected == "raise":
+            raise RuntimeError
+        return Comparison.differs() if expected != candidate else Exact().compare(1, 1)
+
+
+def test_a_plan_that_was_left_in_the_middle_is_not_used_again():
+    evaluator = FieldAccuracy(fields=(Rule(path="a", comparator=Moody()),))
+    evaluator.evaluate({"a": 1}, {"a": 1})
+    with pytest.raises(RuntimeError):
+        evaluator.evaluate({"a": "raise"}, {"a": 1})
+    assert evaluator._examiner._idle == []
+    assert evaluator.evaluate({"a": 1}, {"a": 1}).score == 1.0

@@ -1,0 +1,150 @@
+"""Extraction metrics: precision, recall and F1 by field, with mistakes by their type."""
+
+from __future__ import annotations
+
+import pytest
+from evaluator_fields import fields
+from walk_through import CANDIDATE, EXPECTED, STRATEGIES
+
+from fieldmark.errors import OptionError
+from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
+from fieldmark.model.case import Verdict
+from fieldmark.model.json import MISSING
+from fieldmark.model.rule import Rule
+
+PASS, PARTIAL, FAIL = Verdict
+
+
+def details(expected, candidate, **options):
+    return ExtractionMetrics(**options).evaluate(expected, candidate).details
+
+
+def figures(expected, candidate, **options):
+    found = details(expected, candidate, **options)
+    return found["true_positives"], found["false_positives"], found["false_negatives"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "error", "by_table", "by_code"),
+    [
+        pytest.param({"a": 1}, {"a": 1}, None, (1, 0, 0), (1, 0, 0), id="correct"),
+        pytest.param({"a": 1}, {}, "omission", (0, 0, 1), (0, 0, 1), id="omission"),
+        pytest.param({"a": 1}, {"a": None}, "omission", (0, 0, 1), (0, 0, 1), id="null-omits"),
+        pytest.param({}, {"a": 1}, "hallucination", (0, 1, 0), (0, 1, 0), id="hallucination"),
+        pytest.param(
+            {"a": None}, {"a": 1}, "hallucination", (0, 1, 0), (0, 1, 0), id="a-value-for-null"
+        ),
+        pytest.param({"a": 1}, {"a": "x"}, "format_error", (0, 1, 1), (0, 1, 0), id="wrong-kind"),
+        pytest.param({"a": 1}, {"a": 2}, "wrong_value", (0, 1, 1), (0, 1, 0), id="wrong-value"),
+        pytest.param({"a": None}, {"a": ""}, None, (0, 0, 0), (0, 0, 0), id="empty-is-no-field"),
+    ],
+)
+def test_what_a_mistake_counts_as(expected, candidate, error, by_table, by_code):
+    assert figures(expected, candidate) == by_table
+    assert figures(expected, candidate, variant="taxonomy_code") == by_code
+    mistakes = details(expected, candidate)["errors_by_type"]
+    assert {name for name, number in mistakes.items() if number} == ({error} if error else set())
+    assert list(mistakes) == ["omission", "hallucination", "format_error", "wrong_value"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "rates"),
+    [
+        pytest.param({"a": 1, "b": 2}, {"a": 1, "b": 2}, (1.0, 1.0, 1.0), id="perfect"),
+        pytest.param({"a": 1, "b": 2}, {}, (0.0, 0.0, 0.0), id="no-output"),
+        pytest.param({}, {"a": 1}, (0.0, 0.0, 0.0), id="nothing-to-extract"),
+        pytest.param({"a": None}, {}, (0.0, 0.0, 0.0), id="nothing-at-all"),
+        pytest.param({"a": 1, "b": 2}, {"a": 1}, (1.0, 0.5, 2 / 3), id="half-of-it"),
+        pytest.param({"a": 1}, {"a": 1, "b": 2}, (0.5, 1.0, 2 / 3), id="twice-as-much"),
+    ],
+)
+def test_rates_are_zero_where_there_is_nothing_to_divide_by(expected, candidate, rates):
+    result = ExtractionMetrics().evaluate(expected, candidate)
+    found = result.details
+    assert (found["precision"], found["recall"], found["f1"]) == pytest.approx(rates)
+    assert result.score == found["f1"]
+
+
+def test_an_empty_result_loses_every_field_of_the_truth():
+    found = details({"a": 1, "b": {"c": 2, "d": [3, 4]}}, {})
+    assert (found["total_gt_fields"], found["correct_fields"]) == (4, 0)
+    assert found["false_negatives"] == 4
+
+
+def test_a_case_without_any_field_scores_zero_and_is_flagged():
+    result = ExtractionMetrics().evaluate({"a": None}, {"a": ""})
+    assert (result.score, result.vacuous) == (0.0, True)
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "correct"),
+    [
+        pytest.param("ACME  Corp", " acme corp", 1, id="texts-are-normalised"),
+        pytest.param(1, 1.0, 1, id="numbers-go-by-value"),
+        pytest.param(1, "1", 0, id="a-text-is-no-number"),
+    ],
+)
+def test_the_default_comparison(expected, candidate, correct):
+    assert details({"a": expected}, {"a": candidate})["correct_fields"] == correct
+
+
+def test_list_items_are_compared_by_place():
+    assert figures({"rows": [1, 2]}, {"rows": [2, 1]}) == (0, 2, 2)
+
+
+def test_an_ignored_field_is_out_of_scope():
+    rules = fields({"path": "b", "match": "ignore"})
+    found = details({"a": 1, "b": 2}, {"a": 1, "b": 3}, fields=rules)
+    assert (found["total_gt_fields"], found["f1"]) == (1, 1.0)
+
+
+def test_only_configured_fields_count_where_that_is_the_scope():
+    found = details({"a": 1, "b": 2}, {"a": 1, "c": 3}, fields=fields("a"), scope="configured")
+    assert (found["total_gt_fields"], found["false_positives"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "counts", "f1"),
+    [
+        pytest.param({}, (1, 4, 3), 2 / 9, id="exactly"),
+        pytest.param({"variant": "taxonomy_code"}, (1, 4, 1), 2 / 7, id="as-the-code-counts"),
+        pytest.param({"fields": STRATEGIES}, (3, 2, 1), 2 / 3, id="with-its-strategies"),
+    ],
+)
+def test_the_walk_through_pair(options, counts, f1):
+    assert figures(EXPECTED, CANDIDATE, **options) == counts
+    assert details(EXPECTED, CANDIDATE, **options)["f1"] == pytest.approx(f1, abs=1e-9)
+    assert details(EXPECTED, CANDIDATE, **options)["total_gt_fields"] == 4
+
+
+def test_the_verdict_follows_from_hits_and_misses():
+    evaluator = ExtractionMetrics()
+    assert evaluator.evaluate({"a": 1}, {"a": 1}).verdict is PASS
+    assert evaluator.evaluate({"a": 1, "b": 2}, {"a": 1}).verdict is PARTIAL
+    assert evaluator.evaluate({"a": 1}, {"a": 2}).verdict is FAIL
+
+
+def test_an_unreadable_candidate_is_all_omissions():
+    result = ExtractionMetrics().evaluate({"a": 1, "b": 2}, MISSING, unreadable=True)
+    assert (result.score, result.verdict) == (0.0, FAIL)
+    assert result.details["errors_by_type"]["omission"] == 2
+
+
+def test_mismatches_are_shown():
+    found = details({"a": 1}, {"a": 2}, example_values=False)
+    assert found["mismatches"] == [{"path": "a", "outcome": "wrong_value", "reason": "different"}]
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        pytest.param({"variant": "confusion"}, "variant", id="another-convention"),
+        pytest.param({"scope": "all"}, "scope", id="an-unknown-scope"),
+        pytest.param({"fields": (Rule(path="a"), Rule(path="a"))}, "fields", id="a-path-twice"),
+        pytest.param({"max_examples": -1}, "max_examples", id="less-than-no-examples"),
+    ],
+)
+def test_a_bad_option_is_refused_by_its_name(options, option):
+    with pytest.raises(OptionError) as refused:
+        ExtractionMetrics(**options)
+    assert refused.value.option == option

@@ -1,0 +1,367 @@
+"""Line items: paired by likeness first, then compared field by field."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.compare.fuzzy import Fuzzy
+from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.numeric import NumericTolerance
+from fieldmark.errors import OptionError
+from fieldmark.evaluators.line_items import LineItems
+from fieldmark.evaluators.score import Status
+from fieldmark.model.case import Verdict
+from fieldmark.model.json import MISSING
+from fieldmark.model.rule import Rule
+
+PASS, PARTIAL, FAIL = Verdict
+FREIGHT = {"description": "Ocean freight", "amount": 120}
+BUNKER = {"description": "Bunker adjustment factor", "amount": 80}
+FEE = {"description": "Manifest fee", "amount": 32}
+
+
+def scored(expected, candidate, **options):
+    documents = {"line_items": expected}, {"line_items": candidate}
+    return LineItems(**options).evaluate(*documents)
+
+
+def pairs(result):
+    return [(row["expected_idx"], row["parsed_idx"]) for row in result.details["alignment"]]
+
+
+# --- pairing --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "found", "lost", "invented"),
+    [
+        pytest.param(
+            [FREIGHT, BUNKER], [BUNKER, FREIGHT], [(0, 1), (1, 0)], [], [], id="order-is-nothing"
+        ),
+        pytest.param(
+            [FREIGHT, FREIGHT], [FREIGHT], [(0, 0)], [1], [], id="a-duplicate-is-wanted-twice"
+        ),
+        pytest.param(
+            [FREIGHT], [FREIGHT, FREIGHT], [(0, 0)], [], [1], id="a-duplicate-is-invented-once"
+        ),
+        pytest.param([FREIGHT, BUNKER], [BUNKER], [(1, 0)], [0], [], id="a-lost-item"),
+        pytest.param([BUNKER], [FEE, BUNKER], [(0, 1)], [], [0], id="an-invented-item"),
+        pytest.param(
+            [FREIGHT], [{**FREIGHT, "amount": 0}], [(0, 0)], [], [], id="other-fields-do-not-matter"
+        ),
+        pytest.param(
+            [{"description": "abcdefghij"}],
+            [{"description": "ABCDEFGHxx"}],
+            [(0, 0)],
+            [],
+            [],
+            id="at-the-threshold-without-case",
+        ),
+        pytest.param(
+            [{"description": "abcdefghi"}],
+            [{"description": "abcdefgxx"}],
+            [],
+            [0],
+            [0],
+            id="below-the-threshold",
+        ),
+        pytest.param(
+            [{"description": "Fee A"}, {"description": "Fee AB"}],
+            [{"description": "Fee AB"}],
+            [(1, 0)],
+            [0],
+            [],
+            id="the-most-alike-pair-comes-first",
+        ),
+        pytest.param([FREIGHT], [{"amount": 120}], [], [0], [0], id="nothing-to-be-alike-in"),
+        pytest.param(["a", "b"], ["b"], [(1, 0)], [0], [], id="a-text-is-its-own-key"),
+    ],
+)
+def test_items_find_their_counterpart(expected, candidate, found, lost, invented):
+    result = scored(expected, candidate)
+    assert pairs(result) == found
+    assert result.details["unmatched_expected"] == lost
+    assert result.details["unmatched_parsed"] == invented
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        pytest.param({}, [(0, 1), (1, 0)], id="by-description"),
+        pytest.param({"match_fields": ("code",)}, [(0, 0), (1, 1)], id="by-another-field"),
+        pytest.param({"match_fields": ("code", "description")}, [], id="by-the-mean-of-two"),
+        pytest.param({"align": "index"}, [(0, 0), (1, 1)], id="by-place"),
+        pytest.param({"align": "optimal"}, [(0, 1), (1, 0)], id="by-the-greatest-total"),
+        pytest.param(
+            {"align": "key", "match_fields": ("code",)}, [(0, 0), (1, 1)], id="by-an-equal-key"
+        ),
+        pytest.param({"align": "set"}, [], id="as-wholes"),
+    ],
+)
+def test_how_items_are_paired_is_an_option(options, found):
+    expected = [{"description": "red", "code": 1}, {"description": "green", "code": 2}]
+    candidate = [{"description": "green", "code": 1}, {"description": "red", "code": 2}]
+    assert pairs(scored(expected, candidate, **options)) == found
+
+
+def test_a_higher_threshold_parts_items():
+    expected, candidate = [{"description": "abcdefghij"}], [{"description": "abcdefghix"}]
+    assert pairs(scored(expected, candidate, threshold=0.9)) == [(0, 0)]
+    assert pairs(scored(expected, candidate, threshold=0.95)) == []
+
+
+def test_a_greedy_choice_can_be_worse_than_the_greatest_total():
+    expected = [{"description": "aaaa"}, {"description": "aaab"}]
+    candidate = [{"description": "aaab"}, {"description": "aabb"}]
+    options = {"threshold": 0.5, "score_fields": ("description",)}
+    greedy = scored(expected, candidate, **options)
+    assert pairs(greedy) == [(0, 1), (1, 0)]
+    assert sum(row["similarity"] for row in greedy.details["alignment"]) == 1.5
+
+
+def test_the_alignment_tells_how_alike_the_items_are():
+    result = scored([{"description": "abcdefghij"}], [{"description": "abcdefghix"}])
+    assert result.details["alignment"] == [
+        {"expected_idx": 0, "parsed_idx": 0, "similarity": pytest.approx(0.9)}
+    ]
+
+
+# --- scoring --------------------------------------------------------------------------------------
+
+
+def test_matched_pairs_are_compared_and_items_left_alone_cost_each_of_their_values():
+    expected = [FREIGHT, BUNKER, {**FEE, "note": None}]
+    candidate = [{**BUNKER, "amount": 81}, FREIGHT, {"description": "Tip", "amount": 5, "x": ""}]
+    result = scored(expected, candidate)
+    assert result.details["metrics"]["description"] == pytest.approx(
+        {"tp": 2, "tn": 0, "fp": 1, "fn": 1, "precision": 2 / 3, "recall": 2 / 3, "f1": 2 / 3}
+    )
+    assert result.details["metrics"]["amount"] == pytest.approx(
+        {"tp": 1, "tn": 0, "fp": 2, "fn": 2, "precision": 1 / 3, "recall": 1 / 3, "f1": 1 / 3}
+    )
+    assert set(result.details["metrics"]) == {"description", "amount"}
+    assert result.score == pytest.approx(0.5)
+    assert result.verdict is PARTIAL
+    assert result.hits == (
+        "line_items[0].description",
+        "line_items[0].amount",
+        "line_items[1].description",
+    )
+    assert result.misses == (
+        "line_items[1].amount",
+        "line_items[2].description (required, missing)",
+        "line_items[2].amount (required, missing)",
+        "line_items[2].description (unexpected value)",
+        "line_items[2].amount (unexpected value)",
+    )
+
+
+def test_the_summary_counts_items_and_fields():
+    summary = scored([FREIGHT, BUNKER], [BUNKER, FEE]).details["summary"]
+    assert summary == {
+        "matched": 1,
+        "lost": 1,
+        "invented": 1,
+        "item_precision": 0.5,
+        "item_recall": 0.5,
+        "item_f1": 0.5,
+        "total_tp": 2,
+        "total_tn": 0,
+        "total_fp": 2,
+        "total_fn": 2,
+        "macro_precision": 0.5,
+        "macro_recall": 0.5,
+        "macro_f1": 0.5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("score_fields", "metrics"),
+    [
+        pytest.param(None, ["description", "amount", "tax.rate", "tags[]"], id="every-leaf"),
+        pytest.param(("amount",), ["amount"], id="one-field"),
+        pytest.param(("tax.rate", "amount"), ["tax.rate", "amount"], id="fields-at-any-depth"),
+        pytest.param(("tags[*]",), ["tags[]"], id="the-items-of-a-list-inside"),
+        pytest.param(("tax",), ["tax"], id="an-object-as-a-whole"),
+    ],
+)
+def test_the_scored_fields(score_fields, metrics):
+    item = {**FREIGHT, "tax": {"rate": 7}, "tags": ["a", "b"]}
+    result = scored([item], [item], score_fields=score_fields)
+    assert list(result.details["metrics"]) == metrics
+    assert result.score == 1.0
+
+
+def test_a_scored_field_that_neither_item_has_is_a_true_negative():
+    result = scored([FREIGHT], [FREIGHT], score_fields=("amount", "discount"))
+    assert result.details["metrics"]["discount"] == {"tp": 0, "tn": 1, "fp": 0, "fn": 0}
+    assert result.score == 1.0
+
+
+def test_an_item_of_plain_values_is_its_own_field():
+    result = scored(["a", "b"], ["b", "c"])
+    assert result.details["metrics"]["$"]["tp"] == 1
+    assert result.hits == ("line_items[1]",)
+
+
+@pytest.mark.parametrize(
+    ("rule", "misses"),
+    [
+        pytest.param(Rule(path="amount"), ("line_items[0].amount",), id="exactly"),
+        pytest.param(
+            Rule(path="amount", comparator=NumericTolerance(tolerance=1)), (), id="with-a-tolerance"
+        ),
+        pytest.param(Rule(path="amount", comparator=Ignore()), (), id="not-at-all"),
+    ],
+)
+@pytest.mark.parametrize("score_fields", [None, ("amount",)], ids=["all", "named"])
+def test_fields_say_how_values_inside_items_are_compared(rule, misses, score_fields):
+    candidate = {**FREIGHT, "amount": 120.5}
+    result = scored([FREIGHT], [candidate], fields=(rule,), score_fields=score_fields)
+    assert result.misses == misses
+
+
+def test_a_default_comparator_serves_every_field():
+    candidate = {**FREIGHT, "description": "OCEAN FREIGHT"}
+    assert scored([FREIGHT], [candidate], score_fields=("description",)).score == 0.0
+    assert scored([FREIGHT], [candidate], score_fields=("description",), default=Fuzzy()).score == 1
+
+
+# --- lists that are empty, missing or elsewhere ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "score", "verdict", "vacuous"),
+    [
+        pytest.param([], [], 1.0, PASS, True, id="two-empty-lists-are-vacuous"),
+        pytest.param([], None, 1.0, PASS, True, id="an-empty-truth-against-null"),
+        pytest.param([], "none", 1.0, PASS, True, id="an-empty-truth-against-no-list"),
+        pytest.param([FREIGHT], [], 0.0, FAIL, False, id="everything-is-lost"),
+        pytest.param([FREIGHT], None, 0.0, FAIL, False, id="no-list-loses-everything"),
+        pytest.param([FREIGHT], {"0": FREIGHT}, 0.0, FAIL, False, id="an-object-is-no-list"),
+        pytest.param([], [FREIGHT], 0.0, FAIL, False, id="everything-is-invented"),
+        pytest.param(None, [FREIGHT], 0.0, FAIL, False, id="invented-for-null"),
+    ],
+)
+def test_lists_that_are_empty_or_not_there(expected, candidate, score, verdict, vacuous):
+    result = scored(expected, candidate)
+    assert (result.score, result.verdict, result.vacuous) == (score, verdict, vacuous)
+
+
+def test_an_empty_truth_against_a_document_without_the_list_is_vacuous():
+    result = LineItems().evaluate({"line_items": []}, {})
+    assert (result.score, result.vacuous) == (1.0, True)
+
+
+def test_item_rates_without_items_are_left_out():
+    summary = scored([FREIGHT], []).details["summary"]
+    assert (summary["lost"], summary["item_recall"]) == (1, 0.0)
+    assert not {"item_precision", "item_f1"} & set(summary)
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "hit"),
+    [
+        pytest.param("invoice.rows", lambda rows: {"invoice": {"rows": rows}}, "invoice.rows[0]"),
+        pytest.param("$", lambda rows: rows, "[0]"),
+        pytest.param(
+            "pages[1].rows", lambda rows: {"pages": [0, {"rows": rows}]}, "pages[1].rows[0]"
+        ),
+        pytest.param("a.b", lambda rows: {"a.b": rows}, "a.b[0]"),
+        pytest.param("items", lambda rows: {"items": rows}, "items[0]"),
+    ],
+    ids=["below-a-key", "the-document-itself", "below-an-index", "a-key-with-a-dot", "items"],
+)
+def test_the_list_may_lie_anywhere(path, place, hit):
+    evaluator = LineItems(path=path)
+    result = evaluator.evaluate(place([FREIGHT]), place([{**FREIGHT, "amount": 1}]))
+    assert result.hits == (f"{hit}.description",)
+    assert result.misses == (f"{hit}.amount",)
+    assert result.details["mismatches"][0] == {
+        "path": f"{hit}.amount",
+        "outcome": "wrong_value",
+        "reason": "different",
+        "expected": 120,
+        "candidate": 1,
+    }
+
+
+@pytest.mark.parametrize("path", ["items..rows", "items[-1]", "rows."])
+def test_a_malformed_path_is_a_miss(path):
+    result = LineItems(path=path).evaluate({"items": [FREIGHT]}, {"items": [FREIGHT]})
+    assert (result.score, result.misses) == (0.0, (f"{path} (invalid path)",))
+
+
+def test_a_malformed_score_field_is_a_miss():
+    result = scored([FREIGHT], [FREIGHT], score_fields=("amount", "a..b"))
+    assert result.score == 0.5
+    assert result.misses == ("line_items[*].a..b (invalid path)",)
+    assert result.details["metrics"]["a..b"]["fn"] == 1
+
+
+@pytest.mark.parametrize("expected", [[FREIGHT], []], ids=["with-items", "without-items"])
+def test_an_unreadable_candidate_fails(expected):
+    result = LineItems().evaluate({"line_items": expected}, MISSING, unreadable=True)
+    assert (result.score, result.verdict) == (0.0, FAIL)
+    assert result.misses
+
+
+def test_lists_beyond_the_limit_are_an_error(monkeypatch):
+    monkeypatch.setattr("fieldmark.align.limits.MAX_ITEMS", 1)
+    result = scored([FREIGHT, BUNKER], [FEE, {"description": "Tip"}])
+    assert (result.score, result.status) == (None, Status.ERROR)
+    assert result.misses[0].startswith("line_items (evaluation error: ")
+    assert result.details["metrics"] == {}
+
+
+def test_a_candidate_item_may_stand_elsewhere_and_its_value_is_found_there():
+    result = scored([FREIGHT, BUNKER], [{**BUNKER, "amount": 7}, FREIGHT])
+    (mismatch,) = result.details["mismatches"]
+    assert (mismatch["path"], mismatch["candidate"]) == ("line_items[1].amount", 7)
+
+
+# --- bounds and options ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "rows"),
+    [
+        pytest.param({}, 100, id="a-hundred-by-default"),
+        pytest.param({"max_rows": 5}, 5, id="as-many-as-asked-for"),
+    ],
+)
+def test_the_alignment_is_bounded_and_says_how_many_pairs_there_were(options, rows):
+    items = [{"description": f"item {number:05}"} for number in range(130)]
+    details = scored(items, items, **options).details
+    assert (len(details["alignment"]), details["alignment_total"]) == (rows, 130)
+    lost = scored(items, [], **options).details
+    assert (len(lost["unmatched_expected"]), lost["unmatched_expected_total"]) == (rows, 130)
+    invented = scored([], items, **options).details
+    assert (len(invented["unmatched_parsed"]), invented["unmatched_parsed_total"]) == (rows, 130)
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        pytest.param({"match_fields": ()}, "match_fields", id="nothing-to-match-on"),
+        pytest.param({"score_fields": ()}, "score_fields", id="nothing-to-score"),
+        pytest.param({"score_fields": ("a", "a")}, "score_fields", id="a-field-twice"),
+        pytest.param({"threshold": 1.5}, "threshold", id="a-threshold-out-of-reach"),
+        pytest.param(
+            {"threshold": 1.5, "align": "set"}, "threshold", id="also-where-it-is-not-used"
+        ),
+        pytest.param({"align": "whole"}, "align", id="an-unknown-way-to-pair"),
+        pytest.param({"max_rows": -1}, "max_rows", id="less-than-no-rows"),
+        pytest.param({"max_examples": -1}, "max_examples", id="less-than-no-examples"),
+        pytest.param({"fields": (Rule(path="a"), Rule(path="a"))}, "fields", id="a-rule-twice"),
+        pytest.param(
+            {"fields": (Rule(path="a"),), "score_fields": ("b",)},
+            "fields",
+            id="a-rule-for-a-field-that-is-not-scored",
+        ),
+    ],
+)
+def test_a_bad_option_is_refused_by_its_name(options, option):
+    with pytest.raises(OptionError) as refused:
+        LineItems(**options)
+    assert refused.value.option == option
