@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     )
     from fieldmark.metrics.summary import Summary
     from fieldmark.model.json import MISSING
-    from fieldmark.version import VERSION as __version__
 
 __all__ = [
     "MISSING",
@@ -47,6 +48,7 @@ __all__ = [
     "score",
 ]
 
+__version__: str
 _HOMES: Final = {
     "CaseResult": "fieldmark.api.case_result",
     "FieldResult": "fieldmark.api.case_result",
@@ -81,3 +83,17 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """This package, in which a public name is never a subpackage of the same name.
+
+    The import system would put the subpackage `fieldmark.compare` in the place of the function.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

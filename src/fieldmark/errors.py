@@ -69,7 +69,7 @@ class ConfigError(FieldmarkError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     @classmethod
-    def of(cls, message: str, location: Location = Location(), hint: str = "") -> ConfigError:  # noqa: B008
+    def of(cls, message: str, location: Location = Location(), hint: str = "") -> ConfigError:
         """A configuration error with a single problem."""
         return cls([Problem(message, location, hint)])
 
@@ -86,7 +86,7 @@ class OptionError(FieldmarkError):
 class DataError(FieldmarkError):
     """Input that cannot be read: which file, which line, and why."""
 
-    def __init__(self, message: str, location: Location = Location()) -> None:  # noqa: B008
+    def __init__(self, message: str, location: Location = Location()) -> None:
         self.message = message
         self.location = location
         where = str(location)
@@ -96,7 +96,7 @@ class DataError(FieldmarkError):
 class LimitError(DataError):
     """Input beyond a documented limit."""
 
-    def __init__(self, limit: str, message: str, location: Location = Location()) -> None:  # noqa: B008
+    def __init__(self, limit: str, message: str, location: Location = Location()) -> None:
         self.limit = limit
         super().__init__(message, location)
 

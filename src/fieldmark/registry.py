@@ -12,7 +12,6 @@ import importlib
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Final, cast, get_type_hints
 
 from fieldmark.errors import ConfigError
@@ -175,6 +174,8 @@ def _table(kind: Plugin) -> Mapping[str, str]:
 
 
 def _registrations(kind: Plugin) -> Iterator[tuple[str, str]]:
+    from importlib.metadata import entry_points  # slow to load, and not always needed
+
     yield from _BUILT_IN[kind].items()
     for point in sorted(entry_points(group=f"fieldmark.{kind}")):
         yield point.name.replace("-", "_"), point.value

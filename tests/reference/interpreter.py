@@ -161,7 +161,12 @@ class Interpreter:
             paths = [steps_of(rule.path) for rule in compared]
             yield from self.configured((), paths, expected, candidate)
             return
-        for emission in self.pair((), expected, candidate):
+        # An empty object is a document without fields.
+        before = MISSING if expected == {} else expected
+        after = MISSING if candidate == {} else candidate
+        if before is MISSING and after is MISSING:
+            return
+        for emission in self.pair((), before, after):
             if self.rules.scope is not Scope.TRUTH or emission.expected is not Presence.ABSENT:
                 yield emission
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.align.columns import Edges
@@ -24,12 +25,12 @@ _TIE: Final = 1000.0
 def heaviest_of_few(edges: Sequence[Edge], agreements: Sequence[int]) -> list[Edge]:
     """The edges of the greatest total weight and, among equal totals, of the most agreement.
 
-    >>> edges = [Edge(5e9, 0, 0), Edge(4e9, 0, 1), Edge(4e9, 1, 0)]
+    >>> edges = [(5e9, 0, 0), (4e9, 0, 1), (4e9, 1, 0)]
     >>> heaviest_of_few(edges, [0, 0, 0]) == edges[1:]
     True
     """
-    rows = sorted({edge.expected for edge in edges})
-    columns = sorted({edge.candidate for edge in edges})
+    rows = sorted({edge[1] for edge in edges})
+    columns = sorted({edge[2] for edge in edges})
     if len(rows) * len(columns) > DIRECT_CELLS:
         import numpy as np
 
@@ -42,13 +43,14 @@ def heaviest_of_few(edges: Sequence[Edge], agreements: Sequence[int]) -> list[Ed
     costs = [[0.0] * max(len(rows), len(columns)) for _ in range(min(len(rows), len(columns)))]
     cells: dict[tuple[int, int], Edge] = {}
     for edge, agreed in zip(edges, agreements, strict=True):
-        cell = row_of[edge.expected], column_of[edge.candidate]
+        weight, place, other = edge
+        cell = row_of[place], column_of[other]
         row, column = cell[::-1] if turned else cell
-        costs[row][column] = -edge.weight - share * agreed
+        costs[row][column] = -weight - share * agreed
         cells[row, column] = edge
     return sorted(
         (cells[cell] for cell in enumerate(_cheapest(costs)) if cell in cells),
-        key=lambda edge: edge.expected,
+        key=itemgetter(1),
     )
 
 

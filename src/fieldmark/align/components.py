@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,30 @@ from fieldmark.align.pairwise import Edge
 if TYPE_CHECKING:
     from fieldmark.align.columns import Integers
 
-__all__ = ["components_of", "labels_of"]
+__all__ = ["components_of", "labels_of", "parted"]
+
+
+def parted(edges: list[Edge]) -> tuple[list[Edge], list[Edge]]:
+    """The edges that share no item with another one, and those that do.
+
+    >>> parted([(1, 0, 0), (1, 1, 1), (1, 2, 0)])
+    ([(1, 1, 1)], [(1, 0, 0), (1, 2, 0)])
+    """
+    ours, theirs = [edge[1] for edge in edges], [edge[2] for edge in edges]
+    if len(set(ours)) == len(edges) == len(set(theirs)):
+        return edges, []
+    places, others = Counter(ours), Counter(theirs)
+    alone: list[Edge] = []
+    joint: list[Edge] = []
+    for edge in edges:
+        (alone if places[edge[1]] == 1 == others[edge[2]] else joint).append(edge)
+    return alone, joint
 
 
 def components_of(edges: Sequence[Edge]) -> list[list[Edge]]:
     """The edges in groups that share no item, in the order of their first edges.
 
-    >>> [len(group) for group in components_of([Edge(1, 0, 0), Edge(1, 1, 1), Edge(1, 2, 0)])]
+    >>> [len(group) for group in components_of([(1, 0, 0), (1, 1, 1), (1, 2, 0)])]
     [2, 1]
     """
     root: dict[int, int] = {}
@@ -33,7 +51,7 @@ def components_of(edges: Sequence[Edge]) -> list[list[Edge]]:
         root[top(~other)] = top(place)
     groups: dict[int, list[Edge]] = {}
     for edge in edges:
-        groups.setdefault(top(edge.expected), []).append(edge)
+        groups.setdefault(top(edge[1]), []).append(edge)
     return list(groups.values())
 
 

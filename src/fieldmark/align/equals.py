@@ -7,6 +7,7 @@ from itertools import compress, repeat
 from operator import is_not
 from typing import NamedTuple
 
+from fieldmark.align.limits import SMALL_PAIRS
 from fieldmark.align.spelling import evened, has_exponent, is_even, spelled
 from fieldmark.model.alignment import Alignment, ItemPair
 from fieldmark.model.json import JsonValue
@@ -22,9 +23,8 @@ Partners = list[int | None]
 class Rest(NamedTuple):
     """What equal items leave over.
 
-    `partners` are the equal items. `expected` and `candidate` are the places left alone, in
-    canonical order if both have some; `characters` bounds how many pairs of characters two such
-    items have.
+    `partners` are the equal items; `expected` and `candidate` are the places left alone. If both
+    have some, `characters` bounds how many pairs of characters two such items have.
     """
 
     partners: Partners
@@ -56,29 +56,29 @@ def pair_keys(expected: Iterable[Hashable], candidate: Sequence[Hashable]) -> Pa
 
 def pair_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> Rest:
     """Pair deeply equal items: those of the same text first, then those of the same value."""
-    texts = spelled(expected, candidate)
-    if texts is None:
+    spelling = spelled(expected, candidate)
+    if spelling is None:
         return Rest(list(range(len(expected))), (), ())
-    partners = _same_texts(texts.expected, texts.candidate)
-    if texts.doubt is not None:
+    texts, others, doubt = spelling
+    partners = _same_texts(texts, others)
+    if doubt is not None:
         for place, other in enumerate(partners):
-            if other is not None and texts.doubt in texts.expected[place]:
+            if other is not None and doubt in texts[place]:
                 partners[place] = other if equal(expected[place], candidate[other]) else None
     left = [place for place, other in enumerate(partners) if other is None]
     right = sorted(set(range(len(candidate))).difference(partners))
     if not left or not right:
         return Rest(partners, left, right)
-    lines, left = texts.in_order(texts.expected, left)
-    other_lines, right = texts.in_order(texts.candidate, right)
-    ours, theirs = [expected[place] for place in left], [candidate[place] for place in right]
-    found = _same_values(ours, theirs, b"".join(lines), b"".join(other_lines))
-    if found:
-        for place, position in zip(left, found, strict=True):
+    texts, others = [texts[place] for place in left], [others[place] for place in right]
+    values = _same_values(
+        [expected[place] for place in left], [candidate[place] for place in right], texts, others
+    )
+    if values:
+        for place, position in zip(left, values, strict=True):
             partners[place] = None if position is None else right[position]
         left = [place for place in left if partners[place] is None]
-        taken = set(partners)
-        right = [place for place in right if place not in taken]
-    return Rest(partners, left, right, max(map(len, lines)) * max(map(len, other_lines)))
+        right = sorted(set(right).difference(partners))
+    return Rest(partners, left, right, max(map(len, texts)) * max(map(len, others)))
 
 
 def _same_texts(expected: list[bytes], candidate: list[bytes]) -> Partners:
@@ -89,21 +89,43 @@ def _same_texts(expected: list[bytes], candidate: list[bytes]) -> Partners:
 
 
 def _same_values(
-    expected: list[JsonValue], candidate: list[JsonValue], lines: bytes, other_lines: bytes
+    expected: list[JsonValue],
+    candidate: list[JsonValue],
+    texts: list[bytes],
+    others: list[bytes],
 ) -> Partners:
-    """The partners of deeply equal items whose lines differ, as those of 1 and 1.0 do."""
+    """The partners of deeply equal items whose texts differ, as those of 1 and 1.0 do."""
+    if len(expected) * len(candidate) <= SMALL_PAIRS and not _any_alike(expected, candidate):
+        return []
+    lines, other_lines = b"\n".join([*texts, b""]), b"\n".join([*others, b""])
     if is_even(lines) and is_even(other_lines):
         return []
     if has_exponent(lines) or has_exponent(other_lines):
         return pair_keys(map(typed_key, expected), list(map(typed_key, candidate)))
-    left, right = evened(lines), evened(other_lines)
-    shared = set(left).intersection(right)
-    if not shared:
-        return []
-    return pair_keys(
-        [typed_key(item) if line in shared else None for item, line in zip(expected, left, strict=True)],
-        [typed_key(item) if line in shared else () for item, line in zip(candidate, right, strict=True)],
+    even, other_even = evened(lines), evened(other_lines)
+    shared = set(even).intersection(other_even)
+    return (
+        pair_keys(
+            [
+                typed_key(item) if text in shared else 0
+                for item, text in zip(expected, even, strict=True)
+            ],
+            [
+                typed_key(item) if text in shared else 1
+                for item, text in zip(candidate, other_even, strict=True)
+            ],
+        )
+        if shared
+        else []
     )
+
+
+def _any_alike(expected: list[JsonValue], candidate: list[JsonValue]) -> bool:
+    """Whether Python takes any two items for equal, which it does more often than is right."""
+    try:
+        return any(map(candidate.__contains__, expected))
+    except RecursionError:
+        return True
 
 
 def assembled(rest: Rest, chosen: Sequence[tuple[int, int, float]] = ()) -> Alignment:

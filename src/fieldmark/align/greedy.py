@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -28,7 +29,7 @@ class Greedy:
     equal leaves, then in canonical order.
 
     >>> Greedy().align(["blue", "red"], ["bleu", "black"]).pairs
-    [ItemPair(expected=0, candidate=0, similarity=0.5, equal=False)]
+    [(0, 0, 0.5, False)]
     """
 
     name: ClassVar[str] = "greedy"
@@ -52,19 +53,16 @@ class Greedy:
 
 
 def _among_few(edges: list[Edge], agreement: Agreement) -> list[Edge]:
-    if _contested(edges):
-        order = sorted((-edge[0], -agreement.of(edge[1], edge[2]), *edge[1:]) for edge in edges)
-        edges = [Edge(-entry[0], entry[2], entry[3]) for entry in order]
-    else:
-        edges.sort(reverse=True)
-    return _free(edges)
-
-
-def _contested(edges: list[Edge]) -> bool:
-    """Whether two equally similar pairs want the same item."""
-    return len({edge[:2] for edge in edges}) < len(edges) or len(
-        {edge[::2] for edge in edges}
-    ) < len(edges)
+    ours = Counter(edge[:2] for edge in edges)
+    theirs = Counter(edge[::2] for edge in edges)
+    order = []
+    for edge in edges:
+        weight, place, other = edge
+        # Only equally similar pairs that want the same item need the agreement.
+        tied = ours[edge[:2]] > 1 or theirs[edge[::2]] > 1
+        order.append((-weight, -agreement.of(place, other) if tied else 0, place, other))
+    order.sort()
+    return _free((-entry[0], *entry[2:]) for entry in order)
 
 
 def _among_many(edges: Edges, agreement: Agreement) -> Iterator[Edge]:
@@ -81,8 +79,8 @@ def _among_many(edges: Edges, agreement: Agreement) -> Iterator[Edge]:
     for start in range(0, len(order), _CHUNK):
         chunk = order[start : start + _CHUNK]
         chunk = chunk[free[places[chunk]] & other_free[others[chunk]]]
-        for edge in _free(map(Edge, *(column[chunk].tolist() for column in edges))):
-            free[edge.expected] = other_free[edge.candidate] = False
+        for edge in _free(zip(*(column[chunk].tolist() for column in edges), strict=True)):
+            free[edge[1]] = other_free[edge[2]] = False
             yield edge
 
 

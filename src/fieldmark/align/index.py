@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fieldmark.model.alignment import Alignment, ItemPair
+from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.values.equality import equal
 
@@ -27,7 +27,7 @@ class Index:
         common = min(len(expected), len(candidate))
         return Alignment(
             [
-                ItemPair(place, place, 1.0, equal(expected[place], candidate[place]))
+                (place, place, 1.0, equal(expected[place], candidate[place]))
                 for place in range(common)
             ],
             range(common, len(expected)),

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from fieldmark.align.equals import assembled, pair_equal, pair_keys
 from fieldmark.align.options import check_fields
+from fieldmark.align.spelling import canonical_order
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Presence
@@ -27,7 +28,7 @@ class Key:
     item that is no object is its own key.
 
     >>> Key(key=("sku",)).align([{"sku": 1, "n": 2}], [{"sku": 1.0, "n": 3}]).pairs
-    [ItemPair(expected=0, candidate=0, similarity=1.0, equal=False)]
+    [(0, 0, 1.0, False)]
     """
 
     name: ClassVar[str] = "key"
@@ -39,13 +40,16 @@ class Key:
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Pair equal items, then those of the same key."""
         rest = pair_equal(expected, candidate)
-        left = [self._key_of(expected[place]) for place in rest.expected]
-        right = [self._key_of(candidate[place]) for place in rest.candidate]
+        ours = canonical_order(expected, rest.expected)
+        theirs = canonical_order(candidate, rest.candidate)
+        left = [self._key_of(expected[place]) for place in ours]
+        right = [self._key_of(candidate[place]) for place in theirs]
         return assembled(
             rest,
             [
-                (rest.expected[place], rest.candidate[other], 1.0)
-                for place, other in pair_keys(left, right)
+                (place, theirs[position], 1.0)
+                for place, position in zip(ours, pair_keys(left, right), strict=True)
+                if position is not None
             ],
         )
 

@@ -59,25 +59,28 @@ def tokens_of(item: JsonValue) -> Cells:
 
 def _walked(item: JsonValue, reading: Callable[[str], str]) -> Cells:
     """The cells of all leaves of an item; a text that is read as "" is empty."""
-    if not isinstance(item, dict):
+    if type(item) is not dict:
         item = {} if item is None else {cast("str", _ITSELF): item}
     cells: Cells = {}
-    levels: list[tuple[tuple[str, ...], dict[str, JsonValue]]] = [((), item)]
-    while levels:
-        prefix, level = levels.pop()
-        for key, value in level.items():
+    nested: list[tuple[tuple[str, ...], dict[str, JsonValue]]] = []
+    prefix: tuple[str, ...] = ()
+    while True:
+        for key, value in item.items():
             path = (*prefix, key) if prefix else key
-            if isinstance(value, str):
+            kind = type(value)
+            if kind is str:
                 text = reading(value)
                 if text:
                     cells[path] = text if len(text) <= MAX_TEXT else (text,)
-            elif (type(value) is float or type(value) is int) and -_PLAIN <= value <= _PLAIN:
-                cells[path] = value
-            elif isinstance(value, dict) and value:
-                levels.append(((*prefix, key), value))
+            elif kind is float or kind is int:
+                cells[path] = value if -_PLAIN <= value <= _PLAIN else (typed_key(value),)
+            elif kind is dict and value:
+                nested.append(((*prefix, key), value))
             elif value is not None:
                 cells[path] = (typed_key(value),)
-    return cells
+        if not nested:
+            return cells
+        prefix, item = nested.pop()
 
 
 def _unless_blank(text: str) -> str:

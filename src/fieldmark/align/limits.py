@@ -13,7 +13,6 @@ __all__ = [
     "FALLBACK_PAIRS",
     "MAX_AGREEMENTS",
     "MAX_CHARACTER_PAIRS",
-    "MAX_ITEMS",
     "MAX_PAIRS",
     "MAX_TEXT",
     "SMALL_CHARACTER_PAIRS",
@@ -23,11 +22,8 @@ __all__ = [
     "within",
 ]
 
-MAX_ITEMS: Final = 2_000
-"""Items of one list that no equal item was found for."""
-
 MAX_PAIRS: Final = 4_000_000
-"""Similarities between such items."""
+"""Similarities between items that no equal item was found for."""
 
 FALLBACK_PAIRS: Final = 25_000_000
 """Similarities that the greedy method may compute where it stands in for the optimal one."""
@@ -42,10 +38,10 @@ MAX_AGREEMENTS: Final = 500_000_000
 """Leaf comparisons that the ties of one alignment may need."""
 
 SMALL_PAIRS: Final = 400
-"""Similarities up to which a plain loop is faster than arrays."""
+"""Similarities up to which a plain loop is always faster than arrays."""
 
 SMALL_CHARACTER_PAIRS: Final = 1_000_000_000
-"""Character comparisons that a plain loop may be asked for without counting them exactly."""
+"""Character comparisons that a plain loop may be asked for, by the longest items."""
 
 
 class TooMuchWork(Exception):
@@ -54,11 +50,7 @@ class TooMuchWork(Exception):
 
 def within(expected: int, candidate: int) -> bool:
     """Whether so many items of the two lists may be compared each with each."""
-    return (
-        not expected
-        or not candidate
-        or (max(expected, candidate) <= MAX_ITEMS and expected * candidate <= MAX_PAIRS)
-    )
+    return expected * candidate <= MAX_PAIRS
 
 
 def refused(expected: Sequence[JsonValue], candidate: Sequence[JsonValue], note: str) -> Alignment:

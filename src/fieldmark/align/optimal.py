@@ -70,11 +70,8 @@ class Optimal:
 
 def _among_few(edges: list[Edge], agreement: Agreement) -> Iterator[Edge]:
     for component in components_of(edges):
-        if len(component) == 1:
-            yield component[0]
-        else:
-            agreements = [agreement.of(edge.expected, edge.candidate) for edge in component]
-            yield from heaviest_of_few(component, agreements)
+        agreements = [agreement.of(place, other) for _, place, other in component]
+        yield from heaviest_of_few(component, agreements)
 
 
 def _among_many(edges: Edges, agreement: Agreement) -> Iterator[Edge]:
@@ -99,7 +96,7 @@ def _among_many(edges: Edges, agreement: Agreement) -> Iterator[Edge]:
 
 
 def _listed(edges: Edges, which: Integers | Flags | slice) -> Iterator[Edge]:
-    return map(Edge, *(column[which].tolist() for column in edges))
+    return zip(*(column[which].tolist() for column in edges), strict=True)
 
 
 _OPTIMAL: Final = Method(few=_among_few, many=_among_many)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from itertools import chain
 from typing import Final, TypeAlias
 
 from rapidfuzz.distance import Levenshtein
@@ -24,8 +23,14 @@ _MARGIN: Final = 1e-6  # so that no rounding rules out a pair that would reach t
 _UNEQUAL: Final = 1 - 1 / MAX_TEXT
 """No two texts that differ are more similar than this."""
 
+_TINY: Final = 16  # pairs that are compared each with each before an index of leaves is made
+
+_WHOLE: Final = 2.0**52
+"""What to add to a smaller float, and to take away again, to round it to the next whole number."""
+
 _similarity: Final = Levenshtein.normalized_similarity
 _Texts: TypeAlias = list[tuple[Path, str]]
+_Near: TypeAlias = tuple[int, int, int]  # the places of two items, and how many leaves are equal
 _Holders: TypeAlias = dict[tuple[Path, Hashable], list[int]]
 
 
@@ -35,13 +40,11 @@ def gate_of(threshold: float) -> float:
 
 
 def text_similarity(expected: str, candidate: str) -> float:
-    """One minus the edit distance by the longer length; two dates are equal or not.
+    """One minus the edit distance by the longer length; two dates that differ have nothing alike.
 
     >>> text_similarity("kitten", "mitten") == 1 - 1 / 6
     True
     """
-    if expected == candidate:
-        return 1.0
     if expected[4:5] == "-" == candidate[4:5] and is_iso_date(expected) and is_iso_date(candidate):
         return 0.0
     return _similarity(expected, candidate)
@@ -50,11 +53,62 @@ def text_similarity(expected: str, candidate: str) -> float:
 def edges(
     expected: Sequence[Cells], candidate: Sequence[Cells], gate: float, most: float
 ) -> list[Edge] | None:
-    """Every pair whose weight reaches the gate, in the order of the places.
+    """Every pair whose weight reaches the gate.
 
     None if more than the given number of pairs would have to be looked at: most pairs share too
     few equal leaves to reach the gate, whatever their texts are, and are not.
     """
+    texts = [_texts(cells) for cells in expected]
+    near = _near(expected, candidate, texts, gate / UNIT - _MARGIN, most)
+    if near is None:
+        return None
+    found: list[Edge] = []
+    for place, other, shared in near:
+        weight = _weight(expected[place], candidate[other], texts[place], shared)
+        if weight >= gate:
+            found.append((weight, place, other))
+    return found
+
+
+def _near(
+    expected: Sequence[Cells],
+    candidate: Sequence[Cells],
+    texts: Sequence[_Texts],
+    share: float,
+    most: float,
+) -> list[_Near] | None:
+    """The pairs that may reach a share; none if more than so many would have to be looked at."""
+    near: list[_Near] = []
+    add = near.append
+    if len(expected) * len(candidate) <= min(most, _TINY):
+        for place, cells in enumerate(expected):
+            size, reach, leaves = len(cells), len(texts[place]) * _UNEQUAL, cells.items()
+            for other, others in enumerate(candidate):
+                count = len(leaves & others.items())
+                if count + reach >= share * (size if size > len(others) else len(others)):
+                    add((place, other, count))
+        return near
+    holders, sizes = _holders(candidate), list(map(len, candidate))
+    smallest = min(sizes)
+    for place, cells in enumerate(expected):
+        size, reach = len(cells), len(texts[place]) * _UNEQUAL
+        shared: dict[int, int] = {}
+        if reach >= share * max(size, smallest):  # unequal texts may do, and no leaf be shared
+            shared = dict.fromkeys(range(len(candidate)), 0)
+        for leaf in cells.items():
+            for other in holders.get(leaf, ()):
+                shared[other] = shared.get(other, 0) + 1
+        most -= len(shared)
+        if most < 0:
+            return None
+        for other, count in shared.items():
+            if count + reach >= share * (size if size > sizes[other] else sizes[other]):
+                add((place, other, count))
+    return near
+
+
+def _holders(candidate: Sequence[Cells]) -> _Holders:
+    """The places of the items that have a leaf, for each leaf."""
     holders: _Holders = {}
     for place, cells in enumerate(candidate):
         for leaf in cells.items():
@@ -62,28 +116,27 @@ def edges(
                 holders[leaf].append(place)
             else:
                 holders[leaf] = [place]
-    texts = [_texts(cells) for cells in expected]
-    share, smallest = gate / UNIT - _MARGIN, min(map(len, candidate))
-    # Where unequal texts may do, a pair need not share any leaf.
-    alone = [
-        len(own) * _UNEQUAL >= share * max(len(cells), smallest)
-        for cells, own in zip(expected, texts, strict=True)
-    ]
-    if _looked_at(expected, candidate, holders, sum(alone)) > most:
-        return None
-    found = []
-    for place, cells in enumerate(expected):
-        own, size = texts[place], len(cells)
-        shared = dict.fromkeys(range(len(candidate)), 0) if alone[place] else {}
-        for leaf in cells.items():
-            for other in holders.get(leaf, ()):
-                shared[other] = shared.get(other, 0) + 1
-        reach = len(own) * _UNEQUAL
-        for other, count in shared.items() if alone[place] else sorted(shared.items()):
-            others = candidate[other]
-            larger = len(others)
-            if count + reach >= share * (size if size > larger else larger):
-                weight = _weight(cells, others, own, count)
-                if weight >= gate:
-                    found.append((weight, place, other))
-    return found
+    return holders
+
+
+def _texts(cells: Cells) -> _Texts:
+    texts = [(path, cell) for path, cell in cells.items() if type(cell) is str]
+    if len(texts) > 2:  # noqa: PLR2004 - the order of two does not change a sum
+        texts.sort(key=lambda leaf: repr(leaf[0]))
+    return texts
+
+
+def _weight(expected: Cells, candidate: Cells, texts: _Texts, equal_leaves: int) -> float:
+    """The mean over the leaves present in either item, as a weight."""
+    leaves = len(expected)
+    if expected.keys() != candidate.keys():
+        leaves += len(candidate) - len(expected.keys() & candidate.keys())
+    total = 0.0
+    for path, text in texts:
+        other = candidate.get(path)
+        if text == other:
+            total += 1.0
+            equal_leaves -= 1
+        elif type(other) is str:
+            total += text_similarity(text, other)
+    return (total + equal_leaves) / (leaves or 1) * UNIT + _WHOLE - _WHOLE

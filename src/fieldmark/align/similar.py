@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
 
 from fieldmark.align.agreement import Agreement
 from fieldmark.align.columns import Edges
 from fieldmark.align.columns import edges as edges_of_many
+from fieldmark.align.components import parted
 from fieldmark.align.equals import assembled, pair_equal
 from fieldmark.align.leaves import cells_of
 from fieldmark.align.limits import (
     FALLBACK_PAIRS,
-    MAX_ITEMS,
+    MAX_PAIRS,
     SMALL_CHARACTER_PAIRS,
     SMALL_PAIRS,
     TooMuchWork,
@@ -21,25 +22,27 @@ from fieldmark.align.limits import (
 )
 from fieldmark.align.pairwise import UNIT, Edge, gate_of
 from fieldmark.align.pairwise import edges as edges_of_few
+from fieldmark.align.spelling import canonical_order
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
 __all__ = ["Method", "align_similar"]
 
-_BEYOND: Final = f"{{}} x {{}} items without an equal one; the limit is {MAX_ITEMS} x {MAX_ITEMS}"
+_BEYOND: Final = f"{{}} x {{}} items without an equal one; the limit is {MAX_PAIRS:,} pairs"
 _TOO_LARGE: Final = "the items hold more than may be compared each with each"
 
-_Chosen: TypeAlias = Iterable[tuple[float, int, int]]
+_SPARSE: Final = 16  # how many pairs arrays compare in the time that a plain loop takes for one
 
 
 class Method(NamedTuple):
     """How pairs are chosen among those that are similar enough: in plain loops and in arrays.
 
-    Both take the pairs and the agreement that breaks ties, and give weights and places.
+    Both take the pairs and the agreement that breaks ties, with places in canonical order, and
+    give some of the pairs. The few are those that share an item with another one.
     """
 
-    few: Callable[[list[Edge], Agreement], _Chosen]
-    many: Callable[[Edges, Agreement], _Chosen]
+    few: Callable[[list[Edge], Agreement], Iterable[Edge]]
+    many: Callable[[Edges, Agreement], Iterable[Edge]]
 
 
 def align_similar(
@@ -68,29 +71,53 @@ def align_similar(
     right = [candidate[place] for place in rest.candidate]
     gate = gate_of(threshold)
     try:
-        chosen = [
-            (rest.expected[place], rest.candidate[other], weight / UNIT)
-            for weight, place, other in _chosen(
-                left, right, rest.characters, method, match_fields, gate
-            )
-        ]
+        chosen = _chosen(left, right, rest.characters, method, match_fields, gate)
     except TooMuchWork:
         return refused(expected, candidate, _TOO_LARGE)
-    found = assembled(rest, chosen)
+    ours, theirs = rest.expected, rest.candidate
+    found = assembled(
+        rest, [(ours[place], theirs[other], weight / UNIT) for weight, place, other in chosen]
+    )
     return found._replace(fallback=True, note=note) if note else found
 
 
 def _chosen(
-    expected: Sequence[JsonValue],
-    candidate: Sequence[JsonValue],
+    expected: list[JsonValue],
+    candidate: list[JsonValue],
     characters: int,
     method: Method,
     match_fields: tuple[str, ...] | None,
     gate: float,
-) -> _Chosen:
+) -> list[Edge]:
     left = [cells_of(item, match_fields) for item in expected]
     right = [cells_of(item, match_fields) for item in candidate]
-    agreement = Agreement(expected, candidate)
-    if len(left) * len(right) <= SMALL_PAIRS and characters <= SMALL_CHARACTER_PAIRS:
-        return method.few(edges_of_few(left, right, gate), agreement)
-    return method.many(edges_of_many(left, right, gate), agreement)
+    most = min(
+        max(SMALL_PAIRS, len(left) * len(right) // _SPARSE), SMALL_CHARACTER_PAIRS // characters
+    )
+    edges = edges_of_few(left, right, gate, most)
+    if edges is not None:
+        return _among_few(edges, expected, candidate, method)
+    ours = canonical_order(expected, range(len(left)))
+    theirs = canonical_order(candidate, range(len(right)))
+    agreement = Agreement([expected[p] for p in ours], [candidate[p] for p in theirs])
+    many = edges_of_many([left[p] for p in ours], [right[p] for p in theirs], gate)
+    return _placed(method.many(many, agreement), ours, theirs)
+
+
+def _among_few(
+    edges: list[Edge], expected: list[JsonValue], candidate: list[JsonValue], method: Method
+) -> list[Edge]:
+    alone, joint = parted(edges)
+    if not joint:
+        return alone
+    ours = canonical_order(expected, {edge[1] for edge in joint})
+    theirs = canonical_order(candidate, {edge[2] for edge in joint})
+    rank = {place: position for position, place in enumerate(ours)}
+    other_rank = {place: position for position, place in enumerate(theirs)}
+    agreement = Agreement([expected[p] for p in ours], [candidate[p] for p in theirs])
+    ranked = [(weight, rank[place], other_rank[other]) for weight, place, other in joint]
+    return alone + _placed(method.few(ranked, agreement), ours, theirs)
+
+
+def _placed(chosen: Iterable[Edge], ours: list[int], theirs: list[int]) -> list[Edge]:
+    return [(weight, ours[place], theirs[other]) for weight, place, other in chosen]

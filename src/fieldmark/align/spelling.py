@@ -1,4 +1,4 @@
-"""Items as texts: equal texts are equal items, and the order of texts is the canonical order."""
+"""Items as texts: the same text for equal items, and the canonical order of items."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import orjson
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text
 
-__all__ = ["Spelled", "evened", "has_exponent", "is_even", "spelled"]
+__all__ = ["Spelled", "canonical_order", "evened", "has_exponent", "is_even", "spelled"]
 
 _FRAMES: Final[dict[type, tuple[bytes, bytes, bytes]]] = {
-    dict: (b"{", b"},{", b"}"),
-    list: (b"[", b"],[", b"]"),
-    str: (b'"', b'","', b'"'),
-    int: (b"", b",", b""),
-    float: (b"", b",", b""),
+    dict: (b"[{", b"},{", b"}]"),
+    list: (b"[[", b"],[", b"]]"),
+    str: (b'["', b'","', b'"]'),
+    int: (b"[", b",", b"]"),
+    float: (b"[", b",", b"]"),
 }
-"""How items of one kind begin, where they meet in the text of a list, and how they end."""
+"""How a list of items of one kind begins, where its items meet, and how it ends."""
+
+_UNFRAMED: Final = (b"", b"", b"")
 
 _UNEVEN: Final = (b".0,", b".0}", b".0]", b".0\n")
 """How a float ends that an integer may equal, if it has no exponent."""
@@ -28,24 +30,14 @@ _DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
 
 
 class Spelled(NamedTuple):
-    """A text for each item of two lists; `start` and `end` make it a line, the item's full text.
+    """A text for each item of two lists.
 
     Items of the same text are equal, but for those whose text holds `doubt`, if that is given.
     """
 
     expected: list[bytes]
     candidate: list[bytes]
-    start: bytes
-    end: bytes
     doubt: bytes | None
-
-    def in_order(
-        self, texts: Sequence[bytes], places: Iterable[int]
-    ) -> tuple[list[bytes], list[int]]:
-        """The lines of the items at some places, and these places, in canonical order."""
-        start, end = self.start, self.end
-        order = sorted([(start + texts[place] + end, place) for place in places])
-        return [line for line, _ in order], [place for _, place in order]
 
 
 def spelled(expected: list[JsonValue], candidate: list[JsonValue]) -> Spelled | None:
@@ -54,20 +46,19 @@ def spelled(expected: list[JsonValue], candidate: list[JsonValue]) -> Spelled | 
     try:
         whole, other = dumps(expected, None, by_key), dumps(candidate, None, by_key)
     except TypeError:  # a number, a text or a depth beyond what the fast writer knows
-        return Spelled(_lines(expected), _lines(candidate), b"", b"", b"")
+        return Spelled(_lines(expected), _lines(candidate), b"")
     doubt = b"null" if b"null" in whole else None  # NaN is written so, and NaN equals nothing
     if doubt is None and whole == other:
         return None
-    kinds = set(map(type, expected))
-    kinds.update(map(type, candidate))
-    start, cut, end = _FRAMES.get(kinds.pop(), (b"", b"", b""))
+    kinds = {*map(type, expected), *map(type, candidate)}
+    start, cut, end = _FRAMES.get(kinds.pop(), _UNFRAMED) if len(kinds) == 1 else _UNFRAMED
     # A quote within a text may look like the end of the text.
-    if cut and not kinds and not (start == b'"' and (b'\\"' in whole or b'\\"' in other)):
-        texts = whole[1 + len(start) : len(whole) - 1 - len(end)].split(cut)
-        others = other[1 + len(start) : len(other) - 1 - len(end)].split(cut)
+    if cut and not (cut == b'","' and (b'\\"' in whole or b'\\"' in other)):
+        texts = whole[len(start) : -len(end)].split(cut)
+        others = other[len(start) : -len(end)].split(cut)
         if len(texts) == len(expected) and len(others) == len(candidate):
-            return Spelled(texts, others, start, end + b"\n", doubt)
-    return Spelled(_lines(expected), _lines(candidate), b"", b"", doubt)
+            return Spelled(texts, others, doubt)
+    return Spelled(_lines(expected), _lines(candidate), doubt)
 
 
 def _lines(items: list[JsonValue]) -> list[bytes]:
@@ -76,9 +67,19 @@ def _lines(items: list[JsonValue]) -> list[bytes]:
 
 def _line(item: JsonValue) -> bytes:
     try:
-        return orjson.dumps(item, None, orjson.OPT_SORT_KEYS) + b"\n"
+        # Adding to the text copies it: the writer's own buffer is many times as large.
+        return b" " + orjson.dumps(item, None, orjson.OPT_SORT_KEYS)
     except TypeError:
-        return canonical_text(item) + b"\n"
+        return b" " + canonical_text(item)
+
+
+def canonical_order(items: Sequence[JsonValue], places: Iterable[int]) -> list[int]:
+    """Some places in the order of the canonical texts of their items.
+
+    >>> canonical_order(["b", "c", "a"], [0, 1, 2])
+    [2, 0, 1]
+    """
+    return sorted(sorted(places), key=lambda place: canonical_text(items[place]))
 
 
 def is_even(lines: bytes) -> bool:

@@ -172,8 +172,9 @@ class CaseResult:
         }
 
     def __repr__(self) -> str:
-        shown = "–" if self.score is None else f"{self.score:.3f}"
-        return f"CaseResult(score={shown}, verdict={self.verdict}, {self.reasoning})"
+        from fieldmark.report.tables import number
+
+        return f"CaseResult(score={number(self.score)}, verdict={self.verdict}, {self.reasoning})"
 
     def _repr_html_(self) -> str:
         from fieldmark.report.notebook import case_html

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from fieldmark.evaluators.wording import reason_of
-from fieldmark.metrics.case_score import CaseStats
 from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.outcome import Outcome
+from fieldmark.run.pipeline import Batch
 
 __all__ = ["Faults"]
 
@@ -22,11 +22,15 @@ _ERROR: Final = "case that could not be evaluated"
 
 
 class Faults:
-    """Watches a run for cases that have no readable truth or candidate, and for errors."""
+    """Watches a run for cases that have no readable truth or candidate, and for errors.
 
-    __slots__ = ("_first", "_table", "_times")
+    The note of an error may quote a value, so that `notes` can be left out.
+    """
 
-    def __init__(self, table: AttributeTable) -> None:
+    __slots__ = ("_first", "_notes", "_table", "_times")
+
+    def __init__(self, table: AttributeTable, *, notes: bool = True) -> None:
+        self._notes = notes
         self._table = table
         self._times: dict[str, int] = dict.fromkeys((*_READING.values(), _ERROR), 0)
         self._first: dict[str, list[str]] = {kind: [] for kind in self._times}
@@ -40,11 +44,9 @@ class Faults:
                     self._add(_READING[case.input], case.note if told else _of_case(case))
             yield batch
 
-    def __call__(
-        self, cases: Sequence[Case], blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]
-    ) -> None:
+    def __call__(self, batch: Batch) -> None:
         """Take note of comparisons that could not be made."""
-        for case, block, figures in zip(cases, blocks, stats, strict=True):
+        for case, block, figures in zip(*batch, strict=True):
             if figures.errors_count:
                 self._add(_ERROR, f"case {case.id!r}, {self._failure(block)}")
 
@@ -65,7 +67,7 @@ class Faults:
     def _failure(self, block: OutcomeBlock) -> str:
         for record in block.records(self._table):
             if record.outcome is Outcome.ERROR:
-                note = record.comparison.note if record.comparison else ""
+                note = record.comparison.note if record.comparison and self._notes else ""
                 return f"{record.path}: {note or reason_of(record) or 'error'}"
         return "error"
 

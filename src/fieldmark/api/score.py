@@ -15,16 +15,14 @@ from fieldmark.api.run_result import RunResult
 from fieldmark.api.settings import RulesLike, Settings, gates_of, settle
 from fieldmark.data import Inputs, PairStream, open_pairs
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.gate import Gate
 from fieldmark.metrics.summarise import summarise, with_gates
 from fieldmark.metrics.summary import Summary
-from fieldmark.model.block import AttributeTable, OutcomeBlock
-from fieldmark.model.case import Case
+from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.plan import compile_plan
 from fieldmark.run.flags import Flags
-from fieldmark.run.pipeline import Watcher, run_cases
+from fieldmark.run.pipeline import Batch, Watcher, run_cases
 from fieldmark.run.unused import unused_rules
 from fieldmark.store.rows import RowEncoder
 from fieldmark.store.rundir import RunFolder
@@ -95,7 +93,7 @@ def _run(
     progress: Progress | None,
 ) -> tuple[Summary, AttributeTable]:
     plan = compile_plan(settings.rules)
-    flags, faults = Flags(), Faults(plan.table)
+    flags, faults = Flags(), Faults(plan.table, notes=values)
     watchers: list[Watcher] = [flags, faults]
     if folder is not None:
         watchers.append(_writer(folder, RowEncoder(plan.table, values=values)))
@@ -118,22 +116,15 @@ def _run(
 
 
 def _writer(folder: RunFolder, encoder: RowEncoder) -> Watcher:
-    def write(
-        cases: Sequence[Case], blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]
-    ) -> None:
-        folder.append(map(encoder.encode, cases, blocks, stats))
-
-    return write
+    return lambda batch: folder.append(map(encoder.encode, *batch))
 
 
 def _teller(progress: Progress, stream: PairStream) -> Watcher:
     done = 0
 
-    def tell(
-        cases: Sequence[Case], blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]
-    ) -> None:
+    def tell(batch: Batch) -> None:
         nonlocal done
-        done += len(cases)
+        done += len(batch.cases)
         progress(done, stream.bytes_read, stream.bytes_total)
 
     return tell

@@ -10,7 +10,6 @@ from typing import TypeAlias
 from fieldmark.config.choice import build_aligner, build_comparator, choose
 from fieldmark.config.context import Context
 from fieldmark.config.marked import Marked
-from fieldmark.config.rules_file import load_rules, read_rules
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.gate import Gate, GateKind
@@ -93,5 +92,7 @@ def _read(rules: RulesLike) -> tuple[Rules, tuple[str, ...]]:
         return Rules(), ()
     if isinstance(rules, Rules):
         return rules, ()
+    from fieldmark.config.rules_file import load_rules, read_rules
+
     loaded = load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)
     return loaded.rules, tuple(str(warning) for warning in loaded.warnings)

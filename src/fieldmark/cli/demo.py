@@ -8,7 +8,7 @@ from importlib.resources import as_file, files
 import click
 
 from fieldmark.api.score import score
-from fieldmark.cli.options import common
+from fieldmark.cli.options import printing
 from fieldmark.cli.options import top as shown
 from fieldmark.cli.show import Format, show_run
 
@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 @click.command()
 @shown
-@common
+@printing
 def command(*, top: int, form: Format, quiet: bool, color: bool) -> int:
     """Score the bundled sample: 23 real documents and what a model extracted from them.
 

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from dataclasses import fields
+from typing import Final, TypeVar
 
 import click
 import orjson
 
 from fieldmark.cli.show import Format
 from fieldmark.data import Inputs
+from fieldmark.data.inputs import Duplicates, Parse, RowsAre
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gate import GateKind, parse_gate
 from fieldmark.model.json import JsonValue
 
-__all__ = ["Word", "common", "counting_options", "gates", "input_options", "limits_of", "top"]
+__all__ = [
+    "Word",
+    "counting_options",
+    "gates",
+    "input_options",
+    "limits_of",
+    "printing",
+    "top",
+]
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -48,123 +58,110 @@ top = click.option(
 )
 """How much of a table is shown."""
 
+_PRINTING: Final = (
+    click.option(
+        "--format",
+        "form",
+        type=Word([form.value for form in Format]),
+        default=Format.TABLE.value,
+        show_default=True,
+        help="What to print.",
+        callback=lambda _ctx, _param, value: Format(value),
+    ),
+    click.option("--quiet", "-q", is_flag=True, help="Print errors and failed gates only."),
+    click.option(
+        "--no-color",
+        "color",
+        flag_value=False,
+        default=True,
+        help="No colour; the variable NO_COLOR does the same.",
+    ),
+)
+_GATES: Final = (
+    click.option(
+        "--min",
+        "minimum",
+        multiple=True,
+        metavar="FIGURE=LIMIT",
+        help="A figure that must reach a limit.",
+    ),
+    click.option(
+        "--max",
+        "maximum",
+        multiple=True,
+        metavar="FIGURE=LIMIT",
+        help="A figure that must not be above a limit.",
+    ),
+    click.option(
+        "--max-errors",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        metavar="N",
+        help="Cases that may fail to be evaluated.",
+    ),
+)
+_INPUTS: Final = (
+    click.option("--id", "id_key", metavar="KEY", help="The key of a row that pairs it."),
+    click.option(
+        "--expected", "expected_key", metavar="KEY", help="The key of a row that holds the truth."
+    ),
+    click.option(
+        "--candidate",
+        "candidate_key",
+        metavar="KEY",
+        help="The key of a row that holds the candidate.",
+    ),
+    click.option(
+        "--rows",
+        type=Word([rows.value for rows in RowsAre]),
+        help="What a .json file holds, if the guess is wrong.",
+    ),
+    click.option(
+        "--parse",
+        type=Word([parse.value for parse in Parse]),
+        default=Parse.LENIENT.value,
+        show_default=True,
+        help="Model text: take JSON out of it, or nothing but JSON.",
+    ),
+    click.option(
+        "--duplicates",
+        type=Word([duplicates.value for duplicates in Duplicates]),
+        default=Duplicates.REFUSE.value,
+        show_default=True,
+        help="An object with a key twice: refuse it, or take the last.",
+    ),
+)
+_INPUT_NAMES: Final = frozenset(field.name for field in fields(Inputs)) - {"limits"}
 
-def common(command: _Command) -> _Command:
+
+def printing(command: _Command) -> _Command:
     """The options that every command with a table has."""
-    for option in (
-        click.option(
-            "--no-color",
-            "color",
-            flag_value=False,
-            default=True,
-            help="No colour; the variable NO_COLOR does the same.",
-        ),
-        click.option("--quiet", "-q", is_flag=True, help="Print errors and failed gates only."),
-        click.option(
-            "--format",
-            "form",
-            type=Word([f.value for f in Format]),
-            default=Format.TABLE.value,
-            show_default=True,
-            help="What to print.",
-            callback=lambda _ctx, _param, value: Format(value),
-        ),
-    ):
-        command = option(command)
-    return command
+    return _with(_PRINTING, command)
 
 
 def gates(command: _Command) -> _Command:
     """The options that turn figures into an exit code."""
-    for option in (
-        click.option(
-            "--max-errors",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            metavar="N",
-            help="Cases that may fail to be evaluated.",
-        ),
-        click.option(
-            "--max",
-            "maximum",
-            multiple=True,
-            metavar="FIGURE=LIMIT",
-            help="A figure that must not be above a limit.",
-        ),
-        click.option(
-            "--min",
-            "minimum",
-            multiple=True,
-            metavar="FIGURE=LIMIT",
-            help="A figure that must reach a limit.",
-        ),
-    ):
-        command = option(command)
-    return command
+    return _with(_GATES, command)
 
 
-def input_options(command: _Command) -> _Command:
+def input_options(command: Callable[..., object]) -> Callable[..., object]:
     """The options that say how rows are read, gathered into one argument `inputs`."""
 
     @functools.wraps(command)
-    def reading(
-        *args: object,
-        id_key: str | None,
-        expected_key: str | None,
-        candidate_key: str | None,
-        rows: str | None,
-        parse: str,
-        duplicates: str,
-        **rest: object,
-    ) -> object:
-        inputs = Inputs(
-            id_key=id_key,
-            expected_key=expected_key,
-            candidate_key=candidate_key,
-            rows=rows,
-            parse=parse,
-            duplicates=duplicates,
-        )
-        return command(*args, inputs=inputs, **rest)
+    def reading(*args: object, **given: object) -> object:
+        own = {name: value for name, value in given.items() if name in _INPUT_NAMES}
+        rest = {name: value for name, value in given.items() if name not in own}
+        return command(*args, inputs=Inputs(**own), **rest)  # type: ignore[arg-type]
 
-    wrapped: Callable[..., object] = reading
-    for option in (
-        click.option(
-            "--duplicates",
-            type=Word(["refuse", "last"]),
-            default="refuse",
-            show_default=True,
-            help="An object with a key twice: refuse it, or take the last.",
-        ),
-        click.option(
-            "--parse",
-            type=Word(["lenient", "strict"]),
-            default="lenient",
-            show_default=True,
-            help="Model text: take JSON out of it, or nothing but JSON.",
-        ),
-        click.option(
-            "--rows",
-            type=Word(["document", "keyed", "list"]),
-            help="What a .json file holds, if the guess is wrong.",
-        ),
-        click.option(
-            "--candidate",
-            "candidate_key",
-            metavar="KEY",
-            help="The key of a row that holds the candidate.",
-        ),
-        click.option(
-            "--expected",
-            "expected_key",
-            metavar="KEY",
-            help="The key of a row that holds the truth.",
-        ),
-        click.option("--id", "id_key", metavar="KEY", help="The key of a row that pairs it."),
-    ):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[return-value]
+    return _with(_INPUTS, reading)
+
+
+def _with(options: Sequence[Callable[[_Command], _Command]], command: _Command) -> _Command:
+    """The command with some options, which its help lists in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def limits_of(texts: Sequence[str], kind: GateKind) -> Mapping[str, float]:

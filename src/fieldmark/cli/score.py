@@ -12,11 +12,11 @@ from fieldmark.api.score import score
 from fieldmark.cli.exit_codes import ExitCode, strongest
 from fieldmark.cli.options import (
     Word,
-    common,
     counting_options,
     gates,
     input_options,
     limits_of,
+    printing,
     top,
 )
 from fieldmark.cli.progress import progress_for
@@ -119,7 +119,7 @@ class _Asked(TypedDict):
     help="Keep values out of the run: paths and scores only.",
 )
 @top
-@common
+@printing
 def command(truth: str, candidate: str | None, **asked: Unpack[_Asked]) -> int:
     """Compare CANDIDATE with TRUTH, field by field.
 

@@ -84,6 +84,7 @@ _NATIVE_SHAPES: Final[Mapping[str, Callable[[Marked], bool]]] = {
     ),
     "empty_tokens": lambda marked: isinstance(marked.value, list),
     "empty_containers": lambda marked: isinstance(marked.value, bool),
+    "empty_blanks": lambda marked: isinstance(marked.value, bool),
     "strict": lambda marked: isinstance(marked.value, bool),
     "provider": lambda marked: (
         "type" in marked.entries or marked.value in registry.names(Plugin.PROVIDERS)
@@ -141,6 +142,7 @@ def _native(marked: Marked, context: Context) -> Rules:
         aligner=defaults.aligner,
         empty_tokens=tokens if isinstance(tokens, frozenset) else frozenset(),
         empty_containers=_value(marked, "empty_containers", bool, context) is True,
+        empty_blanks=_value(marked, "empty_blanks", bool, context) is not False,
         strict=context.strict,
     )
 

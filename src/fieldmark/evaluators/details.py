@@ -136,7 +136,8 @@ def _mismatch(examined: Examined, record: FieldOutcome, path: str, *, values: bo
 def _at(document: JsonValue | Missing, path: str) -> JsonValue | Missing:
     if document is MISSING:
         return MISSING
-    return document if path == ROOT else resolve(document, path)
+    found = resolve(document, path)
+    return document if found is MISSING and path == ROOT else found
 
 
 def _shown(value: JsonValue) -> JsonValue:

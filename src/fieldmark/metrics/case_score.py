@@ -109,6 +109,13 @@ class CaseCounter:
             _remember(self._cases, key, known)
         return known
 
+    def all(self, blocks: Sequence[OutcomeBlock]) -> list[CaseStats]:
+        """The figures of many cases, all of them readable."""
+        if self._graded:
+            return [self.stats(block) for block in blocks]
+        known = map(self._cases.get, [tuple(block.cells) for block in blocks])
+        return [stats or self.stats(block) for stats, block in zip(known, blocks, strict=True)]
+
     def _count(self, block: OutcomeBlock, *, unreadable: bool, safety: float | None) -> CaseStats:
         times = Counter(block.cells)
         odd = [cell for cell in times if cell & _FACT_MASK != PLAIN]

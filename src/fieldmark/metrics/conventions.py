@@ -80,6 +80,7 @@ class Convention:
                 ],
                 "empty_tokens": describe(whole.empty_tokens),
                 "empty_containers": whole.empty_containers,
+                "empty_blanks": whole.empty_blanks,
             }
         )
 

@@ -91,7 +91,7 @@ class Tally:
         by_path: dict[str, dict[int, int]] = {}
         for cell, times in self.cells().items():
             facts = by_path.setdefault(self.table.path(cell >> CELL_BITS), {})
-            facts[cell & _FACT_MASK] = times
+            facts[cell & _FACT_MASK] = facts.get(cell & _FACT_MASK, 0) + times
         return dict(sorted(by_path.items()))
 
     def _settle(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
@@ -11,16 +11,9 @@ from fieldmark.model.outcome import Reason
 __all__ = ["Aligner", "Alignment", "ItemPair"]
 
 
-class ItemPair(NamedTuple):
-    """Two items that belong together, by their places in the two lists.
-
-    `similarity` is what the pairing was decided on; `equal` says that the items are deeply equal.
-    """
-
-    expected: int
-    candidate: int
-    similarity: float
-    equal: bool = False
+ItemPair: TypeAlias = tuple[int, int, float, bool]
+"""Two items that belong together: their places in the expected and in the candidate list, the
+similarity that the pairing was decided on, and whether they are deeply equal."""
 
 
 class Alignment(NamedTuple):

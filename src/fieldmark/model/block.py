@@ -24,19 +24,23 @@ class Attribute:
 
 
 class AttributeTable:
-    """Numbers attributes in the order in which they are first met."""
+    """Numbers attributes in the order in which they are first met.
+
+    A path has several numbers where rules treat places below it differently, as `rows[0]` and
+    `rows[1]` with weights of their own.
+    """
 
     __slots__ = ("_numbers", "attributes")
 
     def __init__(self) -> None:
         self.attributes: list[Attribute] = []
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[Attribute, int] = {}
 
     def add(self, attribute: Attribute) -> int:
         """The number of an attribute, given on first sight."""
-        number = self._numbers.get(attribute.path)
+        number = self._numbers.get(attribute)
         if number is None:
-            number = self._numbers[attribute.path] = len(self.attributes)
+            number = self._numbers[attribute] = len(self.attributes)
             self.attributes.append(attribute)
         return number
 

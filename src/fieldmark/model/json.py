@@ -7,9 +7,7 @@ from typing import Final, TypeAlias
 
 __all__ = ["MISSING", "JsonObject", "JsonValue", "Kind", "Missing", "kind_of"]
 
-JsonValue: TypeAlias = (
-    None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
-)
+JsonValue: TypeAlias = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 

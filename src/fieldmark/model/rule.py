@@ -50,4 +50,5 @@ class Rules:
     aligner: Aligner | None = None
     empty_tokens: frozenset[str] = field(default_factory=frozenset)
     empty_containers: bool = False
+    empty_blanks: bool = True
     strict: bool = False

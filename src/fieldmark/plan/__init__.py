@@ -1,5 +1,7 @@
 """Rules and documents in, outcomes out: the hot path."""
 
+from __future__ import annotations
+
 from fieldmark.plan.compile import Plan, compile_plan
 
 __all__ = ["Plan", "compile_plan"]

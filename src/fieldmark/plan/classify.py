@@ -44,9 +44,7 @@ VALUE_FACTS: Final = tuple(fact(outcome, _VALUE, _VALUE) for outcome in Outcome)
 MATCH_FACT: Final = VALUE_FACTS[Outcome.MATCH]
 
 
-def outcome_of_values(
-    comparison: Comparison, expected: JsonValue, candidate: JsonValue
-) -> Outcome:
+def outcome_of_values(comparison: Comparison, expected: JsonValue, candidate: JsonValue) -> Outcome:
     """What happened to two non-empty values, given what the comparator says of them."""
     if comparison.failed:
         return Outcome.ERROR

@@ -45,7 +45,10 @@ class Plan:
             text_settles=not rules.empty_tokens,
         )
         states, unreadable = _read(rules.fields)
-        self._walk = Walk(presence_of(rules.empty_tokens, containers=rules.empty_containers), scope)
+        presence = presence_of(
+            rules.empty_tokens, containers=rules.empty_containers, blanks=rules.empty_blanks
+        )
+        self._walk = Walk(presence, scope)
         self._addresses: list[_Address] = []
         self._unreadable: list[Node] = []
         self._root: Node | None = Node(setting, states)
@@ -73,18 +76,30 @@ class Plan:
             if self._addresses or self._unreadable:
                 self._look_up(expected, candidate, block)
             if root is not None:
-                if root.open and expected and expected.__class__ is dict is candidate.__class__:
-                    walk.objects(root, expected, candidate, block)
-                else:
-                    walk.field(root, expected, candidate, block)
+                self._documents(root, expected, candidate, block)
             blocks.append(block)
-        if walk.questions:
-            walk.answer()
+        walk.questions.answer()
         return blocks
+
+    def _documents(
+        self,
+        root: Node,
+        expected: JsonValue | Missing,
+        candidate: JsonValue | Missing,
+        block: OutcomeBlock,
+    ) -> None:
+        """Two whole documents; an empty object is a document without fields."""
+        if expected.__class__ is dict is candidate.__class__ and expected and root.open:
+            self._walk.objects(root, expected, candidate, block)
+            return
+        before = MISSING if expected == {} else expected
+        after = MISSING if candidate == {} else candidate
+        if before is not MISSING or after is not MISSING:
+            self._walk.field(root, before, after, block)
 
     def forget_questions(self) -> None:
         """Drop what was left unanswered by a comparison that crashed."""
-        self._walk.questions.clear()
+        self._walk.questions.forget()
 
     def _look_up(
         self, expected: JsonValue, candidate: JsonValue | Missing, block: OutcomeBlock

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fieldmark.model.block import OutcomeBlock
-from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.plan.classify import MATCH_FACT
 
 if TYPE_CHECKING:
@@ -60,29 +60,25 @@ _SAME: Final[Mapping[str, str]] = {
 
 
 class Shape:
-    """The keys of an object: how to take them from another object, and what is below them."""
+    """The keys of an object, and what is below them.
 
-    __slots__ = ("_absent", "_keys", "_take", "children", "pair", "same", "seen")
+    `take` gives the values of the keys in another object; one that is not there is a `KeyError`.
+    `pair` writes two objects of which the first has this shape, and `same` an object that equals
+    its partner, if it can do so at once.
+    """
+
+    __slots__ = ("children", "pair", "same", "seen", "take")
 
     def __init__(self, keys: tuple[str, ...], children: tuple[Node, ...]) -> None:
         self.children = children
         self.seen = 0
         self.pair: _WritePair | None = None
         self.same: _WriteSame | None = None
-        self._keys = keys
-        self._absent = (MISSING,) * len(keys)
-        self._take: Callable[[JsonObject], Values] = (
+        self.take: Callable[[JsonObject], Values] = (
             cast("Callable[[JsonObject], Values]", itemgetter(*keys))
             if len(keys) > 1
             else lambda document: (document[keys[0]],)
         )
-
-    def take(self, document: JsonObject) -> Values:
-        """The values of the keys in another object, `MISSING` for those it does not have."""
-        try:
-            return self._take(document)
-        except KeyError:
-            return tuple(map(document.get, self._keys, self._absent))
 
     def learn(self, values: Values, field: WriteField, objects: WriteObjects) -> None:
         """Write the functions for this shape, going by what its values are today."""

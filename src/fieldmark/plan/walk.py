@@ -7,10 +7,10 @@ where the shapes of the two sides decide, and ends in `_leaf`, where presence an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from fieldmark.model.block import OutcomeBlock
-from fieldmark.model.comparison import MATCHED, Comparison, DearComparator, TextPair
+from fieldmark.model.comparison import MATCHED, Comparison, DearComparator
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
 from fieldmark.model.rule import Scope
@@ -23,9 +23,10 @@ from fieldmark.plan.classify import (
     outcome_of_values,
 )
 from fieldmark.plan.node import Mode, Node
+from fieldmark.plan.questions import Question, Questions
 from fieldmark.plan.shapes import LEARNT, Shape, Values
 
-__all__ = ["Question", "Walk"]
+__all__ = ["Walk"]
 
 _ERROR_FACT = VALUE_FACTS[Outcome.ERROR]
 _VALUE = Presence.VALUE
@@ -35,29 +36,15 @@ _WALK, _LEAF, _IGNORE = Mode.WALK, Mode.LEAF, Mode.IGNORE
 Container: TypeAlias = list[JsonValue] | JsonObject
 
 
-class Question(NamedTuple):
-    """A comparison that waits for its comparator to be asked a whole column at a time."""
-
-    block: OutcomeBlock
-    position: int
-    base: int
-    comparator: DearComparator
-    pair: TextPair
-    expected: JsonValue
-    candidate: JsonValue
-
-
 class Walk:
     """One way through two documents, for one plan."""
 
     __slots__ = ("_extras", "_presence", "questions")
 
-    def __init__(
-        self, presence: Callable[[JsonValue | Missing], Presence], scope: Scope
-    ) -> None:
+    def __init__(self, presence: Callable[[JsonValue | Missing], Presence], scope: Scope) -> None:
         self._presence = presence
         self._extras = scope is not Scope.TRUTH
-        self.questions: list[Question] = []
+        self.questions = Questions()
 
     def field(
         self,
@@ -144,13 +131,18 @@ class Walk:
         self, node: Node, expected: JsonObject, candidate: JsonObject, block: OutcomeBlock
     ) -> None:
         """Two non-empty objects, key by key."""
-        shape = node.shapes.get(tuple(expected)) or node.shape(tuple(expected))
-        others = shape.take(candidate)
+        keys = tuple(expected)
+        shape = node.shapes.get(keys) or node.shape(keys)
+        try:
+            others, lacking = shape.take(candidate), 0
+        except KeyError:
+            others = tuple([candidate.get(key, MISSING) for key in keys])
+            lacking = others.count(MISSING)
         if shape.pair is not None:
             shape.pair(expected, others, block)
         else:
             self._each(shape, tuple(expected.values()), others, block)
-        if self._extras and len(candidate) > len(expected) - others.count(MISSING):
+        if len(candidate) > len(keys) - lacking and self._extras:
             for key, other in candidate.items():
                 if key not in expected:
                     self.field(node.child(key), MISSING, other, block)
@@ -298,23 +290,6 @@ class Walk:
             return
         position = len(block.cells)
         block.cells.append(node.base | _ERROR_FACT)
-        self.questions.append(
+        self.questions.ask(
             Question(block, position, node.base, comparator, answer, expected, candidate)
         )
-
-    def answer(self) -> None:
-        """Ask every comparator that was left waiting, one column of distinct pairs at a time."""
-        waiting, self.questions = self.questions, []
-        columns: dict[int, dict[TextPair, Comparison]] = {}
-        for question in waiting:
-            columns.setdefault(id(question.comparator), {}).setdefault(question.pair, MATCHED)
-        comparators = {id(question.comparator): question.comparator for question in waiting}
-        for number, column in columns.items():
-            pairs = list(column)
-            column.update(zip(pairs, comparators[number].ask(pairs), strict=True))
-        for block, position, base, comparator, pair, expected, candidate in waiting:
-            comparison = columns[id(comparator)][pair]
-            outcome = outcome_of_values(comparison, expected, candidate)
-            block.cells[position] = base | VALUE_FACTS[outcome]
-            if comparison is not MATCHED:
-                block.comparisons[position] = comparison

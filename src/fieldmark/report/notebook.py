@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.escape import for_html
-from fieldmark.report.tables import number
+from fieldmark.report.tables import DASH, number
 
 __all__ = ["case_html", "rows_html"]
 
@@ -30,8 +30,8 @@ def case_html(case: JsonObject) -> str:
         {
             "path": field.get("path"),
             "outcome": field.get("outcome"),
-            "expected": field.get("expected", "–"),
-            "candidate": field.get("candidate", "–"),
+            "expected": field.get("expected", DASH),
+            "candidate": field.get("candidate", DASH),
             "score": field.get("score"),
         }
         for field in (outcomes if isinstance(outcomes, list) else [])

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Final
 
 from fieldmark.metrics.summary import AttributeSummary, Summary
 from fieldmark.model.json import JsonObject
 
-__all__ = ["AttributeRow", "attribute_rows", "number"]
+__all__ = ["DASH", "AttributeRow", "attribute_rows", "number"]
+
+DASH: Final = "\N{EN DASH}"
+"""How an undefined figure is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,7 @@ def attribute_rows(summary: Summary) -> list[AttributeRow]:
 
 def number(value: float | None, digits: int = 3) -> str:
     """A figure for people: rounded, and a dash where it is undefined."""
-    return "–" if value is None else f"{value:.{digits}f}"
+    return DASH if value is None else f"{value:.{digits}f}"
 
 
 def _rank(row: AttributeRow) -> float:

@@ -30,13 +30,13 @@ def csv_table(summary: Summary) -> str:
 def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
     """A short account for a pull request: headline figures, gates, and the worst attributes."""
     rows = attribute_rows(summary)
-    lines = [
+    headline = (
         f"**macro F1 {number(summary.macro_f1_by_attribute)}** by attribute, "
         f"{number(summary.macro_f1_by_case)} by case; micro F1 {number(summary.micro.f1)}; "
         f"{summary.cases.scored} of {summary.cases.total} cases scored, "
-        f"{summary.cases.perfect} perfect.",
-        "",
-    ]
+        f"{summary.cases.perfect} perfect."
+    )
+    lines = [headline, ""]
     for gate in summary.gates:
         word = "passed" if gate.passed else "**failed**"
         lines.append(

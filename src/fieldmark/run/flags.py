@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Final
 
-from fieldmark.metrics.case_score import CaseStats
-from fieldmark.model.block import OutcomeBlock
-from fieldmark.model.case import Case
+from fieldmark.run.pipeline import Batch
 
 __all__ = ["Flags"]
+
+_APPROXIMATE: Final = (
+    "{n} text comparison(s) by the embedded lexical provider: an approximation of meaning "
+    "without a model. Configure a provider for semantic matching."
+)
+_AMBIGUOUS: Final = (
+    "{n} date(s) could be read day first or month first; the month was taken first. "
+    "Set `formats` on the field to settle it."
+)
+_FALLBACK: Final = "{n} case(s) with lists too long for optimal alignment were aligned greedily."
 
 
 class Flags:
@@ -21,11 +29,9 @@ class Flags:
         self._ambiguous = 0
         self._fallbacks = 0
 
-    def __call__(
-        self, cases: Sequence[Case], blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]
-    ) -> None:
+    def __call__(self, batch: Batch) -> None:
         """Take note of one batch."""
-        for block in blocks:
+        for block in batch.blocks:
             self._fallbacks += block.fallback
             for said in block.comparisons.values():
                 self._approximate += said.approximate
@@ -34,19 +40,8 @@ class Flags:
     def warnings(self) -> list[str]:
         """One sentence for each thing that happened."""
         sentences = (
-            (
-                self._approximate,
-                "{n} text comparison(s) by the embedded lexical provider: an approximation of "
-                "meaning without a model. Configure a provider for semantic matching.",
-            ),
-            (
-                self._ambiguous,
-                "{n} date(s) could be read day first or month first; the month was taken first. "
-                "Set `formats` on the field to settle it.",
-            ),
-            (
-                self._fallbacks,
-                "{n} case(s) with lists too long for optimal alignment were aligned greedily.",
-            ),
+            (self._approximate, _APPROXIMATE),
+            (self._ambiguous, _AMBIGUOUS),
+            (self._fallbacks, _FALLBACK),
         )
         return [text.format(n=number) for number, text in sentences if number]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
@@ -13,20 +13,22 @@ from fieldmark.model.case import Case, CaseInput
 from fieldmark.plan import Plan
 from fieldmark.run.guard import guarded
 
-__all__ = ["Watcher", "run_cases"]
+__all__ = ["Batch", "Watcher", "run_cases"]
 
 
 _READ: Final = frozenset({CaseInput.OK})
 
 
-class Watcher(Protocol):
-    """Is shown every finished batch: writes results, moves a progress bar."""
+class Batch(NamedTuple):
+    """Some finished cases with their outcomes and their figures, in step."""
 
-    def __call__(
-        self, cases: Sequence[Case], blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]
-    ) -> None:
-        """Take note of cases, their outcomes and their figures, in step."""
-        ...
+    cases: Sequence[Case]
+    blocks: Sequence[OutcomeBlock]
+    stats: Sequence[CaseStats]
+
+
+Watcher: TypeAlias = Callable[[Batch], None]
+"""Is shown every finished batch: writes results, moves a progress bar."""
 
 
 def run_cases(
@@ -47,7 +49,7 @@ def run_cases(
         else:
             stats = [_count(counter, tally, *each) for each in zip(cases, blocks, strict=True)]
         for watch in watchers:
-            watch(cases, blocks, stats)
+            watch(Batch(cases, blocks, stats))
     return tally
 
 

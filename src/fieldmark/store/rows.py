@@ -43,7 +43,9 @@ class RowEncoder:
         if case.input is not CaseInput.OK or case.parsed_from or case.tags:
             parts.append(_reading(case))
         if block.comparisons:
-            said = [_said(position, c) for position, c in block.comparisons.items()]
+            said = [
+                _said(position, c, notes=self._values) for position, c in block.comparisons.items()
+            ]
             parts += [b',"comparisons":', strict_json(said)]
         if block.items:
             parts += [b',"items":', strict_json(block.items)]
@@ -93,8 +95,8 @@ def _reading(case: Case) -> bytes:
     return b"," + strict_json(said)[1:-1]
 
 
-def _said(position: int, comparison: Comparison) -> list[object]:
-    """[position, similarity, score, reason, flags, note], without what is empty at the end."""
+def _said(position: int, comparison: Comparison, *, notes: bool) -> list[object]:
+    """[position, similarity, score, reason, flags, note]; a note may quote a value."""
     flags = [name for name in ("coerced", "ambiguous", "approximate") if getattr(comparison, name)]
     said: list[object] = [
         position,
@@ -103,4 +105,4 @@ def _said(position: int, comparison: Comparison) -> list[object]:
         comparison.reason,
         flags,
     ]
-    return [*said, comparison.note] if comparison.note else said
+    return [*said, comparison.note] if comparison.note and notes else said

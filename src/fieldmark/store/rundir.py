@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Self
 
 from fieldmark.errors import ConfigError, StorageError
 from fieldmark.model.json import JsonObject
@@ -44,7 +44,7 @@ class RunFolder:
         }
         self._results: BinaryIO | None = None
 
-    def __enter__(self) -> RunFolder:
+    def __enter__(self) -> Self:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             occupied = any(self.path.iterdir())

@@ -31,23 +31,24 @@ def presence(value: JsonValue | Missing) -> Presence:
     return _VALUE
 
 
-def presence_of(tokens: frozenset[str], containers: bool) -> PresenceRule:  # noqa: FBT001
+def presence_of(tokens: frozenset[str], *, containers: bool, blanks: bool = True) -> PresenceRule:
     """The rule of presence under which some texts, and perhaps [] and {}, are blank too.
 
-    Tokens are compared trimmed and without case.
+    Tokens are compared trimmed and without case. Without `blanks`, text of blanks only is a value.
 
     >>> presence_of(frozenset({"N/A"}), containers=False)(" n/a ").name
     'BLANK'
     """
-    blanks = frozenset(map(folded, tokens))
-    if not blanks and not containers:
+    empty = frozenset(map(folded, tokens))
+    if blanks and not empty and not containers:
         return presence
 
     def rule(value: JsonValue | Missing) -> Presence:
-        if type(value) is str and folded(value) in blanks:
+        if type(value) is str and folded(value) in empty:
             return _BLANK
         if containers and not value and isinstance(value, (list, dict)):
             return _BLANK
-        return presence(value)
+        found = presence(value)
+        return _VALUE if found is _BLANK and not blanks else found
 
     return rule

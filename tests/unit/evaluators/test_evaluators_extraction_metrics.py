@@ -136,6 +136,23 @@ def test_mismatches_are_shown():
 
 
 @pytest.mark.parametrize(
+    ("expected", "candidate", "path"),
+    [
+        pytest.param({}, 5, "$", id="a-document-that-is-no-object"),
+        pytest.param(7, 5, "$", id="two-such-documents"),
+    ],
+)
+def test_a_mismatch_of_whole_documents_shows_them(expected, candidate, path):
+    mismatch = details(expected, candidate)["mismatches"][0]
+    assert (mismatch["path"], mismatch["expected"]) == (path, expected)
+
+
+def test_a_key_that_looks_like_the_document_is_a_key():
+    (mismatch,) = details({"$": 1, "a": 2}, {"$": 3, "a": 2})["mismatches"]
+    assert (mismatch["expected"], mismatch["candidate"]) == (1, 3)
+
+
+@pytest.mark.parametrize(
     ("options", "option"),
     [
         pytest.param({"variant": "confusion"}, "variant", id="another-convention"),

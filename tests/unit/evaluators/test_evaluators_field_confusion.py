@@ -92,6 +92,7 @@ def test_the_score_is_the_mean_f1_of_the_attributes(expected, candidate, score, 
     result = scored(["a", "b"], expected, candidate)
     assert (result.score, result.vacuous) == (score, vacuous)
     assert result.details["summary"]["macro_f1"] == score
+    assert result.details["summary"].get("vacuous", False) is vacuous
 
 
 def test_means_of_precision_and_recall_are_over_the_defined_ones():

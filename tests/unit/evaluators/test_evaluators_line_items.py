@@ -183,6 +183,8 @@ def test_the_summary_counts_items_and_fields():
         pytest.param(("tax.rate", "amount"), ["tax.rate", "amount"], id="fields-at-any-depth"),
         pytest.param(("tags[*]",), ["tags[]"], id="the-items-of-a-list-inside"),
         pytest.param(("tax",), ["tax"], id="an-object-as-a-whole"),
+        pytest.param(("$",), ["$"], id="the-item-as-a-whole"),
+        pytest.param(('["tax"].rate',), ["tax.rate"], id="a-quoted-key"),
     ],
 )
 def test_the_scored_fields(score_fields, metrics):
@@ -190,6 +192,11 @@ def test_the_scored_fields(score_fields, metrics):
     result = scored([item], [item], score_fields=score_fields)
     assert list(result.details["metrics"]) == metrics
     assert result.score == 1.0
+
+
+def test_items_can_be_right_or_wrong_as_a_whole():
+    result = scored([FREIGHT, BUNKER], [{**FREIGHT, "amount": 1}, BUNKER], score_fields=("$",))
+    assert (result.hits, result.misses) == (("line_items[1]",), ("line_items[0]",))
 
 
 def test_a_scored_field_that_neither_item_has_is_a_true_negative():
@@ -299,19 +306,51 @@ def test_a_malformed_score_field_is_a_miss():
     assert result.details["metrics"]["a..b"]["fn"] == 1
 
 
-@pytest.mark.parametrize("expected", [[FREIGHT], []], ids=["with-items", "without-items"])
-def test_an_unreadable_candidate_fails(expected):
-    result = LineItems().evaluate({"line_items": expected}, MISSING, unreadable=True)
-    assert (result.score, result.verdict) == (0.0, FAIL)
-    assert result.misses
+@pytest.mark.parametrize(
+    ("expected", "misses"),
+    [
+        pytest.param(["a"], ("line_items[0] (required, missing)",), id="with-items"),
+        pytest.param([], ("$ (no readable candidate)",), id="without-items"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("candidate", "unreadable"),
+    [
+        pytest.param(MISSING, False, id="not-there"),
+        pytest.param({"line_items": ["a"]}, True, id="unreadable"),
+    ],
+)
+def test_without_a_readable_candidate_the_list_is_lost(expected, misses, candidate, unreadable):
+    result = LineItems().evaluate({"line_items": expected}, candidate, unreadable=unreadable)
+    assert (result.score, result.verdict, result.misses) == (0.0, FAIL, misses)
 
 
-def test_lists_beyond_the_limit_are_an_error(monkeypatch):
-    monkeypatch.setattr("fieldmark.align.limits.MAX_ITEMS", 1)
-    result = scored([FREIGHT, BUNKER], [FEE, {"description": "Tip"}])
+@pytest.mark.parametrize(
+    ("path", "place", "start"),
+    [
+        pytest.param("rows", lambda rows: {"rows": rows}, "rows (evaluation error: ", id="a-key"),
+        pytest.param("$", lambda rows: rows, "$ (evaluation error: ", id="the-document-itself"),
+    ],
+)
+def test_lists_beyond_the_limit_are_an_error(path, place, start):
+    documents = (place([f"{side}{number}" for number in range(2_500)]) for side in "ec")
+    result = LineItems(path=path).evaluate(*documents)
     assert (result.score, result.status) == (None, Status.ERROR)
-    assert result.misses[0].startswith("line_items (evaluation error: ")
+    assert result.misses[0].startswith(start)
     assert result.details["metrics"] == {}
+
+
+def test_lists_inside_items_are_not_taken_for_items():
+    item = {**FREIGHT, "parts": ["a", "b"]}
+    details = scored([item], [{**item, "parts": ["b"]}]).details
+    assert (details["alignment_total"], details["unmatched_expected"]) == (1, [])
+
+
+def test_an_item_that_stayed_alone_is_not_shown_beside_a_stranger():
+    result = scored([FREIGHT], [FEE], score_fields=("amount",))
+    lost, invented = result.details["mismatches"]
+    assert (lost["expected"], "candidate" in lost) == (120, False)
+    assert (invented["candidate"], "expected" in invented) == (32, False)
 
 
 def test_a_candidate_item_may_stand_elsewhere_and_its_value_is_found_there():

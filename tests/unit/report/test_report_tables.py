@@ -73,7 +73,7 @@ def test_the_terminal_view_has_everything(run):
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
 def test_a_narrow_terminal_cuts_names_and_never_numbers(width):
     long = {"a_rather_long_name_of_an_attribute.with_parts[]": 1}
-    summary = fm.score([(long, {key: 2 for key in long})] * 12345).summary
+    summary = fm.score([(long, dict.fromkeys(long, 2))] * 12345).summary
     text = as_text(run_view(summary), width=width)
     if width >= 60:
         assert text.count("12345") >= 2

@@ -27,7 +27,7 @@ class Fragile:
     name: ClassVar[str] = "fragile"
     reflexive: ClassVar[bool] = False
 
-    def compare(self, expected, candidate):
+    def compare(self, expected, candidate):  # noqa: ARG002 - a comparator's signature
         if candidate == "crash":
             raise ZeroDivisionError("no such luck")
         return MATCHED
@@ -38,12 +38,11 @@ def run(cases, rules=None, watchers=()):
     return run_cases([cases], plan, CONFUSION, watchers), plan
 
 
-
 def test_a_crash_inside_a_comparator_is_the_error_of_its_case_alone():
     seen = []
     rules = Rules(fields=(Rule(path="a", comparator=Fragile()),))
     cases = [Case(str(n), {"a": "x"}, {"a": word}) for n, word in enumerate(["x", "crash", "y"])]
-    run(cases, rules, [lambda cases, blocks, stats: seen.extend(stats)])
+    run(cases, rules, [lambda batch: seen.extend(batch.stats)])
     assert [figures.errors_count for figures in seen] == [0, 1, 0]
     assert [figures.score for figures in seen] == [1.0, None, 1.0]
 
@@ -51,7 +50,11 @@ def test_a_crash_inside_a_comparator_is_the_error_of_its_case_alone():
 def test_the_note_of_a_crash_says_what_happened():
     seen = []
     rules = Rules(fields=(Rule(path="a", comparator=Fragile()),))
-    run([Case("1", {"a": "x"}, {"a": "crash"})], rules, [lambda c, b, s: seen.extend(b)])
+    run(
+        [Case("1", {"a": "x"}, {"a": "crash"})],
+        rules,
+        [lambda batch: seen.extend(batch.blocks)],
+    )
     assert [said.note for said in seen[0].comparisons.values()] == [
         "ZeroDivisionError: no such luck"
     ]
@@ -63,7 +66,7 @@ def test_a_case_without_a_readable_truth_is_shown_to_no_watcher():
         Case("bad", None, MISSING, CaseInput.INVALID_TRUTH, "t:1: not JSON"),
         Case("good", {"a": 1}, {"a": 1}),
     ]
-    run(cases, watchers=[lambda cases, blocks, stats: seen.extend(case.id for case in cases)])
+    run(cases, watchers=[lambda batch: seen.extend(case.id for case in batch.cases)])
     assert seen == ["good"]
 
 
@@ -73,7 +76,7 @@ def test_an_interruption_is_not_a_crash():
         name: ClassVar[str] = "interrupted"
         reflexive: ClassVar[bool] = False
 
-        def compare(self, expected, candidate):
+        def compare(self, expected, candidate):  # noqa: ARG002 - a comparator's signature
             raise KeyboardInterrupt
 
     rules = Rules(fields=(Rule(path="a", comparator=Interrupted()),))
@@ -118,7 +121,10 @@ def test_what_deserves_a_word_is_counted():
             Rule(path="text", comparator=Semantic()),
         )
     )
-    pair = ({"day": "01/02/2024", "text": "net 30 days"}, {"day": "2024-01-02", "text": "30 days net"})
+    pair = (
+        {"day": "01/02/2024", "text": "net 30 days"},
+        {"day": "2024-01-02", "text": "30 days net"},
+    )
     run([Case("1", *pair), Case("2", *pair)], rules, [flags])
     said = flags.warnings()
     assert [text.split(" ")[0] for text in said] == ["2", "2"]

@@ -1,0 +1,75 @@
+"""The reference pages name everything that there is: tables in them follow from the code."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+
+import pytest
+
+from fieldmark import registry
+from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.model.json import MISSING
+from fieldmark.model.outcome import Outcome
+from fieldmark.registry import Plugin
+
+DOCS = Path(__file__).parents[3] / "docs"
+BUILT_IN = "fieldmark."
+
+
+def shown(value) -> str:
+    """A default as a rules file would say it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Enum):
+        return str(value.value)
+    return getattr(type(value), "name", str(value))
+
+
+def option_text(option) -> str:
+    if option.default is MISSING:
+        return f"`{option.name}` (needed)"
+    return f"`{option.name}`" + ("" if option.default is None else f" ({shown(option.default)})")
+
+
+def strategy_table(kind: Plugin) -> str:
+    """A row for each built-in: its name, what its docstring promises, its options and defaults."""
+    rows = []
+    for name in registry.names(kind):
+        strategy = registry.load(kind, name)
+        if not strategy.__module__.startswith(BUILT_IN):
+            continue
+        promise = (strategy.__doc__ or "").splitlines()[0]
+        options = ", ".join(map(option_text, registry.options(strategy).values()))
+        rows.append(f"| `{name}` | {promise} | {options or '–'} |")
+    return "\n".join(rows)
+
+
+def convention_table() -> str:
+    columns = [convention.options() for convention in CONVENTIONS.values()]
+    cells = {
+        option: [shown(column[option]) if column[option] is not None else "–" for column in columns]
+        for option in columns[0]
+        if option != "rqs_weights"
+    }
+    heads = " | ".join(f"`{name}`" for name in CONVENTIONS)
+    lines = [f"| option | {heads} |", "|---" * (len(columns) + 1) + "|"]
+    lines += [f"| `{option}` | {' | '.join(row)} |" for option, row in cells.items()]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("kind", list(Plugin))
+def test_every_strategy_is_in_the_rules_page_with_its_options(kind):
+    assert strategy_table(kind) in (DOCS / "rules.md").read_text("utf-8")
+
+
+def test_every_option_of_every_convention_is_in_the_page_about_numbers():
+    assert convention_table() in (DOCS / "semantics.md").read_text("utf-8")
+
+
+def test_every_outcome_is_in_the_pages():
+    numbers = ", ".join(f"{outcome.value} {outcome.label}" for outcome in Outcome)
+    results = (DOCS / "results.md").read_text("utf-8").replace("\n", " ")
+    assert numbers in results
+    semantics = (DOCS / "semantics.md").read_text("utf-8")
+    assert all(f"| `{outcome.label}` |" in semantics for outcome in Outcome)
