@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fieldmark.api.case_result import CaseResult, FieldResult
     from fieldmark.api.compare import compare
     from fieldmark.api.infer import infer
+    from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.run_result import RunResult
     from fieldmark.api.score import score
     from fieldmark.data import Inputs
@@ -39,12 +40,14 @@ __all__ = [
     "Inputs",
     "LimitError",
     "MissingExtra",
+    "RankResult",
     "RunResult",
     "StorageError",
     "Summary",
     "__version__",
     "compare",
     "infer",
+    "rank",
     "score",
 ]
 
@@ -54,6 +57,8 @@ _HOMES: Final = {
     "FieldResult": "fieldmark.api.case_result",
     "compare": "fieldmark.api.compare",
     "infer": "fieldmark.api.infer",
+    "RankResult": "fieldmark.api.rank",
+    "rank": "fieldmark.api.rank",
     "RunResult": "fieldmark.api.run_result",
     "score": "fieldmark.api.score",
     "Inputs": "fieldmark.data",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from json_strategies import changed, document_pairs
 
@@ -42,6 +42,7 @@ def told(plan, expected, candidate):
 
 
 @pytest.mark.parametrize("name", RULES)
+@settings(max_examples=max(10, settings().max_examples // 4))
 @given(data=st.data(), pair=document_pairs())
 def test_a_plan_that_knows_a_shape_says_what_a_new_plan_says(name, data, pair):
     expected, candidate = pair

@@ -201,9 +201,8 @@ class Interpreter:
                 yield from self.pair((*at, key), *inner)
         elif isinstance(expected, list) and isinstance(candidate, list):
             alignment = self.aligner_at(at).align(expected, candidate)
-            for pair in alignment.pairs:
-                items = expected[pair.expected], candidate[pair.candidate]
-                yield from self.pair((*at, ITEM), *items)
+            for ours, theirs, _, _ in alignment.pairs:
+                yield from self.pair((*at, ITEM), expected[ours], candidate[theirs])
             for index in alignment.unmatched_expected:
                 yield from self.unmatched((*at, ITEM), expected[index], candidate=False)
             for index in alignment.unmatched_candidate:
@@ -287,8 +286,8 @@ class Interpreter:
         after = candidate if isinstance(candidate, list) else []
         alignment = self.aligner_at(at).align(before, after)
         inner: Place = (*at, ITEM)
-        for pair in alignment.pairs:
-            yield from self.configured(inner, paths, before[pair.expected], after[pair.candidate])
+        for ours, theirs, _, _ in alignment.pairs:
+            yield from self.configured(inner, paths, before[ours], after[theirs])
         lonely = [(before[index], MISSING) for index in alignment.unmatched_expected]
         lonely += [(MISSING, after[index]) for index in alignment.unmatched_candidate]
         for sides in lonely:

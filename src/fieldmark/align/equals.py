@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import compress, repeat
 from operator import is_not
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from fieldmark.align.limits import SMALL_PAIRS
-from fieldmark.align.spelling import evened, has_exponent, is_even, spelled
+from fieldmark.align.spelling import canonical_order, evened, has_exponent, spelled
 from fieldmark.model.alignment import Alignment, ItemPair
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import typed_key
@@ -23,13 +23,16 @@ Partners = list[int | None]
 class Rest(NamedTuple):
     """What equal items leave over.
 
-    `partners` are the equal items; `expected` and `candidate` are the places left alone. If both
-    have some, `characters` bounds how many pairs of characters two such items have.
+    `partners` are the equal items; `places` and `others` are the places left alone, `expected`
+    and `candidate` the items there. If both lists have some, `characters` bounds how many pairs
+    of characters two items have.
     """
 
     partners: Partners
-    expected: Sequence[int]
-    candidate: Sequence[int]
+    places: Sequence[int]
+    others: Sequence[int]
+    expected: list[JsonValue]
+    candidate: list[JsonValue]
     characters: int = 0
 
 
@@ -56,29 +59,43 @@ def pair_keys(expected: Iterable[Hashable], candidate: Sequence[Hashable]) -> Pa
 
 def pair_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> Rest:
     """Pair deeply equal items: those of the same text first, then those of the same value."""
-    spelling = spelled(expected, candidate)
-    if spelling is None:
-        return Rest(list(range(len(expected))), (), ())
-    texts, others, doubt = spelling
-    partners = _same_texts(texts, others)
+    texts, other_texts, doubt = spelled(expected, candidate)
+    if texts is other_texts:
+        return Rest(list(range(len(expected))), (), (), [], [])
+    partners = _same_texts(texts, other_texts)
     if doubt is not None:
         for place, other in enumerate(partners):
             if other is not None and doubt in texts[place]:
                 partners[place] = other if equal(expected[place], candidate[other]) else None
-    left = [place for place, other in enumerate(partners) if other is None]
-    right = sorted(set(range(len(candidate))).difference(partners))
+    places = [place for place, other in enumerate(partners) if other is None]
+    others = sorted(set(range(len(candidate))).difference(partners))
+    left, right = [expected[place] for place in places], [candidate[place] for place in others]
     if not left or not right:
-        return Rest(partners, left, right)
-    texts, others = [texts[place] for place in left], [others[place] for place in right]
-    values = _same_values(
-        [expected[place] for place in left], [candidate[place] for place in right], texts, others
-    )
-    if values:
-        for place, position in zip(left, values, strict=True):
-            partners[place] = None if position is None else right[position]
-        left = [place for place in left if partners[place] is None]
-        right = sorted(set(right).difference(partners))
-    return Rest(partners, left, right, max(map(len, texts)) * max(map(len, others)))
+        return Rest(partners, places, others, left, right)
+    characters = max(map(len, texts)) * max(map(len, other_texts))
+    if len(left) * len(right) > SMALL_PAIRS or _any_alike(left, right):
+        found = _same_values(
+            left,
+            right,
+            [texts[place] for place in places],
+            [other_texts[place] for place in others],
+        )
+        if found:
+            for place, position in zip(places, found, strict=True):
+                partners[place] = None if position is None else others[position]
+            places = [place for place in places if partners[place] is None]
+            others = sorted(set(others).difference(partners))
+            left = [expected[place] for place in places]
+            right = [candidate[place] for place in others]
+    return Rest(partners, places, others, left, right, characters)
+
+
+def _any_alike(expected: list[JsonValue], candidate: list[JsonValue]) -> bool:
+    """Whether Python takes any two items for equal, which it does more often than is right."""
+    try:
+        return any(map(candidate.__contains__, expected))
+    except RecursionError:
+        return True
 
 
 def _same_texts(expected: list[bytes], candidate: list[bytes]) -> Partners:
@@ -92,56 +109,40 @@ def _same_values(
     expected: list[JsonValue],
     candidate: list[JsonValue],
     texts: list[bytes],
-    others: list[bytes],
+    other_texts: list[bytes],
 ) -> Partners:
     """The partners of deeply equal items whose texts differ, as those of 1 and 1.0 do."""
-    if len(expected) * len(candidate) <= SMALL_PAIRS and not _any_alike(expected, candidate):
-        return []
-    lines, other_lines = b"\n".join([*texts, b""]), b"\n".join([*others, b""])
-    if is_even(lines) and is_even(other_lines):
-        return []
-    if has_exponent(lines) or has_exponent(other_lines):
-        return pair_keys(map(typed_key, expected), list(map(typed_key, candidate)))
-    even, other_even = evened(lines), evened(other_lines)
-    shared = set(even).intersection(other_even)
-    return (
-        pair_keys(
-            [
-                typed_key(item) if text in shared else 0
-                for item, text in zip(expected, even, strict=True)
-            ],
-            [
-                typed_key(item) if text in shared else 1
-                for item, text in zip(candidate, other_even, strict=True)
-            ],
-        )
-        if shared
-        else []
+    ours: Iterable[int] = range(len(expected))
+    theirs: Iterable[int] = range(len(candidate))
+    if not has_exponent(b" ".join([*texts, *other_texts])):
+        even, other_even = evened(texts), evened(other_texts)
+        shared = set(even).intersection(other_even)
+        if not shared:
+            return []
+        ours = [place for place in ours if even[place] in shared]
+        theirs = [place for place in theirs if other_even[place] in shared]
+    left, right = canonical_order(expected, ours), canonical_order(candidate, theirs)
+    keys = pair_keys(
+        [typed_key(expected[place]) for place in left],
+        [typed_key(candidate[place]) for place in right],
     )
-
-
-def _any_alike(expected: list[JsonValue], candidate: list[JsonValue]) -> bool:
-    """Whether Python takes any two items for equal, which it does more often than is right."""
-    try:
-        return any(map(candidate.__contains__, expected))
-    except RecursionError:
-        return True
+    partners: Partners = [None] * len(expected)
+    for place, position in zip(left, keys, strict=True):
+        partners[place] = None if position is None else right[position]
+    return partners
 
 
 def assembled(rest: Rest, chosen: Sequence[tuple[int, int, float]] = ()) -> Alignment:
     """The alignment of equal items and of further pairs, given by places and similarity."""
-    partners, left, right = rest.partners, rest.expected, rest.candidate
+    partners, left, right = rest.partners, rest.places, rest.others
     similarities, equals = [1.0] * len(partners), [True] * len(partners)
     if chosen:
-        remaining = set(right)
         for place, other, similarity in chosen:
             partners[place] = other
             similarities[place] = similarity
             equals[place] = False
-            remaining.discard(other)
         left = [place for place in left if partners[place] is None]
-        right = list(remaining)
-    pairs: Iterable[ItemPair] = zip(range(len(partners)), partners, similarities, equals)  # type: ignore[assignment]
-    if left:
-        pairs = compress(pairs, map(is_not, partners, repeat(None)))
-    return Alignment(list(pairs), sorted(left), sorted(right))
+        right = sorted(set(right).difference(partners))
+    rows = zip(range(len(partners)), partners, similarities, equals, strict=True)
+    pairs = compress(rows, map(is_not, partners, repeat(None)))
+    return Alignment(cast("list[ItemPair]", list(pairs)), left, right)

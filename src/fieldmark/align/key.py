@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,10 +40,11 @@ class Key:
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Pair equal items, then those of the same key."""
         rest = pair_equal(expected, candidate)
-        ours = canonical_order(expected, rest.expected)
-        theirs = canonical_order(candidate, rest.candidate)
-        left = [self._key_of(expected[place]) for place in ours]
-        right = [self._key_of(candidate[place]) for place in theirs]
+        ours, theirs = rest.places, rest.others
+        left, right = self._keys(expected, ours), self._keys(candidate, theirs)
+        if len(set(left)) < len(left) or len(set(right)) < len(right):
+            ours, theirs = canonical_order(expected, ours), canonical_order(candidate, theirs)
+            left, right = self._keys(expected, ours), self._keys(candidate, theirs)
         return assembled(
             rest,
             [
@@ -52,6 +53,9 @@ class Key:
                 if position is not None
             ],
         )
+
+    def _keys(self, items: list[JsonValue], places: Sequence[int]) -> list[Hashable]:
+        return [self._key_of(items[place]) for place in places]
 
     def _key_of(self, item: JsonValue) -> Hashable:
         """The key of an item; an item without one gets a key that equals no other."""

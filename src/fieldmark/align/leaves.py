@@ -59,7 +59,7 @@ def tokens_of(item: JsonValue) -> Cells:
 
 def _walked(item: JsonValue, reading: Callable[[str], str]) -> Cells:
     """The cells of all leaves of an item; a text that is read as "" is empty."""
-    if type(item) is not dict:
+    if not isinstance(item, dict):
         item = {} if item is None else {cast("str", _ITSELF): item}
     cells: Cells = {}
     nested: list[tuple[tuple[str, ...], dict[str, JsonValue]]] = []
@@ -67,14 +67,13 @@ def _walked(item: JsonValue, reading: Callable[[str], str]) -> Cells:
     while True:
         for key, value in item.items():
             path = (*prefix, key) if prefix else key
-            kind = type(value)
-            if kind is str:
+            if isinstance(value, str):
                 text = reading(value)
                 if text:
                     cells[path] = text if len(text) <= MAX_TEXT else (text,)
-            elif kind is float or kind is int:
-                cells[path] = value if -_PLAIN <= value <= _PLAIN else (typed_key(value),)
-            elif kind is dict and value:
+            elif (type(value) is float or type(value) is int) and -_PLAIN <= value <= _PLAIN:
+                cells[path] = value
+            elif isinstance(value, dict) and value:
                 nested.append(((*prefix, key), value))
             elif value is not None:
                 cells[path] = (typed_key(value),)

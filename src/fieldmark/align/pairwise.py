@@ -1,4 +1,4 @@
-"""Similarities of pairs that share enough, one by one; `columns` computes the same for all pairs."""
+"""Similarities of pairs that share enough, one by one; `columns` computes those of all pairs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def text_similarity(expected: str, candidate: str) -> float:
 
 
 def edges(
-    expected: Sequence[Cells], candidate: Sequence[Cells], gate: float, most: float
+    expected: Sequence[Cells], candidate: Sequence[Cells], gate: float, most: int
 ) -> list[Edge] | None:
     """Every pair whose weight reaches the gate.
 
@@ -59,7 +59,12 @@ def edges(
     few equal leaves to reach the gate, whatever their texts are, and are not.
     """
     texts = [_texts(cells) for cells in expected]
-    near = _near(expected, candidate, texts, gate / UNIT - _MARGIN, most)
+    share = gate / UNIT - _MARGIN
+    near: list[_Near] | None
+    if len(expected) * len(candidate) <= min(most, _TINY):
+        near = _near_each(expected, candidate, texts, share)
+    else:
+        near = _near_by_leaf(expected, candidate, texts, share, most)
     if near is None:
         return None
     found: list[Edge] = []
@@ -70,40 +75,51 @@ def edges(
     return found
 
 
-def _near(
+def _near_each(
+    expected: Sequence[Cells], candidate: Sequence[Cells], texts: Sequence[_Texts], share: float
+) -> list[_Near]:
+    """The pairs that may reach a share, found by comparing each with each."""
+    near: list[_Near] = []
+    for place, cells in enumerate(expected):
+        size, reach, leaves = len(cells), len(texts[place]) * _UNEQUAL, cells.items()
+        for other, others in enumerate(candidate):
+            shared = len(leaves & others.items())
+            if shared + reach >= share * max(size, len(others)):
+                near.append((place, other, shared))
+    return near
+
+
+def _near_by_leaf(
     expected: Sequence[Cells],
     candidate: Sequence[Cells],
     texts: Sequence[_Texts],
     share: float,
-    most: float,
+    most: int,
 ) -> list[_Near] | None:
-    """The pairs that may reach a share; none if more than so many would have to be looked at."""
-    near: list[_Near] = []
-    add = near.append
-    if len(expected) * len(candidate) <= min(most, _TINY):
-        for place, cells in enumerate(expected):
-            size, reach, leaves = len(cells), len(texts[place]) * _UNEQUAL, cells.items()
-            for other, others in enumerate(candidate):
-                count = len(leaves & others.items())
-                if count + reach >= share * (size if size > len(others) else len(others)):
-                    add((place, other, count))
-        return near
-    holders, sizes = _holders(candidate), list(map(len, candidate))
+    """The same, found by looking up who has a leaf; none if more than so many share one."""
+    sizes = list(map(len, candidate))
     smallest = min(sizes)
+    # Where unequal texts may do, no leaf need be shared.
+    alone = [
+        len(own) * _UNEQUAL >= share * max(len(cells), smallest)
+        for own, cells in zip(texts, expected, strict=True)
+    ]
+    if sum(alone) * len(candidate) > most:
+        return None
+    holders = _holders(candidate)
+    near: list[_Near] = []
     for place, cells in enumerate(expected):
         size, reach = len(cells), len(texts[place]) * _UNEQUAL
-        shared: dict[int, int] = {}
-        if reach >= share * max(size, smallest):  # unequal texts may do, and no leaf be shared
-            shared = dict.fromkeys(range(len(candidate)), 0)
+        counts = dict.fromkeys(range(len(candidate)), 0) if alone[place] else {}
         for leaf in cells.items():
             for other in holders.get(leaf, ()):
-                shared[other] = shared.get(other, 0) + 1
-        most -= len(shared)
+                counts[other] = counts.get(other, 0) + 1
+        most -= len(counts)
         if most < 0:
             return None
-        for other, count in shared.items():
-            if count + reach >= share * (size if size > sizes[other] else sizes[other]):
-                add((place, other, count))
+        for other, shared in counts.items():
+            if shared + reach >= share * max(size, sizes[other]):
+                near.append((place, other, shared))
     return near
 
 

@@ -9,7 +9,7 @@ from fieldmark.align.agreement import Agreement
 from fieldmark.align.columns import Edges
 from fieldmark.align.columns import edges as edges_of_many
 from fieldmark.align.components import parted
-from fieldmark.align.equals import assembled, pair_equal
+from fieldmark.align.equals import Rest, assembled, pair_equal
 from fieldmark.align.leaves import cells_of
 from fieldmark.align.limits import (
     FALLBACK_PAIRS,
@@ -67,14 +67,11 @@ def align_similar(
         if fallback is None or len(rest.expected) * len(rest.candidate) > FALLBACK_PAIRS:
             return refused(expected, candidate, note)
         method = fallback
-    left = [expected[place] for place in rest.expected]
-    right = [candidate[place] for place in rest.candidate]
-    gate = gate_of(threshold)
     try:
-        chosen = _chosen(left, right, rest.characters, method, match_fields, gate)
+        chosen = _chosen(rest, method, match_fields, gate_of(threshold))
     except TooMuchWork:
         return refused(expected, candidate, _TOO_LARGE)
-    ours, theirs = rest.expected, rest.candidate
+    ours, theirs = rest.places, rest.others
     found = assembled(
         rest, [(ours[place], theirs[other], weight / UNIT) for weight, place, other in chosen]
     )
@@ -82,26 +79,26 @@ def align_similar(
 
 
 def _chosen(
-    expected: list[JsonValue],
-    candidate: list[JsonValue],
-    characters: int,
-    method: Method,
-    match_fields: tuple[str, ...] | None,
-    gate: float,
+    rest: Rest, method: Method, match_fields: tuple[str, ...] | None, gate: float
 ) -> list[Edge]:
+    expected, candidate = rest.expected, rest.candidate
     left = [cells_of(item, match_fields) for item in expected]
     right = [cells_of(item, match_fields) for item in candidate]
     most = min(
-        max(SMALL_PAIRS, len(left) * len(right) // _SPARSE), SMALL_CHARACTER_PAIRS // characters
+        max(SMALL_PAIRS, len(left) * len(right) // _SPARSE),
+        SMALL_CHARACTER_PAIRS // max(1, rest.characters),
     )
     edges = edges_of_few(left, right, gate, most)
     if edges is not None:
         return _among_few(edges, expected, candidate, method)
     ours = canonical_order(expected, range(len(left)))
     theirs = canonical_order(candidate, range(len(right)))
-    agreement = Agreement([expected[p] for p in ours], [candidate[p] for p in theirs])
+    expected, candidate = [expected[p] for p in ours], [candidate[p] for p in theirs]
     many = edges_of_many([left[p] for p in ours], [right[p] for p in theirs], gate)
-    return _placed(method.many(many, agreement), ours, theirs)
+    if len(many.weights) > min(most, SMALL_PAIRS):
+        return _placed(method.many(many, Agreement(expected, candidate)), ours, theirs)
+    edges = list(zip(*(column.tolist() for column in many), strict=True))
+    return _placed(_among_few(edges, expected, candidate, method), ours, theirs)
 
 
 def _among_few(

@@ -24,7 +24,7 @@ _ERROR: Final = "case that could not be evaluated"
 class Faults:
     """Watches a run for cases that have no readable truth or candidate, and for errors.
 
-    The note of an error may quote a value, so that `notes` can be left out.
+    What is wrong with a value may quote it, so that `notes` can be left out.
     """
 
     __slots__ = ("_first", "_notes", "_table", "_times")
@@ -40,8 +40,7 @@ class Faults:
         for batch in batches:
             for case in batch:
                 if case.input is not CaseInput.OK and case.input in _READING:
-                    told = case.input is CaseInput.INVALID_TRUTH
-                    self._add(_READING[case.input], case.note if told else _of_case(case))
+                    self._add(_READING[case.input], self._reading(case))
             yield batch
 
     def __call__(self, batch: Batch) -> None:
@@ -64,13 +63,16 @@ class Faults:
         if self._times[kind] <= _NAMED:
             self._first[kind].append(text)
 
+    def _reading(self, case: Case) -> str:
+        if not self._notes:
+            return f"case {case.id!r}"
+        # The note of a truth says which file and line.
+        named = case.input is CaseInput.INVALID_TRUTH
+        return case.note if named else f"case {case.id!r}: {case.note}"
+
     def _failure(self, block: OutcomeBlock) -> str:
         for record in block.records(self._table):
             if record.outcome is Outcome.ERROR:
                 note = record.comparison.note if record.comparison and self._notes else ""
                 return f"{record.path}: {note or reason_of(record) or 'error'}"
         return "error"
-
-
-def _of_case(case: Case) -> str:
-    return f"case {case.id!r}: {case.note}"

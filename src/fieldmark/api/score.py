@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fieldmark.api.faults import Faults
+from fieldmark.api.gates import check_names, checked, gates_of
 from fieldmark.api.run_result import RunResult
-from fieldmark.api.settings import RulesLike, Settings, gates_of, settle
+from fieldmark.api.settings import RulesLike, Settings, settle
 from fieldmark.data import Inputs, PairStream, open_pairs
-from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gate import Gate
-from fieldmark.metrics.summarise import summarise, with_gates
+from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
@@ -74,7 +74,8 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
         depth=depth,
     )
     gates = gates_of(at_least, at_most)
-    stream = open_pairs(truth, candidate, inputs or Inputs())
+    check_names(gates, settings)
+    stream = open_pairs(truth, candidate, inputs or Inputs(), quotes=values)
     folder = RunFolder(Path(out), _manifest(settings, truth, candidate)) if out else None
     with closing(stream), folder or nullcontext():
         summary, table = _run(stream, settings, gates, folder, values=values, progress=progress)
@@ -96,7 +97,7 @@ def _run(
     flags, faults = Flags(), Faults(plan.table, notes=values)
     watchers: list[Watcher] = [flags, faults]
     if folder is not None:
-        watchers.append(_writer(folder, RowEncoder(plan.table, values=values)))
+        watchers.append(_writer(folder, RowEncoder(plan.table, values=values), stream))
     if progress is not None:
         watchers.append(_teller(progress, stream))
     tally = run_cases(faults.watching(stream.batches()), plan, settings.convention, watchers)
@@ -109,14 +110,15 @@ def _run(
         *unused_rules(settings.rules, tally.facts()),
     )
     summary = summarise(tally, settings.convention, rules=settings.rules, warnings=warnings)
-    try:
-        return with_gates(summary, gates), plan.table
-    except OptionError as error:
-        raise ConfigError.of(f"--{error.option}: {error.message}") from error
+    return checked(summary, gates), plan.table
 
 
-def _writer(folder: RunFolder, encoder: RowEncoder) -> Watcher:
-    return lambda batch: folder.append(map(encoder.encode, *batch))
+def _writer(folder: RunFolder, encoder: RowEncoder, stream: PairStream) -> Watcher:
+    def write(batch: Batch) -> None:
+        encoder.non_finite = stream.non_finite
+        folder.append(map(encoder.encode, *batch))
+
+    return write
 
 
 def _teller(progress: Progress, stream: PairStream) -> Watcher:

@@ -1,4 +1,4 @@
-"""What a caller asks for, made whole: rules, convention and gates in one place."""
+"""What a caller asks for, made whole: rules and convention in one place."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import TypeAlias
 from fieldmark.config.choice import build_aligner, build_comparator, choose
 from fieldmark.config.context import Context
 from fieldmark.config.marked import Marked
+from fieldmark.config.rules_file import LoadedRules, load_rules, read_rules
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import Convention, find_convention
-from fieldmark.metrics.gate import Gate, GateKind
+from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.registry import Plugin
 
-__all__ = ["RulesLike", "Settings", "gates_of", "settle"]
+__all__ = ["RulesLike", "Settings", "settle"]
 
 RulesLike: TypeAlias = "Rules | Mapping[str, JsonValue] | Sequence[JsonValue] | str | Path | None"
 """Rules as callers give them: made already, as plain data, the name of a file, or none."""
@@ -43,10 +44,14 @@ def settle(  # noqa: PLR0913 - one argument for each thing that a caller can ask
     depth: str | None = None,
 ) -> Settings:
     """Read what was asked for; everything that is wrong with it is said here, before any data."""
-    given, warnings = _read(rules)
+    loaded = _read(rules)
+    given = loaded.rules
     try:
         chosen = find_convention(convention).with_options(options or {})
-        given = _with_defaults(given, match, align)
+        if given.default is None and loaded.provider is not None:
+            # The convention's own comparator would not know who judges meaning.
+            match = match or chosen.comparison.comparator
+        given = _with_defaults(given, match, align, loaded.provider)
         if scope is not None:
             given = replace(given, scope=Scope(scope))
         if depth is not None:
@@ -55,24 +60,14 @@ def settle(  # noqa: PLR0913 - one argument for each thing that a caller can ask
         raise ConfigError.of(str(error)) from error
     except ValueError as error:
         raise ConfigError.of(str(error)) from error
-    return Settings(rules=chosen.rules_for(given), convention=chosen, warnings=warnings)
+    return Settings(rules=chosen.rules_for(given), convention=chosen, warnings=_told(loaded))
 
 
-def gates_of(
-    at_least: Mapping[str, float] | None, at_most: Mapping[str, float] | None
-) -> list[Gate]:
-    """Limits by the names of figures, as gates."""
-    pairs = ((GateKind.MIN, at_least or {}), (GateKind.MAX, at_most or {}))
-    return [
-        Gate(name=name, limit=limit, kind=kind)
-        for kind, limits in pairs
-        for name, limit in limits.items()
-    ]
-
-
-def _with_defaults(rules: Rules, match: str | None, align: str | None) -> Rules:
+def _with_defaults(
+    rules: Rules, match: str | None, align: str | None, provider: Provider | None
+) -> Rules:
     """The rules with another default comparator and aligner, by their names."""
-    context = Context()
+    context = Context(provider=provider)
     if match is not None:
         choice = choose(
             Plugin.COMPARATORS, Marked(value=match, location=Location("match")), context
@@ -87,12 +82,13 @@ def _with_defaults(rules: Rules, match: str | None, align: str | None) -> Rules:
     return rules
 
 
-def _read(rules: RulesLike) -> tuple[Rules, tuple[str, ...]]:
+def _read(rules: RulesLike) -> LoadedRules:
     if rules is None:
-        return Rules(), ()
+        return LoadedRules(rules=Rules())
     if isinstance(rules, Rules):
-        return rules, ()
-    from fieldmark.config.rules_file import load_rules, read_rules
+        return LoadedRules(rules=rules)
+    return load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)
 
-    loaded = load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)
-    return loaded.rules, tuple(str(warning) for warning in loaded.warnings)
+
+def _told(loaded: LoadedRules) -> tuple[str, ...]:
+    return tuple(str(warning) for warning in loaded.warnings)

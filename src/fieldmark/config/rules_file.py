@@ -30,16 +30,17 @@ AUTO: Final = "auto"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedRules:
-    """Rules that can be used, and what is odd about them."""
+    """Rules that can be used, who judges meaning under them, and what is odd about them."""
 
     rules: Rules
+    provider: Provider | None = None
     warnings: tuple[Problem, ...] = ()
 
 
 def load_rules(path: Path | str, *, provider: Provider | None = None) -> LoadedRules:
     """The rules in a YAML or JSON file; every problem in it at once."""
     context = Context(folder=Path(path).parent, provider=provider)
-    return _finished(rules_of(load_file(path), context), context)
+    return _loaded(load_file(path), context)
 
 
 def read_rules(value: object, *, file: str = "", provider: Provider | None = None) -> LoadedRules:
@@ -51,11 +52,15 @@ def read_rules(value: object, *, file: str = "", provider: Provider | None = Non
     context = Context(provider=provider)
     marked = mark(value, context.problems, file=file)
     context.problems.raise_any()
-    return _finished(rules_of(marked, context), context)
+    return _loaded(marked, context)
 
 
 def rules_of(marked: Marked, context: Context) -> Rules:
     """The rules that a value describes, in whichever form; problems go to the context."""
+    return _rules(marked, _judged(marked, context))
+
+
+def _rules(marked: Marked, context: Context) -> Rules:
     if marked.value == AUTO:
         return Rules(default=_auto(context))
     if isinstance(marked.value, list):
@@ -69,9 +74,19 @@ def rules_of(marked: Marked, context: Context) -> Rules:
     return _native(marked, context)
 
 
-def _finished(rules: Rules, context: Context) -> LoadedRules:
+def _loaded(marked: Marked, context: Context) -> LoadedRules:
+    context = _judged(marked, context)
+    rules = _rules(marked, context)
     context.problems.raise_any()
-    return LoadedRules(rules=rules, warnings=context.problems.warnings)
+    return LoadedRules(rules=rules, provider=context.provider, warnings=context.problems.warnings)
+
+
+def _judged(marked: Marked, context: Context) -> Context:
+    """The context with the provider that rules in the native form name."""
+    given = marked.entries.get("provider")
+    if given is None or _is_by_path(marked):
+        return context
+    return replace(context, provider=read_provider(given, context))
 
 
 _NATIVE_SHAPES: Final[Mapping[str, Callable[[Marked], bool]]] = {
@@ -122,10 +137,7 @@ def _native(marked: Marked, context: Context) -> Rules:
             hint = did_you_mean(key, _NATIVE_SHAPES)
             context.problems.add(f"Unknown key: {key}.", marked.key_location(key), hint)
     strict = _value(marked, "strict", bool, context) is True
-    provider = context.provider
-    if "provider" in entries:
-        provider = read_provider(entries["provider"], context)
-    context = replace(context, strict=strict or context.strict, provider=provider)
+    context = replace(context, strict=strict or context.strict)
     defaults = read_defaults(entries.get("defaults"), context)
     fields = _fields(marked, context, defaults)
     scope = _value(marked, "scope", Scope, context)

@@ -13,7 +13,7 @@ from fieldmark.data.inputs import (
     Role,
     RowsAre,
 )
-from fieldmark.data.pairs import PairStream, open_pairs
+from fieldmark.data.pairs import PairStream, open_pairs, open_truth
 from fieldmark.data.parsing import parse_json
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Role",
     "RowsAre",
     "open_pairs",
+    "open_truth",
     "parse_json",
     "read_candidate",
 ]

@@ -13,15 +13,21 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from fieldmark.data.inputs import LIMITS, Duplicates, Limits, Role
-from fieldmark.errors import DataError, LimitError
+from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["Grammar", "check_shape", "decode", "explained", "parse_exact"]
+__all__ = ["Grammar", "check_shape", "decode", "explained", "parse_exact", "refuse_foreign"]
 
 _STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
 _BLANKS: Final = str.maketrans("", "", " \t\r\n")
-_UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+_UTF16: Final = "this looks like UTF-16; save it as UTF-8"
+_FOREIGN: Final = {
+    b"\xff\xfe": _UTF16,
+    b"\xfe\xff": _UTF16,
+    b"\x1f\x8b": "this looks like gzip; unpack it first, or name a file that ends in .gz",
+}
+"""How bytes begin that are something else than UTF-8."""
 _BOM: Final = "\ufeff"
 
 
@@ -36,10 +42,18 @@ class Grammar:
     non_finite: int = field(default=0, init=False)
 
 
+def refuse_foreign(raw: bytes, location: Location = Location()) -> None:
+    """Refuse bytes that begin like something else than text in UTF-8, saying what it may be."""
+    message = _FOREIGN.get(raw[:2])
+    if message is not None:
+        raise DataError(message, location)
+
+
 def decode(raw: bytes) -> str:
     """UTF-8 bytes as text, without a byte order mark; other encodings are named if known."""
-    if raw[:2] in _UTF16_MARKS or b"\0\0" in (raw[0:4:2], raw[1:4:2]):
-        raise DataError("this looks like UTF-16; save it as UTF-8")
+    refuse_foreign(raw)
+    if b"\0\0" in (raw[0:4:2], raw[1:4:2]):
+        raise DataError(_UTF16)
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:

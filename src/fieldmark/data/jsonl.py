@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-from fieldmark.data.exact import Grammar
+from fieldmark.data.exact import Grammar, refuse_foreign
 from fieldmark.data.files import Opened, open_file, spill, unreadable
 from fieldmark.data.parsing import BLANK, Unreadable, parse_lines
 from fieldmark.data.rows import RowBlock, SourceBase
-from fieldmark.errors import DataError, LimitError, Location
+from fieldmark.errors import LimitError, Location
 
 __all__ = ["JsonlSource", "LineBlock", "lines_of"]
 
 _PIECE: Final = 1 << 16
-_UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -106,8 +105,8 @@ class JsonlSource(SourceBase):
         opened = self._fresh()
         for block in lines_of(opened.stream, self.grammar.limits.line_bytes, self.name):
             self.bytes_read = max(self.bytes_read, opened.position)
-            if block.offset == 0 and block.raw[:2] in _UTF16_MARKS:
-                raise DataError("this looks like UTF-16; save it as UTF-8", Location(self.name))
+            if block.offset == 0:
+                refuse_foreign(block.raw, Location(self.name))
             yield block
 
     def blocks(self) -> Iterator[RowBlock]:

@@ -14,7 +14,15 @@ from fieldmark.data.rows import RowBlock
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import JsonObject
 
-__all__ = ["CANDIDATE_KEYS", "EXPECTED_KEYS", "ID_KEYS", "Layout", "decide", "decide_both"]
+__all__ = [
+    "CANDIDATE_KEYS",
+    "EXPECTED_KEYS",
+    "ID_KEYS",
+    "Layout",
+    "decide",
+    "decide_both",
+    "holds_both",
+]
 
 ID_KEYS: Final = ("id", "case_id", "key")
 EXPECTED_KEYS: Final = ("expected", "truth", "ground_truth", "gold", "label")
@@ -73,24 +81,25 @@ def decide(sample: RowBlock, role: Role, options: Inputs, *, name: str) -> tuple
 def decide_both(sample: RowBlock, options: Inputs, *, name: str) -> tuple[Layout, list[str]]:
     """The layout of rows that hold both sides."""
     row = first_object(sample, options.expected_key or options.candidate_key) or {}
-    told = options.expected_key is not None or options.candidate_key is not None
-    if told or row.keys() <= _ENVELOPE:
-        expected = _present(row, (options.expected_key,) if options.expected_key else EXPECTED_KEYS)
-        partner = _present(
-            row, (options.candidate_key,) if options.candidate_key else CANDIDATE_KEYS
-        )
-        if expected is not None and partner is not None:
-            layout = Layout(
-                id_key=_id_key(row, options, name), value_key=expected, partner_key=partner
-            )
-            return layout, [
-                f"{name}: the truth is under {expected!r}, the candidate under {partner!r}"
-            ]
+    both = holds_both(row, options)
+    if both is not None:
+        layout = Layout(id_key=_id_key(row, options, name), value_key=both[0], partner_key=both[1])
+        return layout, [f"{name}: the truth is under {both[0]!r}, the candidate under {both[1]!r}"]
     raise DataError(
         "a single input must hold both sides in each row, as {id, expected, candidate}; "
         "name a second input, or the keys that hold the two sides",
         Location(name),
     )
+
+
+def holds_both(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
+    """The keys under which a row holds its truth and its candidate, if it holds both."""
+    told = options.expected_key is not None or options.candidate_key is not None
+    if not told and not row.keys() <= _ENVELOPE:
+        return None
+    expected = _present(row, (options.expected_key,) if options.expected_key else EXPECTED_KEYS)
+    partner = _present(row, (options.candidate_key,) if options.candidate_key else CANDIDATE_KEYS)
+    return None if expected is None or partner is None else (expected, partner)
 
 
 def _present(row: JsonObject, keys: tuple[str, ...]) -> str | None:

@@ -7,18 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 from fieldmark.data.entries import id_text
 from fieldmark.data.exact import Grammar
 from fieldmark.data.folders import FolderSource
 from fieldmark.data.inputs import Inputs, Role, RowsAre
-from fieldmark.data.layout import ID_KEYS, Layout, decide, decide_both
-from fieldmark.data.rows import RowBlock, RowSource
+from fieldmark.data.layout import ID_KEYS, Layout, decide, decide_both, holds_both
+from fieldmark.data.parsing import parse_text
+from fieldmark.data.rows import RowBlock, RowSource, located
 from fieldmark.data.sources import Given, open_source
 from fieldmark.data.values import ValueSource, may_be_keyed
 from fieldmark.errors import DataError, Location
 
-__all__ = ["Opened", "Side", "open_both", "open_single"]
+__all__ = ["Opened", "Side", "open_both", "open_single", "open_truth"]
 
 
 @dataclass(slots=True)
@@ -53,23 +55,53 @@ class Opened:
     warnings: list[str] = field(default_factory=list)
 
 
+class Decision(Protocol):
+    """Says where the rows of a single input keep what."""
+
+    def __call__(
+        self, sample: RowBlock, options: Inputs, *, name: str
+    ) -> tuple[Layout, list[str]]: ...
+
+
 def open_single(given: Given, options: Inputs) -> Opened:
     """One input whose rows hold both sides."""
+    return _open_one(given, options, decide_both)
+
+
+def open_truth(given: Given, options: Inputs) -> Opened:
+    """One input whose rows hold both sides or, if they do not, the truth alone."""
+    return _open_one(given, options, _decide_truth)
+
+
+def _open_one(given: Given, options: Inputs, decided: Decision) -> Opened:
     grammar = _grammar(Role.CANDIDATE, options)
     source = open_source(_as_rows(given), grammar, side="")
     with _closing_on_error(source):
-        return _opened_single(source, grammar, options)
+        if isinstance(source, ValueSource):
+            _settle_single(source, options)
+        side = _side(source, grammar)
+        side.layout, notes = decided(side.sample, options, name=source.name)
+        if side.sample.ids is not None:
+            side.layout = replace(side.layout, id_key=None)
+        return Opened(side, notes=notes)
 
 
-def _opened_single(source: RowSource, grammar: Grammar, options: Inputs) -> Opened:
-    if isinstance(source, ValueSource):
-        _settle_single(source, options)
-    side = _side(source, grammar)
-    layout, notes = decide_both(side.sample, options, name=source.name)
-    if side.sample.ids is not None:
-        layout = replace(layout, id_key=None)
-    side.layout = layout
-    return Opened(side, notes=notes)
+def _decide_truth(sample: RowBlock, options: Inputs, *, name: str) -> tuple[Layout, list[str]]:
+    try:
+        return decide_both(sample, options, name=name)
+    except DataError:
+        _refuse_text(sample, options, name)
+        return decide(sample, Role.TRUTH, options, name=name)
+
+
+def _refuse_text(sample: RowBlock, options: Inputs, name: str) -> None:
+    """A whole file that is no JSON is the text of a model, which no truth can be."""
+    row = sample.rows[0]
+    if len(sample.rows) == 1 and isinstance(row, str):
+        try:
+            parse_text(row, _grammar(Role.TRUTH, options))
+        except DataError as error:
+            raise located(error, Location(name)) from None
 
 
 def open_both(truth: Given, candidate: Given, options: Inputs) -> Opened:
@@ -139,6 +171,8 @@ def _settle_single(source: ValueSource, options: Inputs) -> None:
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
     elif may_be_keyed(source.value) and isinstance(source.value, dict):
+        if holds_both(source.value, options):
+            return
         rows = source.value.values()
         shared = set.intersection(*(set(row) if isinstance(row, dict) else set() for row in rows))
         if shared:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from fieldmark.data import opening
 from fieldmark.data.cases import CaseMaker, is_finite
 from fieldmark.data.entries import Entries, Fault, Value, entries_of
 from fieldmark.data.inputs import Coverage, Inputs
@@ -15,16 +16,22 @@ from fieldmark.data.sources import Given
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING
 
-__all__ = ["PairStream", "open_pairs"]
+__all__ = ["PairStream", "open_pairs", "open_truth"]
 
 _BATCH: Final = 512
 _NAMED: Final = 3
 
 
 def open_pairs(
-    truth: Given, candidate: Given | None = None, options: Inputs | None = None
+    truth: Given,
+    candidate: Given | None = None,
+    options: Inputs | None = None,
+    *,
+    quotes: bool = True,
 ) -> PairStream:
     """Open two inputs, or one whose rows hold both sides, as a stream of cases.
+
+    Without `quotes`, warnings say nothing of what the documents hold.
 
     >>> pairs = open_pairs([{"id": 1, "expected": {"a": 1}}], [{"id": 1, "candidate": {"a": 2}}])
     >>> [case.candidate for batch in pairs.batches() for case in batch]
@@ -32,8 +39,18 @@ def open_pairs(
     """
     options = Inputs() if options is None else options
     if candidate is None:
-        return PairStream(open_single(truth, options), options)
-    return PairStream(open_both(truth, candidate, options), options)
+        return PairStream(open_single(truth, options), options, quotes=quotes)
+    return PairStream(open_both(truth, candidate, options), options, quotes=quotes)
+
+
+def open_truth(truth: Given, options: Inputs | None = None) -> PairStream:
+    """Open one input as a stream of cases without candidates, unless its rows hold both sides.
+
+    >>> [case.candidate for batch in open_truth([{"a": 1}]).batches() for case in batch]
+    [MISSING]
+    """
+    options = Inputs() if options is None else options
+    return PairStream(opening.open_truth(truth, options), options)
 
 
 class PairStream:
@@ -43,7 +60,8 @@ class PairStream:
     the input was understood.
     """
 
-    def __init__(self, opened: Opened, options: Inputs) -> None:
+    def __init__(self, opened: Opened, options: Inputs, *, quotes: bool = True) -> None:
+        self._quotes = quotes
         self._truth = opened.truth
         self._candidate = opened.candidate
         self._by_id = opened.by_id
@@ -59,6 +77,11 @@ class PairStream:
     def coverage(self) -> Coverage:
         """What was found so far."""
         return self._maker.coverage
+
+    @property
+    def non_finite(self) -> bool:
+        """Whether some number that was read so far is NaN or infinite."""
+        return any(side.grammar.non_finite for side in self._sides)
 
     @property
     def bytes_total(self) -> int:
@@ -133,9 +156,9 @@ class PairStream:
         self.coverage.unexpected += len(partner.lost)
         for place, value in partner.lost[:_NAMED]:
             reason = value.reason if isinstance(value, Fault) else "no id"
-            self.warnings.append(
-                f"{candidate.source.phrase(place)}: no case gets this row: {reason}"
-            )
+            why = f": {reason}" if self._quotes else ""
+            where = candidate.source.phrase(place)
+            self.warnings.append(f"{where}: no case gets this row{why}")
         if len(partner.lost) > _NAMED:
             self.warnings.append(f"… and {len(partner.lost) - _NAMED} more such rows")
 

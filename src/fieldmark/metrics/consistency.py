@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, sqrt
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from fieldmark.model.json import JsonValue, Missing
-from fieldmark.model.outcome import Presence
-from fieldmark.values.presence import PresenceRule, presence
+from fieldmark.model.block import FieldOutcome
+from fieldmark.model.outcome import Outcome
 
-__all__ = ["Agree", "Ranking", "agreement", "consistency", "rank"]
+__all__ = ["Ranking", "agreement", "consistency", "rank"]
 
-Agree: TypeAlias = Callable[[str, "JsonValue | Missing", "JsonValue | Missing"], "bool | None"]
-"""Whether two values of a field are the same; `None` if that could not be found out."""
+_AGREE: Final = frozenset({Outcome.MATCH, Outcome.BOTH_EMPTY})
+_SILENT: Final = frozenset({Outcome.ERROR, Outcome.IGNORED})
+
+Records: TypeAlias = Iterable[FieldOutcome]
+"""The fields of two candidates that were compared with one another."""
 
 
 class Ranking(NamedTuple):
@@ -29,37 +30,33 @@ class Ranking(NamedTuple):
     deviation: float | None
 
 
-def consistency(
-    fields: Mapping[str, Sequence[JsonValue | Missing]],
-    agree: Agree,
-    rule: PresenceRule = presence,
-) -> float | None:
-    """The mean agreement over all fields that any candidate has; with one candidate undefined.
+def agreement(pairs: Sequence[Records]) -> Mapping[str, float]:
+    """For every field the share of pairs of candidates that agree on it.
 
-    Every field lists what each candidate has there, in one order of candidates.
-
-    >>> consistency({"total": [5, 5, 6]}, lambda path, one, two: one == two)
-    0.3333333333333333
+    Two empty values agree, and so does a pair in which neither candidate has the field. A pair
+    whose values could not be compared is left out.
     """
-    shares = (agreement(path, values, agree, rule) for path, values in fields.items())
-    defined = [share for share in shares if share is not None]
-    return fsum(defined) / len(defined) if defined else None
+    quarrels: dict[str, int] = {}
+    unknown: dict[str, int] = {}
+    for records in pairs:
+        for record in records:
+            quarrels.setdefault(record.path, 0)
+            if record.outcome in _SILENT:
+                unknown[record.path] = unknown.get(record.path, 0) + 1
+            elif record.outcome not in _AGREE:
+                quarrels[record.path] += 1
+    asked = {path: len(pairs) - unknown.get(path, 0) for path in quarrels}
+    return {
+        path: (asked[path] - quarrels[path]) / asked[path]
+        for path in sorted(quarrels)
+        if asked[path] > 0
+    }
 
 
-def agreement(
-    path: str,
-    values: Sequence[JsonValue | Missing],
-    agree: Agree,
-    rule: PresenceRule = presence,
-) -> float | None:
-    """The share of pairs of candidates that agree on a field; two empty ones do."""
-    answers: list[bool] = []
-    for (one, one_is), (two, two_is) in combinations([(each, rule(each)) for each in values], 2):
-        filled = (one_is is Presence.VALUE) + (two_is is Presence.VALUE)
-        answer = agree(path, one, two) if filled == len((one, two)) else not filled
-        if answer is not None:
-            answers.append(answer)
-    return sum(answers) / len(answers) if answers else None
+def consistency(pairs: Sequence[Records]) -> float | None:
+    """The mean agreement over all fields that any candidate has; with one candidate undefined."""
+    shares = agreement(pairs)
+    return fsum(shares.values()) / len(shares) if shares else None
 
 
 def rank(scores: Sequence[float | None]) -> Ranking:

@@ -21,7 +21,7 @@ FactsByPath: TypeAlias = Mapping[str, Mapping[int, int]]
 _State: TypeAlias = tuple[AttributeTable, "Counter[int]", RunSums]
 
 _FACT_MASK: Final = (1 << CELL_BITS) - 1
-_BATCH: Final = 1024
+_BATCH: Final = 8192
 """Cases wait until there are so many, then equal ones are counted together."""
 
 

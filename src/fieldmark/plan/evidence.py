@@ -36,12 +36,14 @@ class Evidence:
     lists: int = 0
     objects: int = 0
     looks: Counter[Look] = field(default_factory=Counter)
-    formats: Counter[str] = field(default_factory=Counter)
-    ambiguous_dates: int = 0
+    formats: set[str] = field(default_factory=set)
+    open_formats: set[tuple[str, ...]] = field(default_factory=set)
     most_decimals: int = 0
     differences: Counter[Difference] = field(default_factory=Counter)
-    item_lists: int = 0
-    telling_lists: int = 0
+    equal_looks: Counter[Look] = field(default_factory=Counter)
+    other_looks: Counter[Look] = field(default_factory=Counter)
+    keyed_lists: int = 0
+    keyed_items: int = 0
     _distinct: set[int] = field(default_factory=set)
 
     def see(self, expected: JsonValue, candidate: JsonValue | Missing) -> None:
@@ -67,14 +69,44 @@ class Evidence:
         if isinstance(value, float):
             self.most_decimals = max(self.most_decimals, decimals(value))
         elif look is Look.DATE:
-            formats = date_formats(str(value))
-            self.ambiguous_dates += len(formats) > 1
-            self.formats.update(formats if len(formats) == 1 else ())
+            self._see_date(str(value))
+
+    def _see_date(self, text: str) -> None:
+        formats = date_formats(text)
+        if len(formats) == 1:
+            self.formats.update(formats)
+        else:
+            self.open_formats.add(tuple(formats))
 
     def _compare(self, expected: JsonValue, candidate: JsonValue) -> None:
         scalar = not isinstance(expected, list | dict)
-        if scalar or not isinstance(candidate, list | dict):
-            self.differences[difference_of(expected, candidate)] += 1
+        if not scalar and isinstance(candidate, list | dict):
+            return
+        difference = difference_of(expected, candidate)
+        self.differences[difference] += 1
+        if difference is Difference.DATE_FORM:
+            self._see_date(str(candidate))
+        if not scalar or isinstance(candidate, list | dict):
+            return
+        if difference is Difference.NONE:
+            self.equal_looks[look_of(expected)] += 1
+        else:
+            self.other_looks[look_of(candidate)] += 1
+
+    def gains_by(self, *readable: Look) -> bool:
+        """Whether reading values as one of these makes no more equal pairs wrong than others right.
+
+        To a comparator that reads values, one that it cannot read is wrong even if both sides
+        have it.
+        """
+        lost = self.equal_looks.total() - sum(self.equal_looks[look] for look in readable)
+        won = self.differences[Difference.NUMBER_FORM] + self.differences[Difference.DATE_FORM]
+        return lost <= won
+
+    def is_written_as(self, *readable: Look) -> bool:
+        """Whether most candidates that are not equal look like one of these."""
+        other = sum(self.other_looks[look] for look in readable)
+        return other * 2 >= self.other_looks.total()
 
     def share(self, *looks: Look) -> float:
         """The share of the scalars that have one of these looks."""
@@ -92,9 +124,9 @@ class Evidence:
         return 0 < self.distinct <= min(_FEW_WORDS, self.looks.total() // _REPEATED)
 
     @property
-    def tells_items_apart(self) -> float:
-        """The share of the lists in which no two items have the same value here."""
-        return self.telling_lists / self.item_lists if self.item_lists else 0.0
+    def is_always_right(self) -> bool:
+        """Whether candidates were seen, and all of them are equal to what is expected."""
+        return 0 < self.differences.total() == self.differences[Difference.NONE]
 
     @property
     def is_list_of_answers(self) -> bool:

@@ -10,16 +10,30 @@ from typing import Final
 from fieldmark.compare.detect import Detected, detect
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.model.json import JsonValue
-from fieldmark.values.dates import DEFAULT_FORMATS, read_day
+from fieldmark.values.dates import DEFAULT_FORMATS, parse_formats, read_day
 from fieldmark.values.equality import equal
 from fieldmark.values.numbers import NumberFormat, as_number
 from fieldmark.values.text import folded, normalized
 
-__all__ = ["Difference", "Look", "date_formats", "decimals", "difference_of", "look_of"]
+__all__ = [
+    "USUAL_FORMATS",
+    "Difference",
+    "Look",
+    "date_formats",
+    "decimals",
+    "difference_of",
+    "look_of",
+]
 
 _LONG_TEXT: Final = 120
 _MANY_WORDS: Final = 15
 _LONGEST_CODE: Final = 40
+
+USUAL_FORMATS: Final = frozenset(form.text for form in DEFAULT_FORMATS)
+"""The formats in which dates are read without being named."""
+_FORMATS: Final = DEFAULT_FORMATS + parse_formats(
+    ["DD MMM YYYY", "DD/MMM/YYYY", "MMM DD, YYYY", "MMM DD YYYY", "DD.MM.YYYY", "YYYY/MM/DD"]
+)
 
 
 class Look(StrEnum):
@@ -74,7 +88,7 @@ def _is_code(text: str) -> bool:
 _TEXT_LOOKS: Final[tuple[tuple[Look, Callable[[str], bool]], ...]] = (
     (Look.EMAIL, lambda text: detect(text) is Detected.EMAIL),
     (Look.YES_OR_NO, lambda text: folded(text) in _YES_OR_NO),
-    (Look.DATE, lambda text: read_day(text) is not None),
+    (Look.DATE, lambda text: read_day(text, _FORMATS) is not None),
     (Look.WEB_ADDRESS, lambda text: _WEB_ADDRESS.match(text.strip()) is not None),
     (Look.DIGITS, lambda text: _DIGITS.match(text.strip()) is not None),
     (Look.NUMBER_TEXT, lambda text: as_number(text) is not None),
@@ -122,16 +136,20 @@ def _text_difference(expected: str, candidate: str) -> Difference:
         return Difference.CASE
     if normalized(expected) == normalized(candidate):
         return Difference.BLANKS
-    days = read_day(expected), read_day(candidate)
+    days = read_day(expected, _FORMATS), read_day(candidate, _FORMATS)
     if days[0] is not None and days[1] is not None:
         return Difference.DATE_FORM if days[0].day == days[1].day else Difference.OTHER
     return Difference.CLOSE if Fuzzy().compare(expected, candidate).matched else Difference.OTHER
 
 
 def date_formats(text: str) -> list[str]:
-    """The names of the common formats in which a text is a date."""
+    """The names of the common formats in which a text is a date, month first before day first.
+
+    >>> date_formats("05 MAR 2018"), date_formats("05/03/2018")
+    (['DD MMM YYYY'], ['MM/DD/YYYY', 'DD/MM/YYYY'])
+    """
     trimmed = text.strip()
-    return [form.text for form in DEFAULT_FORMATS if form.read(trimmed) is not None]
+    return [form.text for form in _FORMATS if form.read(trimmed) is not None]
 
 
 def decimals(number: float) -> int:

@@ -71,17 +71,18 @@ class Node:
     `text_match` and `number_match` are the cell to write when both sides hold the same text or
     the same number; they stay 0 until the attribute is first met as a leaf, and for ever where
     the comparator must be asked about equal values too; `agreed` are texts about which it was.
+    `any_item` is the node of every item of a list, unless a rule names places in it.
     """
 
     __slots__ = (
         "_by_place",
-        "_item",
         "_level",
         "_prefix",
         "_setting",
         "_states",
         "agreed",
         "aligner",
+        "any_item",
         "any_of",
         "base",
         "children",
@@ -113,7 +114,7 @@ class Node:
         self._states = tuple(states)
         self._prefix = prefix
         self._level = level
-        self._item: Node | None = None
+        self.any_item: Node | None = None
         self._by_place: dict[int, Node] = {}
         self.path = prefix or ROOT
         self.item_path = f"{prefix}[]"
@@ -188,8 +189,8 @@ class Node:
 
     def item(self, place: int) -> Node:
         """The node of a list item; one for all places unless a rule names places."""
-        if self._item is not None:
-            return self._item
+        if self.any_item is not None:
+            return self.any_item
         node = self._by_place.get(place)
         if node is None:
             states = into_item(self._states, place)
@@ -197,7 +198,7 @@ class Node:
             if self._names_places():
                 self._by_place[place] = node
             else:
-                self._item = node
+                self.any_item = node
         return node
 
     def _names_items(self) -> bool:

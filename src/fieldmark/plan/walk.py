@@ -171,7 +171,7 @@ class Walk:
         path = node.item_path
         for ours, theirs, similarity, equal in alignment.pairs:
             mark((len(cells), path, ours, theirs, similarity))
-            below, item, other = node.item(ours), expected[ours], candidate[theirs]
+            below, item, other = node.any_item or node.item(ours), expected[ours], candidate[theirs]
             if below.open and item and item.__class__ is dict is other.__class__ and other:
                 if equal:
                     shape = below.shapes.get(tuple(item))

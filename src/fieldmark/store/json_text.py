@@ -7,16 +7,28 @@ import math
 
 import orjson
 
-__all__ = ["pretty_json", "strict_json"]
+__all__ = ["finite_json", "pretty_json", "strict_json"]
 
 
 def strict_json(value: object) -> bytes:
-    """Compact JSON without NaN, infinities or broken characters; key order is kept."""
+    """Compact JSON without broken characters; key order is kept.
+
+    NaN and infinite numbers become null: where they may be, `finite_json` says which they were.
+    """
     try:
         return orjson.dumps(value)
     except TypeError:
         text = json.dumps(_finite(value), separators=(",", ":"), allow_nan=False)
         return text.encode("ascii")
+
+
+def finite_json(value: object) -> bytes:
+    """The same as `strict_json`, with NaN and infinite numbers as text.
+
+    >>> finite_json([float("nan"), float("-inf"), None])
+    b'["NaN","-Infinity",null]'
+    """
+    return strict_json(_finite(value))
 
 
 def pretty_json(value: object) -> bytes:

@@ -15,8 +15,8 @@ from fieldmark.metrics.case_score import CaseStats
 from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparison
-from fieldmark.model.json import MISSING
-from fieldmark.store.json_text import strict_json
+from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.store.json_text import finite_json, strict_json
 
 __all__ = ["RowEncoder"]
 
@@ -26,14 +26,16 @@ _REMEMBERED: Final = 2048
 class RowEncoder:
     """Turns cases into lines, one after the other.
 
-    Cases with the same outcomes share their record, so its text is made once and kept.
+    Cases with the same outcomes share their record, so its text is made once and kept. Set
+    `non_finite` once candidates may hold NaN or infinite numbers: they are then written as text.
     """
 
-    __slots__ = ("_named", "_records", "_table", "_values")
+    __slots__ = ("_named", "_records", "_table", "_values", "non_finite")
 
     def __init__(self, table: AttributeTable, *, values: bool = True) -> None:
         self._table = table
         self._values = values
+        self.non_finite = False
         self._named = 0
         self._records: dict[int, tuple[CaseStats, bytes]] = {}
 
@@ -41,7 +43,7 @@ class RowEncoder:
         """The line of one case, with its newline."""
         parts = [b'{"case_id":', strict_json(case.id), self._record(block, stats)]
         if case.input is not CaseInput.OK or case.parsed_from or case.tags:
-            parts.append(_reading(case))
+            parts.append(_reading(case, notes=self._values))
         if block.comparisons:
             said = [
                 _said(position, c, notes=self._values) for position, c in block.comparisons.items()
@@ -58,9 +60,14 @@ class RowEncoder:
         if self._values:
             parts += [b',"expected":', strict_json(case.expected)]
             if case.candidate is not MISSING:
-                parts += [b',"candidate":', strict_json(case.candidate)]
+                parts += [b',"candidate":', self._candidate(case.candidate)]
         parts.append(b"}\n")
         return b"".join(parts)
+
+    def _candidate(self, value: JsonValue) -> bytes:
+        text = strict_json(value)
+        # Where numbers that JSON lacks were read, one of them may have been written as null.
+        return finite_json(value) if self.non_finite and b"null" in text else text
 
     def _record(self, block: OutcomeBlock, stats: CaseStats) -> bytes:
         known = self._records.get(id(stats))
@@ -82,12 +89,13 @@ class RowEncoder:
         return text
 
 
-def _reading(case: Case) -> bytes:
-    """How the candidate was read, where there is something to say."""
+def _reading(case: Case, *, notes: bool) -> bytes:
+    """How the candidate was read, where there is something to say; a note may quote it."""
     said: dict[str, str | list[str]] = {}
     if case.input is not CaseInput.OK:
         said["input"] = case.input.value
-        said["note"] = case.note
+        if notes:
+            said["note"] = case.note
     if case.parsed_from:
         said["parsed_from"] = case.parsed_from
     if case.tags:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -24,7 +24,8 @@ def strangers(count, other):
         pytest.param(2_000, 2_000, True, id="at-the-limit"),
         pytest.param(2_001, 2_000, False, id="one-expected-item-too-many"),
         pytest.param(2_000, 2_001, False, id="one-candidate-item-too-many"),
-        pytest.param(2_001, 1, False, id="a-long-list-against-a-short-one"),
+        pytest.param(400_000, 10, True, id="a-long-list-against-a-short-one"),
+        pytest.param(400_001, 10, False, id="a-short-list-does-not-make-up-for-any-length"),
         pytest.param(100_000, 0, True, id="nothing-to-compare-with"),
         pytest.param(0, 100_000, True, id="nothing-to-compare"),
     ],
@@ -36,9 +37,9 @@ def test_items_that_may_be_compared_each_with_each(expected, candidate, allowed)
 @pytest.mark.parametrize("aligner", [Greedy(), Optimal(), Optimal(on_limit="greedy")])
 def test_a_hundred_thousand_strangers_on_both_sides_are_refused_at_once(aligner):
     expected, candidate = strangers(100_000, 100_000)
-    start = perf_counter()
+    start = process_time()
     found = aligner.align(expected, candidate)
-    assert perf_counter() - start < 1
+    assert process_time() - start < 5
     assert found.failed is Reason.TOO_MANY_ITEMS
     assert "100000 x 100000" in found.note
     assert not found.pairs
@@ -51,13 +52,23 @@ def test_the_limit_counts_only_items_without_an_equal_one():
     assert (found.failed, len(found.pairs)) == (None, 4_999)
 
 
-def test_optimal_beyond_the_limit_can_fall_back_to_greedy_and_says_so():
-    expected, candidate = strangers(2_001, 3)
+@pytest.mark.parametrize("method", [Greedy, Optimal])
+def test_a_long_truth_against_a_truncated_extraction_is_aligned(method):
+    expected = [{"name": f"item {n}", "n": n, "price": n / 4} for n in range(20_000)]
+    candidate = [{**item, "price": -1} for item in expected[:7]]
+    found = method().align(expected, candidate)
+    assert [pair[:2] for pair in found.pairs] == [(n, n) for n in range(7)]
+    assert (found.failed, len(found.unmatched_expected)) == (None, 19_993)
+
+
+def test_optimal_beyond_the_limit_can_fall_back_to_greedy_and_says_so(monkeypatch):
+    monkeypatch.setattr(limits, "MAX_PAIRS", 14)
+    expected, candidate = strangers(5, 3)
     refused = Optimal().align(expected, candidate)
     found = Optimal(on_limit="greedy").align(expected, candidate)
     assert (refused.failed, refused.fallback) == (Reason.TOO_MANY_ITEMS, False)
     assert (found.failed, found.fallback) == (None, True)
-    assert "2001 x 3" in found.note
+    assert "5 x 3" in found.note
     assert len(found.pairs) == 3
 
 
@@ -83,8 +94,9 @@ def test_items_that_hold_too_much_are_refused(monkeypatch, module, limit, aligne
 
 
 def test_a_fallback_that_is_too_long_itself_is_refused(monkeypatch):
-    monkeypatch.setattr(similar, "FALLBACK_PAIRS", 6_002)
-    found = Optimal(on_limit="greedy").align(*strangers(2_001, 3))
+    monkeypatch.setattr(limits, "MAX_PAIRS", 13)
+    monkeypatch.setattr(similar, "FALLBACK_PAIRS", 14)
+    found = Optimal(on_limit="greedy").align(*strangers(5, 3))
     assert (found.failed, found.fallback) == (Reason.TOO_MANY_ITEMS, False)
 
 
@@ -93,39 +105,39 @@ def test_texts_too_long_to_be_compared_each_with_each_are_refused_at_once():
     expected, candidate = (
         ["".join(chance.choices("abc", k=9_000)) for _ in range(60)] for _ in range(2)
     )
-    start = perf_counter()
+    start = process_time()
     assert Greedy().align(expected, candidate).failed is Reason.TOO_MANY_ITEMS
-    assert perf_counter() - start < 1
+    assert process_time() - start < 5
 
 
 @pytest.mark.parametrize("method", [Greedy, Optimal])
 def test_lists_in_which_everything_resembles_everything_end_soon(method):
     expected = ["a" * n for n in range(1, 300)]
     candidate = ["b" + "a" * n for n in range(1, 300)]
-    start = perf_counter()
+    start = process_time()
     found = method(threshold=0).align(expected, candidate)
-    assert perf_counter() - start < 10
+    assert process_time() - start < 30
     assert len(found.pairs) == 299
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [Greedy, Optimal])
-def test_the_worst_lists_within_the_limits_end_within_ten_seconds(method):
+def test_the_worst_lists_within_the_limits_end_within_a_minute(method):
     expected = [{"n": n, "t": "a" * (n % 97)} for n in range(2_000)]
     candidate = [{"n": -n - 1, "t": "b" + "a" * (n % 89)} for n in range(2_000)]
-    start = perf_counter()
+    start = process_time()
     found = method(threshold=0).align(expected, candidate)
-    assert perf_counter() - start < 10
+    assert process_time() - start < 60
     assert len(found.pairs) == 2_000
 
 
 def test_integers_chosen_to_collide_do_not_slow_a_set_down():
     step = 2**61 - 1
     expected = [n * step for n in range(1, 20_000)]
-    start = perf_counter()
+    start = process_time()
     assert len(SetAlign().align(expected, list(reversed(expected))).pairs) == len(expected)
     assert not SetAlign().align(expected, [float(n) + 0.5 for n in range(20_000)]).pairs
-    assert perf_counter() - start < 2
+    assert process_time() - start < 10
 
 
 def test_few_items_are_aligned_without_loading_array_libraries():

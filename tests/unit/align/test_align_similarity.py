@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import pytest
 
 from fieldmark.align import columns, leaves, pairwise
@@ -12,10 +14,10 @@ LONG = "x" * MAX_TEXT
 
 def similarity(expected, candidate, match_fields=None):
     left, right = [leaves.cells_of(item, match_fields) for item in (expected, candidate)]
-    few = pairwise.edges([left], [right], -1)
+    few = pairwise.edges([left], [right], -1, 1)
     many = columns.edges([left], [right], -1)
-    assert [edge.weight for edge in few] == many.weights.tolist()
-    return few[0].weight / pairwise.UNIT
+    assert [weight for weight, _, _ in few] == many.weights.tolist()
+    return few[0][0] / pairwise.UNIT
 
 
 @pytest.mark.parametrize(
@@ -170,8 +172,8 @@ def test_columns_compare_equal_texts_and_kinds_once_for_all_items():
     left, right = (
         [leaves.cells_of(item, None) for item in items] for items in (expected, candidate)
     )
-    few, many = pairwise.edges(left, right, -1), columns.edges(left, right, -1)
-    assert [tuple(edge) for edge in few] == list(
+    few, many = pairwise.edges(left, right, -1, 25), columns.edges(left, right, -1)
+    assert sorted(few, key=itemgetter(1, 2)) == list(
         zip(*(column.tolist() for column in many), strict=True)
     )
 
@@ -184,3 +186,16 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     monkeypatch.setattr(columns, "_BLOCK", 100)
     for one, other in zip(whole, columns.edges(cells, others, gate), strict=True):
         assert one.tolist() == other.tolist()
+
+
+@pytest.mark.parametrize(
+    ("most", "found"),
+    [
+        pytest.param(25, True, id="as-many-pairs-as-share-a-leaf"),
+        pytest.param(24, False, id="one-pair-more-than-allowed"),
+    ],
+)
+def test_pairs_one_by_one_are_given_up_when_too_many_share_a_leaf(most, found):
+    cells = [{"n": n % 2, "m": n, "l": 0.5} for n in range(7)]
+    others = [{"n": n % 2, "m": -n - 1, "l": 0.25} for n in range(7)]
+    assert (pairwise.edges(cells, others, pairwise.gate_of(0.5), most) is not None) is found

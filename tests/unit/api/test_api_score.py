@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -149,6 +150,18 @@ def test_rules_proposed_from_both_sides_can_be_used(files, tmp_path):
     rules = tmp_path / "rules.yaml"
     rules.write_text(fm.infer(*files))
     assert fm.score(*files, rules=rules).micro.tp == 2
+
+
+@pytest.mark.parametrize("name", ["candidate.jsonl", "candidate-claude.jsonl"])
+def test_proposed_rules_never_make_the_sample_look_worse(tmp_path, name):
+    sample = Path(fm.__file__).parent / "sample"
+    sides = sample / "truth.jsonl", sample / name
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(fm.infer(*sides), "utf-8")
+    plain, proposed = fm.score(*sides), fm.score(*sides, rules=rules)
+    assert proposed.micro.f1 > plain.micro.f1
+    assert proposed.macro_f1_by_attribute > plain.macro_f1_by_attribute
+    assert proposed.summary.errors_by_type.format_error == 0
 
 
 @pytest.mark.parametrize("first", ["fieldmark.compare.exact", "fieldmark.api.score"])

@@ -10,8 +10,10 @@ from fieldmark.config.context import Context
 from fieldmark.config.proposal import render_proposal
 from fieldmark.config.rules_file import load_rules, rules_of
 from fieldmark.config.yaml_file import parse_yaml
+from fieldmark.model.outcome import Presence
 from fieldmark.plan.propose import Proposal, Proposer
 from fieldmark.values.paths import join
+from fieldmark.values.presence import presence
 
 INVOICE = {
     "number": "INV-0001",
@@ -42,16 +44,16 @@ fields:
   - {path: vendor.name, match: fuzzy, threshold: 0.85}
   # e-mail addresses, in any case (1 value)
   - {path: "vendor.e-mail", match: normalized_text}
-  # items are paired by description, which differs throughout 1 of 1 lists (1 value)
-  - {path: line_items, align: greedy, match_fields: [description], threshold: 0.8}
+  # items are paired by all their values, whatever their order (1 value)
+  - {path: line_items, align: greedy}
   # short text, in which a slip of a letter is forgiven (2 values)
   - {path: "line_items[*].description", match: fuzzy, threshold: 0.85}
   # whole numbers, so nothing but the same number will do (2 values)
   - {path: "line_items[*].quantity", match: numeric_tolerance, tolerance: 0}
   # numbers with at most two decimals, so a cent of rounding is allowed (2 values)
   - {path: "line_items[*].price", match: numeric_tolerance, tolerance: 0.01}
-  # a list of plain values, whose order seldom matters (1 value)
-  - {path: tags, align: set}
+  # plain values, paired by likeness whatever their order (1 value)
+  - {path: tags, align: greedy}
   # short text, in which a slip of a letter is forgiven (2 values)
   - {path: "tags[*]", match: fuzzy, threshold: 0.85}
   # true or false (1 value)
@@ -103,5 +105,7 @@ def test_whatever_the_keys_the_file_loads(document):
     rules = rules_of(parse_yaml(text), context)
     context.problems.raise_any()
     assert [rule.path for rule in rules.fields if "[*]" not in rule.path] == [
-        join("", key) for key in document if "[*]" not in join("", key)
+        join("", key)
+        for key, value in document.items()
+        if "[*]" not in join("", key) and presence(value) is Presence.VALUE
     ]

@@ -138,7 +138,7 @@ def test_mismatches_are_shown():
 @pytest.mark.parametrize(
     ("expected", "candidate", "path"),
     [
-        pytest.param({}, 5, "$", id="a-document-that-is-no-object"),
+        pytest.param([], 5, "$", id="a-list-against-a-number"),
         pytest.param(7, 5, "$", id="two-such-documents"),
     ],
 )

@@ -380,7 +380,6 @@ def test_weighted_average(settings, candidate, score):
     assert result.score == pytest.approx(score, abs=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="the attribute table keeps the first weight of an attribute")
 def test_two_places_of_one_list_have_a_weight_each():
     settings = [{"path": "rows[0]", "weight": 1}, {"path": "rows[1]", "weight": 3}]
     assert scored(settings, {"rows": ["a", "b"]}, {"rows": ["a", "x"]}).score == 0.25

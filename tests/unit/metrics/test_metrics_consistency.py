@@ -1,57 +1,76 @@
+"""Several candidates of one case, compared with one another."""
+
 from __future__ import annotations
 
-from operator import eq
+from itertools import combinations
 
 import pytest
 
+import fieldmark as fm
+from fieldmark.compare.providers import Recorded
+from fieldmark.compare.semantic import Semantic
 from fieldmark.metrics.consistency import Ranking, agreement, consistency, rank
-from fieldmark.model.json import MISSING
+from fieldmark.model.rule import Rule, Rules
+from fieldmark.plan import compile_plan
 
 
-def same(_path, one, two):
-    return eq(one, two)
+def pairs_of(candidates, rules=None):
+    plan = compile_plan(rules or Rules())
+    return [
+        list(plan.compare(one, other).records(plan.table))
+        for one, other in combinations(candidates, 2)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("values", "share"),
+    ("candidates", "share"),
     [
-        pytest.param([5, 5, 5], 1.0, id="all-agree"),
-        pytest.param([5, 5, 6], 1 / 3, id="one-pair-of-three"),
-        pytest.param([None, "", MISSING], 1.0, id="empty-values-agree"),
-        pytest.param([None, 5], 0.0, id="a-value-and-nothing-do-not"),
-        pytest.param([0, False], 1.0, id="the-comparator-decides-on-values"),
-        pytest.param([5], None, id="one-candidate-is-undefined"),
+        pytest.param([{"a": 5}, {"a": 5}, {"a": 5}], 1.0, id="all-agree"),
+        pytest.param([{"a": 5}, {"a": 5}, {"a": 6}], 1 / 3, id="one-pair-of-three"),
+        pytest.param([{"a": None}, {"a": ""}, {}], 1.0, id="empty-values-agree"),
+        pytest.param([{"a": None}, {"a": 5}], 0.0, id="a-value-and-nothing-do-not"),
+        pytest.param([{"a": 0}, {"a": False}], 0.0, id="the-comparator-decides-on-values"),
+        pytest.param([{}, {}, {"a": 5}], 1 / 3, id="a-pair-without-the-field-agrees"),
     ],
 )
-def test_agreement_on_a_field(values, share):
-    assert agreement("total", values, same) == share
+def test_agreement_on_a_field(candidates, share):
+    assert agreement(pairs_of(candidates)) == {"a": pytest.approx(share)}
 
 
 def test_a_pair_that_could_not_be_compared_is_left_out():
-    def fails_on_six(_path, one, two):
-        return None if 6 in (one, two) else one == two
-
-    assert agreement("total", [5, 5, 6], fails_on_six) == 1.0
-    assert agreement("total", [5, 6], fails_on_six) is None
-
-
-def test_each_field_is_compared_by_its_own_comparator():
-    def strict_on_a(path, one, two):
-        return path != "a" or one == two
-
-    assert consistency({"a": [1, 2], "b": [1, 2]}, strict_on_a) == 0.5
+    provider = Recorded(scores={("one", "two"): 0.9})
+    rules = Rules(fields=(Rule(path="a", comparator=Semantic(provider=provider)),))
+    candidates = [{"a": "one"}, {"a": "two"}, {"a": "three"}]
+    assert agreement(pairs_of(candidates, rules)) == {"a": 1.0}
+    assert agreement(pairs_of(candidates[1:], rules)) == {}
 
 
 @pytest.mark.parametrize(
-    ("fields", "expected"),
+    ("candidates", "expected"),
     [
-        pytest.param({"a": [1, 1], "b": [1, MISSING]}, 0.5, id="mean-over-all-fields"),
-        pytest.param({"a": [1]}, None, id="one-run-is-undefined"),
-        pytest.param({}, None, id="no-fields-are-undefined"),
+        pytest.param([{"a": 1, "b": 1}, {"a": 1}], 0.5, id="mean-over-all-fields"),
+        pytest.param([{"a": 1}], None, id="one-run-is-undefined"),
+        pytest.param([{}, {}], None, id="no-fields-are-undefined"),
     ],
 )
-def test_consistency(fields, expected):
-    assert consistency(fields, same) == expected
+def test_consistency(candidates, expected):
+    assert consistency(pairs_of(candidates)) == expected
+
+
+def test_reordered_items_are_consistent():
+    one = {"items": [{"d": "red"}, {"d": "blue"}]}
+    other = {"items": [{"d": "blue"}, {"d": "red"}]}
+    assert consistency(pairs_of([one, other])) == 1.0
+
+
+def test_candidates_are_ranked_and_compared_with_one_another():
+    ranked = fm.rank(
+        {"total": 5, "name": "x"}, [{"total": 6, "name": "x"}, {"total": 5, "name": "x"}]
+    )
+    assert ranked.best is ranked.results[1]
+    assert ranked.ranking == Ranking((1, 0), 1.0, 0.75, 0.25)
+    assert ranked.agreement == {"name": 1.0, "total": 0.0}
+    assert ranked.to_dict()["consistency"] == 0.5
 
 
 @pytest.mark.parametrize(

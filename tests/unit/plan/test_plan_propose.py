@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from fieldmark.model.json import MISSING
@@ -25,6 +27,8 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
         pytest.param("1.240,00", Look.AMOUNT_EU, id="european-amount"),
         pytest.param("2024-01-31", Look.DATE, id="iso-date"),
         pytest.param("31/12/2024", Look.DATE, id="date-with-slashes"),
+        pytest.param("05 MAR 2018", Look.DATE, id="date-with-a-month-in-letters"),
+        pytest.param("18-03-18", Look.CODE, id="a-year-of-two-digits-is-no-date"),
         pytest.param("a@b.org", Look.EMAIL, id="e-mail"),
         pytest.param("https://a.org/x?y=1", Look.WEB_ADDRESS, id="web-address"),
         pytest.param("Yes", Look.YES_OR_NO, id="yes"),
@@ -85,7 +89,7 @@ NAMES = ["Acme Corp", "Bolt and Sons", "Crane Limited", "Dyer Brothers"]
 @pytest.mark.parametrize(
     ("values", "settings"),
     [
-        pytest.param([None, ""], {"match": "exact"}, id="always-empty"),
+        pytest.param([None, ""], None, id="always-empty"),
         pytest.param([True, False, None], {"match": "boolean"}, id="booleans"),
         pytest.param(["yes", "No"], {"match": "boolean"}, id="yes-or-no"),
         pytest.param([1, 2, 3.0], {"match": "numeric_tolerance", "tolerance": 0}, id="whole"),
@@ -113,6 +117,29 @@ NAMES = ["Acme Corp", "Bolt and Sons", "Crane Limited", "Dyer Brothers"]
             {"match": "date", "formats": ["ISO", "DD/MM/YYYY"]},
             id="day-first-is-said",
         ),
+        pytest.param(
+            ["31/12/2024", "05 MAR 2018", "01-02-2024"],
+            {"match": "date", "formats": ["ISO", "DD MMM YYYY", "DD-MM-YYYY", "DD/MM/YYYY"]},
+            id="unusual-formats-are-named-with-the-others",
+        ),
+        pytest.param(
+            ["05 MAR 2018", "01/02/2024"],
+            {"match": "date", "formats": ["ISO", "DD MMM YYYY", "DD/MM/YYYY", "MM/DD/YYYY"]},
+            id="what-nothing-settles-stays-open",
+        ),
+        pytest.param(
+            ["31/12/2018", "18-03-18", "14-03-18"], {"match": "exact"}, id="years-of-two-digits"
+        ),
+        pytest.param(["31/12/2018"] * 20 + ["unknown"], {"match": "date"}, id="nearly-all-dates"),
+        pytest.param(
+            ["EUR 9.00", "$8.20", "1,240.00", "7.50"],
+            {"match": "numeric_tolerance", "tolerance": 0.01, "number_format": "us"},
+            id="amounts-with-a-currency",
+        ),
+        pytest.param(
+            ["9.00", "8.20", "Qx 7.10", "Qx 9.90", "free"], {"match": "exact"}, id="mostly-digits"
+        ),
+        pytest.param(["9.00"] * 40 + ["18-03-18"] * 10, {"match": "exact"}, id="repeated-digits"),
         pytest.param(["a@b.org", "C@d.org"], {"match": "normalized_text"}, id="e-mails"),
         pytest.param(["https://a.org", "http://b.org/x"], {"match": "exact"}, id="web-addresses"),
         pytest.param(["A-1", "B-2", "77"], {"match": "exact"}, id="codes"),
@@ -139,36 +166,107 @@ def test_candidates_show_lists_of_acceptable_answers():
 
 def test_lists_stay_lists_where_candidates_list_too():
     found = _settings([["a b", "c d"], ["e f"]], [["c d", "a b"], ["e f"]])
-    assert found["x"] == {"align": "set"}
+    assert found["x"] == {"align": "greedy"}
 
 
-ITEMS = [{"sort": "pen", "name": f"{name} pen", "price": 1.5} for name in ("blue", "red", "green")]
+DATE, EXACT = {"match": "date"}, {"match": "exact"}
+NUMBER = {"match": "numeric_tolerance", "tolerance": 0}
 
 
 @pytest.mark.parametrize(
-    ("items", "settings"),
+    ("expected", "candidate", "settings"),
     [
-        pytest.param(
-            ITEMS,
-            {"align": "greedy", "match_fields": ["name"], "threshold": 0.8},
-            id="the-text-that-differs",
-        ),
-        pytest.param(
-            [{"sort": "pen", "price": price} for price in (1, 2)],
-            {"align": "greedy"},
-            id="nothing-tells-apart",
-        ),
-        pytest.param([{"name": "a pen"}], {"align": "greedy"}, id="one-item-tells-nothing"),
-        pytest.param(
-            [{"a.b": "a pen"}, {"a.b": "b pen"}],
-            {"align": "greedy", "match_fields": ['["a.b"]'], "threshold": 0.8},
-            id="a-key-with-a-dot",
-        ),
-        pytest.param([], {"align": "set"}, id="an-empty-list"),
+        pytest.param("2015-09-08", "08-SEP-2015", DATE, id="a-date-in-another-form"),
+        pytest.param("2015-09-08", "2015-09-09", DATE, id="another-date"),
+        pytest.param("2015-09-08", "09/08", EXACT, id="what-cannot-be-read-as-a-date"),
+        pytest.param("1240", 1240, NUMBER, id="a-number-for-text"),
+        pytest.param("1240", "1240'", EXACT, id="what-cannot-be-read-as-a-number"),
+        pytest.param(1240, "1240 ft", NUMBER, id="numbers-stay-numbers"),
     ],
 )
-def test_how_lists_are_paired(items, settings):
-    assert _settings([items])["x"] == settings
+def test_values_are_read_where_candidates_can_be_read_too(expected, candidate, settings):
+    assert _settings([expected], [candidate])["x"] == settings
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "settings"),
+    [
+        pytest.param("2015-09-08", "unknown", DATE, id="dates"),
+        pytest.param(5, "N/A", NUMBER, id="numbers"),
+    ],
+)
+def test_exceptions_that_candidates_share_must_not_become_wrong(value, other, settings):
+    values = [value] * 20 + [other]
+    assert _settings(values)["x"] == settings
+    assert _settings(values, values)["x"]["match"] != settings["match"]
+
+
+def _lists(count, size, *, key="sku", same=False):
+    return [
+        [{"name": "pen", key: "A-1" if same else f"A-{item}", "n": item} for item in range(size)]
+        for _ in range(count)
+    ]
+
+
+def _but(lists, change):
+    changed = copy.deepcopy(lists)
+    change(changed[2])
+    return changed
+
+
+LISTS = _lists(5, 4)
+GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "settings"),
+    [
+        pytest.param(LISTS, LISTS, KEY, id="a-code-names-every-item-on-both-sides"),
+        pytest.param(LISTS, [list(reversed(x)) for x in LISTS], KEY, id="in-any-order"),
+        pytest.param(
+            LISTS, _but(LISTS, lambda items: items[0].update(n=9)), KEY, id="other-fields-may-differ"
+        ),
+        pytest.param(
+            _lists(5, 4, key="a.b"), _lists(5, 4, key="a.b"), {**KEY, "key": ['["a.b"]']},
+            id="a-key-with-a-dot",
+        ),
+        pytest.param(LISTS, None, GREEDY, id="without-candidates"),
+        pytest.param(LISTS[:4], LISTS[:4], GREEDY, id="too-few-lists"),
+        pytest.param(_lists(6, 3), _lists(6, 3), GREEDY, id="too-few-items"),
+        pytest.param(_lists(5, 4, same=True), LISTS, GREEDY, id="the-same-code-twice"),
+        pytest.param(LISTS, _lists(5, 4, same=True), GREEDY, id="twice-in-the-candidate"),
+        pytest.param(
+            _but(LISTS, lambda items: items[0].pop("sku")), LISTS, GREEDY, id="a-code-is-missing"
+        ),
+        pytest.param(
+            LISTS, _but(LISTS, lambda items: items[0].update(sku=None)), GREEDY,
+            id="missing-in-the-candidate",
+        ),
+        pytest.param(
+            LISTS, _but(LISTS, lambda items: items[0].update(sku="A-0.")), GREEDY,
+            id="a-code-was-misread",
+        ),
+        pytest.param([[]], None, GREEDY, id="an-empty-list"),
+        pytest.param([["a", "b"]], [["b", "a"]], GREEDY, id="plain-values"),
+    ],
+)  # fmt: skip
+def test_how_lists_are_paired(expected, candidate, settings):
+    assert _settings(expected, candidate)["x"] == settings
+
+
+def test_items_in_another_order_are_the_same_items():
+    lines = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
+    proposer = Proposer()
+    proposer.add({"x": lines}, {"x": [*reversed(lines), {"item": "Ink", "n": 1}]})
+    assert "another value" not in " ".join(each.reason for each in proposer.proposals())
+
+
+def test_items_that_belong_together_are_compared():
+    expected = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
+    proposer = Proposer()
+    proposer.add({"x": expected}, {"x": [{"item": "RED PAPER", "n": 7}]})
+    reason = next(each.reason for each in proposer.proposals() if each.path == "x[*].item")
+    assert reason.endswith("(2 values, different only in case: 1)")
 
 
 def test_reasons_carry_the_numbers():

@@ -1,0 +1,57 @@
+"""Gates as callers ask for them: misspelt names are found before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from fieldmark.api.settings import Settings
+from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.metrics.gate import Gate, GateKind, check_gate
+from fieldmark.metrics.summarise import summarise, with_gates
+from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.tally import Tally
+from fieldmark.model.block import AttributeTable
+
+__all__ = ["check_names", "checked", "gates_of"]
+
+_OF_THE_DATA: Final = "attributes."
+"""Which attributes there are is known only when the data has been read."""
+
+
+def gates_of(
+    at_least: Mapping[str, float] | None, at_most: Mapping[str, float] | None
+) -> list[Gate]:
+    """Limits by the names of figures, as gates."""
+    pairs = ((GateKind.MIN, at_least or {}), (GateKind.MAX, at_most or {}))
+    return [
+        Gate(name=name, limit=limit, kind=kind)
+        for kind, limits in pairs
+        for name, limit in limits.items()
+    ]
+
+
+def check_names(gates: Sequence[Gate], settings: Settings) -> None:
+    """Refuse figures that no run has; those of attributes are left to `checked`."""
+    known = [gate for gate in gates if not gate.name.startswith(_OF_THE_DATA)]
+    if known:
+        nothing = summarise(Tally(AttributeTable()), settings.convention, rules=settings.rules)
+        _refuse_unknown(known, nothing)
+
+
+def checked(summary: Summary, gates: Sequence[Gate]) -> Summary:
+    """The summary with every gate checked against it."""
+    _refuse_unknown(gates, summary)
+    return with_gates(summary, gates)
+
+
+def _refuse_unknown(gates: Sequence[Gate], summary: Summary) -> None:
+    figures = summary.to_dict()
+    problems: list[Problem] = []
+    for gate in gates:
+        try:
+            check_gate(gate, figures)
+        except OptionError as error:
+            problems.append(Problem(f"--{error.option}: {error.message}"))
+    if problems:
+        raise ConfigError(problems)
