@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 from edges.conftest import lines
+from fieldmark.cli import demo
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark, strict
 
 HOSTILE = {
@@ -138,6 +139,7 @@ def test_colour_can_be_switched_off(folder, words, env, coloured):
     env = {**env, "TERM": "xterm-256color"}
     done = fieldmark("score", "truth.jsonl", "candidate.jsonl", "--no-save", *words, env=env)
     assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", done.out)) is coloured
+    assert ("\x1b" in done.out + done.err) is coloured
 
 
 @pytest.mark.parametrize("words", ["demo --top 0", "demo --format csv", "demo --format json"])
@@ -149,6 +151,31 @@ def test_a_reader_who_has_seen_enough_ends_the_command_in_silence(words):
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        pytest.param("demo", 0, id="a-table"),
+        pytest.param("demo --format csv", 0, id="bytes"),
+        pytest.param("--help", 0, id="help"),
+        pytest.param("infer truth.jsonl", 0, id="rules"),
+        pytest.param("score truth.jsonl candidate.jsonl --no-save --min rqs=1", 1, id="a-gate"),
+        pytest.param("score truth.jsonl 2>&1", 2, id="an-error"),
+        pytest.param("scor 2>&1", 2, id="a-wrong-command"),
+    ],
+)
+def test_a_reader_who_has_gone_does_not_change_the_code(folder, words, code):
+    done = subprocess.run(
+        ["bash", "-c", f"'{COMMAND}' {words} | true; exit ${{PIPESTATUS[0]}}"],
+        env=ENVIRONMENT, capture_output=True, check=False, timeout=60, cwd=folder,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (code, b"")
+
+
+def test_the_demo_ends_with_the_code_of_its_run(command, monkeypatch):
+    monkeypatch.setattr(demo, "exit_code", lambda _run, _errors: 3)
+    assert command("demo", "--quiet").code == 3
+
+
 def test_a_dash_is_standard_input(folder):
     text = (folder / "candidate.jsonl").read_bytes()
     done = fieldmark("score", "truth.jsonl", "-", "--no-save", "--format", "json", stdin=text)
@@ -158,6 +185,34 @@ def test_a_dash_is_standard_input(folder):
 def test_a_packed_file_is_unpacked(folder, score):
     (folder / "truth.jsonl.gz").write_bytes(gzip.compress((folder / "truth.jsonl").read_bytes()))
     assert score("--format", "json", truth="truth.jsonl.gz").summary["micro"]["tp"] == 2
+
+
+@pytest.mark.parametrize("name", ["-", "truth.jsonl", "truth.json", "truth.csv"])
+def test_packed_bytes_without_the_suffix_are_named(folder, name):
+    packed = gzip.compress((folder / "truth.jsonl").read_bytes())
+    if name != "-":
+        (folder / name).write_bytes(packed)
+    done = fieldmark("score", name, "candidate.jsonl", "--no-save", stdin=packed)
+    assert done.code == 2
+    assert "this looks like gzip; unpack it first, or name a file that ends in .gz" in done.err
+
+
+@pytest.mark.parametrize("words", [["infer", "-"], ["infer", "truth.jsonl"]])
+def test_rules_are_proposed_from_a_truth_alone(folder, words):
+    done = fieldmark(*words, stdin=(folder / "truth.jsonl").read_bytes())
+    assert (done.code, done.err) == (0, "")
+    assert "- {path: total, match: numeric_tolerance, tolerance: 0}" in done.out
+
+
+def test_a_misspelt_gate_is_found_before_anything_runs(folder, command):
+    words = ["--min", "macro_f1=0.9", "--max", "rqss=1", "--out", "run"]
+    done = command("score", "no-such-file.jsonl", "candidate.jsonl", *words)
+    assert done.code == 2
+    assert done.err == (
+        "fieldmark: --min: unknown figure 'macro_f1'. Did you mean micro_f1?\n"
+        "fieldmark: --max: unknown figure 'rqss'. Did you mean rqs?\n"
+    )
+    assert not (folder / "run").exists()
 
 
 SECRETS = ("Zaphod Beeblebrox", "Ford Prefect", "424242", "unique-note")
@@ -183,6 +238,36 @@ def test_values_are_kept_out_of_every_file_on_request(folder, command, option):
     written = "".join(path.read_text("utf-8") for path in (folder / "run").iterdir())
     told = [secret for secret in SECRETS if secret in written + done.out + done.err]
     assert told == ([] if option else list(SECRETS))
+
+
+def test_what_cannot_be_read_is_not_quoted_either(folder, command):
+    (folder / "truth.jsonl").write_text(
+        '{"id": "a", "x": 1}\n{"id": "b", "Marvin": 1, "Marvin": 2}\n'
+    )
+    (folder / "candidate.jsonl").write_text(
+        '{"id": "b", "x": 1}\n{"id": "a", "Trillian": 1, "Trillian": 2}\n'
+        '{"Zarquon": 1, "Zarquon": 2, "id": "c"}\n'
+    )
+    names = {"Marvin", "Trillian", "Zarquon"}
+    for option, told in (([], names), (["--no-values"], set())):
+        run = folder / f"run{len(option)}"
+        done = command("score", "truth.jsonl", "candidate.jsonl", "--out", run, *option)
+        assert done.code == 2
+        written = "".join(path.read_text("utf-8") for path in run.iterdir())
+        assert {name for name in names if name in written + done.out + done.err} == told
+        assert json.loads((run / "summary.json").read_text())["cases"]["unparseable"] == 1
+
+
+def test_numbers_that_json_lacks_are_kept_as_text(folder, command):
+    (folder / "candidate.jsonl").write_text(
+        '{"id": "a", "candidate": {"total": NaN, "vendor": null}}\n'
+        '{"id": "b", "candidate": {"total": [1e999, -Infinity, 5]}}\n'
+    )
+    assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "run").code == 0
+    rows = map(strict, (folder / "run" / "results.jsonl").read_text("utf-8").splitlines())
+    assert [row["candidate"] for row in rows] == [
+        {"total": "NaN", "vendor": None}, {"total": ["Infinity", "-Infinity", 5]},
+    ]  # fmt: skip
 
 
 def test_a_run_can_be_found_and_says_what_it_was_made_of(folder, command):

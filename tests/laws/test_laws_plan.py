@@ -244,7 +244,7 @@ def test_removing_a_right_field_never_raises_recall(data, pair):
     right = [
         key
         for key in expected
-        if key in candidate and outcomes(expected[key], candidate[key]) <= RIGHT
+        if key in candidate and outcomes({key: expected[key]}, {key: candidate[key]}) <= RIGHT
     ]
     assume(right)
     removed = data.draw(st.sampled_from(right))

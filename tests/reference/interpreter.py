@@ -17,6 +17,7 @@ from enum import Enum, auto
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align.greedy import Greedy
+from fieldmark.align.index import Index
 from fieldmark.compare.exact import Exact
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator
@@ -107,10 +108,15 @@ class Interpreter:
         return next((comparator for comparator in named if comparator is not None), None)
 
     def aligner_at(self, place: Place) -> Aligner:
+        """The aligner of a list; one whose items a rule is about cannot stay whole."""
         named = (rule.aligner for rule in self.governing(place))
-        return next(
-            (aligner for aligner in named if aligner is not None), self.rules.aligner or Greedy()
-        )
+        aligner = next((each for each in named if each is not None), self.rules.aligner or Greedy())
+        if aligner.name == "whole" and any(
+            steps[len(place) : len(place) + 1] == (ITEM,) and covers(steps[: len(place)], place)
+            for steps in (steps_of(rule.path) for rule in self.rules.fields)
+        ):
+            return Index()
+        return aligner
 
     def ignored(self, place: Place) -> bool:
         return getattr(self.named_comparator(place), "name", "") == "ignore"

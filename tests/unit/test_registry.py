@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -20,7 +21,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     """Entry points that the registry finds as if packages had brought them."""
     points: list[EntryPoint] = []
     monkeypatch.setattr(
-        registry, "entry_points", lambda group: [point for point in points if point.group == group]
+        importlib.metadata,
+        "entry_points",
+        lambda group: [point for point in points if point.group == group],
     )
     registry._table.cache_clear()
     yield points

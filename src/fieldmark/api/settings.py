@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from fieldmark.config.choice import build_aligner, build_comparator, choose
 from fieldmark.config.context import Context
+from fieldmark.config.loaded import LoadedRules
 from fieldmark.config.marked import Marked
-from fieldmark.config.rules_file import LoadedRules, load_rules, read_rules
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.model.comparison import Provider
@@ -87,6 +87,9 @@ def _read(rules: RulesLike) -> LoadedRules:
         return LoadedRules(rules=Rules())
     if isinstance(rules, Rules):
         return LoadedRules(rules=rules)
+    # Without a rules file, what reads one need not be loaded.
+    from fieldmark.config.rules_file import load_rules, read_rules
+
     return load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)
 
 

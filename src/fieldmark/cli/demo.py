@@ -10,6 +10,7 @@ import click
 from fieldmark.api.score import score
 from fieldmark.cli.options import printing
 from fieldmark.cli.options import top as shown
+from fieldmark.cli.score import exit_code
 from fieldmark.cli.show import Format, show_run
 
 __all__ = ["command"]
@@ -29,4 +30,4 @@ def command(*, top: int, form: Format, quiet: bool, color: bool) -> int:
     # Where an installed package keeps its sample is of no interest.
     run = replace(run, notes=())
     show_run(run, form=form, top=top, quiet=quiet, color=color)
-    return 0
+    return exit_code(run, 0)

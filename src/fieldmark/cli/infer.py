@@ -8,6 +8,7 @@ import click
 
 from fieldmark.api.infer import infer
 from fieldmark.cli.options import input_options
+from fieldmark.cli.telling import put, tell
 from fieldmark.data import Inputs
 from fieldmark.errors import StorageError
 
@@ -16,6 +17,7 @@ __all__ = ["command"]
 _EPILOG = """\b
 Examples:
   fieldmark infer truth.jsonl > rules.yaml
+  zcat truth.jsonl.gz | fieldmark infer - > rules.yaml
   fieldmark infer truth.jsonl candidate.jsonl --out rules.yaml
   fieldmark score truth.jsonl candidate.jsonl --rules rules.yaml
 """
@@ -39,11 +41,11 @@ def command(truth: str, candidate: str | None, *, inputs: Inputs, out: Path | No
     """
     text = infer(truth, candidate, inputs=inputs)
     if out is None:
-        click.echo(text, nl=False)
+        put(text)
         return 0
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"cannot write {out}: {error.strerror}") from error
-    click.echo(f"rules written to {out}", err=True)
+    tell(f"rules written to {out}")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from typing import Final
 
@@ -97,12 +98,15 @@ def main() -> None:
     try:
         code = fieldmark.main(prog_name="fieldmark", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        text = io.StringIO()
+        error.show(text)
+        tell(text.getvalue().rstrip("\n"))
         code = ExitCode.BAD_INPUT
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         code = ExitCode.INTERRUPTED
-    except KeyboardInterrupt:
-        code = ExitCode.INTERRUPTED
+    except SystemExit:
+        # So click ends when nobody reads its help to the end; its 1 would look like a failed gate.
+        code = ExitCode.OK
     except FieldmarkError as error:
         tell(error, prefix="fieldmark: ")
         code = ExitCode.STORAGE if isinstance(error, StorageError) else ExitCode.BAD_INPUT

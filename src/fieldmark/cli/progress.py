@@ -1,8 +1,7 @@
-"""Progress on standard error: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress on standard error: a bar on a terminal, else a plain line now and then."""
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -10,6 +9,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from fieldmark.api.score import Progress
+from fieldmark.cli.show import has_color
+from fieldmark.cli.telling import tell
 
 __all__ = ["progress_for"]
 
@@ -24,8 +25,8 @@ def progress_for(*, quiet: bool, color: bool) -> Iterator[Progress | None]:
     """What to call as a run goes on; nothing if it should be quiet."""
     if quiet:
         yield None
-    elif sys.stderr.isatty():
-        with _bar(color=color and not os.environ.get("NO_COLOR")) as progress:
+    elif sys.stderr.isatty() and has_color(wanted=color):
+        with _bar() as progress:
             yield progress
     else:
         yield _lines()
@@ -34,25 +35,25 @@ def progress_for(*, quiet: bool, color: bool) -> Iterator[Progress | None]:
 def _lines() -> Progress:
     last = time.monotonic()
 
-    def tell(done: int, read: int, total: int | None) -> None:
+    def say(done: int, read: int, total: int | None) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= _EVERY:
             last = now
             share = f", {read / total:.0%} read" if total else ""
-            print(f"{done} cases{share}", file=sys.stderr)  # noqa: T201 - this is the output
+            tell(f"{done} cases{share}")
 
-    return tell
+    return say
 
 
 @contextmanager
-def _bar(*, color: bool) -> Iterator[Progress]:
+def _bar() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     started = time.monotonic()
-    console = Console(stderr=True, no_color=not color)
+    console = Console(stderr=True)
     bar = Bar(
         TextColumn("{task.completed:>3.0f}%"),
         BarColumn(),
@@ -63,7 +64,7 @@ def _bar(*, color: bool) -> Iterator[Progress]:
     )
     task = bar.add_task("", total=100, cases=0, rate=0.0)
 
-    def tell(done: int, read: int, total: int | None) -> None:
+    def move(done: int, read: int, total: int | None) -> None:
         passed = time.monotonic() - started
         if passed < _PATIENCE:
             return
@@ -72,6 +73,6 @@ def _bar(*, color: bool) -> Iterator[Progress]:
         bar.update(task, completed=share or 0, cases=done, rate=done / passed)
 
     try:
-        yield tell
+        yield move
     finally:
         bar.stop()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from enum import StrEnum
+from typing import Literal
 
 from fieldmark.api.run_result import RunResult
-from fieldmark.cli.telling import tell
+from fieldmark.cli.telling import put, tell
 from fieldmark.store.json_text import pretty_json
 
-__all__ = ["Format", "show_run"]
+__all__ = ["Format", "has_color", "show_run"]
 
 
 class Format(StrEnum):
@@ -36,19 +36,24 @@ def show_run(
     if quiet:
         return
     if form is Format.JSON:
-        _bytes(pretty_json(run.to_dict()))
+        put(pretty_json(run.to_dict()))
     elif form is Format.CSV:
         from fieldmark.report.text_tables import csv_table
 
-        _bytes(csv_table(run.summary).encode())
+        put(csv_table(run.summary).encode())
     elif form is Format.MARKDOWN:
         from fieldmark.report.text_tables import markdown_summary
 
-        _bytes(markdown_summary(run.summary, top=shown).encode())
+        put(markdown_summary(run.summary, top=shown).encode())
     else:
         _table(run, shown, color=color)
     if run.path is not None:
         tell(f"run saved in {run.path}")
+
+
+def has_color(*, wanted: bool) -> bool:
+    """Whether output may be styled: the variable NO_COLOR forbids it, whatever it holds."""
+    return wanted and not os.environ.get("NO_COLOR")
 
 
 def _table(run: RunResult, top: int | None, *, color: bool) -> None:
@@ -56,11 +61,14 @@ def _table(run: RunResult, top: int | None, *, color: bool) -> None:
 
     from fieldmark.report.terminal import run_view
 
-    plain = not color or bool(os.environ.get("NO_COLOR"))
-    console = Console(no_color=plain, highlight=False, markup=False, emoji=False)
+    # Without a colour system nothing is styled at all, neither bold nor dim.
+    system: Literal["auto"] | None = "auto" if has_color(wanted=color) else None
+    console = Console(color_system=system, highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = 120
-    console.print(run_view(run.summary, run.notes, top=top), crop=False)
+    with console.capture() as capture:
+        console.print(run_view(run.summary, run.notes, top=top), crop=False)
+    put(capture.get())
 
 
 def _failures(run: RunResult) -> None:
@@ -75,8 +83,3 @@ def _failures(run: RunResult) -> None:
             value = "undefined" if gate.value is None else number(gate.value, 4)
             limit = f"{gate.kind} {gate.limit:g}"
             tell(f"fieldmark: gate failed: {gate.name} = {value}, wanted {limit}")
-
-
-def _bytes(text: bytes) -> None:
-    sys.stdout.buffer.write(text)
-    sys.stdout.buffer.flush()

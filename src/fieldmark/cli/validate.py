@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.telling import tell
+from fieldmark.cli.telling import put, tell
 from fieldmark.config.rules_file import load_rules
 from fieldmark.errors import FieldmarkError
 from fieldmark.report.escape import visible
@@ -36,5 +36,5 @@ def command(files: tuple[str, ...]) -> int:
         else:
             for warning in loaded.warnings:
                 tell(warning, prefix="warning: ")
-            click.echo(f"{visible(file)}: fine, {len(loaded.rules.fields)} rule(s)")
+            put(f"{visible(file)}: fine, {len(loaded.rules.fields)} rule(s)\n")
     return code

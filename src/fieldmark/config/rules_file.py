@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,28 +13,19 @@ from fieldmark.config.choice import build_comparator, choose, read_provider
 from fieldmark.config.context import Context
 from fieldmark.config.field_rules import Defaults, read_fields
 from fieldmark.config.files import load_file
+from fieldmark.config.loaded import LoadedRules
 from fieldmark.config.marked import Marked, mark
 from fieldmark.config.option_values import checked, describe
 from fieldmark.config.problems import did_you_mean
 from fieldmark.config.rule_defaults import read_defaults
 from fieldmark.config.strategies import STRATEGIES
-from fieldmark.errors import Problem
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.registry import Plugin
 
-__all__ = ["LoadedRules", "load_rules", "read_rules", "rules_of"]
+__all__ = ["load_rules", "read_rules", "rules_of"]
 
 AUTO: Final = "auto"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedRules:
-    """Rules that can be used, who judges meaning under them, and what is odd about them."""
-
-    rules: Rules
-    provider: Provider | None = None
-    warnings: tuple[Problem, ...] = ()
 
 
 def load_rules(path: Path | str, *, provider: Provider | None = None) -> LoadedRules:

@@ -36,6 +36,9 @@ __all__ = ["CaseCounter", "CaseStats"]
 
 _FACT_MASK: Final = (1 << CELL_BITS) - 1
 _LANES: Final = Struct("<20I")
+_SHORT: Final = 64
+"""Cells of a case that may be like another; longer ones hardly ever are."""
+
 _MEMO_LIMIT: Final = 2048
 """Bounds the memory; what is frequent comes back soon after a memo was emptied."""
 
@@ -100,7 +103,8 @@ class CaseCounter:
         self, block: OutcomeBlock, *, unreadable: bool = False, safety: float | None = None
     ) -> CaseStats:
         """The figures of one case; `unreadable` says that there was no candidate document."""
-        if unreadable or safety is not None or (self._graded and _has_degrees(block)):
+        alone = len(block.cells) > _SHORT or unreadable or safety is not None
+        if alone or (self._graded and _has_degrees(block)):
             return self._count(block, unreadable=unreadable, safety=safety)
         key = tuple(block.cells)
         known = self._cases.get(key)
@@ -111,13 +115,13 @@ class CaseCounter:
 
     def all(self, blocks: Sequence[OutcomeBlock]) -> list[CaseStats]:
         """The figures of many cases, all of them readable."""
-        if self._graded:
+        if self._graded or any(len(block.cells) > _SHORT for block in blocks):
             return [self.stats(block) for block in blocks]
         known = map(self._cases.get, [tuple(block.cells) for block in blocks])
         return [stats or self.stats(block) for stats, block in zip(known, blocks, strict=True)]
 
     def _count(self, block: OutcomeBlock, *, unreadable: bool, safety: float | None) -> CaseStats:
-        times = Counter(block.cells)
+        times = block.times = Counter(block.cells)
         odd = [cell for cell in times if cell & _FACT_MASK != PLAIN]
         totals = self._sum(len(block.cells), times, odd)
         neutral = 0

@@ -100,15 +100,12 @@ class Tally:
             return
         distinct = {id(stats): stats for stats in self._stats}
         times = Counter(map(id, self._stats))
-        once: list[int] = []
+        cells = self._cells
         for key, number in times.items():
-            cells = self._waiting[key].cells
-            if number == 1:
-                once += cells
-            else:
-                for cell in cells:
-                    self._cells[cell] += number
-        self._cells.update(once)
+            block = self._waiting[key]
+            counted = block.times or Counter(block.cells)
+            for cell, count in counted.items():
+                cells[cell] += count * number
         self._sums += RunSums.of([(stats, times[key]) for key, stats in distinct.items()])
         self._waiting.clear()
         self._stats.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -77,13 +77,15 @@ class OutcomeBlock:
     `cells` has one integer a field, in the order of the walk. `comparisons` holds what the
     comparator said wherever it said more than the cell does, by position. `items` says which
     list items the fields from some position on belong to. `fallback` says that some list was
-    aligned by a cheaper method than the one asked for.
+    aligned by a cheaper method than the one asked for. `times` is how often each cell occurs, once
+    someone has counted them.
     """
 
     cells: list[int] = field(default_factory=list)
     comparisons: dict[int, Comparison] = field(default_factory=dict)
     items: list[ItemMark] = field(default_factory=list)
     fallback: bool = False
+    times: Mapping[int, int] | None = None
 
     def records(self, table: AttributeTable) -> Iterator[FieldOutcome]:
         """Every outcome with its concrete path."""

@@ -187,6 +187,15 @@ class Node:
             self.shapes[keys] = shape
         return shape
 
+    def shape_of(self, items: Sequence[JsonValue]) -> Shape | None:
+        """The shape that all of these items have, if it is one and well known."""
+        first = items[0]
+        if not self.open or not isinstance(first, dict):
+            return None
+        shape = self.shapes.get(tuple(first))
+        known = shape is not None and bool(shape.every)
+        return shape if known and set(map(type, items)) == {dict} else None
+
     def item(self, place: int) -> Node:
         """The node of a list item; one for all places unless a rule names places."""
         if self.any_item is not None:

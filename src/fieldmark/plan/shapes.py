@@ -8,7 +8,8 @@ that day takes the long way, which is always right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from math import isfinite
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
@@ -30,7 +31,6 @@ WriteField: TypeAlias = (
 )
 WriteObjects: TypeAlias = "Callable[[Node, JsonObject, JsonObject, OutcomeBlock], None]"
 _WritePair: TypeAlias = Callable[[JsonObject, Values, OutcomeBlock], None]
-_WriteSame: TypeAlias = Callable[[JsonObject, list[int]], bool]
 
 _TEXT: Final = """\
     if v{i} == o{i} and v{i}.__class__ is str and v{i} and not v{i}.isspace(): add(m{i})
@@ -52,28 +52,24 @@ _OBJECT: Final = """\
 """
 _ANY: Final = "    field(n{i}, v{i}, o{i}, block)\n"
 
-_SAME: Final[Mapping[str, str]] = {
-    _TEXT: "v{i}.__class__ is str and v{i} and not v{i}.isspace()",
-    _NUMBER: "(v{i}.__class__ is int or v{i}.__class__ is float and v{i} - v{i} == 0)",
-}
-"""What must hold of a value that equals its partner for the match to be written at once."""
-
 
 class Shape:
     """The keys of an object, and what is below them.
 
     `take` gives the values of the keys in another object; one that is not there is a `KeyError`.
-    `pair` writes two objects of which the first has this shape, and `same` an object that equals
-    its partner, if it can do so at once.
+    `pair` writes two objects of which the first has this shape. `every` is what is written where
+    all fields match, if text and numbers are all that such objects usually hold.
     """
 
-    __slots__ = ("children", "pair", "same", "seen", "take")
+    __slots__ = ("_keys", "_kinds", "children", "every", "pair", "seen", "take")
 
     def __init__(self, keys: tuple[str, ...], children: tuple[Node, ...]) -> None:
         self.children = children
         self.seen = 0
         self.pair: _WritePair | None = None
-        self.same: _WriteSame | None = None
+        self.every: list[int] = []
+        self._keys = keys
+        self._kinds: Sequence[str] = ()
         self.take: Callable[[JsonObject], Values] = (
             cast("Callable[[JsonObject], Values]", itemgetter(*keys))
             if len(keys) > 1
@@ -81,18 +77,41 @@ class Shape:
         )
 
     def learn(self, values: Values, field: WriteField, objects: WriteObjects) -> None:
-        """Write the functions for this shape, going by what its values are today."""
+        """Write the function for this shape, going by what its values are today."""
         kinds = [_kind(child, value) for child, value in zip(self.children, values, strict=True)]
         names: dict[str, object] = {"field": field, "objects": objects}
         for number, child in enumerate(self.children):
             names[f"n{number}"] = child
             names[f"m{number}"] = child.base | MATCH_FACT
             names[f"a{number}"] = child.agreed
-        names["every"] = [child.base | MATCH_FACT for child in self.children]
         # The source is made of the templates above and of numbers.
         exec(_source(kinds), names)  # noqa: S102
         self.pair = cast(_WritePair, names["pair"])
-        self.same = cast("_WriteSame | None", names.get("same"))
+        self._kinds = kinds
+        if all(kind in (_TEXT, _NUMBER) for kind in kinds):
+            self.every = [child.base | MATCH_FACT for child in self.children]
+
+    def plain(self, items: Sequence[JsonValue]) -> bool:
+        """Whether all objects have this shape and hold nothing but text and finite numbers."""
+        objects = cast("Sequence[JsonObject]", items)
+        if not all(map(self._keys.__eq__, map(tuple, objects))):
+            return False
+        columns = zip(*map(dict.values, objects), strict=True)
+        return all(map(_is_plain, self._kinds, columns))
+
+
+def _is_plain(kind: str, column: Sequence[JsonValue]) -> bool:
+    """Whether a column holds only text that is not blank, or only finite numbers."""
+    kinds = set(map(type, column))
+    if kind is _TEXT:
+        texts = cast("Sequence[str]", column)
+        return kinds == {str} and "" not in texts and True not in map(str.isspace, texts)
+    if float not in kinds:
+        return kinds == {int}
+    try:
+        return kinds <= {int, float} and all(map(isfinite, cast("Sequence[float]", column)))
+    except OverflowError:
+        return False  # an integer beyond all floats
 
 
 def _kind(child: Node, value: JsonValue | Missing) -> str:
@@ -118,14 +137,4 @@ def _source(kinds: Sequence[str]) -> str:
         "    add = block.cells.append\n",
         *(kind.format(i=number) for number, kind in enumerate(kinds)),
     ]
-    if all(kind in _SAME for kind in kinds):
-        tests = " and ".join(_SAME[kind].format(i=number) for number, kind in enumerate(kinds))
-        lines += [
-            "def same(expected, cells):\n",
-            f"    {ours} = expected.values()\n",
-            f"    if {tests}:\n",
-            "        cells += every\n",
-            "        return True\n",
-            "    return False\n",
-        ]
     return "".join(lines)

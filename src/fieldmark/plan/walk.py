@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from fieldmark.model.alignment import ItemPair
 from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.comparison import MATCHED, Comparison, DearComparator
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -33,6 +34,7 @@ _VALUE = Presence.VALUE
 _WALK, _LEAF, _IGNORE = Mode.WALK, Mode.LEAF, Mode.IGNORE
 
 
+Side: TypeAlias = JsonValue | Missing
 Container: TypeAlias = list[JsonValue] | JsonObject
 
 
@@ -41,18 +43,12 @@ class Walk:
 
     __slots__ = ("_extras", "_presence", "questions")
 
-    def __init__(self, presence: Callable[[JsonValue | Missing], Presence], scope: Scope) -> None:
+    def __init__(self, presence: Callable[[Side], Presence], scope: Scope) -> None:
         self._presence = presence
         self._extras = scope is not Scope.TRUTH
         self.questions = Questions()
 
-    def field(
-        self,
-        node: Node,
-        expected: JsonValue | Missing,
-        candidate: JsonValue | Missing,
-        block: OutcomeBlock,
-    ) -> None:
+    def field(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
         """Record what happened at one place and below it."""
         mode = node.mode
         if mode is not _WALK:
@@ -78,7 +74,7 @@ class Walk:
             self._leaf(node, expected, candidate, block)
 
     def _container(
-        self, node: Node, expected: Container, candidate: JsonValue | Missing, block: OutcomeBlock
+        self, node: Node, expected: Container, candidate: Side, block: OutcomeBlock
     ) -> None:
         """A truth that holds something inside, against anything."""
         if candidate and candidate.__class__ is expected.__class__:
@@ -87,17 +83,17 @@ class Walk:
             else:
                 self._lists(node, expected, candidate, block)  # type: ignore[arg-type]
             return
-        self._omit(node, expected, block)
+        self._alone(node, expected, block, invented=False)
         hollow = not candidate and candidate.__class__ in node.containers
         if not hollow and self._presence(candidate) is _VALUE:
-            self._invent(node, candidate, block)  # type: ignore[arg-type]
+            self._alone(node, candidate, block, invented=True)  # type: ignore[arg-type]
 
     def _against_container(
-        self, node: Node, expected: JsonValue | Missing, candidate: Container, block: OutcomeBlock
+        self, node: Node, expected: Side, candidate: Container, block: OutcomeBlock
     ) -> None:
         """A truth that holds nothing inside, against a container that does."""
         if expected.__class__ in node.containers or self._presence(expected) is not _VALUE:
-            self._invent(node, candidate, block)
+            self._alone(node, candidate, block, invented=True)
         else:
             self._write(node, Outcome.FORMAT_ERROR, block)
 
@@ -105,21 +101,15 @@ class Walk:
         """One outcome of two values that no comparator was asked about."""
         block.cells.append(node.number() | VALUE_FACTS[outcome])
 
-    def _configured(
-        self,
-        node: Node,
-        expected: JsonValue | Missing,
-        candidate: JsonValue | Missing,
-        block: OutcomeBlock,
-    ) -> None:
+    def _configured(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
         """A place that is no field itself: the configured fields below it, found or not."""
         ours = expected if isinstance(expected, list) else []
         theirs = candidate if isinstance(candidate, list) else []
         if ours and theirs:
             self._lists(node, ours, theirs, block)
         elif ours or theirs:
-            self._omit(node, ours, block)
-            self._invent(node, theirs, block)
+            self._alone(node, ours, block, invented=False)
+            self._alone(node, theirs, block, invented=True)
         before = expected if isinstance(expected, dict) else {}
         after = candidate if isinstance(candidate, dict) else {}
         keys = [*node.wanted, *before, *after] if node.deep else node.wanted
@@ -169,76 +159,81 @@ class Walk:
             return
         block.fallback = block.fallback or alignment.fallback
         path = node.item_path
+        twins = [pair for pair in alignment.pairs if pair[3]]
+        if twins:
+            self._twins(node, twins, expected, block)
         for ours, theirs, similarity, equal in alignment.pairs:
-            mark((len(cells), path, ours, theirs, similarity))
-            below, item, other = node.any_item or node.item(ours), expected[ours], candidate[theirs]
-            if below.open and item and item.__class__ is dict is other.__class__ and other:
-                if equal:
-                    shape = below.shapes.get(tuple(item))
-                    if shape and shape.same and shape.same(item, cells):
-                        continue
-                self.objects(below, item, other, block)
-            else:
-                self.field(below, item, other, block)
+            if not equal:
+                mark((len(cells), path, ours, theirs, similarity))
+                self.field(node.item(ours), expected[ours], candidate[theirs], block)
         for ours in alignment.unmatched_expected:
             mark((len(cells), path, ours, None, None))
-            self._omit(node.item(ours), expected[ours], block, empties=False)
+            self._alone(node.item(ours), expected[ours], block, invented=False, empties=False)
         if self._extras:
             for theirs in alignment.unmatched_candidate:
                 mark((len(cells), path, None, theirs, None))
-                self._invent(node.item(theirs), candidate[theirs], block, empties=False)
+                self._alone(
+                    node.item(theirs), candidate[theirs], block, invented=True, empties=False
+                )
 
-    def _omit(
-        self, node: Node, expected: JsonValue, block: OutcomeBlock, *, empties: bool = True
-    ) -> None:
-        """A truth without counterpart: every leaf of it."""
-        inside = node.mode is _WALK and expected and expected.__class__ in node.containers
-        if inside and isinstance(expected, dict):
-            for key, value in expected.items():
-                self._omit(node.children.get(key) or node.child(key), value, block, empties=empties)
-        elif inside and isinstance(expected, list):
-            for place, value in enumerate(expected):
-                block.items.append((len(block.cells), node.item_path, place, None, None))
-                self._omit(node.item(place), value, block, empties=False)
-        elif not node.silent and (empties or self._presence(expected) is _VALUE):
-            self.field(node, expected, MISSING, block)
-
-    def _invent(
-        self, node: Node, candidate: JsonValue, block: OutcomeBlock, *, empties: bool = True
-    ) -> None:
-        """A candidate without counterpart: every leaf of it."""
-        if not self._extras:
-            return
-        inside = node.mode is _WALK and candidate and candidate.__class__ in node.containers
-        if inside and isinstance(candidate, dict):
-            for key, value in candidate.items():
-                below = node.children.get(key) or node.child(key)
-                self._invent(below, value, block, empties=empties)
-        elif inside and isinstance(candidate, list):
-            for place, value in enumerate(candidate):
-                block.items.append((len(block.cells), node.item_path, None, place, None))
-                self._invent(node.item(place), value, block, empties=False)
-        elif not node.silent and (empties or self._presence(candidate) is _VALUE):
-            self.field(node, MISSING, candidate, block)
-
-    def _ignore(
+    def _twins(
         self,
         node: Node,
-        expected: JsonValue | Missing,
-        candidate: JsonValue | Missing,
+        twins: Sequence[ItemPair],
+        expected: list[JsonValue],
         block: OutcomeBlock,
     ) -> None:
+        """Pairs of equal items: all at once if they are alike and plain, else one by one."""
+        cells, path = block.cells, node.item_path
+        items = [expected[pair[0]] for pair in twins]
+        below = node.item(twins[0][0])
+        shape = below.shape_of(items) if below is node.any_item else None
+        if shape is not None and shape.plain(items):
+            start, step = len(cells), len(shape.every)
+            block.items += [
+                (start + step * number, path, ours, theirs, similarity)
+                for number, (ours, theirs, similarity, _) in enumerate(twins)
+            ]
+            cells += shape.every * len(items)
+            return
+        for (ours, theirs, similarity, _), item in zip(twins, items, strict=True):
+            block.items.append((len(cells), path, ours, theirs, similarity))
+            self.field(node.item(ours), item, item, block)
+
+    def _alone(
+        self,
+        node: Node,
+        value: JsonValue,
+        block: OutcomeBlock,
+        *,
+        invented: bool,
+        empties: bool = True,
+    ) -> None:
+        """A value without counterpart, lost or invented: every leaf of it."""
+        if invented and not self._extras:
+            return
+        inside = node.mode is _WALK and value and value.__class__ in node.containers
+        if inside and isinstance(value, dict):
+            for key, inner in value.items():
+                below = node.children.get(key) or node.child(key)
+                self._alone(below, inner, block, invented=invented, empties=empties)
+        elif inside and isinstance(value, list):
+            for place, inner in enumerate(value):
+                places = (None, place) if invented else (place, None)
+                block.items.append((len(block.cells), node.item_path, *places, None))
+                self._alone(node.item(place), inner, block, invented=invented, empties=False)
+        elif not node.silent and (empties or self._presence(value) is _VALUE):
+            if invented:
+                self.field(node, MISSING, value, block)
+            else:
+                self.field(node, value, MISSING, block)
+
+    def _ignore(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
         ours, theirs = self._presence(expected), self._presence(candidate)
         if ours or theirs:
             block.cells.append(node.number() | IGNORED_FACTS[ours][theirs])
 
-    def _leaf(
-        self,
-        node: Node,
-        expected: JsonValue | Missing,
-        candidate: JsonValue | Missing,
-        block: OutcomeBlock,
-    ) -> None:
+    def _leaf(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
         """One field: empty sides by table, two values by the comparator."""
         if expected is MISSING and not self._extras:
             return

@@ -21,6 +21,8 @@ from fieldmark.store.json_text import finite_json, strict_json
 __all__ = ["RowEncoder"]
 
 _REMEMBERED: Final = 2048
+_SHORT: Final = 1024
+"""Bytes of a record that may serve again; longer ones belong to cases of their own."""
 
 
 class RowEncoder:
@@ -83,9 +85,10 @@ class RowEncoder:
             "cells": block.cells,
         }
         text = b"," + orjson.dumps(record)[1:-1]
-        if len(self._records) >= _REMEMBERED:
-            self._records.clear()
-        self._records[id(stats)] = stats, text
+        if len(text) <= _SHORT:
+            if len(self._records) >= _REMEMBERED:
+                self._records.clear()
+            self._records[id(stats)] = stats, text
         return text
 
 

@@ -141,6 +141,30 @@ def test_a_wrong_word_is_refused(how, said):
     assert said in str(refused.value)
 
 
+JUDGED = {
+    "provider": {
+        "type": "recorded",
+        "scores": [{"expected": "x", "candidate": "z", "similarity": 0.9}],
+    },
+    "fields": [{"path": "total", "match": "exact"}],
+}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param({"match": "semantic"}, id="the-option"),
+        pytest.param({"match": "auto"}, id="another-comparator-that-asks"),
+        pytest.param({"convention": "four_phase"}, id="the-comparator-of-a-convention"),
+        pytest.param({"rules": {**JUDGED, "defaults": {"match": "semantic"}}}, id="the-defaults"),
+    ],
+)
+def test_the_provider_of_the_rules_judges_wherever_meaning_is_asked_for(how):
+    run = fm.score([({"name": "x"}, {"name": "z"})], **{"rules": JUDGED, **how})
+    assert run.micro.tp == 1
+    assert not [warning for warning in run.summary.warnings if "lexical" in warning]
+
+
 def test_rules_proposed_from_the_truth_alone(files):
     assert "- {path: total, match: numeric_tolerance" in fm.infer(files[0])
     assert fm.infer(files[0]) == fm.infer(TRUTH) == fm.infer(iter(TRUTH))

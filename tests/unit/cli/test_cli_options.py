@@ -60,11 +60,25 @@ def test_without_a_terminal_progress_is_a_line_now_and_then(monkeypatch, capsys)
     assert capsys.readouterr().err == "20 cases, 50% read\n40 cases\n"
 
 
+@pytest.mark.parametrize("color", [True, False])
+def test_a_terminal_that_wants_no_colour_gets_plain_lines(monkeypatch, capsys, color):
+    now = [0.0]
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    if color:
+        monkeypatch.setenv("NO_COLOR", "1")
+    with progress_for(quiet=False, color=color) as tell:
+        now[0] = 11.0
+        tell(20, 50, 100)
+    assert capsys.readouterr().err == "20 cases, 50% read\n"
+
+
 def test_on_a_terminal_progress_is_a_bar_that_waits_and_goes(monkeypatch, capsys):
     now = [0.0]
     monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with progress_for(quiet=False, color=False) as tell:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with progress_for(quiet=False, color=True) as tell:
         tell(10, 50, 100)
         assert capsys.readouterr().err == ""
         now[0] = 2.0

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data import Inputs, open_pairs
+from fieldmark.api.infer import infer
+from fieldmark.data import Inputs, open_pairs, open_truth
 from fieldmark.data.exact import Grammar
 from fieldmark.data.index import OffsetIndex
 from fieldmark.data.jsonl import JsonlSource
@@ -184,6 +185,43 @@ def test_one_input_that_holds_both(write):
 def test_pairs_of_objects():
     found = cases_of(open_pairs(iter([({"a": 1}, {"a": 2}), ({"a": 3}, "none")])))
     assert [(case.id, case.input.value) for case in found] == [("1", "ok"), ("2", "parse_error")]
+
+
+def test_one_row_that_holds_both_is_a_row_and_not_documents_by_id(write):
+    path = write("both.json", {"expected": {"x": 1}, "candidate": {"x": 2}})
+    [case] = cases_of(open_pairs(path))
+    assert (case.expected, case.candidate) == ({"x": 1}, {"x": 2})
+
+
+@pytest.mark.parametrize(
+    ("truth", "cases"),
+    [
+        pytest.param([{"id": 1, "a": 1}], [("1", {"a": 1}, MISSING)], id="rows"),
+        pytest.param([{"id": 1, "expected": 5}], [("1", 5, MISSING)], id="envelopes"),
+        pytest.param(
+            [{"expected": 5, "candidate": 6}], [("1", 5, 6)], id="rows-that-hold-both-sides"
+        ),
+        pytest.param({"a": 1}, [("1", {"a": 1}, MISSING)], id="one-document"),
+        pytest.param(
+            {"x": {"a": 1}, "y": {"a": 2}},
+            [("x", {"a": 1}, MISSING), ("y", {"a": 2}, MISSING)],
+            id="documents-by-id",
+        ),
+    ],
+)
+def test_a_truth_alone(write, truth, cases):
+    lines_too = [write("t.jsonl", truth)] if isinstance(truth, list) else []
+    for source in (write("t.json", truth), truth, *lines_too):
+        found = cases_of(open_truth(source))
+        assert [(case.id, case.expected, case.candidate) for case in found] == cases
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.jsonl"])
+def test_a_truth_alone_is_read_strictly(write, name):
+    with pytest.raises(DataError, match="not JSON"):
+        infer(write(name, '{"a": '))
+    with pytest.raises(DataError, match="not finite"):
+        infer(write(name, '{"a": NaN}'))
 
 
 def test_a_single_input_without_both_sides_says_what_it_needs():

@@ -214,7 +214,7 @@ def _but(lists, change):
     return changed
 
 
-LISTS = _lists(5, 4)
+LISTS = _lists(6, 4)
 GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
 
 
@@ -222,6 +222,7 @@ GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
     ("expected", "candidate", "settings"),
     [
         pytest.param(LISTS, LISTS, KEY, id="a-code-names-every-item-on-both-sides"),
+        pytest.param(LISTS[:5], LISTS[:5], KEY, id="just-enough-lists-and-items"),
         pytest.param(LISTS, [list(reversed(x)) for x in LISTS], KEY, id="in-any-order"),
         pytest.param(
             LISTS, _but(LISTS, lambda items: items[0].update(n=9)), KEY, id="other-fields-may-differ"
@@ -233,14 +234,18 @@ GREEDY, KEY = {"align": "greedy"}, {"align": "key", "key": ["sku"]}
         pytest.param(LISTS, None, GREEDY, id="without-candidates"),
         pytest.param(LISTS[:4], LISTS[:4], GREEDY, id="too-few-lists"),
         pytest.param(_lists(6, 3), _lists(6, 3), GREEDY, id="too-few-items"),
-        pytest.param(_lists(5, 4, same=True), LISTS, GREEDY, id="the-same-code-twice"),
-        pytest.param(LISTS, _lists(5, 4, same=True), GREEDY, id="twice-in-the-candidate"),
+        pytest.param(_lists(6, 4, same=True), LISTS, GREEDY, id="the-same-code-twice"),
+        pytest.param(LISTS, _lists(6, 4, same=True), GREEDY, id="twice-in-the-candidate"),
         pytest.param(
             _but(LISTS, lambda items: items[0].pop("sku")), LISTS, GREEDY, id="a-code-is-missing"
         ),
         pytest.param(
             LISTS, _but(LISTS, lambda items: items[0].update(sku=None)), GREEDY,
             id="missing-in-the-candidate",
+        ),
+        pytest.param(
+            LISTS, _but(LISTS, lambda items: items.append({"name": "ink", "sku": "A-0"})), GREEDY,
+            id="twice-in-one-list",
         ),
         pytest.param(
             LISTS, _but(LISTS, lambda items: items[0].update(sku="A-0.")), GREEDY,

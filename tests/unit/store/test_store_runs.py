@@ -89,6 +89,14 @@ def test_without_values_a_row_holds_neither_side():
     assert row["cells"]
 
 
+@pytest.mark.parametrize("values", [True, False])
+def test_why_a_candidate_could_not_be_read_goes_with_the_values(values):
+    case = Case("1", {"a": 1}, MISSING, CaseInput.PARSE_ERROR, "the key 'secret' occurs twice")
+    row = Written(values=values).row(case)
+    assert row["input"] == "parse_error"
+    assert ("note" in row) is values
+
+
 @pytest.mark.parametrize(("values", "length"), [(True, 6), (False, 5)])
 def test_a_note_may_quote_a_value_and_goes_with_the_values(values, length):
     written = Written(values=values)
