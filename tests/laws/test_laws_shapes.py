@@ -7,7 +7,6 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from json_strategies import changed, document_pairs
 
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.fuzzy import Fuzzy
@@ -16,6 +15,7 @@ from fieldmark.compare.text import ExactText
 from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.plan import compile_plan
 from fieldmark.plan.shapes import LEARNT
+from json_strategies import changed, document_pairs
 
 RULES = {
     "nothing configured": Rules(),

@@ -18,7 +18,7 @@ from fieldmark.compare.ignore import Ignore
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.block import Attribute, AttributeTable
 from fieldmark.model.comparison import Comparator, DearComparator
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
@@ -187,14 +187,18 @@ class Node:
             self.shapes[keys] = shape
         return shape
 
-    def shape_of(self, items: Sequence[JsonValue]) -> Shape | None:
-        """The shape that all of these items have, if it is one and well known."""
-        first = items[0]
-        if not self.open or not isinstance(first, dict):
-            return None
-        shape = self.shapes.get(tuple(first))
-        known = shape is not None and bool(shape.every)
-        return shape if known and set(map(type, items)) == {dict} else None
+    def plain_twin(self, items: Sequence[JsonValue]) -> list[int]:
+        """What to write for each of these items, all of which equal their partners.
+
+        Nothing, if they are not all alike, or hold more than text and numbers: then each of them
+        has to be looked at.
+        """
+        below = self.any_item
+        if below is None or not below.open or set(map(type, items)) != {dict}:
+            return []
+        objects = cast("Sequence[JsonObject]", items)
+        shape = below.shapes.get(tuple(objects[0]))
+        return shape.every if shape is not None and shape.plain(objects) else []
 
     def item(self, place: int) -> Node:
         """The node of a list item; one for all places unless a rule names places."""

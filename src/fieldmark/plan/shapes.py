@@ -91,10 +91,9 @@ class Shape:
         if all(kind in (_TEXT, _NUMBER) for kind in kinds):
             self.every = [child.base | MATCH_FACT for child in self.children]
 
-    def plain(self, items: Sequence[JsonValue]) -> bool:
+    def plain(self, objects: Sequence[JsonObject]) -> bool:
         """Whether all objects have this shape and hold nothing but text and finite numbers."""
-        objects = cast("Sequence[JsonObject]", items)
-        if not all(map(self._keys.__eq__, map(tuple, objects))):
+        if not self.every or not all(map(self._keys.__eq__, map(tuple, objects))):
             return False
         columns = zip(*map(dict.values, objects), strict=True)
         return all(map(_is_plain, self._kinds, columns))

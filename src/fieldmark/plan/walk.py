@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from fieldmark.model.alignment import ItemPair
 from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.comparison import MATCHED, Comparison, DearComparator
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -159,12 +158,12 @@ class Walk:
             return
         block.fallback = block.fallback or alignment.fallback
         path = node.item_path
-        twins = [pair for pair in alignment.pairs if pair[3]]
-        if twins:
-            self._twins(node, twins, expected, block)
+        twin = node.plain_twin([expected[pair[0]] for pair in alignment.pairs if pair[3]])
         for ours, theirs, similarity, equal in alignment.pairs:
-            if not equal:
-                mark((len(cells), path, ours, theirs, similarity))
+            mark((len(cells), path, ours, theirs, similarity))
+            if equal and twin:
+                cells += twin
+            else:
                 self.field(node.item(ours), expected[ours], candidate[theirs], block)
         for ours in alignment.unmatched_expected:
             mark((len(cells), path, ours, None, None))
@@ -175,30 +174,6 @@ class Walk:
                 self._alone(
                     node.item(theirs), candidate[theirs], block, invented=True, empties=False
                 )
-
-    def _twins(
-        self,
-        node: Node,
-        twins: Sequence[ItemPair],
-        expected: list[JsonValue],
-        block: OutcomeBlock,
-    ) -> None:
-        """Pairs of equal items: all at once if they are alike and plain, else one by one."""
-        cells, path = block.cells, node.item_path
-        items = [expected[pair[0]] for pair in twins]
-        below = node.item(twins[0][0])
-        shape = below.shape_of(items) if below is node.any_item else None
-        if shape is not None and shape.plain(items):
-            start, step = len(cells), len(shape.every)
-            block.items += [
-                (start + step * number, path, ours, theirs, similarity)
-                for number, (ours, theirs, similarity, _) in enumerate(twins)
-            ]
-            cells += shape.every * len(items)
-            return
-        for (ours, theirs, similarity, _), item in zip(twins, items, strict=True):
-            block.items.append((len(cells), path, ours, theirs, similarity))
-            self.field(node.item(ours), item, item, block)
 
     def _alone(
         self,
