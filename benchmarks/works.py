@@ -39,14 +39,14 @@ class Work:
 
 
 WORKS: Final = (
-    Work(name="header only", data=HEADERS, share=0.40),
-    Work(name="header only, no result rows", data=HEADERS, results=False, share=0.50),
-    Work(name="10 items", data=TEN, rate=8_000, share=0.30),
-    Work(name="10 items, optimal", data=TEN, rules=RULES_OPTIMAL, share=0.18),
+    Work(name="header only", data=HEADERS),
+    Work(name="header only, no result rows", data=HEADERS, results=False, share=0.30),
+    Work(name="10 items", data=TEN, rate=4_000),
+    Work(name="10 items, optimal", data=TEN, rules=RULES_OPTIMAL),
     Work(name="10 items, 10 % malformed", data=TEN_MALFORMED, clean="10 items"),
-    Work(name="100 items", data=HUNDRED, rate=2_000),
+    Work(name="100 items", data=HUNDRED, rate=1_000),
     Work(name="100 items, optimal", data=HUNDRED, rules=RULES_OPTIMAL),
-    Work(name="1,000 items", data=THOUSAND, rate=100),
+    Work(name="1,000 items", data=THOUSAND, rate=50),
     Work(name="1,000 items, optimal", data=THOUSAND, rules=RULES_OPTIMAL),
     Work(name="5,000 items", data=Dataset(documents=1, items=5_000), rate=10),
     Work(

@@ -16,7 +16,7 @@ from fieldmark.errors import LimitError, Location
 
 __all__ = ["JsonlSource", "LineBlock", "lines_of"]
 
-_PIECE: Final = 1 << 16
+_PIECE: Final = 1 << 15
 _BOM: Final = b"\xef\xbb\xbf"
 
 
