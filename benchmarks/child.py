@@ -19,7 +19,7 @@ import orjson
 
 __all__ = ["Reading"]
 
-WARM_UP_DOCUMENTS = 3
+WARM_UP_DOCUMENTS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,12 +67,13 @@ def _walked(item: JsonValue, reading: Callable[[str], str]) -> Cells:
     while True:
         for key, value in item.items():
             path = (*prefix, key) if prefix else key
-            if isinstance(value, str):
-                text = reading(value)
+            kind = type(value)
+            if kind is str:
+                text = reading(value)  # type: ignore[arg-type]
                 if text:
                     cells[path] = text if len(text) <= MAX_TEXT else (text,)
-            elif (type(value) is float or type(value) is int) and -_PLAIN <= value <= _PLAIN:
-                cells[path] = value
+            elif (kind is float or kind is int) and -_PLAIN <= value <= _PLAIN:  # type: ignore[operator]
+                cells[path] = cast("float", value)
             elif isinstance(value, dict) and value:
                 nested.append(((*prefix, key), value))
             elif value is not None:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from fieldmark.api.faults import Faults
 from fieldmark.api.gates import check_names, checked, gates_of
+from fieldmark.api.lists import list_notes, list_settings
 from fieldmark.api.run_result import RunResult
 from fieldmark.api.settings import RulesLike, Settings, settle
 from fieldmark.data import Inputs, PairStream, open_pairs
@@ -20,7 +21,8 @@ from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.plan import compile_plan
+from fieldmark.plan import Plan, compile_plan
+from fieldmark.run.collector import patient_collector
 from fieldmark.run.flags import Flags
 from fieldmark.run.pipeline import Batch, Watcher, run_cases
 from fieldmark.run.unused import unused_rules
@@ -77,23 +79,26 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     check_names(gates, settings)
     stream = open_pairs(truth, candidate, inputs or Inputs(), quotes=values)
     folder = RunFolder(Path(out), _manifest(settings, truth, candidate)) if out else None
-    with closing(stream), folder or nullcontext():
-        summary, table = _run(stream, settings, gates, folder, values=values, progress=progress)
+    plan = compile_plan(settings.rules)
+    with closing(stream), folder or nullcontext(), patient_collector():
+        summary = _run(stream, plan, settings, gates, folder, values=values, progress=progress)
         if folder is not None:
-            folder.finish(summary.to_dict(), {"attributes": _described(table)})
-    return RunResult(summary, tuple(stream.notes), folder.path if folder else None)
+            facts = {"attributes": _described(plan.table), "lists": list_settings(plan.lists())}
+            folder.finish(summary.to_dict(), facts)
+    notes = (*stream.notes, *list_notes(plan.lists()))
+    return RunResult(summary, notes, folder.path if folder else None)
 
 
-def _run(
+def _run(  # noqa: PLR0913 - what a run is made of
     stream: PairStream,
+    plan: Plan,
     settings: Settings,
     gates: Sequence[Gate],
     folder: RunFolder | None,
     *,
     values: bool,
     progress: Progress | None,
-) -> tuple[Summary, AttributeTable]:
-    plan = compile_plan(settings.rules)
+) -> Summary:
     flags, faults = Flags(), Faults(plan.table, notes=values)
     watchers: list[Watcher] = [flags, faults]
     if folder is not None:
@@ -110,7 +115,7 @@ def _run(
         *unused_rules(settings.rules, tally.facts()),
     )
     summary = summarise(tally, settings.convention, rules=settings.rules, warnings=warnings)
-    return checked(summary, gates), plan.table
+    return checked(summary, gates)
 
 
 def _writer(folder: RunFolder, encoder: RowEncoder, stream: PairStream) -> Watcher:

@@ -58,16 +58,11 @@ class Comparison(NamedTuple):
         cls, similarity: float, threshold: float, *, approximate: bool = False
     ) -> Comparison:
         """A similarity against a threshold: a pass earns the similarity, a fail earns nothing."""
+        # By position: this is made for every pair of texts that differ.
+        flags = (False, False, False, False, approximate)
         if similarity >= threshold - 1e-9:
-            return cls(
-                matched=True, score=similarity, similarity=similarity, approximate=approximate
-            )
-        return cls(
-            matched=False,
-            similarity=similarity,
-            reason=Reason.BELOW_THRESHOLD,
-            approximate=approximate,
-        )
+            return cls(True, similarity, similarity, None, *flags)  # noqa: FBT003
+        return cls(False, 0.0, similarity, Reason.BELOW_THRESHOLD, *flags)  # noqa: FBT003
 
 
 MATCHED: Final = Comparison(matched=True, score=1.0)

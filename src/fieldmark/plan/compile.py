@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
+from fieldmark.model.alignment import Aligner
 from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonValue, Missing
@@ -60,6 +61,10 @@ class Plan:
             ]
             if all(_addressed(state) for state in states):
                 self._root = None
+
+    def lists(self) -> Mapping[str, Aligner]:
+        """The lists that were met so far, and how the items of each are paired."""
+        return {} if self._root is None else dict(self._root.lists())
 
     def compare(self, expected: JsonValue, candidate: JsonValue | Missing) -> OutcomeBlock:
         """What happened to every field of one pair of documents."""

@@ -6,7 +6,7 @@ its key, and decides its mode once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, cast
@@ -213,6 +213,14 @@ class Node:
             else:
                 self.any_item = node
         return node
+
+    def lists(self) -> Iterator[tuple[str, Aligner]]:
+        """Every list that was met here or below, and how its items are paired."""
+        items = [self.any_item] if self.any_item else list(self._by_place.values())
+        if items and self.mode is Mode.WALK:
+            yield self.path, self.aligner
+        for below in (*self.children.values(), *items):
+            yield from below.lists()
 
     def _names_items(self) -> bool:
         """Whether a rule is about the items of this list, which then cannot stay whole."""

@@ -163,8 +163,12 @@ class Walk:
             mark((len(cells), path, ours, theirs, similarity))
             if equal and twin:
                 cells += twin
+                continue
+            below, item, other = node.any_item or node.item(ours), expected[ours], candidate[theirs]
+            if below.open and item and item.__class__ is dict is other.__class__ and other:
+                self.objects(below, item, other, block)
             else:
-                self.field(node.item(ours), expected[ours], candidate[theirs], block)
+                self.field(below, item, other, block)
         for ours in alignment.unmatched_expected:
             mark((len(cells), path, ours, None, None))
             self._alone(node.item(ours), expected[ours], block, invented=False, empties=False)
