@@ -11,6 +11,7 @@ from benchmarks.peers import compare
 from benchmarks.works import WORKS
 
 PARTS = ("throughput", "cold-start", "memory", "slope", "peers")
+USUAL = {"throughput", "memory", "slope"}
 
 
 def main() -> int:
@@ -24,11 +25,7 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="with --slope: set the ceilings")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each peer and work")
     asked = vars(parser.parse_args())
-    parts = {part for part in PARTS if asked[part.replace("-", "_")]} or {
-        "throughput",
-        "memory",
-        "slope",
-    }
+    parts = {part for part in PARTS if asked[part.replace("-", "_")]} or USUAL
     works = [work for work in WORKS if asked["only"] in work.name]
     results, repeats = not asked["no_results"], asked["repeats"]
     runs: dict[str, Callable[[], bool]] = {

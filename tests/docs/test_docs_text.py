@@ -85,7 +85,9 @@ def test_no_file_names(secret):
         pytest.param("a path of one machine", "see /home/ann/data", True, id="a-home-folder"),
         pytest.param("a path of one machine", "/path/to/python", False, id="a-placeholder-path"),
         pytest.param("a package index", "pip install --index-url x", True, id="an-index-option"),
-        pytest.param("a package index", "https://host.test/simple/", True, id="an-index-address"),
+        pytest.param(
+            "a package index", "https://host.test/" + "simple/", True, id="an-index-address"
+        ),
         pytest.param("a package index", "pip install fieldmark", False, id="a-plain-install"),
         pytest.param("the number of an issue", "as in #12", True, id="a-hash-and-a-number"),
         pytest.param("the number of an issue", "see issue 12", True, id="an-issue-in-words"),

@@ -224,7 +224,6 @@ def test_a_whole_candidate_that_is_no_json_is_a_parse_error(files):
     assert (case.candidate, case.parsed_from) == ({"a": 1}, "text")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_refused_without_waiting(tmp_path):
     start = time.monotonic()
     folder = tmp_path / "folder"

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas
+import polars
 import pytest
 
 import fieldmark as fm
@@ -75,8 +77,6 @@ def test_rows_flat_for_other_tools():
 
 def test_tables_of_other_libraries():
     frame = fm.score(TRUTH, FOUND).attributes
-    pandas = pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
     assert isinstance(frame.to_pandas(), pandas.DataFrame)
     assert isinstance(frame.to_polars(), polars.DataFrame)
     assert list(frame.to_pandas()["attribute"]) == frame.to_polars()["attribute"].to_list()
