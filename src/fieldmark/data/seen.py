@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from operator import lt
+from typing import Final, NamedTuple, cast
 
 from fieldmark.data.entries import Entries, entries_of
 from fieldmark.data.layout import Layout
@@ -33,22 +34,27 @@ class Leftover(NamedTuple):
 class Seen:
     """The hashes of the ids of one side, in the order of its rows.
 
-    Looking for a repeated id costs little more than sorting, so it is done whenever the number of
-    rows has doubled, and once at the end.
+    As long as every id is greater than the one before, none can be repeated. Otherwise looking for
+    a repeated one costs little more than sorting, so it is done whenever the number of rows has
+    doubled, and once at the end.
     """
 
-    __slots__ = ("_layout", "_next", "_source", "hashes")
+    __slots__ = ("_ascending", "_greatest", "_layout", "_next", "_source", "hashes")
 
     def __init__(self, source: RowSource, layout: Layout) -> None:
         self.hashes = array("q")
         self._source = source
         self._layout = layout
         self._next = _FIRST_LOOK
+        self._greatest = ""
+        self._ascending = True
 
     def restart(self) -> None:
         """Forget everything, to read the side again from its beginning."""
         self.hashes = array("q")
         self._next = _FIRST_LOOK
+        self._greatest = ""
+        self._ascending = True
 
     def add(self, entries: Entries) -> None:
         """Remember some ids; a row without one is like no other."""
@@ -60,15 +66,24 @@ class Seen:
                 hash((start, place)) if name is None else hash(name)
                 for place, name in enumerate(entries.ids)
             )
+        self._ascending = self._ascending and entries.plain and self._ascends(entries.ids)
         if len(self.hashes) >= self._next:
             self._next = 2 * len(self.hashes)
             self.check()
 
     def check(self) -> None:
         """Refuse an id that occurs twice, naming both places."""
-        twice = _first_repeated(self.hashes)
+        twice = None if self._ascending else _first_repeated(self.hashes)
         if twice is not None:
             raise self._error(*twice)
+
+    def _ascends(self, ids: list[str | None]) -> bool:
+        """Whether every id is a text greater than the one before."""
+        names = cast("list[str]", ids)
+        if None in ids or not all(map(lt, [self._greatest, *names], names)):
+            return False
+        self._greatest = names[-1] if names else self._greatest
+        return True
 
     def _error(self, first: int, second: int) -> DataError:
         source = self._source

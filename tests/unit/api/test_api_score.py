@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas
-import polars
+import pandas as pd
+import polars as pl
 import pytest
 
 import fieldmark as fm
@@ -77,8 +77,8 @@ def test_rows_flat_for_other_tools():
 
 def test_tables_of_other_libraries():
     frame = fm.score(TRUTH, FOUND).attributes
-    assert isinstance(frame.to_pandas(), pandas.DataFrame)
-    assert isinstance(frame.to_polars(), polars.DataFrame)
+    assert isinstance(frame.to_pandas(), pd.DataFrame)
+    assert isinstance(frame.to_polars(), pl.DataFrame)
     assert list(frame.to_pandas()["attribute"]) == frame.to_polars()["attribute"].to_list()
 
 
