@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         FieldmarkError,
         LimitError,
         MissingExtra,
+        OptionError,
         StorageError,
     )
     from fieldmark.metrics.summary import Summary
@@ -40,6 +41,7 @@ __all__ = [
     "Inputs",
     "LimitError",
     "MissingExtra",
+    "OptionError",
     "RankResult",
     "RunResult",
     "StorageError",
@@ -67,6 +69,7 @@ _HOMES: Final = {
     "FieldmarkError": "fieldmark.errors",
     "LimitError": "fieldmark.errors",
     "MissingExtra": "fieldmark.errors",
+    "OptionError": "fieldmark.errors",
     "StorageError": "fieldmark.errors",
     "Summary": "fieldmark.metrics.summary",
     "MISSING": "fieldmark.model.json",

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from fieldmark.cli import score as score_module
 from fieldmark.cli.exit_codes import ExitCode, strongest
-from published.command_line import fieldmark
+from fieldmark.cli.show import Format
+from published.command_line import COMMAND, ENVIRONMENT, fieldmark
 
 NOT_RECORDED = """
 provider: {type: recorded, scores: [{expected: a, candidate: b, similarity: 0.5}]}
@@ -28,6 +35,12 @@ BROKEN_TRUTH = '{"id": "a", "expected": {"total": 1}}\n{"id": "b", "exp'
         pytest.param(["--min", "attributes.vendor.recall=0.5"], 0, id="a-gate-on-an-attribute"),
         pytest.param(["--min", "attributes.vendor.recall=0.6"], 1, id="its-limit-is-kept"),
         pytest.param(["--min", "consistency=0"], 1, id="an-undefined-figure-never-passes"),
+        pytest.param(
+            ["--min", "micro.f1=0.9", "--min", "micro.f1=0.1"], 2, id="two-limits-for-one-figure"
+        ),
+        pytest.param(
+            ["--min", "micro.f1=0.1", "--max", "micro.f1=0.9"], 0, id="a-limit-on-either-side"
+        ),
         pytest.param(["--min", "micro_f1"], 2, id="a-gate-without-a-limit"),
         pytest.param(["--min", "micro_f1=nan"], 2, id="a-limit-that-is-no-number"),
         pytest.param(["--min", "macro_f2=0.5"], 2, id="a-figure-that-does-not-exist"),
@@ -73,6 +86,79 @@ def test_results_that_cannot_be_written(folder, command):
     done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "file/run")
     assert done.code == 74
     assert done.err == "fieldmark: cannot use file/run: Not a directory\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(f"demo --format {form}" for form in Format),
+        "score truth.jsonl candidate.jsonl --no-save --min rqs=1",
+        "infer truth.jsonl",
+        "validate rules.yaml",
+        "score --help",
+        "--version",
+    ],
+)
+def test_output_that_cannot_be_written(folder, words):
+    (folder / "rules.yaml").write_text("fields: [{path: total, match: exact}]\n")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [COMMAND, *words.split()], env=ENVIRONMENT, cwd=folder, check=False, timeout=60,
+            stdout=full, stderr=subprocess.PIPE,
+        )  # fmt: skip
+    assert done.stderr == b"fieldmark: cannot write the output: No space left on device\n"
+    assert done.returncode == 74
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_output_that_waits_until_the_end_is_output_too():
+    script = "import sys; from fieldmark.cli.main import main; sys.stdout.write('x'); main()"
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", script, "demo", "--quiet"],
+            env={**ENVIRONMENT, "PYTHONUNBUFFERED": ""}, check=False, timeout=60,
+            stdout=full, stderr=subprocess.PIPE,
+        )  # fmt: skip
+    assert done.stderr == b"fieldmark: cannot write the output: No space left on device\n"
+    assert done.returncode == 74
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize(("words", "code"), [("scor", 2), ("infer missing.jsonl", 2)])
+def test_a_message_that_cannot_be_written_leaves_the_code(folder, words, code):
+    done = subprocess.run(
+        ["bash", "-c", f"'{COMMAND}' {words} 2> /dev/full"],
+        env=ENVIRONMENT,
+        cwd=folder,
+        check=False,
+    )
+    assert done.returncode == code
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_is_nobody_who_reads(folder, closed):
+    words = "score truth.jsonl candidate.jsonl --no-save --format json"
+    done = subprocess.run(
+        ["bash", "-c", f"'{COMMAND}' {words} {closed}"],
+        env=ENVIRONMENT, cwd=folder, check=False, capture_output=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_interruption_is_told(command, monkeypatch):
+    def interrupt(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(score_module, "score", interrupt)
+    done = command("score", "truth.jsonl", "candidate.jsonl", "--no-save")
+    assert (done.code, done.out) == (130, "")
+    assert done.err.strip() == "fieldmark: interrupted"
+
+
+def test_help_tells_every_code_a_run_can_end_with(command):
+    told = command("score", "--help").out.partition("Exit codes: ")[2]
+    assert {int(word) for word in re.findall(r"\b\d+\b", told)} == set(ExitCode) - {ExitCode.LOCKED}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,10 @@ import pytest
 
 from published.command_line import fieldmark
 
+_NEEDS_A_KEY = (
+    "fieldmark: align: key needs the option key. "
+    "Write align: key with key: [...] in a rules file.\n"
+)
 GOOD = b'{"id": "a", "expected": {"total": 1, "vendor": "Acme"}}\n'
 
 
@@ -101,9 +105,10 @@ def test_a_candidate_that_cannot_be_read_costs_its_case_alone(folder, score, row
 def test_only_the_first_few_faults_are_named(folder, score):
     (folder / "candidate.jsonl").write_text(
         "".join(f'{{"id": "{name}", "candidate": "?"}}\n' for name in "abcde")
+        + '{"id": "f", "candidate": {"x": 1}}\n'
     )
     (folder / "truth.jsonl").write_text(
-        "".join(f'{{"id": "{name}", "expected": {{"x": 1}}}}\n' for name in "abcde")
+        "".join(f'{{"id": "{name}", "expected": {{"x": 1}}}}\n' for name in "abcdef")
     )
     warnings = score("--format", "json").summary["warnings"]
     assert len(warnings) == 4
@@ -178,7 +183,43 @@ def test_a_misspelt_word_is_told_with_the_nearest(command, words, said):
 
 def test_a_comparator_that_needs_more_than_its_name(command):
     done = command("score", "truth.jsonl", "candidate.jsonl", "--align", "key")
-    assert (done.code, done.err) == (2, "fieldmark: align: key needs the option key.\n")
+    assert (done.code, done.err) == (2, _NEEDS_A_KEY)
+
+
+def test_a_key_for_all_lists_is_a_matter_of_rules(folder, score):
+    (folder / "rules.yaml").write_text("defaults: {align: key, key: [item]}\n")
+    (folder / "truth.jsonl").write_text('{"id": 1, "expected": {"lines": [{"item": "a"}]}}')
+    (folder / "candidate.jsonl").write_text('{"id": 1, "candidate": {"lines": [{"item": "a"}]}}')
+    assert "list items paired by the key item: lines" in score("--rules", "rules.yaml").out
+
+
+@pytest.mark.parametrize("words", [["score", "-", "-", "--no-save"], ["infer", "-", "-"]])
+def test_standard_input_holds_one_side(command, words):
+    done = command(*words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "fieldmark: only one side can be -, standard input\n"
+
+
+def test_a_run_is_kept_or_it_is_not(folder, command):
+    done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--no-save")
+    assert (done.code, done.out) == (2, "")
+    assert "--out names a folder for the run, --no-save writes none: use one." in done.err
+    assert not (folder / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["rules.yaml", "truth.jsonl"])
+def test_proposed_rules_replace_a_file_only_on_request(folder, command, name):
+    path = folder / name
+    path.touch()
+    before = path.read_bytes()
+    done = command("infer", "truth.jsonl", "--out", name)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"fieldmark: {name} exists already. Name a new file, or write over it with --force.\n"
+    )
+    assert path.read_bytes() == before
+    assert command("infer", "truth.jsonl", "--out", name, "--force").code == 0
+    assert "fields:" in path.read_text("utf-8")
 
 
 def test_every_problem_of_a_rules_file_is_told_at_once(folder, command):

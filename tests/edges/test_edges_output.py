@@ -107,10 +107,39 @@ def test_every_line_of_the_results_is_strict_json_and_names_its_attributes(hosti
     assert set(named) >= {"=1+1", "\ud800"}
 
 
-@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
-def test_quiet_prints_nothing_when_all_is_well(score, form):
-    done = score("--quiet", "--format", form)
+def test_quiet_prints_nothing_when_all_is_well(command):
+    done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--quiet")
     assert (done.code, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "markdown"])
+def test_quiet_still_prints_a_form_that_was_asked_for(score, form):
+    done = score("--quiet", "--format", form)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == score("--format", form).out != ""
+
+
+@pytest.mark.parametrize("options", [[], ["--format", "markdown"], ["--format", "json"], ["-q"]])
+@pytest.mark.parametrize(
+    ("gate", "wanted"),
+    [
+        pytest.param(["--min", "consistency=0.9"], "undefined, wanted ≥ 0.9\n", id="least"),
+        pytest.param(["--max", "accuracy=0.5"], "0.6667, wanted ≤ 0.5\n", id="most"),
+    ],
+)
+def test_a_failed_gate_is_told_in_the_same_words_everywhere(score, options, gate, wanted):
+    done = score(*options, *gate)
+    assert done.code == 1
+    assert f" = {wanted}" in done.out + done.err
+
+
+@pytest.mark.parametrize("options", [[], ["-q"]])
+def test_a_stream_without_the_signs_gets_plain_ones(folder, options):
+    words = ["score", "truth.jsonl", "candidate.jsonl", "--no-save", "--min", "rqs=1", *options]
+    done = fieldmark(*words, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert done.code == 1
+    assert ", wanted >= 1\n" in done.out + done.err
+    assert (done.out + done.err).isascii()
 
 
 def test_figures_go_to_standard_output_and_remarks_to_standard_error(command):
@@ -209,8 +238,8 @@ def test_a_misspelt_gate_is_found_before_anything_runs(folder, command):
     done = command("score", "no-such-file.jsonl", "candidate.jsonl", *words)
     assert done.code == 2
     assert done.err == (
-        "fieldmark: --min: unknown figure 'macro_f1'. Did you mean micro_f1?\n"
-        "fieldmark: --max: unknown figure 'rqss'. Did you mean rqs?\n"
+        "fieldmark: unknown figure 'macro_f1'. Did you mean micro_f1?\n"
+        "fieldmark: unknown figure 'rqss'. Did you mean rqs?\n"
     )
     assert not (folder / "run").exists()
 

@@ -188,6 +188,8 @@ class Interpreter:
             yield from self.alone(at, expected, candidate=False)
             if after is Shape.SCALAR:
                 yield Emission(at, Outcome.HALLUCINATION, Presence.ABSENT, Presence.VALUE)
+        elif after is Shape.FULL and self.rules.scope is Scope.TRUTH:
+            yield from self.leaf(at, expected, candidate)
         elif after is Shape.FULL and before is Shape.SCALAR:
             yield Emission(at, Outcome.FORMAT_ERROR, Presence.VALUE, Presence.VALUE)
         elif after is Shape.FULL:

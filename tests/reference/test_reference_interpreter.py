@@ -228,7 +228,7 @@ def planned(expected, candidate, rules):
             TRUTH,
             {"a": 1, "b": {}},
             {"a": 1, "b": {"c": 1}, "d": 1},
-            "a match vv",
+            "a match vv; b wrong_value vv",
             id="what-only-the-candidate-has-is-out-of-the-truths-scope",
         ),
         pytest.param(

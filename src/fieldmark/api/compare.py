@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from fieldmark.api.case_result import CaseResult
 from fieldmark.api.settings import RulesLike, Settings, settle
+from fieldmark.data import checked_json, located
+from fieldmark.errors import DataError, Location
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonValue
 from fieldmark.plan import compile_plan
 
-__all__ = ["compare"]
+__all__ = ["compare", "compare_under", "json_of"]
 
 
 def compare(
@@ -29,7 +31,17 @@ def compare(
     ...     "total": {"match": "numeric_tolerance", "tolerance": 0.05}}).score
     1.0
     """
-    return compare_under(settle(rules, convention=convention, options=options), expected, candidate)
+    settings = settle(rules, convention=convention, options=options)
+    return compare_under(settings, *json_of({"expected": expected, "candidate": candidate}))
+
+
+def json_of(documents: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
+    """Documents that are JSON in every part; one that cannot be is refused by its name."""
+    for name, document in documents.items():
+        try:
+            yield checked_json(document)
+        except DataError as error:
+            raise located(error, Location(name)) from None
 
 
 def compare_under(settings: Settings, expected: JsonValue, candidate: JsonValue) -> CaseResult:

@@ -23,12 +23,24 @@ def gates_of(
     at_least: Mapping[str, float] | None, at_most: Mapping[str, float] | None
 ) -> list[Gate]:
     """Limits by the names of figures, as gates."""
-    pairs = ((GateKind.MIN, at_least or {}), (GateKind.MAX, at_most or {}))
-    return [
-        Gate(name=name, limit=limit, kind=kind)
-        for kind, limits in pairs
-        for name, limit in limits.items()
-    ]
+    asked = (
+        ("at_least", GateKind.MIN, at_least or {}),
+        ("at_most", GateKind.MAX, at_most or {}),
+    )
+    gates: list[Gate] = []
+    problems: list[Problem] = []
+    for argument, kind, limits in asked:
+        for name, limit in limits.items():
+            try:
+                gates.append(Gate(name=name, limit=limit, kind=kind))
+            except OptionError as error:
+                problems.append(Problem(f"{argument}: {error.message}"))
+            except TypeError:
+                said = f"{argument}: the limit of {name} must be a number, not {limit!r}"
+                problems.append(Problem(said))
+    if problems:
+        raise ConfigError(problems)
+    return gates
 
 
 def check_names(gates: Sequence[Gate], settings: Settings) -> None:
@@ -52,6 +64,6 @@ def _refuse_unknown(gates: Sequence[Gate], summary: Summary) -> None:
         try:
             check_gate(gate, figures)
         except OptionError as error:
-            problems.append(Problem(f"--{error.option}: {error.message}"))
+            problems.append(Problem(error.message))
     if problems:
         raise ConfigError(problems)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from fieldmark.api.reading import InputsLike, inputs_of
 from fieldmark.api.score import Source
 from fieldmark.config.proposal import render_proposal
-from fieldmark.data import Inputs, open_pairs, open_truth
+from fieldmark.data import open_pairs, open_truth
 from fieldmark.errors import DataError
 from fieldmark.model.case import CaseInput
 from fieldmark.plan.propose import Proposer
@@ -14,7 +15,7 @@ from fieldmark.plan.propose import Proposer
 __all__ = ["infer"]
 
 
-def infer(truth: Source, candidate: Source | None = None, *, inputs: Inputs | None = None) -> str:
+def infer(truth: Source, candidate: Source | None = None, *, inputs: InputsLike = None) -> str:
     """The text of a rules file that fits the data, with a reason for every choice.
 
     >>> import fieldmark as fm
@@ -22,7 +23,7 @@ def infer(truth: Source, candidate: Source | None = None, *, inputs: Inputs | No
       - {path: issued, match: date}
     """
     proposer = Proposer()
-    how = inputs or Inputs()
+    how = inputs_of(inputs)
     stream = open_truth(truth, how) if candidate is None else open_pairs(truth, candidate, how)
     unread = ""
     with closing(stream):
@@ -34,4 +35,10 @@ def infer(truth: Source, candidate: Source | None = None, *, inputs: Inputs | No
                     proposer.add(case.expected, case.candidate)
     if unread and not proposer.cases:
         raise DataError(f"no truth can be read; the first: {unread}")
-    return render_proposal(proposer.proposals(), cases=proposer.cases)
+    told = "".join(f"# warning: {_one_line(text)}\n" for text in stream.warnings)
+    return told + render_proposal(proposer.proposals(), cases=proposer.cases)
+
+
+def _one_line(text: str) -> str:
+    """A warning as it may stand in a comment, whatever the names in it hold."""
+    return "".join(character if character.isprintable() else " " for character in text)

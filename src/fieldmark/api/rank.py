@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from fieldmark.api.case_result import CaseResult
-from fieldmark.api.compare import compare_under
+from fieldmark.api.case_result import CaseResult, FieldResult
+from fieldmark.api.compare import compare_under, json_of
 from fieldmark.api.settings import RulesLike, settle
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
 from fieldmark.metrics.consistency import rank as ranking_of
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.block import FieldOutcome
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.outcome import Outcome
+from fieldmark.model.rule import Rules, Scope
+from fieldmark.values.equality import equal
 
 __all__ = ["RankResult", "rank"]
 
@@ -63,14 +67,33 @@ def rank(
     ((1, 2, 0), 0.3333333333333333)
     """
     settings = settle(rules, convention=convention, options=options)
+    named = {f"candidates[{place}]": each for place, each in enumerate(candidates)}
+    expected, *candidates = json_of({"expected": expected, **named})
     results = tuple(compare_under(settings, expected, candidate) for candidate in candidates)
-    pairs = [
-        list(pair.block.records(pair.table))
-        for pair in (compare_under(settings, *two) for two in combinations(candidates, 2))
-    ]
+    even = replace(settings, rules=_for_equals(settings.rules))
+    pairs = [_records(compare_under(even, *two)) for two in combinations(candidates, 2)]
     return RankResult(
         results,
         ranking_of([result.score for result in results]),
         consistency(pairs),
         agreement(pairs),
     )
+
+
+def _for_equals(rules: Rules) -> Rules:
+    """The rules between candidates, of which neither is the truth."""
+    return replace(rules, scope=Scope.UNION) if rules.scope is Scope.TRUTH else rules
+
+
+def _records(pair: CaseResult) -> list[FieldOutcome]:
+    """The fields of two candidates; equal values agree, whatever the comparator asks of a truth."""
+    return [
+        record._replace(outcome=Outcome.MATCH) if _same(field) else record
+        for record, field in zip(pair.block.records(pair.table), pair.fields, strict=True)
+    ]
+
+
+def _same(field: FieldResult) -> bool:
+    one, other = field.expected, field.candidate
+    compared = field.outcome != Outcome.IGNORED.label
+    return compared and one is not MISSING and other is not MISSING and equal(one, other)

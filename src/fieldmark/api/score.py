@@ -13,6 +13,7 @@ from typing import TypeAlias
 from fieldmark.api.faults import Faults
 from fieldmark.api.gates import check_names, checked, gates_of
 from fieldmark.api.lists import list_notes, list_settings
+from fieldmark.api.reading import InputsLike, inputs_of
 from fieldmark.api.run_result import RunResult
 from fieldmark.api.settings import RulesLike, Settings, settle
 from fieldmark.data import Inputs, PairStream, open_pairs
@@ -48,7 +49,7 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     align: str | None = None,
     scope: str | None = None,
     depth: str | None = None,
-    inputs: Inputs | None = None,
+    inputs: InputsLike = None,
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
     out: str | Path | None = None,
@@ -77,7 +78,7 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     )
     gates = gates_of(at_least, at_most)
     check_names(gates, settings)
-    stream = open_pairs(truth, candidate, inputs or Inputs(), quotes=values)
+    stream = open_pairs(truth, candidate, inputs_of(inputs), quotes=values)
     folder = RunFolder(Path(out), _manifest(settings, truth, candidate)) if out else None
     plan = compile_plan(settings.rules)
     with closing(stream), folder or nullcontext(), patient_collector():
@@ -145,7 +146,7 @@ def _manifest(settings: Settings, *sources: Source | None) -> JsonObject:
         "convention": {
             "name": convention.name,
             "version": convention.version,
-            "options": convention.options(),
+            "options": convention.options(rules),
             "comparison_sha256": convention.comparison_sha256(rules),
             "counting_sha256": convention.counting_sha256(rules),
         },

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from fieldmark.config.choice import build_aligner, build_comparator, choose
 from fieldmark.config.context import Context
 from fieldmark.config.loaded import LoadedRules
 from fieldmark.config.marked import Marked
+from fieldmark.config.problems import did_you_mean
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.model.comparison import Provider
@@ -22,6 +24,7 @@ __all__ = ["RulesLike", "Settings", "settle"]
 
 RulesLike: TypeAlias = "Rules | Mapping[str, JsonValue] | Sequence[JsonValue] | str | Path | None"
 """Rules as callers give them: made already, as plain data, the name of a file, or none."""
+_Word = TypeVar("_Word", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +56,23 @@ def settle(  # noqa: PLR0913 - one argument for each thing that a caller can ask
             match = match or chosen.comparison.comparator
         given = _with_defaults(given, match, align, loaded.provider)
         if scope is not None:
-            given = replace(given, scope=Scope(scope))
+            given = replace(given, scope=_one_of(Scope, "scope", scope))
         if depth is not None:
-            given = replace(given, depth=Depth(depth))
+            given = replace(given, depth=_one_of(Depth, "depth", depth))
     except OptionError as error:
         raise ConfigError.of(str(error)) from error
     except ValueError as error:
         raise ConfigError.of(str(error)) from error
     return Settings(rules=chosen.rules_for(given), convention=chosen, warnings=_told(loaded))
+
+
+def _one_of(words: type[_Word], argument: str, word: str) -> _Word:
+    try:
+        return words(word)
+    except ValueError:
+        hint = did_you_mean(str(word), words)
+        message = f"{argument}: must be one of {', '.join(words)}, not {word!r}."
+        raise ConfigError.of(message, hint=hint) from None
 
 
 def _with_defaults(

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from fieldmark.api.infer import infer
-from fieldmark.cli.options import input_options
+from fieldmark.cli.options import input_options, refuse_two_streams
 from fieldmark.cli.telling import put, tell
 from fieldmark.data import Inputs
-from fieldmark.errors import StorageError
+from fieldmark.errors import ConfigError, StorageError
 
 __all__ = ["command"]
 
@@ -33,15 +33,23 @@ Examples:
     metavar="FILE",
     help="Write the rules there instead of printing them.",
 )
-def command(truth: str, candidate: str | None, *, inputs: Inputs, out: Path | None) -> int:
+@click.option("--force", is_flag=True, help="Let --out write over a file that exists.")
+def command(
+    truth: str, candidate: str | None, *, inputs: Inputs, out: Path | None, force: bool
+) -> int:
     """Propose a rules file for TRUTH, with a reason for every choice.
 
     With CANDIDATE, differences between the two sides are taken into account. What is proposed is
     a start: read it, and change what you know better.
     """
+    refuse_two_streams(truth, candidate)
+    if out is not None and out.is_file() and not force:
+        raise ConfigError.of(
+            f"{out} exists already. Name a new file, or write over it with --force."
+        )
     text = infer(truth, candidate, inputs=inputs)
     if out is None:
-        put(text)
+        put(text.encode())
         return 0
     try:
         out.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.telling import tell
+from fieldmark.cli.telling import finish, tell, unwritten
 from fieldmark.errors import FieldmarkError, StorageError
 
 __all__ = ["main"]
@@ -96,18 +96,29 @@ def fieldmark() -> None:
 def main() -> None:
     """Run the command line; errors that are the user's end in one line and an exit code."""
     try:
+        code = _run()
+        finish()
+    except FieldmarkError as error:
+        tell(error, prefix="fieldmark: ")
+        code = ExitCode.STORAGE if isinstance(error, StorageError) else ExitCode.BAD_INPUT
+    except (click.Abort, KeyboardInterrupt):
+        tell("fieldmark: interrupted")
+        code = ExitCode.INTERRUPTED
+    sys.exit(code)
+
+
+def _run() -> int:
+    try:
         code = fieldmark.main(prog_name="fieldmark", standalone_mode=False)
     except click.ClickException as error:
         text = io.StringIO()
         error.show(text)
         tell(text.getvalue().rstrip("\n"))
-        code = ExitCode.BAD_INPUT
-    except (click.Abort, KeyboardInterrupt):
-        code = ExitCode.INTERRUPTED
+        return ExitCode.BAD_INPUT
     except SystemExit:
         # So click ends when nobody reads its help to the end; its 1 would look like a failed gate.
-        code = ExitCode.OK
-    except FieldmarkError as error:
-        tell(error, prefix="fieldmark: ")
-        code = ExitCode.STORAGE if isinstance(error, StorageError) else ExitCode.BAD_INPUT
-    sys.exit(code if isinstance(code, int) else 0)
+        return ExitCode.OK
+    except OSError as error:
+        # Commands turn their own into errors with a name; what is left is help that click prints.
+        raise unwritten(error) from error
+    return code if isinstance(code, int) else ExitCode.OK

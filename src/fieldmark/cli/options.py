@@ -12,6 +12,7 @@ import orjson
 
 from fieldmark.cli.show import Format
 from fieldmark.data import Inputs
+from fieldmark.data.files import STDIN
 from fieldmark.data.inputs import Duplicates, Parse, RowsAre
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gate import GateKind, parse_gate
@@ -24,6 +25,7 @@ __all__ = [
     "input_options",
     "limits_of",
     "printing",
+    "refuse_two_streams",
     "top",
 ]
 
@@ -58,6 +60,7 @@ top = click.option(
 )
 """How much of a table is shown."""
 
+_QUIET: Final = "No table, notes or progress: only errors, failed gates, and another --format."
 _PRINTING: Final = (
     click.option(
         "--format",
@@ -68,7 +71,7 @@ _PRINTING: Final = (
         help="What to print.",
         callback=lambda _ctx, _param, value: Format(value),
     ),
-    click.option("--quiet", "-q", is_flag=True, help="Print errors and failed gates only."),
+    click.option("--quiet", "-q", is_flag=True, help=_QUIET),
     click.option(
         "--no-color",
         "color",
@@ -164,14 +167,22 @@ def _with(options: Sequence[Callable[[_Command], _Command]], command: _Command) 
     return command
 
 
+def refuse_two_streams(truth: str, candidate: str | None) -> None:
+    """Refuse to read both sides from standard input, which holds one."""
+    if truth == candidate == STDIN:
+        raise ConfigError.of("only one side can be -, standard input")
+
+
 def limits_of(texts: Sequence[str], kind: GateKind) -> Mapping[str, float]:
-    """Read `figure=limit` texts; all that cannot be read are said at once."""
+    """Read `figure=limit` texts; a figure has one limit in one direction."""
     limits: dict[str, float] = {}
     for text in texts:
         try:
             gate = parse_gate(text, kind)
         except OptionError as error:
             raise ConfigError.of(f"--{error.option}: {error.message}") from error
+        if gate.name in limits:
+            raise ConfigError.of(f"--{kind}: {gate.name} has a limit already; give it one")
         limits[gate.name] = gate.limit
     return limits
 

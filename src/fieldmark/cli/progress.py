@@ -25,7 +25,7 @@ def progress_for(*, quiet: bool, color: bool) -> Iterator[Progress | None]:
     """What to call as a run goes on; nothing if it should be quiet."""
     if quiet:
         yield None
-    elif sys.stderr.isatty() and has_color(wanted=color):
+    elif sys.stderr is not None and sys.stderr.isatty() and has_color(wanted=color):
         with _bar() as progress:
             yield progress
     else:

@@ -17,6 +17,7 @@ from fieldmark.cli.options import (
     input_options,
     limits_of,
     printing,
+    refuse_two_streams,
     top,
 )
 from fieldmark.cli.progress import progress_for
@@ -38,7 +39,8 @@ Examples:
 
 \b
 Exit codes: 0 passed, 1 a gate failed, 2 bad input or usage,
-            3 more evaluation errors than --max-errors.
+            3 more evaluation errors than --max-errors,
+            74 results or output could not be written, 130 interrupted.
 """
 
 
@@ -90,7 +92,7 @@ class _Asked(TypedDict):
 @click.option(
     "--align",
     metavar="NAME",
-    help="How lists are aligned: index, greedy, optimal, key, set or whole.",
+    help="How lists are aligned: index, greedy, optimal, set or whole; by key in a rules file.",
 )
 @click.option(
     "--scope",
@@ -127,7 +129,10 @@ def command(truth: str, candidate: str | None, **asked: Unpack[_Asked]) -> int:
     name that ends in .gz is unpacked. Rows are paired by id, or by position where there are no
     ids. Without CANDIDATE, every row of TRUTH holds both sides.
     """
+    refuse_two_streams(truth, candidate)
     out = asked["out"]
+    if out is not None and not asked["save"]:
+        raise click.UsageError("--out names a folder for the run, --no-save writes none: use one.")
     if out is None and asked["save"]:
         out = Path("runs") / new_run_id()
     with progress_for(quiet=asked["quiet"], color=asked["color"]) as progress:
@@ -144,7 +149,7 @@ def command(truth: str, candidate: str | None, **asked: Unpack[_Asked]) -> int:
             inputs=asked["inputs"],
             at_least=limits_of(asked["minimum"], GateKind.MIN),
             at_most=limits_of(asked["maximum"], GateKind.MAX),
-            out=out if asked["save"] else None,
+            out=out,
             values=asked["values"],
             progress=progress,
         )

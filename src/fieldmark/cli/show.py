@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from enum import StrEnum
 from typing import Literal
@@ -27,14 +28,14 @@ def show_run(
 ) -> None:
     """Print a run on standard output; where it is kept goes to standard error.
 
+    Quiet means no table and no remarks; a form for machines that was asked for is printed.
+
     What makes the command fail is always told: by the table and by Markdown themselves, else on
     standard error.
     """
     shown = top or None
-    if quiet or form in (Format.JSON, Format.CSV):
+    if form in (Format.JSON, Format.CSV) or (quiet and form is Format.TABLE):
         _failures(run)
-    if quiet:
-        return
     if form is Format.JSON:
         put(pretty_json(run.to_dict()))
     elif form is Format.CSV:
@@ -45,9 +46,9 @@ def show_run(
         from fieldmark.report.text_tables import markdown_summary
 
         put(markdown_summary(run.summary, top=shown).encode())
-    else:
+    elif not quiet:
         _table(run, shown, color=color)
-    if run.path is not None:
+    if run.path is not None and not quiet:
         tell(f"run saved in {run.path}")
 
 
@@ -66,13 +67,15 @@ def _table(run: RunResult, top: int | None, *, color: bool) -> None:
     console = Console(color_system=system, highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = 120
-    with console.capture() as capture:
-        console.print(run_view(run.summary, run.notes, top=top), crop=False)
-    put(capture.get())
+    # Size and colour are those of standard output, but `put` alone writes there: it knows how
+    # to fail.
+    console.file = text = io.StringIO()
+    console.print(run_view(run.summary, run.notes, top=top), crop=False)
+    put(text.getvalue())
 
 
 def _failures(run: RunResult) -> None:
-    from fieldmark.report.tables import number
+    from fieldmark.report.tables import gate_text
 
     cases = run.summary.cases
     if cases.invalid_truth or cases.errors:
@@ -80,6 +83,4 @@ def _failures(run: RunResult) -> None:
             tell(warning, prefix="fieldmark: ")
     for gate in run.summary.gates:
         if not gate.passed:
-            value = "undefined" if gate.value is None else number(gate.value, 4)
-            limit = f"{gate.kind} {gate.limit:g}"
-            tell(f"fieldmark: gate failed: {gate.name} = {value}, wanted {limit}")
+            tell(f"fieldmark: gate failed: {gate_text(gate)}")

@@ -1,4 +1,4 @@
-"""Writes to the two standard streams; a reader who has gone away is no error.
+"""Writes to the two standard streams; a reader who has gone away is no error, a full disk is one.
 
 `fieldmark score … | head` closes the pipe early. What is left to print is then dropped in silence,
 and the exit code stays what the run earned: 1 would look like a failed gate.
@@ -8,14 +8,41 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TextIO
+from typing import Final, TextIO
 
-__all__ = ["put", "tell"]
+from fieldmark.errors import StorageError
+
+__all__ = ["finish", "put", "tell", "unwritten"]
+
+_PLAIN: Final = str.maketrans(
+    {
+        "≥": ">=",
+        "≤": "<=",
+        "\N{EN DASH}": "-",
+        "·": ".",
+        "…": "...",
+        **dict.fromkeys("▏▎▍▌▋▊▉█", "#"),
+    }
+)
 
 
 def put(text: str | bytes) -> None:
     """Write to standard output."""
-    _write(text, sys.stdout)
+    try:
+        _write(text, sys.stdout)
+    except OSError as error:
+        raise unwritten(error) from error
+
+
+def finish() -> None:
+    """Write what standard output still holds, while a failure can still be told."""
+    put("")
+
+
+def unwritten(error: OSError) -> StorageError:
+    """What to say of output that could not be written; what is left of it is dropped."""
+    silence(sys.stdout)
+    return StorageError(f"cannot write the output: {error.strerror or error}")
 
 
 def tell(what: object, *, prefix: str = "") -> None:
@@ -25,19 +52,36 @@ def tell(what: object, *, prefix: str = "") -> None:
     """
     from fieldmark.report.escape import visible
 
-    for line in str(what).split("\n"):
-        _write(f"{prefix}{visible(line)}\n", sys.stderr)
+    try:
+        for line in str(what).split("\n"):
+            _write(f"{prefix}{visible(line)}\n", sys.stderr)
+    except OSError:
+        # There is no other place to say it; the exit code still does.
+        silence(sys.stderr)
 
 
-def _write(text: str | bytes, stream: TextIO) -> None:
+def _write(text: str | bytes, stream: TextIO | None) -> None:
+    if stream is None:
+        # Python has none where the caller closed it: nobody wants to read it.
+        return
     try:
         if isinstance(text, bytes):
             stream.buffer.write(text)
         else:
-            stream.write(text)
+            stream.write(_in_encoding_of(stream, text))
         stream.flush()
     except BrokenPipeError:
         silence(stream)
+
+
+def _in_encoding_of(stream: TextIO, text: str) -> str:
+    """The text with signs that a stream lacks written in plain letters."""
+    encoding = stream.encoding or "utf-8"
+    try:
+        text.encode(encoding, "surrogatepass")
+    except UnicodeError:
+        return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def silence(stream: TextIO) -> None:

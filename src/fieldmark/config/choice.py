@@ -35,6 +35,8 @@ __all__ = [
 TYPE: Final = "type"
 STRATEGY_KINDS: Final = (Plugin.COMPARATORS, Plugin.ALIGNERS)
 """What a field can name beside its options."""
+_WORDS: Final = {Plugin.COMPARATORS: "match", Plugin.ALIGNERS: "align"}
+"""The key of a rules file that names a strategy of a kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +96,17 @@ def build(choice: Choice, context: Context) -> object | None:
         if _wants_provider(option) and context.provider is not None:
             values[name] = context.provider
         elif option.default is MISSING:
-            context.problems.add(f"{choice.name} needs the option {name}.", choice.location)
+            message = f"{choice.name} needs the option {name}."
+            context.problems.add(message, choice.location, _where_to_say(choice, name))
     return None if len(context.problems) > before else _made(choice, values, context)
+
+
+def _where_to_say(choice: Choice, option: str) -> str:
+    """How to give an option that a name alone, on the command line or in Python, cannot have."""
+    word = _WORDS.get(choice.kind)
+    if word is None or choice.location.line is not None:
+        return ""
+    return f"Write {word}: {choice.name} with {option}: [...] in a rules file."
 
 
 def build_comparator(choice: Choice, context: Context) -> Comparator | None:

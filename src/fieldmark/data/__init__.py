@@ -15,6 +15,8 @@ from fieldmark.data.inputs import (
 )
 from fieldmark.data.pairs import PairStream, open_pairs, open_truth
 from fieldmark.data.parsing import parse_json
+from fieldmark.data.rows import located
+from fieldmark.data.values import checked_json
 
 __all__ = [
     "LIMITS",
@@ -27,6 +29,8 @@ __all__ = [
     "Parse",
     "Role",
     "RowsAre",
+    "checked_json",
+    "located",
     "open_pairs",
     "open_truth",
     "parse_json",

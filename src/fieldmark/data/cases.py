@@ -79,12 +79,13 @@ class CaseMaker:
     def _one(
         self, name: str, expected: Value, candidate: Value, place: int, tags: tuple[str, ...]
     ) -> Case:
+        where = self._truth.phrase(place)
         if isinstance(expected, Fault) or expected is MISSING:
             self.coverage.invalid_truth += 1
-            where = self._truth.phrase(place)
             reason = expected.reason if isinstance(expected, Fault) else "no truth"
             note = f"{where}: {reason}"
             return Case(name or where, None, MISSING, CaseInput.INVALID_TRUTH, note, "", tags)
+        name = name or where
         if self.expected_as_text:
             expected = as_text(expected)
         if candidate is MISSING:

@@ -133,13 +133,13 @@ def _entry(row: Row, layout: Layout, given: str | None) -> tuple[str | None, Val
     if isinstance(row, Unreadable):
         return given or _salvaged(row.head, layout.id_key), Fault(row.reason), MISSING
     if not isinstance(row, dict):
-        whole = layout.value_key is None and layout.id_key is None
+        whole = layout.value_key is None and not (layout.id_key and layout.id_needed)
         fault = Fault("the row is not an object like the first one")
         return given, row if whole else fault, MISSING
     name = given
     if name is None and layout.id_key is not None:
         name = id_text(row.get(layout.id_key))
-        if name is None:
+        if name is None and layout.id_needed:
             return None, Fault(f"the row has no {layout.id_key!r} that can be an id"), MISSING
     if layout.value_key is None:
         return name, {key: row[key] for key in row if key != layout.id_key}, MISSING

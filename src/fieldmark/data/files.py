@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import shutil
 import stat
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from fieldmark.errors import DataError, Location, MissingExtra
 __all__ = [
     "STDIN",
     "Opened",
+    "keep",
     "open_file",
     "open_stdin",
     "read_whole",
@@ -29,6 +29,7 @@ __all__ = [
 
 STDIN: Final = "-"
 _IN_MEMORY: Final = 16 << 20
+_PIECE: Final = 1 << 20
 _NEEDS_TABLES: Final = {".parquet": "reading Parquet", ".zst": "reading zstd"}
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """Without blocking, so that a pipe that nobody writes to is seen to be one."""
@@ -90,13 +91,26 @@ def open_file(path: Path, *, follow: bool = True) -> Opened:
 
 
 def open_stdin() -> Opened:
-    """Standard input, kept in a nameless temporary file so that it can be read out of order."""
+    """Standard input, kept so that it can be read out of order."""
+    return keep(sys.stdin.buffer, "standard input")
+
+
+def keep(given: object, name: str) -> Opened:
+    """What is left to read of an open file, text or bytes, in a nameless temporary file."""
+    source = cast("IO[str] | IO[bytes]", given)
     kept = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - lives as long as the rows
-    shutil.copyfileobj(sys.stdin.buffer, kept)
+    called = getattr(given, "name", None)
+    name = called if isinstance(called, str) and not called.startswith("<") else name
+    try:
+        while part := source.read(_PIECE):
+            kept.write(part.encode(errors="surrogatepass") if isinstance(part, str) else part)
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        kept.close()
+        raise unreadable(name, error) from None
     size = kept.tell()
     kept.seek(0)
     stream: IO[bytes] = kept
-    return Opened("standard input", stream, stream, size, seekable=True)
+    return Opened(name, stream, stream, size, seekable=True)
 
 
 def spill() -> IO[bytes]:

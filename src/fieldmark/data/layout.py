@@ -45,12 +45,14 @@ class Layout:
     """Where a row keeps its id and its document.
 
     `value_key` is `None` where the row is the document; then an `id_key` is taken out of it, for
-    the pairing key is never a field. `partner_key` is the candidate of rows that hold both.
+    the pairing key is never a field. `partner_key` is the candidate of rows that hold both. Where
+    rows are paired by position, a row may lack the id: `id_needed` is false.
     """
 
     id_key: str | None = None
     value_key: str | None = None
     partner_key: str | None = None
+    id_needed: bool = True
 
 
 def first_object(block: RowBlock, key: str | None = None) -> JsonObject | None:
@@ -74,7 +76,8 @@ def decide(sample: RowBlock, role: Role, options: Inputs, *, name: str) -> tuple
         (EXPECTED_KEYS, CANDIDATE_KEYS) if role is Role.TRUTH else (CANDIDATE_KEYS, EXPECTED_KEYS)
     )
     value_key = named or _present(row, sides[0]) or _present(row, sides[1])
-    said = [] if value_key is None else [f"{name}: the {role} is under {value_key!r}"]
+    prefix = "" if name == f"the {role}" else f"{name}: "
+    said = [] if value_key is None else [f"{prefix}the {role} is under {value_key!r}"]
     return Layout(id_key=id_key, value_key=value_key), said
 
 
@@ -84,7 +87,8 @@ def decide_both(sample: RowBlock, options: Inputs, *, name: str) -> tuple[Layout
     both = holds_both(row, options)
     if both is not None:
         layout = Layout(id_key=_id_key(row, options, name), value_key=both[0], partner_key=both[1])
-        return layout, [f"{name}: the truth is under {both[0]!r}, the candidate under {both[1]!r}"]
+        said = f"{name}: the truth is under {both[0]!r}, the candidate under {both[1]!r}"
+        return layout, [said] if name else []
     raise DataError(
         "a single input must hold both sides in each row, as {id, expected, candidate}; "
         "name a second input, or the keys that hold the two sides",

@@ -16,7 +16,8 @@ from fieldmark.data.inputs import Inputs, Role, RowsAre
 from fieldmark.data.layout import ID_KEYS, Layout, decide, decide_both, holds_both
 from fieldmark.data.parsing import parse_text
 from fieldmark.data.rows import RowBlock, RowSource, located
-from fieldmark.data.sources import Given, open_source
+from fieldmark.data.sources import Given, is_stream, open_source
+from fieldmark.data.suspicions import wrapped
 from fieldmark.data.values import ValueSource, may_be_keyed
 from fieldmark.errors import DataError, Location
 
@@ -107,12 +108,11 @@ def _refuse_text(sample: RowBlock, options: Inputs, name: str) -> None:
 def open_both(truth: Given, candidate: Given, options: Inputs) -> Opened:
     """Two inputs, one a side."""
     grammars = _grammar(Role.TRUTH, options), _grammar(Role.CANDIDATE, options)
-    sources = (
-        open_source(truth, grammars[0], side="the truth"),
-        open_source(candidate, grammars[1], side="the candidate"),
-    )
-    with _closing_on_error(*sources):
-        return _opened_both(sources, grammars, options)
+    first = open_source(truth, grammars[0], side="the truth")
+    with _closing_on_error(first):
+        second = open_source(candidate, grammars[1], side="the candidate")
+        with _closing_on_error(second):
+            return _opened_both((first, second), grammars, options)
 
 
 def _opened_both(
@@ -126,6 +126,7 @@ def _opened_both(
         if side.sample.ids is not None:
             side.layout = replace(side.layout, id_key=None)
         notes += said
+    opened.warnings += wrapped(*sides)
     _decide_pairing(opened, options)
     return opened
 
@@ -146,7 +147,7 @@ def _grammar(role: Role, options: Inputs) -> Grammar:
 
 def _as_rows(given: Given) -> Given:
     """Pairs of documents as rows that hold both."""
-    if isinstance(given, str | Path | Mapping):
+    if isinstance(given, str | Path | Mapping) or is_stream(given):
         return given
     return _pairs_as_rows(given)
 
@@ -230,7 +231,11 @@ def _ids_of(rows: Iterable[object], options: Inputs) -> set[str | None]:
 
 
 def _decide_pairing(opened: Opened, options: Inputs) -> None:
-    """By id where both sides have ids, else by position; then an id is a field like any other."""
+    """By id where both sides have ids, else by position.
+
+    The id of one side alone names the case or nothing; it is never a field. In a pair of single
+    documents an id is a field like any other, for nothing is paired by it.
+    """
     truth, candidate = opened.truth, opened.candidate
     assert candidate is not None  # noqa: S101 - two sides
     documents = truth.is_document or candidate.is_document
@@ -242,8 +247,11 @@ def _decide_pairing(opened: Opened, options: Inputs) -> None:
     if truth.has_ids != candidate.has_ids and not documents:
         without = candidate if truth.has_ids else truth
         opened.warnings.append(
-            f"{without.source.name}: the rows have no ids, so cases were paired by position"
+            f"{without.source.name}: the rows have no ids, so cases were paired by position; "
+            "the ids of the other side are no fields"
         )
     for side in (truth, candidate):
-        if side.layout.value_key is None:
+        if not documents:
+            side.layout = replace(side.layout, id_needed=False)
+        elif side.layout.value_key is None:
             side.layout = replace(side.layout, id_key=None)

@@ -13,6 +13,7 @@ from fieldmark.data.opening import Opened, Side, open_both, open_single
 from fieldmark.data.partners import Cursor, partner_of
 from fieldmark.data.seen import Leftover, Seen
 from fieldmark.data.sources import Given
+from fieldmark.data.suspicions import strangers, unread
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING
 
@@ -103,6 +104,7 @@ class PairStream:
                     yield cases[start : start + _BATCH]
         finally:
             self.close()
+        self.warnings += unread(self.coverage, self._sides)
         self._warn_of_leniency()
 
     def close(self) -> None:
@@ -148,11 +150,15 @@ class PairStream:
     ) -> Iterator[tuple[Entries, list[Value]]]:
         partner = partner_of(candidate.source, candidate.blocks, candidate.layout)
         seen = Seen(self._truth.source, self._truth.layout)
+        asked: list[str] = []
         for entries in rows:
             seen.add(entries)
+            asked += filter(None, entries.ids[: _NAMED - len(asked)])
             yield entries, partner.fetch(entries.ids)
         seen.check()
-        self._unexpected(partner.leftover(seen))
+        leftover = partner.leftover(seen)
+        self.warnings += strangers(self.coverage, asked, leftover)
+        self._unexpected(leftover)
         self.coverage.unexpected += len(partner.lost)
         for place, value in partner.lost[:_NAMED]:
             reason = value.reason if isinstance(value, Fault) else "no id"

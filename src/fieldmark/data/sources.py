@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.data.exact import Grammar
-from fieldmark.data.files import STDIN, Opened, open_file, open_stdin, read_whole, suffix_of
+from fieldmark.data.files import STDIN, Opened, keep, open_file, open_stdin, read_whole, suffix_of
 from fieldmark.data.folders import FolderSource
 from fieldmark.data.jsonl import JsonlSource
 from fieldmark.data.parsing import document_or_text, parse_bytes
@@ -15,11 +15,12 @@ from fieldmark.data.rows import RowSource, located
 from fieldmark.data.tables import CsvSource
 from fieldmark.data.values import ObjectSource, ValueSource, as_json
 from fieldmark.errors import DataError, Location
+from fieldmark.model.json import JsonValue
 
-__all__ = ["Given", "open_source"]
+__all__ = ["Given", "is_stream", "open_source"]
 
 Given: TypeAlias = "str | Path | Mapping[str, object] | Iterable[object]"
-"""A path, `-` for standard input, one JSON object, or rows."""
+"""A path, `-` for standard input, an open file, one JSON object, or rows."""
 
 
 def open_source(given: Given, grammar: Grammar, *, side: str) -> RowSource:
@@ -27,17 +28,34 @@ def open_source(given: Given, grammar: Grammar, *, side: str) -> RowSource:
     if isinstance(given, str | Path):
         return _from_path(str(given), grammar)
     if isinstance(given, Mapping):
-        return ValueSource(side, as_json(given, grammar))
+        return ValueSource(side, _named(given, grammar, side))
+    if is_stream(given):
+        return _from_stream(keep(given, side), grammar)
     source = ObjectSource(side, given, grammar)
     source.in_memory = True
     return source
 
 
+def is_stream(given: object) -> bool:
+    """Whether something is a file that has been opened, and not its rows."""
+    return callable(getattr(given, "read", None))
+
+
+def _named(given: object, grammar: Grammar, side: str) -> JsonValue:
+    try:
+        return as_json(given, grammar)
+    except DataError as error:
+        raise located(error, Location(side)) from None
+
+
+def _from_stream(kept: Opened, grammar: Grammar) -> RowSource:
+    lines = _is_lines(kept, grammar)
+    return JsonlSource.over(kept, grammar) if lines else _whole(kept, grammar)
+
+
 def _from_path(name: str, grammar: Grammar) -> RowSource:
     if name == STDIN:
-        kept = open_stdin()
-        lines = _is_lines(kept, grammar)
-        return JsonlSource.over(kept, grammar) if lines else _whole(kept, grammar)
+        return _from_stream(open_stdin(), grammar)
     path = Path(name)
     if path.is_dir():
         return FolderSource(name, grammar)

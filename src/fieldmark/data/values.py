@@ -8,16 +8,20 @@ from itertools import islice
 from typing import Final
 
 from fieldmark.data.exact import Grammar
-from fieldmark.data.inputs import Role, RowsAre
+from fieldmark.data.inputs import LIMITS, Role, RowsAre
 from fieldmark.data.parsing import Row, Unreadable
 from fieldmark.data.rows import RowBlock, SourceBase
 from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.paths import join
 
-__all__ = ["ObjectSource", "ValueSource", "as_json", "may_be_keyed"]
+__all__ = ["ObjectSource", "ValueSource", "as_json", "checked_json", "may_be_keyed"]
 
 _BLOCK: Final = 256
 _FINITE: Final = float("inf")
+_KEYS: Final = frozenset((str,))
+_SCALARS: Final = frozenset((str, int, float, bool, type(None)))
+_EXACT: Final = _SCALARS | {dict, list}
 
 
 def may_be_keyed(value: JsonValue) -> bool:
@@ -79,35 +83,93 @@ class ObjectSource(SourceBase):
         objects = iter(self.objects)
         first = 1
         while part := list(islice(objects, _BLOCK)):
-            rows = [self._row(value) for value in part]
+            rows = [self._row(value, place) for place, value in enumerate(part, first)]
             yield RowBlock(rows, range(first, first + len(rows)))
             first += len(rows)
 
-    def _row(self, value: object) -> Row:
+    def _row(self, value: object, place: int) -> Row:
         try:
             return as_json(value, self.grammar)
+        except NotJsonError as error:
+            # A mistake of the caller, who holds the objects, and not of the data.
+            raise DataError(f"{self.phrase(place)}: {error.message}") from None
         except DataError as error:
             return Unreadable(error.message)
 
 
-def as_json(value: object, grammar: Grammar, depth: int = 0) -> JsonValue:
+class NotJsonError(DataError):
+    """A Python object that JSON has no value for."""
+
+
+def checked_json(value: JsonValue) -> JsonValue:
+    """The value itself if it is JSON, else a copy that is; what cannot be is refused by its path.
+
+    >>> checked_json({"total": (1, 2)})
+    {'total': [1, 2]}
+    """
+    return value if _is_json(value) else as_json(value, Grammar(role=Role.CANDIDATE))
+
+
+def _is_json(value: object) -> bool:
+    """Whether all the types are those of JSON exactly; looked at level by level, which is fast."""
+    level: list[object] = [value]
+    for _ in range(LIMITS.depth + 1):
+        kinds = set(map(type, level))
+        if not kinds <= _EXACT:
+            return False
+        if kinds <= _SCALARS:
+            return True
+        below: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                if not set(map(type, item)) <= _KEYS:
+                    return False
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
+        level = below
+    return False
+
+
+def as_json(value: object, grammar: Grammar) -> JsonValue:
     """A copy of Python objects as JSON: tuples become lists, anything else unknown is refused."""
-    if depth > grammar.limits.depth:
+    return _copied(value, grammar, ())
+
+
+def _copied(value: object, grammar: Grammar, path: tuple[str | int, ...]) -> JsonValue:
+    if len(path) > grammar.limits.depth:
         raise LimitError("depth", f"nested deeper than {grammar.limits.depth} levels")
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return _number(value, grammar)
     if isinstance(value, Mapping):
         made: JsonObject = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise DataError(f"the key {key!r} is not text")
-            made[key] = as_json(item, grammar, depth + 1)
+                raise NotJsonError(f"{_place(path)}the key {key!r} is not text")
+            made[key] = _copied(item, grammar, (*path, key))
         return made
     if isinstance(value, list | tuple):
-        return [as_json(item, grammar, depth + 1) for item in value]
-    raise DataError(f"not a JSON value: {type(value).__name__}")
+        return [_copied(item, grammar, (*path, place)) for place, item in enumerate(value)]
+    return _scalar(value, grammar, path)
+
+
+def _scalar(value: object, grammar: Grammar, path: tuple[str | int, ...]) -> JsonValue:
+    """A value without parts, as the plain type where it is of a type below that."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return _number(float.__float__(value), grammar)
+    raise NotJsonError(f"{_place(path)}{type(value).__name__} is not a JSON value")
+
+
+def _place(path: tuple[str | int, ...]) -> str:
+    """A path and a colon; nothing for the whole document."""
+    text = ""
+    for step in path:
+        text = join(text, step) if isinstance(step, str) else f"{text}[{step}]"
+    return f"{text}: " if text else ""
 
 
 def _number(value: float, grammar: Grammar) -> float:

@@ -42,6 +42,9 @@ class Convention:
 
         Where only configured fields count and none is configured, the truth's fields are it.
         """
+        if rules.scope is Scope.CONFIGURED and not rules.fields:
+            message = "configured counts only the fields that rules name, and there are none"
+            raise OptionError("scope", message)
         scope = rules.scope or self.comparison.scope
         if rules.scope is None and scope is Scope.CONFIGURED and not rules.fields:
             scope = Scope.TRUTH
@@ -61,9 +64,19 @@ class Convention:
         """
         return replace(self, counting=read_options(self.counting, options))
 
-    def options(self) -> JsonObject:
-        """Every option by its name."""
-        return {**described(self.comparison), **described(self.counting)}
+    def options(self, rules: Rules | None = None) -> JsonObject:
+        """Every option by its name, as it is or as it is under these rules."""
+        options: JsonObject = {**described(self.comparison), **described(self.counting)}
+        if rules is None:
+            return options
+        whole = self.rules_for(rules)
+        return {
+            **options,
+            "scope": describe(whole.scope),
+            "depth": describe(whole.depth),
+            "comparator": whole.default.name if whole.default else None,
+            "aligner": whole.aligner.name if whole.aligner else None,
+        }
 
     def comparison_sha256(self, rules: Rules) -> str:
         """The hash of all that decides what the outcomes are."""

@@ -30,6 +30,12 @@ _SHORT: Final[Mapping[str, str]] = {
 }
 
 
+_OF_FIELDS: Final = frozenset(
+    {"micro", "macro", "macro_f1_by_attribute", "macro_f1_by_case", "mean_score", "quality"}
+)
+"""Figures that rest on the fields of all cases."""
+
+
 class GateKind(StrEnum):
     """Whether the limit is the least or the most that the figure may be."""
 
@@ -99,21 +105,29 @@ def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult,
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     """Check one gate; a name that the summary does not have is refused with the nearest one."""
     figures = {key: value for key, value in summary.items() if key not in _NOT_FIGURES}
-    found = next(_resolve(_SHORT.get(gate.name, gate.name), figures), _UNKNOWN)
+    name = _SHORT.get(gate.name, gate.name)
+    found = next(_resolve(name, figures), _UNKNOWN)
     if found is _UNKNOWN:
         known = {*_SHORT, *_names(figures)}
         raise OptionError(
             gate.kind, f"unknown figure {gate.name!r}{did_you_mean(gate.name, known)}"
         )
     value = found[0]
+    vacuous = name.partition(".")[0] in _OF_FIELDS and _nothing_scored(figures)
     return GateResult(
         name=gate.name,
         limit=gate.limit,
         kind=gate.kind,
         value=value,
-        passed=value is not None and _keeps(value, gate),
-        note="undefined" if value is None else "",
+        passed=value is not None and not vacuous and _keeps(value, gate),
+        note="undefined" if value is None else "nothing was scored" if vacuous else "",
     )
+
+
+def _nothing_scored(figures: JsonObject) -> bool:
+    """Whether no field was found, missed or invented: a perfect figure then means nothing."""
+    micro = figures.get("micro")
+    return isinstance(micro, dict) and not any(micro.get(name) for name in ("tp", "fp", "fn"))
 
 
 _UNKNOWN: Final[tuple[Figure, ...]] = ()

@@ -78,19 +78,22 @@ class _FieldF1(dict[int, float]):
         return value
 
 
-def _by_attribute(counting: CountingHalf, _: AttributeTable) -> Scorer:
+def _by_attribute(counting: CountingHalf, table: AttributeTable) -> Scorer:
     """The mean F1 of the attributes in which there was something to find or something found."""
     effects = tuple(cost.tp << 32 | cost.fp + cost.fn for cost in cost_table(counting))
     field_f1 = _FieldF1()
 
     def score(case: CaseView) -> Scored:
-        times = case.times
+        times, odd = case.times, case.odd
+        if not table.one_number_a_path:
+            times = _by_path(times, table)
+            odd = [cell for cell in times if cell & _FACT_MASK != PLAIN]
         groups: dict[int, int] = {}
-        for cell in case.odd:
+        for cell in odd:
             attribute = cell >> CELL_BITS
             effect = effects[cell & _FACT_MASK] * times[cell]
             groups[attribute] = groups.get(attribute, 0) + effect
-        clean = len(times) - len(case.odd)
+        clean = len(times) - len(odd)
         f1s: list[float] = []
         for attribute, effect in groups.items():
             own = attribute << CELL_BITS | PLAIN
@@ -104,6 +107,15 @@ def _by_attribute(counting: CountingHalf, _: AttributeTable) -> Scorer:
         return Scored(fsum(f1s) / number) if number else _NOTHING_TO_FIND
 
     return score
+
+
+def _by_path(times: Mapping[int, int], table: AttributeTable) -> dict[int, int]:
+    """The cells with one number for each path."""
+    merged: dict[int, int] = {}
+    for cell, number in times.items():
+        own = table.firsts[cell >> CELL_BITS] << CELL_BITS | cell & _FACT_MASK
+        merged[own] = merged.get(own, 0) + number
+    return merged
 
 
 def _by_case(_: CountingHalf, __: AttributeTable) -> Scorer:

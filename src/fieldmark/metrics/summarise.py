@@ -70,7 +70,7 @@ def _stamp(convention: Convention, rules: Rules) -> ConventionStamp:
     return ConventionStamp(
         name=convention.name,
         version=convention.version,
-        options=convention.options(),
+        options=convention.options(rules),
         comparison_sha256=convention.comparison_sha256(rules),
         counting_sha256=convention.counting_sha256(rules),
     )

@@ -27,13 +27,15 @@ class AttributeTable:
     """Numbers attributes in the order in which they are first met.
 
     A path has several numbers where rules treat places below it differently, as `rows[0]` and
-    `rows[1]` with weights of their own.
+    `rows[1]` with weights of their own; `firsts` gives the first of them for every number.
     """
 
-    __slots__ = ("_numbers", "attributes")
+    __slots__ = ("_firsts", "_numbers", "attributes", "firsts")
 
     def __init__(self) -> None:
         self.attributes: list[Attribute] = []
+        self.firsts: list[int] = []
+        self._firsts: dict[str, int] = {}
         self._numbers: dict[Attribute, int] = {}
 
     def add(self, attribute: Attribute) -> int:
@@ -42,7 +44,13 @@ class AttributeTable:
         if number is None:
             number = self._numbers[attribute] = len(self.attributes)
             self.attributes.append(attribute)
+            self.firsts.append(self._firsts.setdefault(attribute.path, number))
         return number
+
+    @property
+    def one_number_a_path(self) -> bool:
+        """Whether every path has a single number."""
+        return len(self._firsts) == len(self.attributes)
 
     def path(self, number: int) -> str:
         """The path of the attribute with this number."""

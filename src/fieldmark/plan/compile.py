@@ -16,7 +16,7 @@ from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan.node import Node, Setting
 from fieldmark.plan.states import State
 from fieldmark.plan.walk import Walk
-from fieldmark.values.paths import Path, PathError, attribute_of, parse_path, resolve
+from fieldmark.values.paths import ROOT, Path, PathError, attribute_of, parse_path, resolve
 from fieldmark.values.presence import presence_of
 
 __all__ = ["Plan", "compile_plan"]
@@ -32,11 +32,12 @@ class Plan:
     `table` numbers the attributes as they are met, so a plan belongs to one run at a time.
     """
 
-    __slots__ = ("_addresses", "_root", "_unreadable", "_walk", "table")
+    __slots__ = ("_addresses", "_root", "_unreadable", "_walk", "_whole", "rules", "table")
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, table: AttributeTable | None = None) -> None:
         scope = rules.scope or Scope.UNION
-        self.table = AttributeTable()
+        self.rules = rules
+        self.table = AttributeTable() if table is None else table
         setting = Setting(
             scope=scope,
             depth=rules.depth or Depth.LEAF,
@@ -52,7 +53,9 @@ class Plan:
         self._walk = Walk(presence, scope)
         self._addresses: list[_Address] = []
         self._unreadable: list[Node] = []
-        self._root: Node | None = Node(setting, states)
+        named = [state for state in states if state.rule.path != ROOT]
+        self._root: Node | None = Node(setting, named)
+        self._whole = Node(setting, [_at_root(state) for state in states])
         if scope is Scope.CONFIGURED:
             self._addresses = [_address(setting, state) for state in states if _addressed(state)]
             self._unreadable = [
@@ -64,7 +67,8 @@ class Plan:
 
     def lists(self) -> Mapping[str, Aligner]:
         """The lists that were met so far, and how the items of each are paired."""
-        return {} if self._root is None else dict(self._root.lists())
+        roots = [] if self._root is None else [self._root, self._whole]
+        return {path: aligner for root in roots for path, aligner in root.lists()}
 
     def compare(self, expected: JsonValue, candidate: JsonValue | Missing) -> OutcomeBlock:
         """What happened to every field of one pair of documents."""
@@ -93,7 +97,12 @@ class Plan:
         candidate: JsonValue | Missing,
         block: OutcomeBlock,
     ) -> None:
-        """Two whole documents; an empty object is a document without fields."""
+        """Two whole documents; an empty object is a document without fields.
+
+        Rules for `$` are about documents that are no objects.
+        """
+        if expected.__class__ is not dict:
+            root = self._whole
         if expected.__class__ is dict is candidate.__class__ and expected and root.open:
             self._walk.objects(root, expected, candidate, block)
             return
@@ -127,9 +136,9 @@ class _Address(NamedTuple):
     places: tuple[tuple[str, int], ...]
 
 
-def compile_plan(rules: Rules) -> Plan:
-    """A plan for these rules."""
-    return Plan(rules)
+def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:
+    """A plan for these rules, with a table of its own or that of another plan."""
+    return Plan(rules, table)
 
 
 def _read(fields: Iterable[Rule]) -> tuple[list[State], list[Rule]]:
@@ -147,6 +156,11 @@ def _read(fields: Iterable[Rule]) -> tuple[list[State], list[Rule]]:
 def _addressed(state: State) -> bool:
     """Whether a configured rule names one place as a field, rather than how to align a list."""
     return state.exact and (state.rule.comparator is not None or state.rule.aligner is None)
+
+
+def _at_root(state: State) -> State:
+    """A rule for the whole document is about the root; others start there."""
+    return state._replace(segments=()) if state.rule.path == ROOT else state
 
 
 def _address(setting: Setting, state: State) -> _Address:

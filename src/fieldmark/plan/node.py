@@ -90,6 +90,7 @@ class Node:
         "containers",
         "dear",
         "deep",
+        "ignored",
         "item_path",
         "mode",
         "number_match",
@@ -140,6 +141,7 @@ class Node:
             self.aligner = Index()
         self.containers = _OBJECTS if self.aligner.name == Whole.name else _CONTAINERS
         self.any_of = isinstance(self.comparator, AnyOf)
+        self.ignored = isinstance(self.comparator, Ignore)
         dear = hasattr(self.comparator, "settle")
         self.dear = cast(DearComparator, self.comparator) if dear else None
 
@@ -160,10 +162,8 @@ class Node:
         explicit = fields if configured else [s for s in here if s.rule.comparator is not None]
         if configured and not addressed and any(s.exact for s in fields):
             self.mode = Mode.SKIP
-        elif isinstance(self.comparator, Ignore):
-            self.mode = Mode.IGNORE
         elif any(not s.leaves_only for s in explicit):
-            self.mode = Mode.LEAF
+            self.mode = Mode.IGNORE if self.ignored else Mode.LEAF
         elif self._setting.depth is Depth.TOP and self._level > 0:
             self.mode = Mode.LEAF
         else:
@@ -258,7 +258,9 @@ class Node:
                 )
             )
             self.base = number << CELL_BITS
-            if self.mode in (Mode.WALK, Mode.LEAF) and not self.silent and not self.any_of:
+            if self.mode in (Mode.WALK, Mode.LEAF) and not (
+                self.silent or self.any_of or self.ignored
+            ):
                 on_text = getattr(comparator, "reflexive_on_text", comparator.reflexive)
                 on_numbers = getattr(comparator, "reflexive_on_numbers", comparator.reflexive)
                 match = self.base | MATCH_FACT

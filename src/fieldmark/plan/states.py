@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from fieldmark.model.rule import Rule
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, Segment
 
 __all__ = ["State", "into_item", "into_key"]
+
+
+_PLACE: Final = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
+"""A key that a number in a path stands for."""
 
 
 class State(NamedTuple):
@@ -64,14 +69,16 @@ class State(NamedTuple):
                 return
 
 
-def into_key(states: Iterable[State], key: str) -> tuple[State, ...]:
+def into_key(states: Sequence[State], key: str) -> tuple[State, ...]:
     """The rules that still apply below a key; a number in a rule is a key on objects."""
-    steps: tuple[Segment, ...] = (key, int(key)) if key.isascii() and key.isdigit() else (key,)
+    if not states:
+        return ()
+    steps: tuple[Segment, ...] = (key, int(key)) if _PLACE.match(key) else (key,)
     dotted = key if "." in key else ""
     return tuple(step for state in states for step in state.after(steps, dotted))
 
 
-def into_item(states: Iterable[State], place: int) -> tuple[State, ...]:
+def into_item(states: Sequence[State], place: int) -> tuple[State, ...]:
     """The rules that still apply to the list item at a place."""
     steps: tuple[Segment, ...] = (ANY_ITEM, place, str(place))
     return tuple(step for state in states for step in state.after(steps))

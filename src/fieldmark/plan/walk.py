@@ -91,13 +91,17 @@ class Walk:
         self, node: Node, expected: Side, candidate: Container, block: OutcomeBlock
     ) -> None:
         """A truth that holds nothing inside, against a container that does."""
-        if expected.__class__ in node.containers or self._presence(expected) is not _VALUE:
+        if not self._extras:
+            self._leaf(node, expected, candidate, block)
+        elif expected.__class__ in node.containers or self._presence(expected) is not _VALUE:
             self._alone(node, candidate, block, invented=True)
         else:
             self._write(node, Outcome.FORMAT_ERROR, block)
 
     def _write(self, node: Node, outcome: Outcome, block: OutcomeBlock) -> None:
         """One outcome of two values that no comparator was asked about."""
+        if node.ignored:
+            outcome = Outcome.IGNORED
         block.cells.append(node.number() | VALUE_FACTS[outcome])
 
     def _configured(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
@@ -215,6 +219,9 @@ class Walk:
     def _leaf(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
         """One field: empty sides by table, two values by the comparator."""
         if expected is MISSING and not self._extras:
+            return
+        if node.ignored:
+            self._ignore(node, expected, candidate, block)
             return
         base = node.base if node.base >= 0 else node.number()
         theirs = self._presence(candidate)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from fieldmark.metrics.gate import GateKind, GateResult
 from fieldmark.metrics.summary import AttributeSummary, Summary
 from fieldmark.model.json import JsonObject
 
-__all__ = ["DASH", "AttributeRow", "attribute_rows", "number"]
+__all__ = ["DASH", "AttributeRow", "attribute_rows", "gate_text", "number"]
 
 DASH: Final = "\N{EN DASH}"
 """How an undefined figure is shown."""
@@ -47,6 +48,14 @@ def attribute_rows(summary: Summary) -> list[AttributeRow]:
 def number(value: float | None, digits: int = 3) -> str:
     """A figure for people: rounded, and a dash where it is undefined."""
     return DASH if value is None else f"{value:.{digits}f}"
+
+
+def gate_text(gate: GateResult, *, name: str | None = None) -> str:
+    """What a gate found and what it wanted, in the same words everywhere."""
+    value = "undefined" if gate.value is None else number(gate.value, 4)
+    sign = "≥" if gate.kind is GateKind.MIN else "≤"
+    note = f" ({gate.note})" if gate.note and gate.value is not None else ""
+    return f"{name or gate.name} = {value}, wanted {sign} {gate.limit:g}{note}"
 
 
 def _rank(row: AttributeRow) -> float:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from rich.columns import Columns
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fieldmark.metrics.gate import GateKind, GateResult
+from fieldmark.metrics.gate import GateResult
 from fieldmark.metrics.summary import Summary
 from fieldmark.report.escape import visible
-from fieldmark.report.tables import AttributeRow, attribute_rows, number
+from fieldmark.report.tables import AttributeRow, attribute_rows, gate_text, number
 
 __all__ = ["as_text", "attribute_table", "run_view"]
 
@@ -52,38 +53,77 @@ def run_view(summary: Summary, notes: Sequence[str] = (), *, top: int | None = N
 def attribute_table(summary: Summary, *, top: int | None = None) -> RenderableType:
     """One line an attribute, worst first; with `top`, only so many of them."""
     rows = attribute_rows(summary)
-    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
-    # Columns that may wrap give way first; their texts are cut instead, so that numbers stay whole.
-    table.add_column("Attribute")
-    for name in ("TP", "TN", "FP", "FN"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("Precision", "Recall", "F1"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True, min_width=_BAR)
-    table.add_column("Mistakes")
-    for row in rows[:top]:
-        table.add_row(*_cells(row))
+    table = _AttributeTable(rows[:top])
     if top is None or len(rows) <= top:
         return table
     rest = f"… and {len(rows) - top} more attributes: --top 0 shows them all"
     return Group(table, Text(rest, style="dim"))
 
 
-def _cells(row: AttributeRow) -> list[Text]:
-    style = _style(row.f1, wrong=bool(row.fp or row.fn or row.errors))
-    counts = [
-        Text(str(count) if count else "·", style="" if count else "dim")
-        for count in (row.tp, row.tn, row.fp, row.fn)
-    ]
-    rates = [Text(number(rate)) for rate in (row.precision, row.recall)]
-    return [
-        Text(visible(row.attribute), no_wrap=True, overflow="ellipsis"),
-        *counts,
-        *rates,
-        Text(number(row.f1), style=style),
-        Text(_bar(row.f1), style=style),
-        Text(_mistakes(row), "dim", no_wrap=True, overflow="ellipsis"),
-    ]
+@dataclass(frozen=True, slots=True)
+class _AttributeTable:
+    """A table with as many columns as the terminal has room for beside the names."""
+
+    rows: Sequence[AttributeRow]
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> list[Table]:
+        shown = [column for column in _COLUMNS if options.max_width >= column.from_width]
+        table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
+        # Columns that may wrap give way first, so that numbers stay whole.
+        table.add_column("Attribute", overflow="fold")
+        for column in shown:
+            table.add_column(
+                column.title,
+                justify=column.justify,
+                no_wrap=not column.gives_way,
+                min_width=column.min_width,
+            )
+        for row in self.rows:
+            table.add_row(Text(visible(row.attribute)), *(column.cell(row) for column in shown))
+        return [table]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """A column beside the names, and the width of terminal from which on it is shown."""
+
+    title: str
+    cell: Callable[[AttributeRow], Text]
+    from_width: int = 0
+    justify: Literal["left", "right"] = "right"
+    min_width: int | None = None
+    gives_way: bool = False
+
+
+def _count(value: int) -> Text:
+    return Text(str(value)) if value else Text("·", style="dim")
+
+
+def _style_of(row: AttributeRow) -> str:
+    return _style(row.f1, wrong=bool(row.fp or row.fn or row.errors))
+
+
+def _mistakes_cell(row: AttributeRow) -> Text:
+    return Text(_mistakes(row), "dim", no_wrap=True, overflow="ellipsis")
+
+
+_COLUMNS: Final = (
+    _Column(title="TP", cell=lambda row: _count(row.tp)),
+    _Column(title="TN", cell=lambda row: _count(row.tn), from_width=60),
+    _Column(title="FP", cell=lambda row: _count(row.fp)),
+    _Column(title="FN", cell=lambda row: _count(row.fn)),
+    _Column(title="Precision", cell=lambda row: Text(number(row.precision)), from_width=50),
+    _Column(title="Recall", cell=lambda row: Text(number(row.recall)), from_width=50),
+    _Column(title="F1", cell=lambda row: Text(number(row.f1), style=_style_of(row))),
+    _Column(
+        title="",
+        cell=lambda row: Text(_bar(row.f1), style=_style_of(row)),
+        from_width=90,
+        justify="left",
+        min_width=_BAR,
+    ),
+    _Column(title="Mistakes", cell=_mistakes_cell, from_width=70, justify="left", gives_way=True),
+)
 
 
 def _mistakes(row: AttributeRow) -> str:
@@ -126,7 +166,7 @@ def _scores(summary: Summary) -> Columns:
 def _rates(summary: Summary) -> Table:
     macro, micro = summary.macro, summary.micro
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Scores", no_wrap=True)
+    table.add_column("Scores")
     for name in ("Precision", "Recall", "F1"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, rates in (
@@ -165,12 +205,8 @@ def _coverage(summary: Summary) -> Text:
 
 
 def _gate(gate: GateResult) -> Text:
-    sign = "≥" if gate.kind is GateKind.MIN else "≤"
-    value = "undefined" if gate.value is None else number(gate.value, 4)
     word, style = ("pass", "green") if gate.passed else ("FAIL", "bold red")
-    return _line(
-        f"gate {word}: {visible(gate.name)} = {value}, wanted {sign} {gate.limit:g}", style
-    )
+    return _line(f"gate {word}: {visible(gate_text(gate))}", style)
 
 
 def _line(text: str, style: str = "") -> Text:

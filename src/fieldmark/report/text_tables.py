@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from fieldmark.metrics.summary import Summary
 from fieldmark.report.escape import for_csv, for_markdown
-from fieldmark.report.tables import AttributeRow, attribute_rows, number
+from fieldmark.report.tables import AttributeRow, attribute_rows, gate_text, number
 
 __all__ = ["csv_table", "markdown_summary"]
 
@@ -39,10 +39,7 @@ def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
     lines = [headline, ""]
     for gate in summary.gates:
         word = "passed" if gate.passed else "**failed**"
-        lines.append(
-            f"- gate {word}: `{gate.name}` = {number(gate.value, 4)} "
-            f"({gate.kind.value} {gate.limit:g})"
-        )
+        lines.append(f"- gate {word}: {gate_text(gate, name=f'`{gate.name}`')}")
     if summary.gates:
         lines.append("")
     lines += [

@@ -36,6 +36,12 @@ def test_limits_are_read_by_name():
     assert limits_of(["micro.f1=0.9", "a=b.f1=1"], GateKind.MIN) == {"micro.f1": 0.9, "a=b.f1": 1}
 
 
+@pytest.mark.parametrize("kind", list(GateKind))
+def test_a_figure_has_one_limit_in_one_direction(kind):
+    with pytest.raises(ConfigError, match=f"^--{kind}: micro.f1 has a limit already; give it one$"):
+        limits_of(["micro.f1=0.9", "rqs=0.5", " micro.f1 =0.1"], kind)
+
+
 @pytest.mark.parametrize("text", ["micro.f1", "micro.f1=high", "=0.5", "micro.f1=inf"])
 def test_a_limit_that_cannot_be_read_is_refused(text):
     with pytest.raises(ConfigError, match="--max: "):

@@ -285,3 +285,17 @@ def test_a_malformed_path_is_a_warning_with_its_place(tmp_path, path):
     (warning,) = loaded.warnings
     assert warning.message.startswith("Malformed path: ")
     assert warning.location == Location(str(place), 1, 22)
+
+
+@pytest.mark.parametrize(
+    "defaults",
+    [
+        pytest.param("{align: key, key: [item]}", id="beside-its-name"),
+        pytest.param("{key: [item], align: key, match: exact}", id="in-any-order"),
+        pytest.param("{align: {type: key, key: [item]}}", id="inside-it"),
+    ],
+)
+def test_the_default_alignment_can_have_a_key(tmp_path, defaults):
+    path = tmp_path / "rules.yaml"
+    path.write_text(f"defaults: {defaults}\n")
+    assert load_rules(path).rules.aligner == Key(key=("item",))

@@ -81,8 +81,14 @@ def write(tmp_path):
         pytest.param(
             [{"id": 1, "a": 1}],
             [{"a": 3}],
-            [("1", {"id": 1, "a": 1}, {"a": 3})],
-            id="an-id-that-is-not-paired-by-is-a-field",
+            [("1", {"a": 1}, {"a": 3})],
+            id="an-id-of-the-truth-alone-is-no-field",
+        ),
+        pytest.param(
+            [{"a": 1}, {"a": 2}],
+            [{"id": 7, "a": 3}, {"a": 4}],
+            [("1", {"a": 1}, {"a": 3}), ("2", {"a": 2}, {"a": 4})],
+            id="an-id-of-the-candidate-alone-is-no-field-and-may-be-lacking",
         ),
         pytest.param(
             [{"id": 5, "expected": {"a": 1}}],

@@ -74,6 +74,33 @@ def test_candidates_are_ranked_and_compared_with_one_another():
 
 
 @pytest.mark.parametrize(
+    ("candidates", "rules", "expected"),
+    [
+        pytest.param(
+            [{"a": "US$ 5"}, {"a": "US$ 5"}], {"a": {"match": "regex"}}, {"a": 1.0}, id="a-pattern"
+        ),
+        pytest.param(
+            [{"a": ["x"]}, {"a": ["x"]}], {"a": {"any_of": True}}, {"a": 1.0}, id="several-answers"
+        ),
+        pytest.param(
+            [{"a": 1}, {"a": 1, "b": 2}],
+            {"scope": "truth"},
+            {"a": 1.0, "b": 0.0},
+            id="in-one-order",
+        ),
+        pytest.param(
+            [{"a": 1, "b": 2}, {"a": 1}],
+            {"scope": "truth"},
+            {"a": 1.0, "b": 0.0},
+            id="in-the-other",
+        ),
+    ],
+)
+def test_no_candidate_is_taken_for_the_truth(candidates, rules, expected):
+    assert fm.rank({"a": "x", "b": 2}, candidates, rules=rules).agreement == expected
+
+
+@pytest.mark.parametrize(
     ("scores", "ranking"),
     [
         pytest.param([0.5, 1.0], Ranking((1, 0), 1.0, 0.75, 0.25), id="best-first"),

@@ -39,7 +39,7 @@ def test_what_rules_say_stays():
 
 def test_without_configured_fields_the_truth_says_which_they_are():
     assert CONVENTIONS["field_accuracy"].rules_for(Rules()).scope is Scope.TRUTH
-    asked = Rules(scope=Scope.CONFIGURED)
+    asked = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="a"),))
     assert CONVENTIONS["field_accuracy"].rules_for(asked).scope is Scope.CONFIGURED
 
 

@@ -11,7 +11,7 @@ SUMMARY = {
     "format": 1,
     "convention": {"name": "confusion", "version": 1},
     "cases": {"total": 3},
-    "micro": {"f1": 0.9, "recall": None},
+    "micro": {"tp": 9, "fp": 1, "fn": 1, "f1": 0.9, "recall": None},
     "macro": {"by_case": {"vacuous": True}},
     "macro_f1_by_attribute": 0.1 + 0.2,
     "attributes": {

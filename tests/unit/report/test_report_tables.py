@@ -8,8 +8,9 @@ import io
 import pytest
 
 import fieldmark as fm
+from fieldmark.metrics.gate import GateKind, GateResult
 from fieldmark.report.notebook import case_html, rows_html
-from fieldmark.report.tables import attribute_rows, number
+from fieldmark.report.tables import attribute_rows, gate_text, number
 from fieldmark.report.terminal import as_text, run_view
 from fieldmark.report.text_tables import csv_table, markdown_summary
 
@@ -44,6 +45,28 @@ def test_a_figure_for_people(value, shown):
     assert number(value) == shown
 
 
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [
+        pytest.param({"value": 0.5}, "rqs = 0.5000, wanted ≥ 0.9", id="a-least-value"),
+        pytest.param(
+            {"value": 1.0, "kind": GateKind.MAX}, "rqs = 1.0000, wanted ≤ 0.9", id="a-most-value"
+        ),
+        pytest.param(
+            {"value": None, "note": "undefined"}, "rqs = undefined, wanted ≥ 0.9", id="undefined"
+        ),
+        pytest.param(
+            {"value": 1.0, "note": "nothing was scored"},
+            "rqs = 1.0000, wanted ≥ 0.9 (nothing was scored)",
+            id="a-reason-that-the-figures-do-not-show",
+        ),
+    ],
+)
+def test_a_gate_in_words(found, shown):
+    gate = {"name": "rqs", "limit": 0.9, "kind": GateKind.MIN, "passed": False, **found}
+    assert gate_text(GateResult(**gate)) == shown
+
+
 def test_csv_has_full_precision_and_an_empty_cell_for_undefined(run):
     rows = {row["attribute"]: row for row in csv.DictReader(io.StringIO(csv_table(run.summary)))}
     assert rows["half"]["f1"] == "0.5"
@@ -70,14 +93,35 @@ def test_the_terminal_view_has_everything(run):
     assert "gate pass: hallucination = " in text
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
-def test_a_narrow_terminal_cuts_names_and_never_numbers(width):
-    long = {"a_rather_long_name_of_an_attribute.with_parts[]": 1}
+LONG_NAME = "a_rather_long_name_of_an_attribute_with_parts"
+
+
+@pytest.mark.parametrize("width", [40, 50, 60, 70, 80, 90, 100, 120])
+def test_a_narrow_terminal_folds_names_and_cuts_neither_them_nor_numbers(width):
+    long = {LONG_NAME: 1}
     summary = fm.score([(long, dict.fromkeys(long, 2))] * 12345).summary
     text = as_text(run_view(summary), width=width)
-    if width >= 60:
-        assert text.count("12345") >= 2
+    table = text.partition("\n\n")[0].splitlines()[1:]
+    assert "".join(line.split(" ")[0] for line in table) == LONG_NAME
+    assert table[0].split().count("12345") >= 2
+    assert "0.000" in text.partition("Scores")[2]
     assert "wrong value" in text
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        pytest.param(90, "TP TN FP FN Precision Recall F1 Mistakes", id="all"),
+        pytest.param(70, "TP TN FP FN Precision Recall F1 Mistakes", id="the-bar-goes-first"),
+        pytest.param(69, "TP TN FP FN Precision Recall F1", id="then-mistakes"),
+        pytest.param(59, "TP FP FN Precision Recall F1", id="then-what-is-rightly-empty"),
+        pytest.param(49, "TP FP FN F1", id="then-the-rates-that-f1-sums-up"),
+    ],
+)
+def test_a_narrow_terminal_has_fewer_columns(run, width, columns):
+    text = as_text(run_view(run.summary), width=width).partition("\n\n")[0]
+    assert text.splitlines()[0].split() == ["Attribute", *columns.split()]
+    assert ("█" in text) is (width >= 90)
 
 
 def test_one_case_is_a_case():

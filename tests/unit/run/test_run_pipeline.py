@@ -7,7 +7,9 @@ from typing import ClassVar
 
 import pytest
 
+from fieldmark.compare.any_of import AnyOf
 from fieldmark.metrics.conventions import find_convention
+from fieldmark.metrics.summarise import summarise
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import MATCHED
 from fieldmark.model.json import MISSING
@@ -45,6 +47,27 @@ def test_a_crash_inside_a_comparator_is_the_error_of_its_case_alone():
     run(cases, rules, [lambda batch: seen.extend(batch.stats)])
     assert [figures.errors_count for figures in seen] == [0, 1, 0]
     assert [figures.score for figures in seen] == [1.0, None, 1.0]
+
+
+@pytest.mark.parametrize(
+    "comparator",
+    [
+        pytest.param(Fragile(), id="of-a-comparator"),
+        pytest.param(AnyOf(inner=Fragile()), id="of-one-of-several-answers"),
+    ],
+)
+def test_a_crash_costs_its_field_and_no_other(comparator):
+    rules = Rules(fields=(Rule(path="a", comparator=comparator),))
+    cases = [Case(str(n), {"a": "x", "b": 1}, {"a": word, "b": 1}) for n, word in enumerate("x!y")]
+    crashing = [
+        case._replace(candidate={"a": "crash", "b": 1}) if n == 1 else case
+        for n, case in enumerate(cases)
+    ]
+    tally, _ = run(crashing, rules)
+    attributes = summarise(tally, CONFUSION, rules=rules).attributes
+    assert set(attributes) == {"a", "b"}
+    assert (attributes["a"].tp, attributes["a"].errors) == (2, 1)
+    assert (attributes["b"].tp, attributes["b"].errors) == (3, 0)
 
 
 def test_the_note_of_a_crash_says_what_happened():

@@ -1,0 +1,85 @@
+"""Which rule applies where."""
+
+from __future__ import annotations
+
+import pytest
+
+import fieldmark as fm
+
+
+def told(expected, candidate, rules):
+    result = fm.compare(expected, candidate, rules=rules)
+    return {field.path: field.outcome for field in result.fields}
+
+
+IGNORE, EXACT, LOOSE = ({"match": name} for name in ("ignore", "exact", "normalized_text"))
+NESTED = {"a": {"b": 1, "c": 2}}
+
+
+@pytest.mark.parametrize(
+    ("rules", "outcomes"),
+    [
+        pytest.param(
+            {"**": IGNORE, "a.b": EXACT},
+            {"a.b": "wrong_value", "a.c": "ignored"},
+            id="an-exact-path-wins-over-ignoring-everything",
+        ),
+        pytest.param(
+            {"a.**": IGNORE, "a.b": EXACT},
+            {"a.b": "wrong_value", "a.c": "ignored"},
+            id="an-exact-path-wins-over-ignoring-a-branch",
+        ),
+        pytest.param(
+            {"**": IGNORE, "**.b": EXACT},
+            {"a.b": "wrong_value", "a.c": "ignored"},
+            id="a-later-pattern-wins-over-an-earlier-one",
+        ),
+        pytest.param({"a": IGNORE}, {"a": "ignored"}, id="a-named-container-is-ignored-whole"),
+        pytest.param(
+            {"**": IGNORE}, {"a.b": "ignored", "a.c": "ignored"}, id="every-leaf-is-ignored"
+        ),
+    ],
+)
+def test_what_is_ignored(rules, outcomes):
+    assert told(NESTED, {"a": {"b": 2, "c": 2}}, rules) == outcomes
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "rules", "score"),
+    [
+        pytest.param("X", "x", {"$": LOOSE}, 1.0, id="a-text"),
+        pytest.param([1, 2], [2, 1], {"$": {"align": "index"}}, 0.0, id="a-list"),
+        pytest.param({"$": "X"}, {"$": "x"}, {"$": EXACT}, 0.0, id="not-an-object-with-such-a-key"),
+    ],
+)
+def test_a_rule_for_the_document_is_about_documents_that_are_no_objects(
+    expected, candidate, rules, score
+):
+    assert fm.compare(expected, candidate, rules=rules).score == score
+
+
+@pytest.mark.parametrize(
+    ("key", "path", "outcome"),
+    [
+        pytest.param("7", "m.7", "match", id="a-number-is-a-key-on-objects"),
+        pytest.param("007", "m.7", "wrong_value", id="another-spelling-is-another-key"),
+        pytest.param("1" * 5000, "m.7", "wrong_value", id="a-key-of-many-digits-is-a-key"),
+    ],
+)
+def test_numbers_as_keys(key, path, outcome):
+    (found,) = told({"m": {key: "X"}}, {"m": {key: "x"}}, {path: LOOSE}).values()
+    assert found == outcome
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "outcome"),
+    [
+        pytest.param([], [1], "wrong_value", id="an-empty-list-against-a-list"),
+        pytest.param({}, {"x": 1}, "wrong_value", id="an-empty-object-against-an-object"),
+        pytest.param(None, [1], "hallucination", id="null-against-a-list"),
+        pytest.param("text", [1], "format_error", id="text-against-a-list"),
+    ],
+)
+def test_what_the_truth_has_counts_where_only_the_truth_counts(expected, candidate, outcome):
+    rules = {"scope": "truth"}
+    assert told({"a": expected, "b": 1}, {"a": candidate, "b": 1}, rules)["a"] == outcome
