@@ -12,6 +12,7 @@ from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonValue
 from fieldmark.plan import compile_plan
+from fieldmark.run.guard import guarded
 
 __all__ = ["compare", "compare_under", "json_of"]
 
@@ -47,6 +48,7 @@ def json_of(documents: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
 def compare_under(settings: Settings, expected: JsonValue, candidate: JsonValue) -> CaseResult:
     """Compare one pair under settings that were made before."""
     plan = compile_plan(settings.rules)
-    block = plan.compare(expected, candidate)
+    case = Case("1", expected, candidate)
+    (block,) = guarded(plan, [case])
     stats = CaseCounter(settings.convention, plan.table).stats(block)
-    return CaseResult(Case("1", expected, candidate), block, stats, plan.table, settings.convention)
+    return CaseResult(case, block, stats, plan.table, settings.convention)

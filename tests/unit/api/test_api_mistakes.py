@@ -6,10 +6,13 @@ import datetime as dt
 import decimal
 import io
 import json
+from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
 import fieldmark as fm
+from fieldmark.model.rule import Rule, Rules
 
 DATE = dt.date(2024, 5, 3)
 ROWS = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -146,3 +149,18 @@ def test_a_proposal_tells_what_is_wrong_with_the_data():
     text = fm.infer(ROWS, [{"id": "x\n", "total": 1}])
     assert text.startswith("# warning: no candidate has the id of a truth (truth: 'a', 'b', …;")
     assert all(line.startswith("#") for line in text.split("scope:")[0].splitlines())
+
+
+def test_a_comparator_that_crashes_makes_an_error_of_its_field():
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Crash:
+        name: ClassVar[str] = "crash"
+        reflexive: ClassVar[bool] = False
+
+        def compare(self, expected, candidate):
+            raise RuntimeError(f"{expected} against {candidate}")
+
+    rules = Rules(fields=(Rule(path="a", comparator=Crash()),))
+    result = fm.compare({"a": 1, "b": 2}, {"a": 1, "b": 2}, rules=rules)
+    assert (result.status, result.score, result.counts.tp) == ("error", None, 1)
+    assert "RuntimeError: 1 against 1" in result.misses[0]
