@@ -26,7 +26,7 @@ __all__ = ["instructions_per_document", "slope"]
 
 CEILINGS: Final = Path(__file__).parent / "ceilings.json"
 SLACK: Final = 1.05
-SIZES: Final = {"header only": (200, 0), "10 items": (60, 10), "100 items": (6, 100)}
+SIZES: Final = {"header only": (200, 0), "10 items": (100, 10), "100 items": (20, 100)}
 """Documents and items of each work; callgrind is some fifty times slower than the machine."""
 
 SCRIPT: Final = """
