@@ -18,7 +18,7 @@ from fieldmark.api.run_result import RunResult
 from fieldmark.api.settings import RulesLike, Settings, settle
 from fieldmark.data import Inputs, PairStream, open_pairs
 from fieldmark.metrics.gate import Gate
-from fieldmark.metrics.summarise import summarise
+from fieldmark.metrics.summarise import stamp, summarise
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
@@ -78,8 +78,10 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     )
     gates = gates_of(at_least, at_most)
     check_names(gates, settings)
-    stream = open_pairs(truth, candidate, inputs_of(inputs), quotes=values)
-    folder = RunFolder(Path(out), _manifest(settings, truth, candidate)) if out else None
+    reading = inputs_of(inputs)
+    stream = open_pairs(truth, candidate, reading, quotes=values)
+    manifest = _manifest(settings, reading, truth, candidate) if out else {}
+    folder = RunFolder(Path(out), manifest) if out else None
     plan = compile_plan(settings.rules)
     with closing(stream), folder or nullcontext(), patient_collector():
         summary = _run(stream, plan, settings, gates, folder, values=values, progress=progress)
@@ -138,20 +140,13 @@ def _teller(progress: Progress, stream: PairStream) -> Watcher:
     return tell
 
 
-def _manifest(settings: Settings, *sources: Source | None) -> JsonObject:
-    convention, rules = settings.convention, settings.rules
+def _manifest(settings: Settings, reading: Inputs, *sources: Source | None) -> JsonObject:
     return {
         "fieldmark": VERSION,
         "python": platform.python_version(),
-        "convention": {
-            "name": convention.name,
-            "version": convention.version,
-            "options": convention.options(rules),
-            "comparison_sha256": convention.comparison_sha256(rules),
-            "counting_sha256": convention.counting_sha256(rules),
-        },
+        "convention": stamp(settings.convention, settings.rules).to_dict(),
         "inputs": [_input(source) for source in sources if source is not None],
-        "limits": asdict(Inputs().limits),
+        "limits": asdict(reading.limits),
     }
 
 

@@ -28,7 +28,7 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import FACTS, Outcome
 from fieldmark.model.rule import Rules
 
-__all__ = ["summarise", "with_gates"]
+__all__ = ["stamp", "summarise", "with_gates"]
 
 
 def summarise(
@@ -46,7 +46,7 @@ def summarise(
     pooled = _pool(facts.values())
     attributes = _attributes(facts, counting)
     return Summary(
-        convention=_stamp(convention, rules),
+        convention=stamp(convention, rules),
         cases=sums.cases,
         verdicts=sums.verdicts,
         micro=_micro(pooled, counting),
@@ -66,7 +66,8 @@ def with_gates(summary: Summary, gates: Sequence[Gate]) -> Summary:
     return replace(summary, gates=check_gates(gates, summary.to_dict()))
 
 
-def _stamp(convention: Convention, rules: Rules) -> ConventionStamp:
+def stamp(convention: Convention, rules: Rules) -> ConventionStamp:
+    """Which reading figures come from."""
     return ConventionStamp(
         name=convention.name,
         version=convention.version,

@@ -12,6 +12,7 @@ from fieldmark.align.index import Index
 from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
 from fieldmark.api.lists import list_notes
+from fieldmark.data import Limits
 
 DOCUMENTS = [({"lines": [{"d": "a", "taxes": [1]}]}, {"lines": [{"d": "a", "taxes": [1]}]})]
 
@@ -47,3 +48,11 @@ def test_the_choice_for_each_list_is_told_and_stored(tmp_path):
         "lines": "optimal",
         "lines[].taxes": "optimal",
     }
+
+
+def test_the_manifest_holds_the_limits_that_were_used(tmp_path):
+    limits = Limits(line_bytes=4096)
+    fm.score(DOCUMENTS, inputs=fm.Inputs(limits=limits), out=tmp_path / "run")
+    stored = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
+    assert stored["limits"]["line_bytes"] == 4096
+    assert stored["convention"]["name"] == "confusion"
