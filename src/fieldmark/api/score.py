@@ -80,8 +80,7 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     check_names(gates, settings)
     reading = inputs_of(inputs)
     stream = open_pairs(truth, candidate, reading, quotes=values)
-    manifest = _manifest(settings, reading, truth, candidate) if out else {}
-    folder = RunFolder(Path(out), manifest) if out else None
+    folder = RunFolder(Path(out), _manifest(settings, reading, truth, candidate)) if out else None
     plan = compile_plan(settings.rules)
     with closing(stream), folder or nullcontext(), patient_collector():
         summary = _run(stream, plan, settings, gates, folder, values=values, progress=progress)
