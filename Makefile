@@ -51,8 +51,8 @@ bench: $(READY) ## Measure the speed against the floor and the peers
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 .PHONY: prove
-prove: $(READY) ## Try the laws on many more examples (takes minutes)
-	@HYPOTHESIS_PROFILE=prove $(BIN)/python -m pytest -n $(JOBS) tests/laws $(ARGS)
+prove: $(READY) ## Try the laws on many more examples, and every fault (takes minutes)
+	@HYPOTHESIS_PROFILE=prove FIELDMARK_PROVE=1 $(BIN)/python -m pytest -n $(JOBS) tests/laws tests/faults $(ARGS)
 
 .PHONY: clean
 clean: ## Remove the environment, caches and builds
@@ -78,5 +78,8 @@ $(USABLE): pyproject.toml constraints.txt
 # What a contributor needs.
 $(READY): $(USABLE)
 	@echo 'adding the tools'
+	@command -v node >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y nodejs >/dev/null; } \
+	  || { echo 'node is needed by a test: apt-get install nodejs' >&2; exit 1; }
 	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable '.[dev]'
 	@touch $@

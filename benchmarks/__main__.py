@@ -6,12 +6,12 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from benchmarks import measure, slope
+from benchmarks import detection, judges, measure, slope
 from benchmarks.peers import compare
 from benchmarks.works import WORKS
 
-PARTS = ("throughput", "cold-start", "memory", "slope", "peers")
-USUAL = {"throughput", "memory", "slope"}
+PARTS = ("throughput", "cold-start", "memory", "slope", "judges", "detection", "peers")
+USUAL = {"throughput", "memory", "slope", "judges", "detection"}
 
 
 def main() -> int:
@@ -33,6 +33,8 @@ def main() -> int:
         "cold-start": measure.cold_start,
         "memory": measure.memory,
         "slope": lambda: slope.slope(record=asked["record"]),
+        "judges": judges.judges,
+        "detection": detection.detection,
         "peers": lambda: compare.peers(works, limit=asked["limit"]),
     }
     met = [runs[part]() for part in PARTS if part in parts]

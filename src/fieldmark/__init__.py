@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from fieldmark.api.case_result import CaseResult, FieldResult
     from fieldmark.api.compare import compare
+    from fieldmark.api.evaluate import EvalResult, evaluate
     from fieldmark.api.infer import infer
     from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.run_result import RunResult
@@ -36,6 +37,7 @@ __all__ = [
     "CaseResult",
     "ConfigError",
     "DataError",
+    "EvalResult",
     "FieldResult",
     "FieldmarkError",
     "Inputs",
@@ -48,6 +50,7 @@ __all__ = [
     "Summary",
     "__version__",
     "compare",
+    "evaluate",
     "infer",
     "rank",
     "score",
@@ -58,6 +61,8 @@ _HOMES: Final = {
     "CaseResult": "fieldmark.api.case_result",
     "FieldResult": "fieldmark.api.case_result",
     "compare": "fieldmark.api.compare",
+    "EvalResult": "fieldmark.api.evaluate",
+    "evaluate": "fieldmark.api.evaluate",
     "infer": "fieldmark.api.infer",
     "RankResult": "fieldmark.api.rank",
     "rank": "fieldmark.api.rank",

@@ -6,6 +6,7 @@
     ├── DataError        input that cannot be read; names the file and the line
     │   └── LimitError   input beyond a documented limit; names the limit
     ├── StorageError     a result could not be written
+    ├── RunLockedError   another process writes to the run; names it
     └── MissingExtra     an optional dependency is not installed; names the command that installs it
 
 A fault in the data that is being compared is a result, never an exception.
@@ -25,6 +26,7 @@ __all__ = [
     "MissingExtra",
     "OptionError",
     "Problem",
+    "RunLockedError",
     "StorageError",
 ]
 
@@ -103,6 +105,10 @@ class LimitError(DataError):
 
 class StorageError(FieldmarkError):
     """A result could not be written to disk."""
+
+
+class RunLockedError(FieldmarkError):
+    """Another process writes to the same run."""
 
 
 class MissingExtra(FieldmarkError):

@@ -1,8 +1,8 @@
-"""The one door for comparators, aligners and providers: built-in or plugged in, by name.
+"""The one door for all that can be named in a file: built-in or plugged in, by name.
 
-A built-in is one line in a table below; a plug-in is an entry point in the group
-`fieldmark.comparators`, `fieldmark.aligners` or `fieldmark.providers`. Both name a class as
-`module:Class`, which is loaded when it is first asked for.
+A built-in is one line in a table below; a plug-in is an entry point in a group such as
+`fieldmark.comparators` or `fieldmark.evaluators`. Both name a class as `module:Class`, which is
+loaded when it is first asked for.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ class Plugin(StrEnum):
     COMPARATORS = "comparators"
     ALIGNERS = "aligners"
     PROVIDERS = "providers"
+    EVALUATORS = "evaluators"
+    TARGETS = "targets"
+    SAFETY = "safety"
 
     @property
     def noun(self) -> str:
@@ -54,6 +57,9 @@ _NOUNS: Final = {
     Plugin.COMPARATORS: "match type",
     Plugin.ALIGNERS: "alignment",
     Plugin.PROVIDERS: "provider",
+    Plugin.EVALUATORS: "evaluator type",
+    Plugin.TARGETS: "target",
+    Plugin.SAFETY: "judge of safety",
 }
 
 _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
@@ -69,6 +75,8 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "set": "fieldmark.compare.sets:SetMatch",
         "contains": "fieldmark.compare.contains:Contains",
         "regex": "fieldmark.compare.regex:Regex",
+        "iou": "fieldmark.compare.iou:Iou",
+        "distance": "fieldmark.compare.distance:Distance",
         "ignore": "fieldmark.compare.ignore:Ignore",
         "auto": "fieldmark.compare.detect:Auto",
     },
@@ -83,6 +91,32 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
     Plugin.PROVIDERS: {
         "lexical": "fieldmark.compare.providers:Lexical",
         "recorded": "fieldmark.compare.providers:Recorded",
+        "openai": "fieldmark.judges.providers.openai:OpenAi",
+        "openai_embeddings": "fieldmark.judges.providers.openai_embeddings:OpenAiEmbeddings",
+        "model2vec": "fieldmark.judges.providers.model2vec:Model2Vec",
+        "python": "fieldmark.judges.providers.python:PythonProvider",
+    },
+    Plugin.EVALUATORS: {
+        "field_accuracy": "fieldmark.evaluators.field_accuracy:FieldAccuracy",
+        "field_confusion": "fieldmark.evaluators.field_confusion:FieldConfusion",
+        "line_items": "fieldmark.evaluators.line_items:LineItems",
+        "extraction_metrics": "fieldmark.evaluators.extraction_metrics:ExtractionMetrics",
+        "response_quality": "fieldmark.evaluators.response_quality:ResponseQuality",
+        "json_schema": "fieldmark.evaluators.json_schema:JsonSchema",
+        "constraints": "fieldmark.evaluators.constraints:Constraints",
+        "composite": "fieldmark.evaluators.composite:Composite",
+        "code_judge": "fieldmark.judges.code_judge:CodeJudge",
+        "llm_judge": "fieldmark.judges.llm_judge:LlmJudge",
+    },
+    Plugin.TARGETS: {
+        "command": "fieldmark.run.targets.command:CommandTarget",
+        "python": "fieldmark.run.targets.python:PythonTarget",
+        "http": "fieldmark.run.targets.http:HttpTarget",
+    },
+    Plugin.SAFETY: {
+        "none": "fieldmark.judges.safety:NoSafety",
+        "wordlist": "fieldmark.judges.safety:WordlistSafety",
+        "llm": "fieldmark.judges.safety:LlmSafety",
     },
 }
 

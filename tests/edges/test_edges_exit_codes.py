@@ -155,7 +155,7 @@ def test_an_interruption_is_told(command, monkeypatch):
 
 def test_help_tells_every_code_a_run_can_end_with(command):
     told = command("score", "--help").out.partition("Exit codes: ")[2]
-    assert {int(word) for word in re.findall(r"\b\d+\b", told)} == set(ExitCode) - {ExitCode.LOCKED}
+    assert {int(word) for word in re.findall(r"\b\d+\b", told)} == set(ExitCode)
 
 
 @pytest.mark.parametrize(

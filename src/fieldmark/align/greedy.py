@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from fieldmark.align.agreement import Agreement
 from fieldmark.align.columns import Edges
-from fieldmark.align.options import check_fields, check_threshold, effective_threshold
+from fieldmark.align.likeness import (
+    Likeness,
+    Measure,
+    SimilarityOption,
+    least_similarity,
+    measure_named,
+)
+from fieldmark.align.options import check_fields, check_threshold
 from fieldmark.align.pairwise import Edge
 from fieldmark.align.similar import Method, align_similar
 from fieldmark.model.alignment import Alignment
@@ -26,7 +33,8 @@ class Greedy:
 
     Items are compared on `match_fields` or, without them, on all their leaves. The threshold is
     0.8 with match fields and 0.5 without. Equally similar pairs are taken by the number of their
-    equal leaves, then in canonical order.
+    equal leaves, then in canonical order. With `similarity: iou` or `distance`, lists and objects
+    are compared as boxes or points, and the threshold is that of the comparator.
 
     >>> Greedy().align(["blue", "red"], ["bleu", "black"]).pairs
     [(0, 0, 0.5, False)]
@@ -35,11 +43,19 @@ class Greedy:
     name: ClassVar[str] = "greedy"
     match_fields: tuple[str, ...] | None = None
     threshold: float | None = None
+    similarity: SimilarityOption = Likeness.TEXT
+    _measure: Measure | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.match_fields is not None:
             check_fields("match_fields", self.match_fields)
         check_threshold(self.threshold)
+        object.__setattr__(self, "_measure", measure_named(self.similarity))
+
+    @property
+    def least(self) -> float:
+        """The similarity from which on items may be paired."""
+        return least_similarity(self.threshold, self.match_fields, self._measure)
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Pair equal items, then the most similar ones."""
@@ -48,7 +64,8 @@ class Greedy:
             candidate,
             method=GREEDY,
             match_fields=self.match_fields,
-            threshold=effective_threshold(self.threshold, self.match_fields),
+            threshold=self.least,
+            measure=self._measure,
         )
 
 

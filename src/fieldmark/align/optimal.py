@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -12,7 +12,14 @@ from fieldmark.align.assignment import DIRECT_CELLS, heaviest_of_few, heaviest_o
 from fieldmark.align.columns import Edges
 from fieldmark.align.components import components_of, labels_of
 from fieldmark.align.greedy import GREEDY
-from fieldmark.align.options import check_fields, check_threshold, effective_threshold
+from fieldmark.align.likeness import (
+    Likeness,
+    Measure,
+    SimilarityOption,
+    least_similarity,
+    measure_named,
+)
+from fieldmark.align.options import check_fields, check_threshold
 from fieldmark.align.pairwise import Edge
 from fieldmark.align.similar import Method, align_similar
 from fieldmark.errors import OptionError
@@ -48,6 +55,8 @@ class Optimal:
     match_fields: tuple[str, ...] | None = None
     threshold: float | None = None
     on_limit: OnLimit = OnLimit.ERROR
+    similarity: SimilarityOption = Likeness.TEXT
+    _measure: Measure | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.match_fields is not None:
@@ -55,6 +64,12 @@ class Optimal:
         check_threshold(self.threshold)
         if self.on_limit not in tuple(OnLimit):
             raise OptionError("on_limit", f"must be one of {', '.join(OnLimit)}")
+        object.__setattr__(self, "_measure", measure_named(self.similarity))
+
+    @property
+    def least(self) -> float:
+        """The similarity from which on items may be paired."""
+        return least_similarity(self.threshold, self.match_fields, self._measure)
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Pair equal items, then the others for the greatest total similarity."""
@@ -62,7 +77,8 @@ class Optimal:
             expected,
             candidate,
             match_fields=self.match_fields,
-            threshold=effective_threshold(self.threshold, self.match_fields),
+            threshold=self.least,
+            measure=self._measure,
             method=_OPTIMAL,
             fallback=GREEDY if self.on_limit == OnLimit.GREEDY else None,
         )

@@ -11,6 +11,7 @@ from fieldmark.align.columns import edges as edges_of_many
 from fieldmark.align.components import parted
 from fieldmark.align.equals import Rest, assembled, pair_equal
 from fieldmark.align.leaves import cells_of
+from fieldmark.align.likeness import Measure
 from fieldmark.align.limits import (
     FALLBACK_PAIRS,
     MAX_PAIRS,
@@ -45,7 +46,7 @@ class Method(NamedTuple):
     many: Callable[[Edges, Agreement], Iterable[Edge]]
 
 
-def align_similar(
+def align_similar(  # noqa: PLR0913 - one argument for each thing that a method can choose
     expected: list[JsonValue],
     candidate: list[JsonValue],
     *,
@@ -53,6 +54,7 @@ def align_similar(
     threshold: float,
     method: Method,
     fallback: Method | None = None,
+    measure: Measure | None = None,
 ) -> Alignment:
     """Pair equal items, then let the method choose among the similar ones of the rest.
 
@@ -68,7 +70,10 @@ def align_similar(
             return refused(expected, candidate, note)
         method = fallback
     try:
-        chosen = _chosen(rest, method, match_fields, gate_of(threshold))
+        if measure is None:
+            chosen = _chosen(rest, method, match_fields, gate_of(threshold))
+        else:
+            chosen = _measured(rest, method, match_fields, gate_of(threshold), measure)
     except TooMuchWork:
         return refused(expected, candidate, _TOO_LARGE)
     ours, theirs = rest.places, rest.others
@@ -95,10 +100,34 @@ def _chosen(
     theirs = canonical_order(candidate, range(len(right)))
     expected, candidate = [expected[p] for p in ours], [candidate[p] for p in theirs]
     many = edges_of_many([left[p] for p in ours], [right[p] for p in theirs], gate)
+    return _placed(_among(many, expected, candidate, method, most), ours, theirs)
+
+
+def _measured(
+    rest: Rest,
+    method: Method,
+    match_fields: tuple[str, ...] | None,
+    gate: float,
+    measure: Measure,
+) -> list[Edge]:
+    """The same where values are compared by a measure."""
+    from fieldmark.align.measure import measured_edges  # most lists need no geometry
+
+    ours = canonical_order(rest.expected, range(len(rest.expected)))
+    theirs = canonical_order(rest.candidate, range(len(rest.candidate)))
+    expected, candidate = [rest.expected[p] for p in ours], [rest.candidate[p] for p in theirs]
+    many = measured_edges(expected, candidate, match_fields, measure, gate)
+    return _placed(_among(many, expected, candidate, method, SMALL_PAIRS), ours, theirs)
+
+
+def _among(
+    many: Edges, expected: list[JsonValue], candidate: list[JsonValue], method: Method, most: int
+) -> Iterable[Edge]:
+    """What the method chooses, in arrays if there is much to choose from."""
     if len(many.weights) > min(most, SMALL_PAIRS):
-        return _placed(method.many(many, Agreement(expected, candidate)), ours, theirs)
+        return method.many(many, Agreement(expected, candidate))
     edges = list(zip(*(column.tolist() for column in many), strict=True))
-    return _placed(_among_few(edges, expected, candidate, method), ours, theirs)
+    return _among_few(edges, expected, candidate, method)
 
 
 def _among_few(

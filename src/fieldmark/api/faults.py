@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from fieldmark.evaluators.wording import reason_of
@@ -17,6 +17,7 @@ _NAMED: Final = 3
 _READING: Final[Mapping[CaseInput, str]] = {
     CaseInput.INVALID_TRUTH: "truth that cannot be read",
     CaseInput.PARSE_ERROR: "candidate that cannot be read",
+    CaseInput.FAILED: "candidate that could not be produced",
 }
 _ERROR: Final = "case that could not be evaluated"
 
@@ -35,7 +36,7 @@ class Faults:
         self._times: dict[str, int] = dict.fromkeys((*_READING.values(), _ERROR), 0)
         self._first: dict[str, list[str]] = {kind: [] for kind in self._times}
 
-    def watching(self, batches: Iterable[list[Case]]) -> Iterator[list[Case]]:
+    def watching(self, batches: Iterable[Sequence[Case]]) -> Iterator[Sequence[Case]]:
         """The same batches, with a note of every case that could not be read."""
         for batch in batches:
             for case in batch:

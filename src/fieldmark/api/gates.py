@@ -9,14 +9,14 @@ from fieldmark.api.settings import Settings
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.metrics.gate import Gate, GateKind, check_gate
 from fieldmark.metrics.summarise import summarise, with_gates
-from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.block import AttributeTable
 
 __all__ = ["check_names", "checked", "gates_of"]
 
-_OF_THE_DATA: Final = "attributes."
-"""Which attributes there are is known only when the data has been read."""
+_OF_THE_DATA: Final = ("attributes.", "detection.")
+"""Which attributes and regions there are is known only when the data has been read."""
 
 
 def gates_of(
@@ -43,11 +43,20 @@ def gates_of(
     return gates
 
 
-def check_names(gates: Sequence[Gate], settings: Settings) -> None:
+def check_names(
+    gates: Sequence[Gate],
+    settings: Settings,
+    evaluators: Mapping[str, EvaluatorSummary] | None = None,
+) -> None:
     """Refuse figures that no run has; those of attributes are left to `checked`."""
     known = [gate for gate in gates if not gate.name.startswith(_OF_THE_DATA)]
     if known:
-        nothing = summarise(Tally(AttributeTable()), settings.convention, rules=settings.rules)
+        nothing = summarise(
+            Tally(AttributeTable()),
+            settings.convention,
+            rules=settings.rules,
+            evaluators=evaluators,
+        )
         _refuse_unknown(known, nothing)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from fieldmark.api.reading import InputsLike, inputs_of
-from fieldmark.api.score import Source
+from fieldmark.api.watching import Source
 from fieldmark.config.proposal import render_proposal
 from fieldmark.data import open_pairs, open_truth
 from fieldmark.errors import DataError

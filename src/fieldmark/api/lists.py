@@ -7,8 +7,8 @@ from typing import Final
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.key import Key
+from fieldmark.align.likeness import Likeness, SimilarityOption
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.options import effective_threshold
 from fieldmark.metrics.identity import describe
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.json import JsonValue
@@ -44,11 +44,17 @@ def _way(aligner: Aligner) -> str:
     if isinstance(aligner, Greedy | Optimal):
         word = "greedily" if isinstance(aligner, Greedy) else "optimally"
         fields = " and ".join(aligner.match_fields) if aligner.match_fields else "all their fields"
-        least = effective_threshold(aligner.threshold, aligner.match_fields)
-        return f"{word} by {fields}, from {least:g}"
+        measure = (
+            "" if aligner.similarity == Likeness.TEXT else f" ({_measure(aligner.similarity)})"
+        )
+        return f"{word} by {fields}{measure}, from {aligner.least:g}"
     if isinstance(aligner, Key):
         return f"by the key {' and '.join(aligner.key)}"
     return _WORDS.get(aligner.name, f"by {aligner.name}")
+
+
+def _measure(similarity: SimilarityOption) -> str:
+    return str(similarity.get("type") if isinstance(similarity, Mapping) else similarity)
 
 
 def _some(paths: list[str]) -> str:

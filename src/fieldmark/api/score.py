@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
-import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, nullcontext
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing, nullcontext
+from itertools import count
 from pathlib import Path
-from typing import TypeAlias
+from typing import cast
 
+from fieldmark.api.detection import Detection, with_regions
 from fieldmark.api.faults import Faults
 from fieldmark.api.gates import check_names, checked, gates_of
-from fieldmark.api.lists import list_notes, list_settings
+from fieldmark.api.lists import list_notes
 from fieldmark.api.reading import InputsLike, inputs_of
+from fieldmark.api.requests import ScoreRequest, request_of_run, score_request
+from fieldmark.api.resuming import Begun, Keeping, begin, finish, folder_for
 from fieldmark.api.run_result import RunResult
-from fieldmark.api.settings import RulesLike, Settings, settle
-from fieldmark.data import Inputs, PairStream, open_pairs
+from fieldmark.api.settings import Choice, RulesLike, Settings, settle
+from fieldmark.api.watching import Progress, Source, manifest, teller
+from fieldmark.data import PairStream, open_pairs
 from fieldmark.metrics.gate import Gate
-from fieldmark.metrics.summarise import stamp, summarise
+from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.summary import Summary
-from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.collector import patient_collector
 from fieldmark.run.flags import Flags
 from fieldmark.run.pipeline import Batch, Watcher, run_cases
+from fieldmark.run.segments import segments
 from fieldmark.run.unused import unused_rules
-from fieldmark.store.rows import RowEncoder
 from fieldmark.store.rundir import RunFolder
-from fieldmark.version import VERSION
+from fieldmark.store.segments import SegmentEncoder
 
-__all__ = ["Progress", "Source", "score"]
-
-Source: TypeAlias = "str | Path | Iterable[object]"
-Progress: TypeAlias = Callable[[int, int, int | None], None]
-"""Is told, now and then, the cases done, the bytes read, and all bytes if that is known."""
+__all__ = ["resume_score", "score"]
 
 
 def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask for
@@ -54,12 +50,15 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     at_most: Mapping[str, float] | None = None,
     out: str | Path | None = None,
     values: bool = True,
+    resume: bool = False,
+    accept_changes: bool = False,
     progress: Progress | None = None,
 ) -> RunResult:
     """Compare two data sets and count every field.
 
     `truth` and `candidate` are files, folders, or iterables of documents; with `candidate` left
-    out, rows hold both sides. `out` names a new folder for the run's results.
+    out, rows hold both sides. `out` names a new folder for the run's results, or with `resume`
+    that of a run that was broken off.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -67,33 +66,64 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     >>> fm.score(truth, found).attributes["total"].f1
     0.5
     """
-    settings = settle(
-        rules,
-        convention=convention,
-        options=options,
-        match=match,
-        align=align,
-        scope=scope,
-        depth=depth,
-    )
-    gates = gates_of(at_least, at_most)
-    check_names(gates, settings)
+    choice: Choice = {
+        "convention": convention,
+        "options": options or {},
+        "match": match,
+        "align": align,
+        "scope": scope,
+        "depth": depth,
+    }
+    limits = {"at_least": at_least or {}, "at_most": at_most or {}}
     reading = inputs_of(inputs)
+    settings = with_regions(settle(rules, **choice), reading)
+    gates = gates_of(**limits)
+    check_names(gates, settings)
     stream = open_pairs(truth, candidate, reading, quotes=values)
-    folder = RunFolder(Path(out), _manifest(settings, reading, truth, candidate)) if out else None
-    plan = compile_plan(settings.rules)
-    with closing(stream), folder or nullcontext(), patient_collector():
-        summary = _run(stream, plan, settings, gates, folder, values=values, progress=progress)
-        if folder is not None:
-            facts = {"attributes": _described(plan.table), "lists": list_settings(plan.lists())}
-            folder.finish(summary.to_dict(), facts)
-    notes = (*stream.notes, *list_notes(plan.lists()))
-    return RunResult(summary, notes, folder.path if folder else None)
+    asked = {"rules": rules, **choice, **limits, "values": values}
+    about = {"command": "score", **manifest(settings, reading, truth, candidate)}
+    about["request"] = score_request((truth, candidate), reading, **asked)
+    keeping = Keeping(out=out, resume=resume, accept_changes=accept_changes, values=values)
+    return _scored(stream, settings, gates, about, keeping, progress)
+
+
+def _scored(
+    stream: PairStream,
+    settings: Settings,
+    gates: Sequence[Gate],
+    about: JsonObject,
+    keeping: Keeping,
+    progress: Progress | None,
+) -> RunResult:
+    with ExitStack() as stack:
+        stack.enter_context(closing(stream))
+        folder = folder_for(keeping, about)
+        stack.enter_context(folder or nullcontext())
+        stack.enter_context(patient_collector())
+        begun = begin(settings, folder)
+        values = keeping.values
+        summary = _run(stream, begun, settings, gates, folder, values=values, progress=progress)
+        path = finish(folder, begun.plan, summary)
+    return RunResult(summary, (*stream.notes, *list_notes(begun.plan.lists())), path)
+
+
+def resume_score(
+    run: str | Path, *, accept_changes: bool = False, progress: Progress | None = None
+) -> RunResult:
+    """Go on with a run that was broken off, from what its manifest says that was asked for."""
+    asked = cast("ScoreRequest", request_of_run(Path(run), "score"))
+    return score(
+        **asked,
+        out=run,
+        resume=True,
+        accept_changes=accept_changes,
+        progress=progress,
+    )
 
 
 def _run(  # noqa: PLR0913 - what a run is made of
     stream: PairStream,
-    plan: Plan,
+    begun: Begun,
     settings: Settings,
     gates: Sequence[Gate],
     folder: RunFolder | None,
@@ -101,13 +131,21 @@ def _run(  # noqa: PLR0913 - what a run is made of
     values: bool,
     progress: Progress | None,
 ) -> Summary:
-    flags, faults = Flags(), Faults(plan.table, notes=values)
-    watchers: list[Watcher] = [flags, faults]
+    table = begun.plan.table
+    flags, faults, detection = Flags(), Faults(table, notes=values), Detection(stream.format_in)
+    watchers: list[Watcher] = [flags, faults, detection]
     if folder is not None:
-        watchers.append(_writer(folder, RowEncoder(plan.table, values=values), stream))
+        encoder = SegmentEncoder(table, values=values, shared=begun.shared)
+        watchers.append(_writer(folder, encoder, stream))
     if progress is not None:
-        watchers.append(_teller(progress, stream))
-    tally = run_cases(faults.watching(stream.batches()), plan, settings.convention, watchers)
+        watchers.append(teller(progress, stream))
+    tally = run_cases(
+        faults.watching(segments(stream.batches())),
+        begun.plan,
+        settings.convention,
+        watchers,
+        known=begun.replay.blocks if begun.replay else None,
+    )
     tally.add_unexpected(stream.coverage.unexpected)
     warnings = (
         *settings.warnings,
@@ -117,55 +155,16 @@ def _run(  # noqa: PLR0913 - what a run is made of
         *unused_rules(settings.rules, tally.facts()),
     )
     summary = summarise(tally, settings.convention, rules=settings.rules, warnings=warnings)
-    return checked(summary, gates)
+    return checked(detection.added(summary), gates)
 
 
-def _writer(folder: RunFolder, encoder: RowEncoder, stream: PairStream) -> Watcher:
+def _writer(folder: RunFolder, encoder: SegmentEncoder, stream: PairStream) -> Watcher:
+    """Writes every segment that is not on disk."""
+    numbers = count()
+
     def write(batch: Batch) -> None:
-        encoder.non_finite = stream.non_finite
-        folder.append(map(encoder.encode, *batch))
+        number = next(numbers)
+        if number >= folder.whole.next_segment:
+            folder.append(encoder.encode(number, *batch, non_finite=stream.non_finite))
 
     return write
-
-
-def _teller(progress: Progress, stream: PairStream) -> Watcher:
-    done = 0
-
-    def tell(batch: Batch) -> None:
-        nonlocal done
-        done += len(batch.cases)
-        progress(done, stream.bytes_read, stream.bytes_total)
-
-    return tell
-
-
-def _manifest(settings: Settings, reading: Inputs, *sources: Source | None) -> JsonObject:
-    return {
-        "fieldmark": VERSION,
-        "python": platform.python_version(),
-        "convention": stamp(settings.convention, settings.rules).to_dict(),
-        "inputs": [_input(source) for source in sources if source is not None],
-        "limits": asdict(reading.limits),
-    }
-
-
-def _input(source: Source) -> JsonObject:
-    """Which input it was, and its hash if it is a file."""
-    if not isinstance(source, str | Path):
-        return {"name": "(in memory)"}
-    path = Path(source)
-    if not path.is_file():
-        return {"name": str(source)}
-    with path.open("rb") as file:
-        return {
-            "name": str(source),
-            "bytes": path.stat().st_size,
-            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
-        }
-
-
-def _described(table: AttributeTable) -> JsonValue:
-    return [
-        {"path": a.path, "comparator": a.comparator, "weight": a.weight, "required": a.required}
-        for a in table.attributes
-    ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypedDict, TypeVar
 
 from fieldmark.config.choice import build_aligner, build_comparator, choose
 from fieldmark.config.context import Context
@@ -20,7 +20,7 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.registry import Plugin
 
-__all__ = ["RulesLike", "Settings", "settle"]
+__all__ = ["Choice", "RulesLike", "Settings", "settle"]
 
 RulesLike: TypeAlias = "Rules | Mapping[str, JsonValue] | Sequence[JsonValue] | str | Path | None"
 """Rules as callers give them: made already, as plain data, the name of a file, or none."""
@@ -34,6 +34,17 @@ class Settings:
     rules: Rules
     convention: Convention
     warnings: tuple[str, ...] = ()
+
+
+class Choice(TypedDict, total=False):
+    """What decides how fields are compared and counted, beside the rules."""
+
+    convention: str
+    options: Mapping[str, JsonValue]
+    match: str | None
+    align: str | None
+    scope: str | None
+    depth: str | None
 
 
 def settle(  # noqa: PLR0913 - one argument for each thing that a caller can ask for

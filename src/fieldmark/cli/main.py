@@ -5,23 +5,35 @@ from __future__ import annotations
 import importlib
 import io
 import sys
+from collections.abc import Mapping
 from typing import Final
 
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.telling import finish, tell, unwritten
-from fieldmark.errors import FieldmarkError, StorageError
+from fieldmark.errors import FieldmarkError, RunLockedError, StorageError
 
 __all__ = ["main"]
 
 _COMMANDS: Final = {
     "score": ("score", "Compare two data sets and show what is right, wrong, missing or invented."),
+    "eval": ("eval", "Run eval files: evaluators, judges, gates."),
     "infer": ("infer", "Propose a rules file from the data."),
-    "validate": ("validate", "Check rules and strategy files."),
+    "validate": ("validate", "Check eval, rules and strategy files."),
+    "schema": ("schema", "Print the JSON Schemas that editors check files with."),
+    "import": ("import_", "Write the native form of another tool's eval file."),
+    "judge": ("judge", "Answer a code judge's request with a built-in evaluator."),
+    "calibrate": ("calibrate", "Measure a judge or comparator against human verdicts."),
     "demo": ("demo", "Score the bundled sample of real documents."),
 }
 """Every command, the module that holds it, and its line in the list: loading none of them."""
+
+_CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
+    RunLockedError: ExitCode.LOCKED,
+    StorageError: ExitCode.STORAGE,
+}
+_OTHER: Final = ExitCode.BAD_INPUT
 
 _EPILOG: Final = """\b
 Start here:
@@ -100,7 +112,7 @@ def main() -> None:
         finish()
     except FieldmarkError as error:
         tell(error, prefix="fieldmark: ")
-        code = ExitCode.STORAGE if isinstance(error, StorageError) else ExitCode.BAD_INPUT
+        code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), _OTHER)
     except (click.Abort, KeyboardInterrupt):
         tell("fieldmark: interrupted")
         code = ExitCode.INTERRUPTED

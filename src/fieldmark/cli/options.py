@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Final, TypeVar
 
 import click
@@ -13,7 +14,7 @@ import orjson
 from fieldmark.cli.show import Format
 from fieldmark.data import Inputs
 from fieldmark.data.files import STDIN
-from fieldmark.data.inputs import Duplicates, Parse, RowsAre
+from fieldmark.data.inputs import Duplicates, InputFormat, Parse, RowsAre
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.gate import GateKind, parse_gate
 from fieldmark.model.json import JsonValue
@@ -26,6 +27,7 @@ __all__ = [
     "limits_of",
     "printing",
     "refuse_two_streams",
+    "resuming",
     "top",
 ]
 
@@ -98,13 +100,29 @@ _GATES: Final = (
     click.option(
         "--max-errors",
         type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
         metavar="N",
-        help="Cases that may fail to be evaluated.",
+        help="Cases that may fail to be evaluated.  [default: 0]",
+    ),
+)
+_RESUMING: Final = (
+    click.option(
+        "--resume",
+        type=click.Path(path_type=Path),
+        metavar="RUN",
+        help="Go on with a run that was broken off; name nothing else.",
+    ),
+    click.option(
+        "--accept-changes",
+        is_flag=True,
+        help="Go on even if inputs have changed; the run says so.",
     ),
 )
 _INPUTS: Final = (
+    click.option(
+        "--format-in",
+        type=Word([form.value for form in InputFormat]),
+        help="Files of another tool: coco has annotations in TRUTH and detections in CANDIDATE.",
+    ),
     click.option("--id", "id_key", metavar="KEY", help="The key of a row that pairs it."),
     click.option(
         "--expected", "expected_key", metavar="KEY", help="The key of a row that holds the truth."
@@ -141,6 +159,11 @@ _INPUT_NAMES: Final = frozenset(field.name for field in fields(Inputs)) - {"limi
 def printing(command: _Command) -> _Command:
     """The options that every command with a table has."""
     return _with(_PRINTING, command)
+
+
+def resuming(command: _Command) -> _Command:
+    """The options with which a run goes on."""
+    return _with(_RESUMING, command)
 
 
 def gates(command: _Command) -> _Command:

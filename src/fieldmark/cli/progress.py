@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from fieldmark.api.score import Progress
+from fieldmark.api.watching import Progress
 from fieldmark.cli.show import has_color
 from fieldmark.cli.telling import tell
 

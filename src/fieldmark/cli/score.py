@@ -8,7 +8,8 @@ from typing import TypedDict, Unpack
 import click
 
 from fieldmark.api.run_result import RunResult
-from fieldmark.api.score import score
+from fieldmark.api.score import resume_score, score
+from fieldmark.api.watching import Progress
 from fieldmark.cli.exit_codes import ExitCode, strongest
 from fieldmark.cli.options import (
     Word,
@@ -18,6 +19,7 @@ from fieldmark.cli.options import (
     limits_of,
     printing,
     refuse_two_streams,
+    resuming,
     top,
 )
 from fieldmark.cli.progress import progress_for
@@ -36,11 +38,13 @@ Examples:
   fieldmark score truth.json found.json --rules rules.yaml --align optimal
   fieldmark score pairs.jsonl --format json --no-save
   fieldmark score truth.jsonl found.jsonl --min macro_f1_by_attribute=0.9 --max hallucination=0.05
+  fieldmark score --resume runs/20261116T120000000000-3f2a
 
 \b
 Exit codes: 0 passed, 1 a gate failed, 2 bad input or usage,
             3 more evaluation errors than --max-errors,
-            74 results or output could not be written, 130 interrupted.
+            74 results or output could not be written, 75 the run is being written by
+            another process, 130 interrupted.
 """
 
 
@@ -54,10 +58,12 @@ class _Asked(TypedDict):
     depth: str | None
     minimum: tuple[str, ...]
     maximum: tuple[str, ...]
-    max_errors: int
+    max_errors: int | None
     out: Path | None
     save: bool
     values: bool
+    resume: Path | None
+    accept_changes: bool
     form: Format
     top: int
     quiet: bool
@@ -66,7 +72,7 @@ class _Asked(TypedDict):
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("truth")
+@click.argument("truth", required=False)
 @click.argument("candidate", required=False)
 @click.option(
     "--rules",
@@ -120,41 +126,60 @@ class _Asked(TypedDict):
     default=True,
     help="Keep values out of the run: paths and scores only.",
 )
+@resuming
 @top
 @printing
-def command(truth: str, candidate: str | None, **asked: Unpack[_Asked]) -> int:
+def command(truth: str | None, candidate: str | None, **asked: Unpack[_Asked]) -> int:
     """Compare CANDIDATE with TRUTH, field by field.
 
     Both are JSONL, JSON or CSV files, folders of <id>.json files, or - for standard input; a
     name that ends in .gz is unpacked. Rows are paired by id, or by position where there are no
     ids. Without CANDIDATE, every row of TRUTH holds both sides.
     """
+    with progress_for(quiet=asked["quiet"], color=asked["color"]) as progress:
+        if asked["resume"] is not None:
+            if truth is not None:
+                raise click.UsageError("--resume knows its inputs: name nothing but the run.")
+            run = resume_score(
+                asked["resume"], accept_changes=asked["accept_changes"], progress=progress
+            )
+        else:
+            run = _scored(truth, candidate, asked, progress)
+    show_run(run, form=asked["form"], top=asked["top"], quiet=asked["quiet"], color=asked["color"])
+    return exit_code(run, asked["max_errors"] or 0)
+
+
+def _scored(
+    truth: str | None, candidate: str | None, asked: _Asked, progress: Progress | None
+) -> RunResult:
+    """A new run of what was asked for."""
+    if truth is None:
+        raise click.UsageError("Name the TRUTH: a file, a folder, or - for standard input.")
     refuse_two_streams(truth, candidate)
+    return score(
+        truth,
+        candidate,
+        rules=asked["rules"],
+        convention=asked["convention"],
+        options=counting_options(asked["options"]),
+        match=asked["match"],
+        align=asked["align"],
+        scope=asked["scope"],
+        depth=asked["depth"],
+        inputs=asked["inputs"],
+        at_least=limits_of(asked["minimum"], GateKind.MIN),
+        at_most=limits_of(asked["maximum"], GateKind.MAX),
+        out=_folder(asked),
+        values=asked["values"],
+        progress=progress,
+    )
+
+
+def _folder(asked: _Asked) -> Path | None:
     out = asked["out"]
     if out is not None and not asked["save"]:
         raise click.UsageError("--out names a folder for the run, --no-save writes none: use one.")
-    if out is None and asked["save"]:
-        out = Path("runs") / new_run_id()
-    with progress_for(quiet=asked["quiet"], color=asked["color"]) as progress:
-        run = score(
-            truth,
-            candidate,
-            rules=asked["rules"],
-            convention=asked["convention"],
-            options=counting_options(asked["options"]),
-            match=asked["match"],
-            align=asked["align"],
-            scope=asked["scope"],
-            depth=asked["depth"],
-            inputs=asked["inputs"],
-            at_least=limits_of(asked["minimum"], GateKind.MIN),
-            at_most=limits_of(asked["maximum"], GateKind.MAX),
-            out=out,
-            values=asked["values"],
-            progress=progress,
-        )
-    show_run(run, form=asked["form"], top=asked["top"], quiet=asked["quiet"], color=asked["color"])
-    return exit_code(run, asked["max_errors"])
+    return Path("runs") / new_run_id() if out is None and asked["save"] else out
 
 
 def exit_code(run: RunResult, max_errors: int) -> ExitCode:

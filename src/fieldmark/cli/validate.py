@@ -1,40 +1,58 @@
-"""`fieldmark validate`: what is wrong with a rules file, all of it, without running anything."""
+"""`fieldmark validate`: what is wrong with a file, all of it, without running anything."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
+from fieldmark.cli.options import Word
 from fieldmark.cli.telling import put, tell
-from fieldmark.config.rules_file import load_rules
-from fieldmark.errors import FieldmarkError
+from fieldmark.config.checking import Checked, check_file
 from fieldmark.report.escape import visible
+from fieldmark.store.json_text import pretty_json
 
 __all__ = ["command"]
 
 _EPILOG = """\b
 Examples:
-  fieldmark validate rules.yaml
+  fieldmark validate invoices.eval.yaml
   fieldmark validate rules/*.yaml strategies.json
+  fieldmark validate --format json invoices.eval.yaml
 """
+_FORMATS: Final = ("text", "json")
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("files", nargs=-1, required=True, type=click.Path())
-def command(files: tuple[str, ...]) -> int:
-    """Check rules and strategy FILES: every problem with its line and the nearest valid word.
+@click.option(
+    "--format",
+    "form",
+    type=Word(_FORMATS),
+    default=_FORMATS[0],
+    show_default=True,
+    help="What to print.",
+)
+def command(files: tuple[str, ...], form: str) -> int:
+    """Check eval, rules and strategy FILES: every problem with its place and the nearest word.
 
-    Nothing is run and nothing but the files is read, so it is safe on files from elsewhere.
+    Nothing is run and no file is read that does not lie beside a file or below it, so it is safe
+    on files from elsewhere.
     """
-    code = ExitCode.OK
-    for file in files:
-        try:
-            loaded = load_rules(file)
-        except FieldmarkError as error:
-            tell(error)
-            code = ExitCode.BAD_INPUT
-        else:
-            for warning in loaded.warnings:
-                tell(warning, prefix="warning: ")
-            put(f"{visible(file)}: fine, {len(loaded.rules.fields)} rule(s)\n")
-    return code
+    checked = [check_file(file) for file in files]
+    if form == "json":
+        put(pretty_json([each.to_dict() for each in checked]))
+    else:
+        for each in checked:
+            _tell(each)
+    return ExitCode.OK if all(each.fine for each in checked) else ExitCode.BAD_INPUT
+
+
+def _tell(checked: Checked) -> None:
+    for problem in checked.problems:
+        tell(problem)
+    for warning in checked.warnings:
+        tell(warning, prefix="warning: ")
+    if checked.fine:
+        put(f"{visible(checked.file)}: fine, {checked.contents}\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Final
@@ -64,11 +64,16 @@ class Auto:
     reflexive: ClassVar[bool] = False
     provider: Provider = field(default_factory=Lexical)
     threshold: float = 0.80
+    guards: Mapping[str, bool] | bool | None = field(default=None, hash=False)
     _semantic: Semantic = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        semantic = Semantic(provider=self.provider, threshold=self.threshold)
+        semantic = Semantic(provider=self.provider, threshold=self.threshold, guards=self.guards)
         object.__setattr__(self, "_semantic", semantic)
+
+    def identity(self) -> Mapping[str, object]:
+        """All that decides a similarity and what it is worth."""
+        return self._semantic.identity()
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Compare one pair in the way that fits the expected value.

@@ -42,6 +42,7 @@ class Lexical:
 
     name: ClassVar[str] = "lexical"
     approximate: ClassVar[bool] = True
+    guarded: ClassVar[bool] = True
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """The likeness of each pair.
@@ -116,6 +117,8 @@ class Recorded:
 
     name: ClassVar[str] = "recorded"
     approximate: ClassVar[bool] = False
+    # Whoever recorded a judgement has read the texts.
+    guarded: ClassVar[bool] = False
     scores: Mapping[TextPair, float] | Sequence[Mapping[str, object]] = field(hash=False)
     _by_pair: Mapping[TextPair, float] = field(init=False, repr=False, compare=False)
 

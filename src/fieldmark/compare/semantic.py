@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
+from fieldmark.compare.fuzzy import LONGEST_TEXT
+from fieldmark.compare.guards import Guards
+from fieldmark.compare.instructions import INSTRUCTION_LIKE, instruction_like
 from fieldmark.compare.kinds import mismatch
+from fieldmark.compare.letters import likeness_of_letters, same_letters, speaks_by_letters
 from fieldmark.compare.options import check_share
 from fieldmark.compare.providers import Lexical
 from fieldmark.model.comparison import MATCHED, Comparison, Provider, Similarity, TextPair
@@ -14,11 +18,23 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
 
-__all__ = ["Semantic"]
+__all__ = ["Semantic", "is_guarded", "is_persuadable"]
 
 _MISCOUNTED: Final = Comparison.error(
     Reason.PROVIDER_FAILED, note="the provider gave another number of answers than it was asked"
 )
+_BELOW: Final = 0.01
+"""How far below the threshold a guard keeps a similarity."""
+
+
+def is_guarded(provider: Provider) -> bool:
+    """Whether a provider's similarities need guards: unless it says that it reads for itself."""
+    return bool(getattr(provider, "guarded", True))
+
+
+def is_persuadable(provider: Provider) -> bool:
+    """Whether a provider reads texts as a model does, which instructions in them might sway."""
+    return bool(getattr(provider, "persuadable", False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,22 +42,37 @@ class Semantic:
     """Texts whose similarity in meaning reaches `threshold`; a pass earns the similarity.
 
     Equal values, and values that are not both texts, never reach the provider. A provider that
-    fails makes an error, never a low score.
+    fails makes an error, never a low score. `guards` stop a match whose numbers, dates, negations,
+    codes or names differ; they are on where the provider does not read for itself.
     """
 
     name: ClassVar[str] = "semantic"
     reflexive: ClassVar[bool] = True
     provider: Provider = field(default_factory=Lexical)
     threshold: float = 0.80
+    guards: Mapping[str, bool] | bool | None = field(default=None, hash=False)
+    _guards: Guards = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_share("threshold", self.threshold)
+        guards = Guards.of(self.guards, default=is_guarded(self.provider))
+        object.__setattr__(self, "_guards", guards)
+
+    def identity(self) -> Mapping[str, object]:
+        """All that decides a similarity and what it is worth."""
+        return {
+            "provider": self.provider,
+            "threshold": self.threshold,
+            "guards": self._guards.to_dict(),
+        }
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Grade the likeness in meaning of one pair: a column of one.
 
         >>> Semantic().compare("10 years of experience", "experience of 10 years").matched
         True
+        >>> Semantic().compare("Terminated in May", "Not terminated in May").note
+        'negations differ: none against not'
         """
         settled = self.settle(expected, candidate)
         return settled if isinstance(settled, Comparison) else self.ask([settled])[0]
@@ -50,21 +81,46 @@ class Semantic:
         """Decide without the provider unless both values are texts and differ."""
         if equal(expected, candidate):
             return MATCHED
-        if isinstance(expected, str) and isinstance(candidate, str):
-            return expected, candidate
-        return mismatch(expected, candidate)
+        if not isinstance(expected, str) or not isinstance(candidate, str):
+            return mismatch(expected, candidate)
+        if self._guards.strings and speaks_by_letters(expected):
+            return self._by_letters(expected, candidate)
+        return expected, candidate
+
+    def _by_letters(self, expected: str, candidate: str) -> Comparison:
+        if same_letters(expected, candidate):
+            return Comparison.graded(1.0, self.threshold)
+        if max(len(expected), len(candidate)) > LONGEST_TEXT:
+            return Comparison.graded(0.0, self.threshold)
+        return self._graded((expected, candidate), likeness_of_letters(expected, candidate))
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
         """Grade a column of pairs with one call to the provider."""
         answers = self.provider.similarities(pairs)
         if len(answers) != len(pairs):
             return [_MISCOUNTED] * len(pairs)
-        return [self._graded(answer) for answer in answers]
+        return [self._graded(*each) for each in zip(pairs, answers, strict=True)]
 
-    def _graded(self, answer: Similarity) -> Comparison:
+    def _graded(self, pair: TextPair, answer: Similarity) -> Comparison:
         if isinstance(answer, Comparison):
             return answer
         if not 0.0 <= answer <= 1.0:
             note = f"the provider gave {answer!r}, which is not between 0 and 1"
             return Comparison.error(Reason.PROVIDER_FAILED, note=note)
-        return Comparison.graded(answer, self.threshold, approximate=self.provider.approximate)
+        graded = Comparison.graded(answer, self.threshold, approximate=self.provider.approximate)
+        objection = self._guards.objection(*pair) if graded.matched else ""
+        if objection:
+            return self._capped(graded, objection)
+        if is_persuadable(self.provider) and any(map(instruction_like, pair)):
+            return graded._replace(note=INSTRUCTION_LIKE)
+        return graded
+
+    def _capped(self, graded: Comparison, objection: str) -> Comparison:
+        """The answer for texts that are alike and yet say different things."""
+        return graded._replace(
+            matched=False,
+            score=0.0,
+            similarity=max(0.0, self.threshold - _BELOW),
+            reason=Reason.BELOW_THRESHOLD,
+            note=objection,
+        )

@@ -5,9 +5,10 @@ A strategy is a name with its options beside it, or an object `{type: name, opti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, cast, get_args
+from types import MappingProxyType
+from typing import Final, TypeAlias, cast, get_args
 
 from fieldmark import registry
 from fieldmark.config.context import Context
@@ -15,7 +16,7 @@ from fieldmark.config.marked import Marked
 from fieldmark.config.option_values import checked, describe
 from fieldmark.config.problems import did_you_mean
 from fieldmark.config.recorded_scores import with_scores
-from fieldmark.errors import Location, OptionError
+from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING
@@ -24,6 +25,7 @@ from fieldmark.registry import Plugin
 __all__ = [
     "STRATEGY_KINDS",
     "Choice",
+    "Reader",
     "build",
     "build_aligner",
     "build_comparator",
@@ -32,9 +34,12 @@ __all__ = [
     "takers",
 ]
 
+Reader: TypeAlias = Callable[[Marked], object]
+"""Reads an option that is more than a plain value; problems go where the reader knows."""
 TYPE: Final = "type"
 STRATEGY_KINDS: Final = (Plugin.COMPARATORS, Plugin.ALIGNERS)
 """What a field can name beside its options."""
+_NO_READERS: Final[Mapping[str, Reader]] = MappingProxyType({})
 _WORDS: Final = {Plugin.COMPARATORS: "match", Plugin.ALIGNERS: "align"}
 """The key of a rules file that names a strategy of a kind."""
 
@@ -68,25 +73,38 @@ def choose(kind: Plugin, marked: Marked, context: Context) -> Choice | None:
     named = marked.entries.get(TYPE, marked)
     if not isinstance(named.value, str):
         hint = f"Valid types: {', '.join(registry.names(kind))}."
-        context.problems.add(f"Not a {kind.noun}: {describe(named.value)}.", named.location, hint)
+        context.problems.add(
+            f"Not {kind.article} {kind.noun}: {describe(named.value)}.", named.location, hint
+        )
         return None
     name = registry.canonical(kind, named.value)
     if name is None:
         _unknown_name(kind, named, context)
         return None
-    choice = Choice(
-        kind=kind, name=name, strategy=registry.load(kind, name), location=named.location
-    )
+    try:
+        strategy = registry.load(kind, name)
+    except ConfigError as error:
+        for problem in error.problems:
+            context.problems.add(problem.message, named.location, problem.hint)
+        return None
+    choice = Choice(kind=kind, name=name, strategy=strategy, location=named.location)
     return choice.with_options(marked, [key for key in marked.entries if key != TYPE])
 
 
-def build(choice: Choice, context: Context) -> object | None:
-    """The strategy with its options; a problem for every option that it cannot take."""
+def build(
+    choice: Choice, context: Context, readers: Mapping[str, Reader] = _NO_READERS
+) -> object | None:
+    """The strategy with its options; a problem for every option that it cannot take.
+
+    Options with a reader of their own are left to it.
+    """
     known = registry.options(choice.strategy)
     before = len(context.problems)
     values: dict[str, object] = {}
     for name, marked in choice.options.items():
-        if name in known:
+        if name in readers:
+            values[name] = readers[name](marked)
+        elif name in known:
             _read_option(choice, name, marked, values, context)
         else:
             _unknown_option(choice, name, context)

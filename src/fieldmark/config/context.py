@@ -13,9 +13,13 @@ __all__ = ["Context"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """Where problems go, where files lie, who judges meaning, and how strict to be."""
+    """Where problems go, where files lie, who judges meaning, and how strict to be.
+
+    Under `contained`, only files in the folder of the configuration or below it are read.
+    """
 
     problems: Problems = field(default_factory=Problems)
     folder: Path | None = None
     provider: Provider | None = None
     strict: bool = False
+    contained: bool = True

@@ -28,7 +28,7 @@ from fieldmark.model.rule import Rule
 from fieldmark.registry import Plugin
 from fieldmark.values.paths import PathError, parse_path
 
-__all__ = ["FIELD_KEYS", "Defaults", "known_options", "read_field", "read_fields"]
+__all__ = ["FIELD_KEYS", "Defaults", "known_options", "read_field", "read_fields", "read_weight"]
 
 FIELD_KEYS: Final = ("path", "match", "align", "weight", "required", "any_of")
 
@@ -71,7 +71,7 @@ def read_field(
     else:
         name, place = path, location or marked.location
     comparator, aligner = _strategies(marked, context, defaults)
-    weight = _weight(marked, context)
+    weight = read_weight(marked, context)
     required = _flag(marked, "required", context, default=True)
     if name is None:
         return None
@@ -216,7 +216,8 @@ def _flag(marked: Marked, key: str, context: Context, *, default: bool) -> bool:
     return value if isinstance(value, bool) else default
 
 
-def _weight(marked: Marked, context: Context) -> float:
+def read_weight(marked: Marked, context: Context) -> float:
+    """The weight that an object of settings names: 1 if it names none, never less than 0."""
     given = marked.entries.get("weight")
     value = None if given is None else checked(given, "weight", float, context)
     if given is None or not isinstance(value, int | float):

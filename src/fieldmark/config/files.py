@@ -9,7 +9,7 @@ from fieldmark.config.json_file import parse_json
 from fieldmark.config.marked import Marked
 from fieldmark.errors import ConfigError, Location
 
-__all__ = ["MAX_BYTES", "decode", "load_file", "load_table"]
+__all__ = ["MAX_BYTES", "decode", "load_file", "load_table", "load_text"]
 
 MAX_BYTES: Final = 1_000_000
 MAX_TABLE_BYTES: Final = 64_000_000
@@ -33,8 +33,12 @@ def load_table(path: Path | str) -> Marked:
     file = str(path)
     if not _is_json(file):
         return load_file(path)
-    text = decode(_content(Path(path), MAX_TABLE_BYTES), file=file, limit=MAX_TABLE_BYTES)
-    return parse_json(text, file=file, max_nodes=MAX_TABLE_NODES)
+    return parse_json(load_text(path), file=file, max_nodes=MAX_TABLE_NODES)
+
+
+def load_text(path: Path | str) -> str:
+    """The text in a file of data that a configuration names."""
+    return decode(_content(Path(path), MAX_TABLE_BYTES), file=str(path), limit=MAX_TABLE_BYTES)
 
 
 def decode(content: bytes, *, file: str = "", limit: int = MAX_BYTES) -> str:

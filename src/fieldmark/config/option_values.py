@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final, Literal, Union, get_args, get_origin
 
+from fieldmark.config.annotations import is_json
 from fieldmark.config.context import Context
 from fieldmark.config.marked import Marked
 from fieldmark.config.problems import did_you_mean
@@ -39,6 +40,8 @@ def _read(marked: Marked, annotation: object) -> object:
     origin = get_origin(annotation)
     if annotation in _SCALARS:
         return _SCALARS[annotation](marked.value)
+    if is_json(annotation):
+        return marked.value
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return annotation(_choice(marked.value, [str(member.value) for member in annotation]))
     reader = _SHAPES.get(origin)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
-
 from fieldmark.errors import ConfigError, Location, Problem
-from fieldmark.values.text import folded, nearest
+from fieldmark.values.text import did_you_mean
 
 __all__ = ["Problems", "did_you_mean"]
-
-_SHORTEST_BEGINNING: Final = 3
 
 
 class Problems:
@@ -50,22 +45,3 @@ class Problems:
 
 def _place(problem: Problem) -> tuple[int, int]:
     return problem.location.line or 0, problem.location.column or 0
-
-
-def did_you_mean(word: str, valid: Iterable[str]) -> str:
-    """The question that names the valid word that was probably meant, or nothing.
-
-    >>> did_you_mean("treshold", ["path", "threshold"])
-    'Did you mean threshold?'
-    >>> did_you_mean("numeric", ["exact", "numeric_tolerance"])
-    'Did you mean numeric_tolerance?'
-    """
-    words = list(valid)
-    meant = folded(word).replace("-", "_")
-    best = nearest(meant, words) or _begun(meant, words)
-    return f"Did you mean {best}?" if best else ""
-
-
-def _begun(beginning: str, words: list[str]) -> str | None:
-    found = [word for word in words if word.startswith(beginning)]
-    return found[0] if len(found) == 1 and len(beginning) >= _SHORTEST_BEGINNING else None

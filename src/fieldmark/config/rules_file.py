@@ -23,7 +23,7 @@ from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.registry import Plugin
 
-__all__ = ["load_rules", "read_rules", "rules_of"]
+__all__ = ["AUTO", "load_rules", "loaded_rules", "read_rules", "rules_of"]
 
 AUTO: Final = "auto"
 
@@ -31,7 +31,7 @@ AUTO: Final = "auto"
 def load_rules(path: Path | str, *, provider: Provider | None = None) -> LoadedRules:
     """The rules in a YAML or JSON file; every problem in it at once."""
     context = Context(folder=Path(path).parent, provider=provider)
-    return _loaded(load_file(path), context)
+    return loaded_rules(load_file(path), context)
 
 
 def read_rules(value: object, *, file: str = "", provider: Provider | None = None) -> LoadedRules:
@@ -43,7 +43,7 @@ def read_rules(value: object, *, file: str = "", provider: Provider | None = Non
     context = Context(provider=provider)
     marked = mark(value, context.problems, file=file)
     context.problems.raise_any()
-    return _loaded(marked, context)
+    return loaded_rules(marked, context)
 
 
 def rules_of(marked: Marked, context: Context) -> Rules:
@@ -65,7 +65,8 @@ def _rules(marked: Marked, context: Context) -> Rules:
     return _native(marked, context)
 
 
-def _loaded(marked: Marked, context: Context) -> LoadedRules:
+def loaded_rules(marked: Marked, context: Context) -> LoadedRules:
+    """The rules that the value of a whole file describes; every problem of it at once."""
     context = _judged(marked, context)
     rules = _rules(marked, context)
     context.problems.raise_any()

@@ -14,7 +14,7 @@ from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Coverage, Parse
 from fieldmark.data.rows import RowSource
 from fieldmark.errors import DataError
-from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonValue
 
 __all__ = ["CaseMaker", "as_text", "is_finite"]
@@ -51,6 +51,7 @@ class CaseMaker:
         "candidate_as_text",
         "coverage",
         "expected_as_text",
+        "keep_context",
     )
 
     def __init__(self, truth: RowSource, grammar: Grammar, parse: Parse | str) -> None:
@@ -60,6 +61,7 @@ class CaseMaker:
         self.coverage = Coverage()
         self.expected_as_text = False
         self.candidate_as_text = False
+        self.keep_context = False
 
     def make(self, entries: Entries, candidates: list[Value]) -> list[Case]:
         """The cases of some entries of the truth and their candidates."""
@@ -67,14 +69,17 @@ class CaseMaker:
         self.coverage.total += len(entries)
         ids = _names(entries.ids, first)
         tags = entries.tags if entries.tags is not None else repeat(())
+        contexts = entries.contexts if entries.contexts is not None else repeat(None)
         texts = self.expected_as_text or self.candidate_as_text
         if entries.plain and not texts and _PLAIN.issuperset(map(type, candidates)):
-            plain = zip(
-                ids, entries.values, candidates, repeat(CaseInput.OK), repeat(""), repeat(""), tags
-            )
+            read = repeat(CaseInput.OK), repeat(""), repeat("")
+            plain = zip(ids, entries.values, candidates, *read, tags, contexts)
             return list(map(_case, plain))
         columns = zip(ids, entries.values, candidates, entries.places, tags, strict=False)
-        return [self._one(*column) for column in columns]
+        cases = [self._one(*column) for column in columns]
+        if not self.keep_context:
+            return cases
+        return list(map(_with_context, cases, contexts, candidates))
 
     def _one(
         self, name: str, expected: Value, candidate: Value, place: int, tags: tuple[str, ...]
@@ -109,6 +114,13 @@ class CaseMaker:
         except DataError as error:
             return Fault(error.message), ""
         return found.value, found.parsed_from
+
+
+def _with_context(case: Case, context: CaseContext | None, candidate: Value) -> Case:
+    """The case with what came along, and with the candidate's own text if it was text."""
+    if isinstance(candidate, str):
+        context = (context or CaseContext())._replace(text=candidate)
+    return case._replace(context=context)
 
 
 def _names(ids: list[str | None], first: int) -> list[str]:

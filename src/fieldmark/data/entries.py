@@ -12,7 +12,7 @@ import orjson
 from fieldmark.data.layout import Layout
 from fieldmark.data.parsing import Row, Unreadable
 from fieldmark.data.rows import RowBlock
-from fieldmark.model.case import CaseInput
+from fieldmark.model.case import CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
 __all__ = ["Entries", "Fault", "Value", "entries_of", "id_text"]
@@ -35,7 +35,8 @@ class Entries:
     """One side of some cases, column by column.
 
     An id is `None` where rows have none or where it cannot be read. `partners` are the candidates
-    of rows that hold both sides. `plain` says that there is no fault and that every id is there.
+    of rows that hold both sides, `contexts` what came along. `plain` says that there is no fault
+    and that every id is there.
     """
 
     ids: list[str | None]
@@ -43,6 +44,7 @@ class Entries:
     places: Sequence[int]
     partners: list[Value] | None = None
     tags: list[tuple[str, ...]] | None = None
+    contexts: list[CaseContext | None] | None = None
     plain: bool = True
 
     def __len__(self) -> int:
@@ -61,7 +63,18 @@ def id_text(value: JsonValue) -> str | None:
 def entries_of(block: RowBlock, layout: Layout) -> Entries:
     """The entries of a block of rows."""
     fast = _plain_entries(block, layout)
-    return fast if fast is not None else _careful_entries(block, layout)
+    entries = fast if fast is not None else _careful_entries(block, layout)
+    if layout.context and layout.value_key is not None:
+        entries.contexts = [_context(row) for row in block.rows]
+    return entries
+
+
+def _context(row: Row) -> CaseContext | None:
+    """What an envelope says of a case beside its documents."""
+    if not isinstance(row, dict):
+        return None
+    metadata = row.get("metadata")
+    return CaseContext(row.get("input", MISSING), metadata if isinstance(metadata, dict) else None)
 
 
 def _plain_entries(block: RowBlock, layout: Layout) -> Entries | None:

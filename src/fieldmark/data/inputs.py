@@ -8,7 +8,17 @@ from typing import Final
 
 from fieldmark.errors import OptionError
 
-__all__ = ["LIMITS", "Coverage", "Duplicates", "Inputs", "Limits", "Parse", "Role", "RowsAre"]
+__all__ = [
+    "LIMITS",
+    "Coverage",
+    "Duplicates",
+    "InputFormat",
+    "Inputs",
+    "Limits",
+    "Parse",
+    "Role",
+    "RowsAre",
+]
 
 _MEGABYTE: Final = 1 << 20
 _DEEPEST: Final = 200
@@ -34,6 +44,12 @@ class Duplicates(StrEnum):
 
     REFUSE = "refuse"
     LAST = "last"
+
+
+class InputFormat(StrEnum):
+    """Formats of other tools, which are read as rows: `coco` is object detection."""
+
+    COCO = "coco"
 
 
 class RowsAre(StrEnum):
@@ -67,7 +83,7 @@ class Inputs:
     """How the rows are to be read.
 
     A key that is `None` is looked for under its usual names. An empty `id_key` pairs by position
-    even where rows have ids.
+    even where rows have ids. With `context`, cases keep what rows say beside the two documents.
     """
 
     id_key: str | None = None
@@ -76,6 +92,8 @@ class Inputs:
     rows: RowsAre | str | None = None
     parse: Parse | str = Parse.LENIENT
     duplicates: Duplicates | str = Duplicates.REFUSE
+    context: bool = False
+    format_in: InputFormat | str | None = None
     limits: Limits = LIMITS
 
     def __post_init__(self) -> None:
@@ -83,11 +101,14 @@ class Inputs:
             ("rows", RowsAre),
             ("parse", Parse),
             ("duplicates", Duplicates),
+            ("format_in", InputFormat),
         )
         for option, words in closed:
             value = getattr(self, option)
             if value is not None and value not in list(words):
                 raise OptionError(option, f"must be one of {', '.join(words)}, not {value!r}")
+        if self.format_in is not None and self.rows is not None:
+            raise OptionError("rows", f"{self.format_in} files are not rows: leave it out")
         for option in ("expected_key", "candidate_key"):
             if getattr(self, option) == "":
                 raise OptionError(option, "must not be empty")

@@ -46,13 +46,15 @@ class Layout:
 
     `value_key` is `None` where the row is the document; then an `id_key` is taken out of it, for
     the pairing key is never a field. `partner_key` is the candidate of rows that hold both. Where
-    rows are paired by position, a row may lack the id: `id_needed` is false.
+    rows are paired by position, a row may lack the id: `id_needed` is false. With `context`, what
+    an envelope says beside its document is kept.
     """
 
     id_key: str | None = None
     value_key: str | None = None
     partner_key: str | None = None
     id_needed: bool = True
+    context: bool = False
 
 
 def first_object(block: RowBlock, key: str | None = None) -> JsonObject | None:

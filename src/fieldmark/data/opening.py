@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
+from fieldmark.data.coco import coco_candidate, coco_truth
 from fieldmark.data.entries import id_text
 from fieldmark.data.exact import Grammar
 from fieldmark.data.folders import FolderSource
@@ -76,7 +77,10 @@ def open_truth(given: Given, options: Inputs) -> Opened:
 
 def _open_one(given: Given, options: Inputs, decided: Decision) -> Opened:
     grammar = _grammar(Role.CANDIDATE, options)
-    source = open_source(_as_rows(given), grammar, side="")
+    if options.format_in is not None:
+        source: RowSource = coco_truth(given, grammar)
+    else:
+        source = open_source(_as_rows(given), grammar, side="")
     with _closing_on_error(source):
         if isinstance(source, ValueSource):
             _settle_single(source, options)
@@ -108,6 +112,11 @@ def _refuse_text(sample: RowBlock, options: Inputs, name: str) -> None:
 def open_both(truth: Given, candidate: Given, options: Inputs) -> Opened:
     """Two inputs, one a side."""
     grammars = _grammar(Role.TRUTH, options), _grammar(Role.CANDIDATE, options)
+    if options.format_in is not None:
+        images = coco_truth(truth, grammars[0])
+        return _opened_both(
+            (images, coco_candidate(candidate, grammars[1], images)), grammars, options
+        )
     first = open_source(truth, grammars[0], side="the truth")
     with _closing_on_error(first):
         second = open_source(candidate, grammars[1], side="the candidate")
@@ -118,7 +127,7 @@ def open_both(truth: Given, candidate: Given, options: Inputs) -> Opened:
 def _opened_both(
     sources: tuple[RowSource, RowSource], grammars: tuple[Grammar, Grammar], options: Inputs
 ) -> Opened:
-    notes = _settle(sources, options)
+    notes = [] if options.format_in is not None else _settle(sources, options)
     sides = [_side(source, grammar) for source, grammar in zip(sources, grammars, strict=True)]
     opened = Opened(sides[0], sides[1], notes=notes)
     for side, role in zip(sides, Role, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from fieldmark.data import opening
@@ -63,11 +64,14 @@ class PairStream:
 
     def __init__(self, opened: Opened, options: Inputs, *, quotes: bool = True) -> None:
         self._quotes = quotes
+        self.format_in = options.format_in
         self._truth = opened.truth
         self._candidate = opened.candidate
         self._by_id = opened.by_id
         self._sides = [side for side in (opened.truth, opened.candidate) if side is not None]
         self._maker = CaseMaker(self._truth.source, self._sides[-1].grammar, options.parse)
+        self._maker.keep_context = options.context
+        self._truth.layout = replace(self._truth.layout, context=options.context)
         self.notes: list[str] = opened.notes
         self.warnings: list[str] = opened.warnings
         for side in self._sides:

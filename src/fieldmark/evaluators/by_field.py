@@ -12,7 +12,7 @@ from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.options import OnError
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import JsonObject, JsonValue, Missing
-from fieldmark.model.rule import Rules
+from fieldmark.model.rule import Rule, Rules
 
 __all__ = ["FieldEvaluator"]
 
@@ -45,6 +45,10 @@ class FieldEvaluator(ABC):
     ) -> Score:
         """Score a candidate; one that could not be read, or is not there, scores 0."""
         return self._scored(self._examiner.examine(expected, candidate, unreadable=unreadable))
+
+    def claims(self) -> tuple[Rule, ...]:
+        """The fields of the document that this evaluator is about, with how they are compared."""
+        return ()
 
     def _scored(self, examined: Examined) -> Score:
         account, stats = examined.account(), examined.stats

@@ -9,7 +9,7 @@ from fieldmark.errors import OptionError
 from fieldmark.evaluators.by_field import FieldEvaluator
 from fieldmark.evaluators.details import MAX_ROWS, defined
 from fieldmark.evaluators.examine import Examined
-from fieldmark.evaluators.options import check_limit, check_rules
+from fieldmark.evaluators.options import check_limit, check_rules, settled
 from fieldmark.evaluators.wording import Marked, reason_of
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.options import AbsentTruth, Aggregation
@@ -37,6 +37,10 @@ class FieldAccuracy(FieldEvaluator):
     aggregation: Aggregation = Aggregation.WEIGHTED_AVERAGE
     absent_truth: AbsentTruth = AbsentTruth.SKIP
     max_rows: int = MAX_ROWS
+
+    def claims(self) -> tuple[Rule, ...]:
+        """The configured fields."""
+        return settled(self.fields, self.default)
 
     def _check(self) -> None:
         if not self.fields:

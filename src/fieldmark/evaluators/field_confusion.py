@@ -9,7 +9,7 @@ from fieldmark.errors import OptionError
 from fieldmark.evaluators.by_field import FieldEvaluator
 from fieldmark.evaluators.details import MAX_EXAMPLES, metrics_by_attribute, mismatches
 from fieldmark.evaluators.examine import Examined
-from fieldmark.evaluators.options import check_limit, check_rules, is_path
+from fieldmark.evaluators.options import check_limit, check_rules, is_path, settled
 from fieldmark.evaluators.score import Score
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.model.json import JsonObject
@@ -33,6 +33,10 @@ class FieldConfusion(FieldEvaluator):
     fields: tuple[Rule, ...]
     max_examples: int = MAX_EXAMPLES
     example_values: bool = True
+
+    def claims(self) -> tuple[Rule, ...]:
+        """The configured fields."""
+        return settled(self.fields, self.default)
 
     def _check(self) -> None:
         if not self.fields:

@@ -23,7 +23,7 @@ from fieldmark.evaluators.details import (
     mismatches,
 )
 from fieldmark.evaluators.examine import Examined
-from fieldmark.evaluators.options import check_limit, check_rules, is_path
+from fieldmark.evaluators.options import check_limit, check_rules, is_path, settled
 from fieldmark.evaluators.pairing import pairing_of
 from fieldmark.evaluators.score import Score
 from fieldmark.metrics.conventions import Convention, find_convention
@@ -87,6 +87,10 @@ class LineItems(FieldEvaluator):
             skipped=tuple(map(self._named, score.skipped)),
         )
 
+    def claims(self) -> tuple[Rule, ...]:
+        """The list with its items' fields."""
+        return settled(self._item_rules(self.path), self.default) if is_path(self.path) else ()
+
     def _list(self, document: JsonValue | Missing) -> JsonObject:
         found = MISSING if document is MISSING else resolve(document, self.path)
         return {_LIST: found} if isinstance(found, list) else {}
@@ -113,14 +117,15 @@ class LineItems(FieldEvaluator):
 
     def _rules(self) -> Rules:
         return Rules(
-            fields=self._item_rules() if is_path(self.path) else (Rule(path=self.path),),
+            fields=self._item_rules(_LIST) if is_path(self.path) else (Rule(path=self.path),),
             scope=Scope.CONFIGURED,
             default=self.default,
             empty_tokens=self.empty_tokens,
             empty_containers=self.empty_containers,
         )
 
-    def _item_rules(self) -> tuple[Rule, ...]:
+    def _item_rules(self, place: str) -> tuple[Rule, ...]:
+        """The rules of a list that lies at a place, and of all below it."""
         aligner = _ALIGNERS[ItemMethod(self.align)](self)
         scored = (Rule(path="**"), *self.fields)
         if self.score_fields is not None:
@@ -130,8 +135,8 @@ class LineItems(FieldEvaluator):
                 if rule.comparator is not None or rule.aligner is None:
                     raise OptionError("fields", f"{rule.path} is not among the score_fields")
             scored += tuple(own.values())
-        below = (replace(rule, path=_below_item(rule.path)) for rule in scored)
-        return Rule(path=_LIST, aligner=aligner), *below
+        below = (replace(rule, path=_below_item(place, rule.path)) for rule in scored)
+        return Rule(path=place, aligner=aligner), *below
 
     def _details(self, examined: Examined) -> JsonObject:
         metrics, summary = metrics_by_attribute(examined, _item_field)
@@ -158,11 +163,12 @@ _ALIGNERS: Final[Mapping[ItemMethod, Callable[[LineItems], Aligner]]] = {
 }
 
 
-def _below_item(path: str) -> str:
+def _below_item(place: str, path: str) -> str:
     """A path inside an item as a path of the document; `$` is the item itself."""
+    items = "[*]" if place == ROOT else f"{place}[*]"
     if path == ROOT:
-        return f"{_LIST}[*]"
-    return f"{_LIST}[*]{path}" if path.startswith("[") else f"{_LIST}[*].{path}"
+        return items
+    return f"{items}{path}" if path.startswith("[") else f"{items}.{path}"
 
 
 def _item_field(attribute: str) -> str | None:

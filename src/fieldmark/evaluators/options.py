@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import isfinite
 
 from fieldmark.errors import OptionError
+from fieldmark.model.comparison import Comparator
 from fieldmark.model.rule import Rule
 from fieldmark.values.paths import PathError, parse_path
 
-__all__ = ["check_limit", "check_rules", "is_path"]
+__all__ = ["check_limit", "check_rules", "is_path", "settled"]
 
 
 def check_rules(option: str, rules: Iterable[Rule]) -> None:
@@ -28,6 +30,16 @@ def check_limit(option: str, limit: int) -> None:
     """Refuse a number of rows that nothing can have."""
     if limit < 0:
         raise OptionError(option, f"must be at least 0, not {limit}")
+
+
+def settled(rules: Iterable[Rule], default: Comparator | None) -> tuple[Rule, ...]:
+    """The rules with a comparator each that would use the default; lists keep their aligner."""
+    return tuple(
+        rule
+        if default is None or rule.comparator is not None or rule.aligner is not None
+        else replace(rule, comparator=default)
+        for rule in rules
+    )
 
 
 def is_path(text: str) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
-from fieldmark.model.case import Verdict
+from fieldmark.model.case import Case, Verdict
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 
-__all__ = ["Evaluator", "Score", "Status"]
+__all__ = ["Evaluator", "Judge", "Judging", "Score", "Status"]
 
 
 class Status(StrEnum):
@@ -46,6 +48,26 @@ class Score:
         """
         return cls(score=None, verdict=None, reasoning=message, status=Status.ERROR)
 
+    @classmethod
+    def from_dict(cls, said: JsonObject) -> Score:
+        """A score as it was written; what is not there is empty.
+
+        >>> Score.from_dict(Score.error("no answer").to_dict()) == Score.error("no answer")
+        True
+        """
+        score, verdict, details = said.get("score"), said.get("verdict"), said.get("details")
+        return cls(
+            score=float(score) if isinstance(score, int | float) else None,
+            verdict=Verdict(verdict) if isinstance(verdict, str) else None,
+            hits=_texts(said.get("hits")),
+            misses=_texts(said.get("misses")),
+            reasoning=str(said.get("reasoning", "")),
+            details=details if isinstance(details, dict) else {},
+            status=Status(str(said.get("status", Status.OK))),
+            vacuous=said.get("vacuous") is True,
+            skipped=_texts(said.get("skipped")),
+        )
+
     def to_dict(self) -> JsonObject:
         """The score as JSON."""
         return {
@@ -61,6 +83,10 @@ class Score:
         }
 
 
+def _texts(value: JsonValue) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
 class Evaluator(Protocol):
     """Scores one pair of documents: a frozen dataclass whose fields are its options."""
 
@@ -70,4 +96,22 @@ class Evaluator(Protocol):
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
         """Score a candidate; `unreadable` says that there was one and it could not be read."""
+        ...
+
+
+Judging: TypeAlias = Callable[[Case], Score]
+"""Scores one case; may be called from several threads at once."""
+
+
+class Judge(Protocol):
+    """Scores whole cases with the help of something outside: a program, a model."""
+
+    name: ClassVar[str]
+
+    def unready(self) -> str | None:
+        """Why not a single case could be judged, found out before the first; nothing if it can."""
+        ...
+
+    def opened(self) -> AbstractContextManager[Judging]:
+        """What scores the cases of one run; leaving it ends all that was started."""
         ...

@@ -9,7 +9,6 @@ from typing import Final
 from fieldmark.errors import OptionError
 from fieldmark.metrics.defaults import default_aligner, default_comparator
 from fieldmark.metrics.identity import canonical_sha256, describe, described
-from fieldmark.metrics.nearest import did_you_mean
 from fieldmark.metrics.options import (
     AbsentTruth,
     BothEmpty,
@@ -24,6 +23,7 @@ from fieldmark.metrics.options import (
 from fieldmark.metrics.reading import read_options
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
+from fieldmark.values.text import did_you_mean
 
 __all__ = ["CONVENTIONS", "DEFAULT_CONVENTION", "Convention", "find_convention"]
 
@@ -155,6 +155,6 @@ def find_convention(name: str) -> Convention:
     """The convention of this name; an unknown name is refused with the nearest known one."""
     convention = CONVENTIONS.get(name.replace("-", "_"))
     if convention is None:
-        message = f"unknown convention {name!r}{did_you_mean(name, CONVENTIONS)}"
-        raise OptionError("convention", message)
+        message = f"unknown convention {name!r}. {did_you_mean(name, CONVENTIONS)}"
+        raise OptionError("convention", message.rstrip(". "))
     return convention

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.nearest import did_you_mean
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.text import did_you_mean
 
 __all__ = ["Gate", "GateKind", "GateResult", "check_gate", "check_gates", "parse_gate"]
 
@@ -109,9 +109,8 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     found = next(_resolve(name, figures), _UNKNOWN)
     if found is _UNKNOWN:
         known = {*_SHORT, *_names(figures)}
-        raise OptionError(
-            gate.kind, f"unknown figure {gate.name!r}{did_you_mean(gate.name, known)}"
-        )
+        message = f"unknown figure {gate.name!r}. {did_you_mean(gate.name, known)}"
+        raise OptionError(gate.kind, message.rstrip(". "))
     value = found[0]
     vacuous = name.partition(".")[0] in _OF_FIELDS and _nothing_scored(figures)
     return GateResult(

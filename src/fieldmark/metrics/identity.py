@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
+from typing import cast
 
 import orjson
 
@@ -17,14 +18,25 @@ __all__ = ["canonical_sha256", "describe", "described"]
 
 
 def described(strategy: object) -> JsonObject:
-    """A strategy by its name and its options; other dataclasses by their fields alone."""
-    options: JsonObject = {
-        item.name: describe(getattr(strategy, item.name))
-        for item in fields(strategy)  # type: ignore[arg-type]
-        if item.init
-    }
+    """A strategy by its name and its options; other dataclasses by their fields alone.
+
+    A strategy whose options are not all that decides, or more than that, says so by a method
+    `identity`.
+    """
+    options: JsonObject = {name: describe(value) for name, value in _deciding(strategy)}
     name = getattr(type(strategy), "name", None)
     return {"name": name, "options": options} if isinstance(name, str) else options
+
+
+def _deciding(strategy: object) -> Iterable[tuple[str, object]]:
+    identity = getattr(strategy, "identity", None)
+    if callable(identity):
+        return cast("Mapping[str, object]", identity()).items()
+    return [
+        (item.name, getattr(strategy, item.name))
+        for item in fields(strategy)  # type: ignore[arg-type]
+        if item.init
+    ]
 
 
 def describe(value: object) -> JsonValue:

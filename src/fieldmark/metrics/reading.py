@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 from enum import StrEnum
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.nearest import did_you_mean
 from fieldmark.metrics.options import CountingHalf, RqsWeights
 from fieldmark.model.json import JsonValue
+from fieldmark.values.text import did_you_mean
 
 __all__ = ["read_options"]
 
@@ -39,8 +39,8 @@ def _read(name: str, value: JsonValue, present: object) -> object:
 def _read_word(name: str, value: JsonValue, words: type[StrEnum]) -> StrEnum:
     valid = [word.value for word in words]
     if value not in valid:
-        guess = did_you_mean(str(value), valid)
-        raise OptionError(name, f"{value!r} is none of {', '.join(valid)}{guess}")
+        message = f"{value!r} is none of {', '.join(valid)}. {did_you_mean(str(value), valid)}"
+        raise OptionError(name, message.rstrip(". "))
     return words(value)
 
 
@@ -65,4 +65,5 @@ def _refuse_unknown(
 ) -> None:
     for name in options:
         if name not in known:
-            raise OptionError(f"{prefix}{name}", f"unknown option{did_you_mean(name, known)}")
+            message = f"unknown option. {did_you_mean(name, known)}"
+            raise OptionError(f"{prefix}{name}", message.rstrip(". "))

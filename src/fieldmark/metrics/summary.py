@@ -170,6 +170,7 @@ class Summary:
     errors_by_type: ErrorCounts
     quality: QualitySummary
     evaluators: Mapping[str, EvaluatorSummary] = field(default_factory=dict)
+    detection: JsonObject = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -200,6 +201,7 @@ class Summary:
             "errors_by_type": _named(self.errors_by_type),
             "quality": self.quality.to_dict(),
             "evaluators": {name: each.to_dict() for name, each in self.evaluators.items()},
+            **({"detection": self.detection} if self.detection else {}),
             "gates": [gate.to_dict() for gate in self.gates],
             "warnings": list(self.warnings),
         }

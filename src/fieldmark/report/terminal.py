@@ -14,10 +14,11 @@ from rich.text import Text
 
 from fieldmark.metrics.gate import GateResult
 from fieldmark.metrics.summary import Summary
+from fieldmark.report.detection import detection_tables
 from fieldmark.report.escape import visible
 from fieldmark.report.tables import AttributeRow, attribute_rows, gate_text, number
 
-__all__ = ["as_text", "attribute_table", "run_view"]
+__all__ = ["as_text", "attribute_table", "evaluator_table", "run_view"]
 
 _BAR: Final = 10
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
@@ -44,6 +45,10 @@ def run_view(summary: Summary, notes: Sequence[str] = (), *, top: int | None = N
     """The whole run: attributes, mistakes, scores, coverage, gates and warnings."""
     parts: list[RenderableType] = [_line(f"· {visible(note)}", "dim") for note in notes]
     parts += [attribute_table(summary, top=top), Text(), _scores(summary), Text()]
+    if summary.evaluators:
+        parts += [evaluator_table(summary), Text()]
+    if summary.detection:
+        parts += [detection_tables(summary.detection), Text()]
     parts.append(_coverage(summary))
     parts += [_gate(gate) for gate in summary.gates]
     parts += [_line(f"warning: {visible(text)}", "yellow") for text in summary.warnings]
@@ -161,6 +166,19 @@ def _scores(summary: Summary) -> Columns:
     ]
     tables = [_rates(summary), _pairs("Mistakes", mistakes), _pairs("Quality", figures)]
     return Columns(tables, padding=(0, 4))
+
+
+def evaluator_table(summary: Summary) -> Table:
+    """One line an evaluator: its mean score, and how many cases got which verdict."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("Evaluator", overflow="fold")
+    for name in ("Mean score", "Pass", "Partial", "Fail", "Errors"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, each in summary.evaluators.items():
+        mean = Text(number(each.mean_score), style=_style(each.mean_score))
+        counts = (*each.verdicts, each.errors)
+        table.add_row(Text(visible(name)), mean, *map(_count, counts))
+    return table
 
 
 def _rates(summary: Summary) -> Table:

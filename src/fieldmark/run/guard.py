@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from fieldmark.evaluators.score import Score
 from fieldmark.model.block import Attribute, OutcomeBlock
 from fieldmark.model.case import Case
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.careful import careful_rules, crashed
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "guarded_score"]
 
 _CRASH = fact(Outcome.ERROR, Presence.VALUE, Presence.VALUE)
 
@@ -23,6 +24,14 @@ def guarded(plan: Plan, cases: Sequence[Case]) -> list[OutcomeBlock]:
         plan.forget_questions()
         careful = compile_plan(careful_rules(plan.rules), plan.table)
         return [_one(careful, case) for case in cases]
+
+
+def guarded_score(name: str, score: Callable[[], Score]) -> Score:
+    """What an evaluator says; a crash inside of it is an error, never a score."""
+    try:
+        return score()
+    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
+        return Score.error(f"{name} crashed: {error!r}")
 
 
 def _one(plan: Plan, case: Case) -> OutcomeBlock:

@@ -13,7 +13,7 @@ from fieldmark.model.case import Case, CaseInput
 from fieldmark.plan import Plan
 from fieldmark.run.guard import guarded
 
-__all__ = ["Batch", "Watcher", "run_cases"]
+__all__ = ["Batch", "Known", "Watcher", "run_cases"]
 
 
 _READ: Final = frozenset({CaseInput.OK})
@@ -27,6 +27,9 @@ class Batch(NamedTuple):
     stats: Sequence[CaseStats]
 
 
+Known: TypeAlias = Callable[[int, Sequence[Case]], "Sequence[OutcomeBlock] | None"]
+"""Gives the outcomes of a batch, by its number and its cases, if they are known."""
+
 Watcher: TypeAlias = Callable[[Batch], None]
 """Is shown every finished batch: writes results, moves a progress bar."""
 
@@ -36,13 +39,19 @@ def run_cases(
     plan: Plan,
     convention: Convention,
     watchers: Sequence[Watcher] = (),
+    *,
+    known: Known | None = None,
 ) -> Tally:
-    """Compare and count every case; only the sums stay in memory."""
+    """Compare and count every case; only the sums stay in memory.
+
+    Where `known` has the outcomes of a batch already, they are not found out again.
+    """
     counter = CaseCounter(convention, plan.table)
     tally = Tally(plan.table)
-    for batch in batches:
+    for number, batch in enumerate(batches):
         cases = _scorable(batch, tally)
-        blocks = guarded(plan, cases)
+        done = None if known is None else known(number, cases)
+        blocks = guarded(plan, cases) if done is None else done
         if {case.input for case in cases} <= _READ:
             stats = counter.all(blocks)
             tally.add_all(blocks, stats)

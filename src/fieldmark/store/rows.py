@@ -1,8 +1,6 @@
 """One line of `results.jsonl`: all that is known of a case, as strict JSON.
 
-Outcomes are stored as they are held: cells, with what the comparators said beside them. An
-attribute is named in the first row that uses its number, so the file can be read from the top
-without anything else.
+Outcomes are stored as they are held: cells, with what the comparators said beside them.
 """
 
 from __future__ import annotations
@@ -12,13 +10,16 @@ from typing import Final
 import orjson
 
 from fieldmark.metrics.case_score import CaseStats
-from fieldmark.model.block import AttributeTable, OutcomeBlock
+from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.store.json_text import finite_json, strict_json
 
-__all__ = ["RowEncoder"]
+__all__ = ["FLAGS", "RowEncoder"]
+
+FLAGS: Final = ("coerced", "ambiguous", "approximate")
+"""What a comparison may be flagged with."""
 
 _REMEMBERED: Final = 2048
 _SHORT: Final = 1024
@@ -32,14 +33,12 @@ class RowEncoder:
     `non_finite` once candidates may hold NaN or infinite numbers: they are then written as text.
     """
 
-    __slots__ = ("_named", "_records", "_table", "_values", "non_finite")
+    __slots__ = ("_records", "_values", "non_finite")
 
-    def __init__(self, table: AttributeTable, *, values: bool = True) -> None:
-        self._table = table
+    def __init__(self, *, values: bool = True) -> None:
         self._values = values
         self.non_finite = False
-        self._named = 0
-        self._records: dict[int, tuple[CaseStats, bytes]] = {}
+        self._records: dict[int, tuple[CaseStats, list[int], bytes]] = {}
 
     def encode(self, case: Case, block: OutcomeBlock, stats: CaseStats) -> bytes:
         """The line of one case, with its newline."""
@@ -55,10 +54,6 @@ class RowEncoder:
             parts += [b',"items":', strict_json(block.items)]
         if block.fallback:
             parts.append(b',"fallback":true')
-        if self._named < len(self._table):
-            fresh = [attribute.path for attribute in self._table.attributes[self._named :]]
-            parts += [b',"attributes":', strict_json([self._named, list(fresh)])]
-            self._named = len(self._table)
         if self._values:
             parts += [b',"expected":', strict_json(case.expected)]
             if case.candidate is not MISSING:
@@ -73,8 +68,8 @@ class RowEncoder:
 
     def _record(self, block: OutcomeBlock, stats: CaseStats) -> bytes:
         known = self._records.get(id(stats))
-        if known is not None:
-            return known[1]
+        if known is not None and known[1] == block.cells:
+            return known[2]
         record = {
             "score": stats.score,
             "verdict": stats.verdict,
@@ -88,7 +83,7 @@ class RowEncoder:
         if len(text) <= _SHORT:
             if len(self._records) >= _REMEMBERED:
                 self._records.clear()
-            self._records[id(stats)] = stats, text
+            self._records[id(stats)] = stats, block.cells, text
         return text
 
 
@@ -108,7 +103,7 @@ def _reading(case: Case, *, notes: bool) -> bytes:
 
 def _said(position: int, comparison: Comparison, *, notes: bool) -> list[object]:
     """[position, similarity, score, reason, flags, note]; a note may quote a value."""
-    flags = [name for name in ("coerced", "ambiguous", "approximate") if getattr(comparison, name)]
+    flags = [name for name in FLAGS if getattr(comparison, name)]
     said: list[object] = [
         position,
         comparison.similarity,

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Final, Self
+from typing import Final, Self
 
 from fieldmark.errors import ConfigError, StorageError
 from fieldmark.model.json import JsonObject
-from fieldmark.store.durable import write_whole
+from fieldmark.store.disk import DISK, Disk
+from fieldmark.store.durable import PART, write_whole
 from fieldmark.store.json_text import pretty_json
+from fieldmark.store.lock import LOCK, RunLock, is_locked
+from fieldmark.store.recovery import Whole, cut_torn_tail
 
-__all__ = ["RESULTS", "RunFolder", "new_run_id"]
+__all__ = ["MANIFEST", "RESULTS", "SUMMARY", "RunFolder", "new_run_id"]
 
 MANIFEST: Final = "manifest.json"
 RESULTS: Final = "results.jsonl"
 SUMMARY: Final = "summary.json"
-_BUFFER: Final = 1 << 20
+_SYNC_BYTES: Final = 8 << 20
+_SYNC_SECONDS: Final = 1.0
 
 
 def new_run_id() -> str:
@@ -27,79 +33,130 @@ def new_run_id() -> str:
 
 
 class RunFolder:
-    """The folder of one run, from its first row to its summary.
+    """The folder of one run, from its first row to its summary, held by one process.
 
-    Use it as a context manager: a run that ends in an error stays on disk, marked `failed`.
+    Use it as a context manager: a run that ends in an error stays on disk, marked `failed` or
+    `interrupted`. With `resumed`, a run that did not end goes on: `whole` says from where.
     """
 
-    __slots__ = ("_manifest", "_results", "path")
+    __slots__ = ("_disk", "_manifest", "_ours", "_pending", "_results", "_resumed", "_stack", "_synced",
+                 "path", "whole")  # fmt: skip
 
-    def __init__(self, path: Path, manifest: JsonObject) -> None:
+    def __init__(
+        self, path: Path, manifest: JsonObject, *, resumed: bool = False, disk: Disk = DISK
+    ) -> None:
         self.path = path
-        self._manifest: JsonObject = {
-            "format": 1,
-            **manifest,
-            "status": "running",
-            "started_at": _now(),
-        }
-        self._results: BinaryIO | None = None
+        self.whole = Whole()
+        self._resumed = resumed
+        self._disk = disk
+        self._manifest: JsonObject = {"format": 1, **manifest, "status": "running"}
+        self._manifest.setdefault("started_at", _now())
+        self._ours = False
+        self._results = -1
+        self._pending = 0
+        self._synced = time.monotonic()
+        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            occupied = any(self.path.iterdir())
+            self._disk.make_folder(self.path)
         except OSError as error:
             raise StorageError(f"cannot use {self.path}: {error.strerror}") from error
-        if occupied:
+        if not self._resumed:
+            self._refuse_occupied()
+        self._stack.enter_context(RunLock(self.path))
+        try:
+            self._begin()
+        except BaseException as error:
+            self.__exit__(type(error))
+            raise
+        return self
+
+    def _begin(self) -> None:
+        if self._resumed:
+            self.whole = cut_torn_tail(self.path / RESULTS, self._disk)
+        else:
+            # Another run may have come and gone since the first look.
+            self._refuse_occupied()
+        self._sweep()
+        self._ours = True
+        self._write_manifest()
+        try:
+            self._results = self._disk.open_append(self.path / RESULTS)
+            self._disk.sync_folder(self.path)
+        except OSError as error:
+            raise StorageError(f"cannot write {self.path}: {error.strerror}") from error
+
+    def _sweep(self) -> None:
+        """Remove files that never came into their place; only the owner of the lock may."""
+        for left in self.path.glob(f".*{PART}"):
+            with suppress(OSError):
+                self._disk.remove(left)
+
+    def _refuse_occupied(self) -> None:
+        try:
+            names = {each.name for each in self.path.iterdir() if each.suffix != PART}
+        except OSError as error:
+            raise StorageError(f"cannot use {self.path}: {error.strerror}") from error
+        # A run that another process has just begun is found by its lock, which names the owner.
+        if names - {LOCK} and not (LOCK in names and MANIFEST in names and is_locked(self.path)):
             raise ConfigError.of(
                 f"{self.path} is not empty.",
                 hint="Name a new folder: a run never writes over another.",
             )
-        self._write_manifest()
-        try:
-            self._results = (self.path / RESULTS).open("ab", buffering=_BUFFER)
-        except OSError as error:
-            raise StorageError(f"cannot write {self.path}: {error.strerror}") from error
-        return self
 
     def append(self, rows: Iterable[bytes]) -> None:
-        """Add finished lines to the results."""
-        if self._results is None:
+        """Add the lines of a segment; they are on the disk a second later at most."""
+        if self._results < 0:
             raise StorageError(f"{self.path} is not open for writing")
+        content = b"".join(rows)
         try:
-            self._results.writelines(rows)
+            self._disk.write(self._results, content)
+            self._pending += len(content)
+            now = time.monotonic()
+            if self._pending >= _SYNC_BYTES or now - self._synced >= _SYNC_SECONDS:
+                self._sync()
         except OSError as error:
             raise StorageError(f"cannot write {self.path / RESULTS}: {error.strerror}") from error
 
     def finish(self, summary: JsonObject, facts: JsonObject) -> None:
         """Close the results, write the summary, and mark the run complete."""
         self._close()
-        write_whole(self.path / SUMMARY, pretty_json(summary))
+        write_whole(self.path / SUMMARY, pretty_json(summary), self._disk)
         self._manifest |= {**facts, "status": "complete", "finished_at": _now()}
         self._write_manifest()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            return
-        interrupted = issubclass(kind, KeyboardInterrupt)
-        self._manifest |= {"status": "interrupted" if interrupted else "failed"}
-        try:
-            self._close()
-            self._write_manifest()
-        except StorageError:
+        with self._stack:
+            if kind is None or not self._ours:
+                return
+            interrupted = issubclass(kind, KeyboardInterrupt)
+            self._manifest |= {"status": "interrupted" if interrupted else "failed"}
             # The error on its way out says more than a manifest that could not be written.
-            return
+            with suppress(StorageError):
+                self._close()
+            with suppress(StorageError):
+                self._write_manifest()
 
     def _close(self) -> None:
-        if self._results is not None:
-            results, self._results = self._results, None
+        if self._results >= 0:
             try:
-                results.close()
+                self._sync()
             except OSError as error:
-                raise StorageError(f"cannot write {self.path}: {error.strerror}") from error
+                said = f"cannot write {self.path / RESULTS}: {error.strerror}"
+                raise StorageError(said) from error
+            finally:
+                results, self._results = self._results, -1
+                with suppress(OSError):
+                    self._disk.close(results)
+
+    def _sync(self) -> None:
+        self._disk.sync(self._results)
+        self._pending = 0
+        self._synced = time.monotonic()
 
     def _write_manifest(self) -> None:
-        write_whole(self.path / MANIFEST, pretty_json(self._manifest))
+        write_whole(self.path / MANIFEST, pretty_json(self._manifest), self._disk)
 
 
 def _now() -> str:

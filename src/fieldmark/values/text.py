@@ -11,10 +11,12 @@ from rapidfuzz.distance import OSA
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text, integer_text
 
-__all__ = ["exact_text", "folded", "nearest", "normalized"]
+__all__ = ["did_you_mean", "exact_text", "folded", "is_slip", "nearest", "normalized"]
 
 _NEAR: Final = 0.6
-"""A word less alike than this is no suggestion."""
+"""A word less alike than this is no suggestion, unless a single slip is all that parts them."""
+_SHORTEST_SLIP: Final = 2
+_SHORTEST_BEGINNING: Final = 3
 
 
 def normalized(text: str) -> str:
@@ -62,4 +64,28 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     wanted = folded(word)
     ranked = ((OSA.normalized_similarity(wanted, folded(known)), known) for known in sorted(words))
     similarity, known = max(ranked, key=lambda pair: pair[0], default=(0.0, ""))
-    return known if similarity >= _NEAR else None
+    return known if similarity >= _NEAR or is_slip(wanted, folded(known)) else None
+
+
+def is_slip(word: str, known: str) -> bool:
+    """Whether one letter added, lost, changed or exchanged parts a word from a known one."""
+    return len(word) >= _SHORTEST_SLIP and OSA.distance(word, known) == 1
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """The question that names the known word that was probably meant, or nothing.
+
+    >>> did_you_mean("treshold", ["path", "threshold"])
+    'Did you mean threshold?'
+    >>> did_you_mean("numeric", ["exact", "numeric_tolerance"])
+    'Did you mean numeric_tolerance?'
+    """
+    known = list(words)
+    meant = folded(word).replace("-", "_")
+    best = nearest(meant, known) or _begun(meant, known)
+    return f"Did you mean {best}?" if best else ""
+
+
+def _begun(beginning: str, words: list[str]) -> str | None:
+    found = [word for word in words if word.startswith(beginning)]
+    return found[0] if len(found) == 1 and len(beginning) >= _SHORTEST_BEGINNING else None

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, is_dataclass
 from enum import Enum
 from pathlib import Path
 
 import pytest
 
 from fieldmark import registry
+from fieldmark.config.eval_cases import CASE_KEYS
+from fieldmark.config.eval_file import EVAL_KEYS
+from fieldmark.config.eval_target import PATIENCE
+from fieldmark.evaluators.by_field import FieldEvaluator
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import Outcome
@@ -15,6 +20,12 @@ from fieldmark.registry import Plugin
 
 DOCS = Path(__file__).parents[3] / "docs"
 BUILT_IN = "fieldmark."
+PAGES = {
+    Plugin.EVALUATORS: "eval-files.md",
+    Plugin.SAFETY: "meaning.md",
+    Plugin.TARGETS: "eval-files.md",
+}
+"""The page of each kind, where it is not the one about rules."""
 
 
 def shown(value) -> str:
@@ -23,13 +34,19 @@ def shown(value) -> str:
         return str(value).lower()
     if isinstance(value, Enum):
         return str(value.value)
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    if is_dataclass(value) and not hasattr(type(value), "name"):
+        return ", ".join(f"{key} {shown(part)}" for key, part in asdict(value).items())
     return getattr(type(value), "name", str(value))
 
 
 def option_text(option) -> str:
     if option.default is MISSING:
         return f"`{option.name}` (needed)"
-    return f"`{option.name}`" + ("" if option.default is None else f" ({shown(option.default)})")
+    if option.default is None or option.default in ("", (), {}, frozenset()):
+        return f"`{option.name}`"
+    return f"`{option.name}` ({shown(option.default)})"
 
 
 def strategy_table(kind: Plugin) -> str:
@@ -40,7 +57,10 @@ def strategy_table(kind: Plugin) -> str:
         if not strategy.__module__.startswith(BUILT_IN):
             continue
         promise = (strategy.__doc__ or "").splitlines()[0]
-        options = ", ".join(map(option_text, registry.options(strategy).values()))
+        # What all evaluators by fields take is said once, in the prose above the table.
+        shared = registry.options(FieldEvaluator) if issubclass(strategy, FieldEvaluator) else {}
+        own = [each for key, each in registry.options(strategy).items() if each != shared.get(key)]
+        options = ", ".join(map(option_text, own))
         rows.append(f"| `{name}` | {promise} | {options or '–'} |")
     return "\n".join(rows)
 
@@ -59,8 +79,19 @@ def convention_table() -> str:
 
 
 @pytest.mark.parametrize("kind", list(Plugin))
-def test_every_strategy_is_in_the_rules_page_with_its_options(kind):
-    assert strategy_table(kind) in (DOCS / "rules.md").read_text("utf-8")
+def test_every_strategy_is_in_its_page_with_its_options(kind):
+    page = PAGES.get(kind, "rules.md")
+    assert strategy_table(kind) in (DOCS / page).read_text("utf-8")
+
+
+def test_every_option_that_evaluators_by_fields_share_is_in_the_page_about_eval_files():
+    page = (DOCS / "eval-files.md").read_text("utf-8")
+    assert all(f"| `{name}` |" in page for name in registry.options(FieldEvaluator))
+
+
+@pytest.mark.parametrize("key", sorted({*EVAL_KEYS, *CASE_KEYS, *PATIENCE}))
+def test_every_key_of_an_eval_file_is_in_its_page(key):
+    assert f"`{key}`" in (DOCS / "eval-files.md").read_text("utf-8")
 
 
 def test_every_option_of_every_convention_is_in_the_page_about_numbers():

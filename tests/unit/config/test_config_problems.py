@@ -7,7 +7,7 @@ import pytest
 from fieldmark.config.problems import Problems, did_you_mean
 from fieldmark.errors import ConfigError, Location
 
-WORDS = ["exact", "exact_text", "numeric_tolerance", "fuzzy", "date", "set"]
+WORDS = ["id", "exact", "exact_text", "numeric_tolerance", "fuzzy", "date", "set"]
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,9 @@ WORDS = ["exact", "exact_text", "numeric_tolerance", "fuzzy", "date", "set"]
         pytest.param("exact-txt", "Did you mean exact_text?", id="kebab-case"),
         pytest.param("numeric", "Did you mean numeric_tolerance?", id="only-the-beginning"),
         pytest.param("zebra", "", id="nothing-like-it"),
+        pytest.param("iq", "Did you mean id?", id="one-slip-in-a-word-of-two-letters"),
+        pytest.param("qq", "", id="two-slips-in-a-word-of-two-letters"),
+        pytest.param("i", "", id="a-single-letter-is-no-slip"),
         pytest.param("nu", "", id="too-short-a-beginning"),
         pytest.param("", "", id="empty"),
     ],

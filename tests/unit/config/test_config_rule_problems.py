@@ -37,7 +37,7 @@ def _problems(text: str) -> list[str]:
         pytest.param("match: fuzzy, match_fields: [a]", "1:38: Option of an alignment: match_fields.", id="an-option-of-an-alignment"),
         pytest.param("align: greedy, algorithm: x", "1:39: Option of a match type: algorithm.", id="an-option-of-a-match-type"),
         pytest.param("align: greedy, key: x", "1:39: Option of another alignment: key.", id="an-option-of-another-alignment"),
-        pytest.param("threshold: 1", "1:24: threshold: needs the match type it is for. It belongs to fuzzy, semantic, auto.", id="an-option-without-its-match-type"),
+        pytest.param("threshold: 1", "1:24: threshold: needs the match type it is for. It belongs to fuzzy, semantic, iou, distance, auto.", id="an-option-without-its-match-type"),
         pytest.param("match_fields: [a]", "1:24: match_fields: needs the alignment it is for. It belongs to greedy, optimal.", id="an-option-without-its-alignment"),
         pytest.param("reqired: true", "1:24: Unknown key: reqired. Did you mean required?", id="a-misspelt-key-alone"),
         pytest.param("match: numeric_tolerance, tolerance: not a number", '1:61: tolerance: must be a number, not "not a number".', id="text-as-a-tolerance"),
@@ -68,7 +68,7 @@ def _problems(text: str) -> list[str]:
         pytest.param("weight: -1", "1:32: weight: must not be negative, but is -1.", id="a-negative-weight"),
         pytest.param("weight: heavy", '1:32: weight: must be a number, not "heavy".', id="text-as-a-weight"),
         pytest.param("required: yes", '1:34: required: must be true or false, not "yes".', id="yes-is-text"),
-        pytest.param("match: semantic, provider: lexikal", "1:51: Invalid provider: lexikal. Valid types: lexical, recorded. Did you mean lexical?", id="a-misspelt-provider"),
+        pytest.param("match: semantic, provider: lexikal", "1:51: Invalid provider: lexikal. Valid types: lexical, recorded, openai, openai_embeddings, model2vec, python. Did you mean lexical?", id="a-misspelt-provider"),
         pytest.param("match: semantic, provider: recorded", "1:51: recorded needs the option scores.", id="recorded-without-scores"),
     ],
 )  # fmt: skip
@@ -173,7 +173,7 @@ def test_one_letter_changed_in_a_key_of_the_file(key):
         pytest.param("/etc/hostname", "A file elsewhere: /etc/hostname.", id="absolute"),
         pytest.param("missing.json", "Cannot be read: ", id="missing"),
         pytest.param("broken.json", "A JSON value is expected here.", id="broken"),
-        pytest.param(5, "file must be the name of a file.", id="a-number"),
+        pytest.param(5, "file: must be the name of a file, not 5.", id="a-number"),
     ],
 )
 def test_recorded_scores_come_from_a_readable_file_beside_the_rules(tmp_path, name, complaint):

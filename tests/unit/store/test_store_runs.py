@@ -31,7 +31,7 @@ class Written:
     def __init__(self, *, values=True):
         self.plan = compile_plan(CONFUSION.rules_for(Rules()))
         self.counter = CaseCounter(CONFUSION, self.plan.table)
-        self.encoder = RowEncoder(self.plan.table, values=values)
+        self.encoder = RowEncoder(values=values)
 
     def row(self, case):
         block = self.plan.compare(case.expected, case.candidate)
@@ -53,7 +53,6 @@ def test_a_row_holds_all_that_is_known_of_a_case():
         "quality": row["quality"],
         "cells": row["cells"],
         "comparisons": [[0, None, 0.0, "different", []]],
-        "attributes": [0, ["a", "b"]],
         "expected": {"a": 1, "b": "x"},
         "candidate": {"a": 2},
     }
@@ -63,15 +62,6 @@ def test_a_cell_is_a_number_of_an_attribute_and_a_fact():
     row = Written().row(Case("7", {"a": 1, "b": "x"}, {"a": 2}))
     decoded = [(cell >> 7, FACTS[cell & 0x7F].outcome) for cell in row["cells"]]
     assert decoded == [(0, Outcome.WRONG_VALUE), (1, Outcome.OMISSION)]
-
-
-def test_an_attribute_is_named_in_the_first_row_that_uses_it():
-    written = Written()
-    rows = [
-        written.row(Case(str(number), document, document))
-        for number, document in enumerate([{"a": 1}, {"a": 1}, {"b": 1, "a": 1}, {"c": 1}])
-    ]
-    assert [row.get("attributes") for row in rows] == [[0, ["a"]], None, [1, ["b"]], [2, ["c"]]]
 
 
 def test_cases_with_the_same_outcomes_keep_their_own_ids_and_values():
@@ -184,7 +174,7 @@ def test_a_run_is_running_and_then_complete(tmp_path):
     assert (folder.path / "results.jsonl").read_bytes() == b"{}\n{}\n"
     assert json.loads((folder.path / "summary.json").read_text()) == {"format": 1}
     assert sorted(path.name for path in folder.path.iterdir()) == [
-        "manifest.json", "results.jsonl", "summary.json",
+        "lock", "manifest.json", "results.jsonl", "summary.json",
     ]  # fmt: skip
 
 

@@ -1,0 +1,152 @@
+"""Similarity of items by something else than text: the overlap of boxes, the distance of points.
+
+Lists and objects are then compared by a measure; texts and numbers as always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from fieldmark.align.columns import Edges
+from fieldmark.align.leaves import Path, cells_of
+from fieldmark.align.likeness import Likeness, Measure, SimilarityOption
+from fieldmark.align.limits import MAX_PAIRS, TooMuchWork
+from fieldmark.align.pairwise import UNIT, text_similarity
+from fieldmark.compare.distance import Distance
+from fieldmark.compare.iou import Iou
+from fieldmark.compare.options import checked_choice
+from fieldmark.errors import OptionError
+from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.outcome import Presence
+from fieldmark.values.paths import resolve
+from fieldmark.values.presence import presence
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+__all__ = ["measure_of", "measured_edges"]
+
+
+_MEASURES: Final[Mapping[Likeness, type[Iou | Distance]]] = {
+    Likeness.IOU: Iou,
+    Likeness.DISTANCE: Distance,
+}
+_ITSELF: Final = ()
+_Values: TypeAlias = dict[Path, JsonValue]
+
+
+def measure_of(similarity: SimilarityOption) -> Measure | None:
+    """The measure that an option names; none where values are compared as text.
+
+    >>> measure_of({"type": "iou", "format": "xywh"})
+    Iou(format=<BoxFormat.XYWH: 'xywh'>, expected_format=None, candidate_format=None, ...)
+    """
+    options = dict(similarity) if isinstance(similarity, Mapping) else {"type": similarity}
+    named = checked_choice("similarity", options.pop("type", None), Likeness)
+    made = _MEASURES.get(named)
+    try:
+        if made is not None:
+            return made(**options)
+    except TypeError:
+        known = ", ".join(option.name for option in fields(made)) if made else ""
+        raise OptionError("similarity", f"{named} takes {known}") from None
+    except OptionError as error:
+        message = f"{error.option} {error.message}".rstrip(".")
+        raise OptionError("similarity", message) from None
+    if options:
+        raise OptionError("similarity", f"{named} takes no options")
+    return None
+
+
+def measured_edges(
+    expected: Sequence[JsonValue],
+    candidate: Sequence[JsonValue],
+    match_fields: tuple[str, ...] | None,
+    measure: Measure,
+    gate: float,
+) -> Edges:
+    """Every pair whose weight reaches the gate: the mean over the fields present in either."""
+    import numpy as np
+
+    ours = [_values_of(item, match_fields) for item in expected]
+    theirs = [_values_of(item, match_fields) for item in candidate]
+    paths = {path: None for values in (*ours, *theirs) for path in values}
+    if len(ours) * len(theirs) * len(paths) > MAX_PAIRS:
+        raise TooMuchWork
+    total, present = np.zeros((2, len(ours), len(theirs)))
+    for path in sorted(paths, key=repr):
+        left = [place for place, values in enumerate(ours) if path in values]
+        right = [place for place, values in enumerate(theirs) if path in values]
+        total[np.ix_(left, right)] += _similarities(
+            [ours[place][path] for place in left], [theirs[place][path] for place in right], measure
+        )
+        present += _either(len(ours), left)[:, None] | _either(len(theirs), right)
+    weights = np.rint(total / np.maximum(present, 1) * UNIT)
+    places, others = np.nonzero(weights >= gate)
+    return Edges(weights[places, others], places, others)
+
+
+def _either(length: int, places: list[int]) -> NDArray[np.bool_]:
+    import numpy as np
+
+    flags = np.zeros(length, dtype=np.bool_)
+    flags[places] = True
+    return flags
+
+
+def _values_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> _Values:
+    """The values that an item is compared on, by path; empty ones are not there."""
+    found: Iterable[tuple[Path, JsonValue]]
+    if not isinstance(item, dict):
+        found = [(_ITSELF, item)]
+    elif match_fields is None:
+        found = _leaves(item)
+    else:
+        at = ((field, resolve(item, field)) for field in match_fields)
+        found = [(field, value) for field, value in at if value is not MISSING]
+    return {path: value for path, value in found if presence(value) is Presence.VALUE}
+
+
+def _leaves(item: dict[str, JsonValue]) -> Iterable[tuple[Path, JsonValue]]:
+    """Every value of an object that is none itself; an object with coordinates is a value."""
+    pending: list[tuple[tuple[str, ...], JsonValue]] = [((), item)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, dict) and "coordinates" not in value:
+            pending += [((*path, key), inner) for key, inner in value.items()]
+        else:
+            yield path, value
+
+
+def _similarities(
+    expected: list[JsonValue], candidate: list[JsonValue], measure: Measure
+) -> Floats:
+    """Lists and objects by the measure, everything else as text or by equality."""
+    import numpy as np
+
+    alike = np.zeros((len(expected), len(candidate)))
+    left, right = _containers(expected), _containers(candidate)
+    if left and right:
+        alike[np.ix_(left, right)] = measure.similarities(
+            [expected[place] for place in left], [candidate[place] for place in right]
+        )
+    plain = sorted(set(range(len(expected))).difference(left))
+    others = sorted(set(range(len(candidate))).difference(right))
+    cells = [cells_of(expected[place], None).get(_ITSELF) for place in plain]
+    other_cells = [cells_of(candidate[place], None).get(_ITSELF) for place in others]
+    for place, cell in zip(plain, cells, strict=True):
+        for other, other_cell in zip(others, other_cells, strict=True):
+            if cell == other_cell:
+                alike[place, other] = 1.0
+            elif isinstance(cell, str) and isinstance(other_cell, str):
+                alike[place, other] = text_similarity(cell, other_cell)
+    return alike
+
+
+def _containers(values: list[JsonValue]) -> list[int]:
+    return [place for place, value in enumerate(values) if isinstance(value, list | dict)]

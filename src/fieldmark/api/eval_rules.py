@@ -1,0 +1,45 @@
+"""How fields are compared for an evaluation's figures by attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fieldmark.api.settings import Settings
+from fieldmark.config.eval_spec import EvalSpec
+from fieldmark.evaluators.by_field import FieldEvaluator
+from fieldmark.evaluators.panel import Member
+from fieldmark.model.rule import Rule, Rules, Scope
+
+__all__ = ["claimed", "settings_of"]
+
+
+def settings_of(spec: EvalSpec) -> Settings:
+    """The rules of the file, or else the fields that its evaluators are about.
+
+    An evaluator says once how a field is compared, so the figures by attribute say the same of it.
+    Where no evaluator names fields, all leaves of both sides are compared.
+    """
+    rules = spec.rules
+    if rules is None:
+        fields = claimed(spec.evaluators)
+        rules = Rules(fields=fields, scope=Scope.CONFIGURED) if fields else Rules()
+    warnings = tuple(str(warning) for warning in spec.warnings)
+    return Settings(
+        rules=spec.convention.rules_for(rules), convention=spec.convention, warnings=warnings
+    )
+
+
+def claimed(members: Iterable[Member]) -> tuple[Rule, ...]:
+    """The fields of all evaluators; where two name the same path, the first is right."""
+    found: dict[str, Rule] = {}
+    for rule in _claims(members):
+        found.setdefault(rule.path, rule)
+    return tuple(found.values())
+
+
+def _claims(members: Iterable[Member]) -> Iterator[Rule]:
+    for member in members:
+        evaluator = member.evaluator
+        if isinstance(evaluator, FieldEvaluator):
+            yield from evaluator.claims()
+        yield from _claims(getattr(evaluator, "evaluators", ()))

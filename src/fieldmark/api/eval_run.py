@@ -1,0 +1,173 @@
+"""One evaluation on its way: its cases, its evaluators, and all who watch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from itertools import chain, count, islice
+from typing import Final
+
+from fieldmark.api.eval_cases import Wanted, case_of, own_members
+from fieldmark.api.faults import Faults
+from fieldmark.api.gates import checked
+from fieldmark.api.resuming import Begun
+from fieldmark.api.settings import Settings
+from fieldmark.config.eval_spec import EvalSpec
+from fieldmark.data import PairStream
+from fieldmark.errors import ConfigError
+from fieldmark.metrics.gate import Gate
+from fieldmark.metrics.summarise import summarise
+from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.tally import Tally
+from fieldmark.model.case import Case, CaseInput
+from fieldmark.plan import Plan
+from fieldmark.run.evaluation import EvaluatorTally, Judged, Observer, run_evaluation
+from fieldmark.run.flags import Flags
+from fieldmark.run.judged_replay import JudgedReplay
+from fieldmark.run.panel import Panel, open_panel
+from fieldmark.run.pipeline import Watcher
+from fieldmark.run.segments import segments
+from fieldmark.run.targets.producing import produced
+from fieldmark.run.unused import unused_rules
+from fieldmark.store.evaluated import failed_row, with_results
+from fieldmark.store.rundir import RunFolder
+from fieldmark.store.segments import SegmentEncoder
+
+__all__ = ["EvalRun", "evaluator_tally"]
+
+_SEGMENT: Final = 256
+_SEGMENT_OF_JUDGES: Final = 32
+"""Where judges or targets are asked, results come in small portions: each may take its time."""
+
+
+class EvalRun:
+    """Runs the cases of an eval file; `watchers` and `observers` are shown all that is done."""
+
+    def __init__(
+        self, spec: EvalSpec, settings: Settings, stream: PairStream, wanted: Wanted, begun: Begun
+    ) -> None:
+        self._spec = spec
+        self._settings = settings
+        self._stream = stream
+        self._wanted = wanted
+        self._begun = begun
+        self._warnings: list[str] = []
+        self._done = 0
+        self.watchers: list[Watcher] = []
+        self.observers: list[Observer] = []
+
+    @property
+    def plan(self) -> Plan:
+        """How fields are compared."""
+        return self._begun.plan
+
+    def write_to(self, folder: RunFolder, *, values: bool) -> None:
+        """Write every segment that is not on disk."""
+        self._done = folder.whole.next_segment
+        table, shared = self._begun.plan.table, self._begun.shared
+        encoder = SegmentEncoder(table, values=values, shared=shared)
+        numbers = count()
+
+        def write(judged: Judged) -> None:
+            number = next(numbers)
+            if number < self._done:
+                return
+            lines = encoder.encode(
+                number,
+                *judged.batch,
+                non_finite=self._stream.non_finite,
+                complete=lambda rows: list(_rows(judged, rows, values=values)),
+            )
+            folder.append(lines)
+
+        self.observers.append(write)
+
+    def finished(self, concurrency: int, gates: Sequence[Gate], *, values: bool) -> Summary:
+        """Every figure of the run, when all of its cases are done."""
+        flags, faults = Flags(), Faults(self._begun.plan.table, notes=values)
+        said = evaluator_tally(self._spec)
+        watching = _watching([flags, faults, *self.watchers])
+        with ExitStack() as stack:
+            panel = stack.enter_context(
+                open_panel(self._spec.evaluators, own_members(self._spec), concurrency=concurrency)
+            )
+            replay = self._begun.replay
+            known = None if replay is None else JudgedReplay(replay, panel)
+            tally = run_evaluation(
+                faults.watching(self._batches(stack, panel, known)),
+                self._begun.plan,
+                self._settings.convention,
+                panel,
+                [said, watching, *self.observers],
+                known=known,
+            )
+        self._refuse_nothing(tally)
+        tally.add_unexpected(self._stream.coverage.unexpected)
+        warnings = (
+            *self._settings.warnings,
+            *faults.warnings(),
+            *self._stream.warnings,
+            *dict.fromkeys(self._warnings),
+            *flags.warnings(),
+            *unused_rules(self._settings.rules, tally.facts()),
+        )
+        summary = summarise(
+            tally,
+            self._settings.convention,
+            rules=self._settings.rules,
+            evaluators=said.summaries(),
+            warnings=warnings,
+        )
+        return checked(summary, gates)
+
+    def _batches(
+        self, stack: ExitStack, panel: Panel, known: JudgedReplay | None
+    ) -> Iterator[Sequence[Case]]:
+        """The cases in segments: first those that are known, then those that are to be done."""
+        slow = panel.asks_judges or self._spec.target is not None
+        size = _SEGMENT_OF_JUDGES if slow else _SEGMENT
+        raw = segments(([case] for case in self._wanted.of(self._stream.batches())), size)
+        if known is not None:
+            for number, segment in enumerate(islice(raw, self._done)):
+                yield known.restored(number, segment)
+        if self._spec.target is None:
+            yield from raw
+        else:
+            cases = self._produced(chain.from_iterable(raw), stack)
+            yield from segments(([case] for case in cases), size)
+
+    def _produced(self, cases: Iterable[Case], stack: ExitStack) -> Iterator[Case]:
+        assert self._spec.target is not None  # noqa: S101 - only asked where there is one
+        asked = produced(self._spec.target, cases, warn=self._warnings.append)
+        return map(case_of, stack.enter_context(closing(asked)))
+
+    def _refuse_nothing(self, tally: Tally) -> None:
+        if self._wanted.left_out and not tally.sums().cases.total:
+            raise ConfigError.of(
+                f"None of {self._wanted.left_out} cases is wanted: {self._wanted}.",
+                self._spec.location,
+                "Check the tags and ids that were asked for.",
+            )
+
+
+def evaluator_tally(spec: EvalSpec) -> EvaluatorTally:
+    """Counts what the evaluators of a file say; all of them are named from the start."""
+    return EvaluatorTally(member.name for member in spec.evaluators)
+
+
+def _watching(watchers: Sequence[Watcher]) -> Observer:
+    def watch(judged: Judged) -> None:
+        for watcher in watchers:
+            watcher(judged.batch)
+
+    return watch
+
+
+def _rows(judged: Judged, compared: Iterable[bytes], *, values: bool) -> Iterator[bytes]:
+    """The lines of all cases in their order."""
+    lines = (
+        with_results(line, score, results, values=values)
+        for line, score, results in zip(compared, judged.scores, judged.results, strict=True)
+    )
+    for case in judged.all:
+        yield failed_row(case) if case.input is CaseInput.FAILED else next(lines)

@@ -1,0 +1,144 @@
+"""Use case: run an eval file, from its cases to a verdict that a release can be gated on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from fieldmark.api.eval_cases import Wanted, inputs_of, open_cases, refuse_unready, sources_of
+from fieldmark.api.eval_rules import settings_of
+from fieldmark.api.eval_run import EvalRun, evaluator_tally
+from fieldmark.api.gates import check_names, gates_of
+from fieldmark.api.lists import list_notes
+from fieldmark.api.requests import EvalRequest, eval_request, request_of_run
+from fieldmark.api.resuming import Keeping, begin, finish, folder_for
+from fieldmark.api.run_result import RunResult
+from fieldmark.api.settings import Settings
+from fieldmark.api.watching import Progress, manifest, teller
+from fieldmark.config.context import Context
+from fieldmark.config.eval_file import load_eval, read_eval
+from fieldmark.config.eval_spec import EvalSpec
+from fieldmark.config.marked import mark
+from fieldmark.data import Inputs
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.run.evaluation import Observer
+
+__all__ = ["EvalResult", "EvalSource", "evaluate", "resume_eval"]
+
+EvalSource: TypeAlias = "str | Path | Mapping[str, JsonValue] | EvalSpec"
+"""An eval file, or what one holds."""
+
+
+@dataclass(frozen=True, repr=False)
+class EvalResult(RunResult):
+    """A run of an eval file: every figure, what each evaluator said, and its gates."""
+
+    name: str = ""
+    max_errors: int = 0
+
+
+def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can ask for
+    source: EvalSource,
+    *,
+    only: Iterable[str] = (),
+    cases: Iterable[str] = (),
+    concurrency: int | None = None,
+    at_least: Mapping[str, float] | None = None,
+    at_most: Mapping[str, float] | None = None,
+    out: str | Path | None = None,
+    values: bool = True,
+    resume: bool = False,
+    accept_changes: bool = False,
+    observers: Sequence[Observer] = (),
+    progress: Progress | None = None,
+) -> EvalResult:
+    """Run all evaluators of an eval file over its cases.
+
+    `only` keeps the cases with one of some tags, `cases` those whose id fits a pattern. Gates are
+    added to those of the file. `out` names a new folder for the run's results, or with `resume`
+    that of a run that was broken off.
+
+    >>> import fieldmark as fm
+    >>> run = fm.evaluate({
+    ...     "cases": [{"id": "a", "expected": {"total": 10}, "candidate": {"total": 10}}],
+    ...     "evaluators": [{"type": "field_accuracy", "fields": [{"path": "total"}]}],
+    ... })
+    >>> run.mean_score
+    1.0
+    """
+    spec = _spec(source)
+    settings = settings_of(spec)
+    gates = [*spec.gates, *gates_of(at_least, at_most)]
+    check_names(gates, settings, evaluator_tally(spec).summaries())
+    reading = inputs_of(spec)
+    stream = open_cases(spec, reading)
+    wanted = Wanted(only, cases)
+    limits = {"at_least": at_least or {}, "at_most": at_most or {}}
+    chosen = {"only": wanted.tags, "cases": wanted.ids, **limits, "values": values}
+    about = _about(spec, settings, reading, chosen)
+    keeping = Keeping(out=out, resume=resume, accept_changes=accept_changes, values=values)
+    with ExitStack() as stack:
+        stack.enter_context(closing(stream))
+        refuse_unready(spec)
+        folder = stack.enter_context(folder_for(keeping, about) or nullcontext())
+        run = EvalRun(spec, settings, stream, wanted, begin(settings, folder))
+        if progress is not None:
+            run.watchers.append(teller(progress, stream))
+        if folder is not None:
+            run.write_to(folder, values=values)
+        run.observers += observers
+        summary = run.finished(concurrency or spec.concurrency, gates, values=values)
+        path = finish(folder, run.plan, summary)
+    notes = (*stream.notes, *list_notes(run.plan.lists()))
+    return EvalResult(summary, notes, path, name=spec.name, max_errors=spec.max_errors)
+
+
+def _about(
+    spec: EvalSpec, settings: Settings, reading: Inputs, chosen: Mapping[str, object]
+) -> JsonObject:
+    """What the manifest of a run says of an evaluation."""
+    made_from = manifest(settings, reading, *sources_of(spec))
+    request = eval_request(spec.location.file, **chosen)
+    return {"command": "eval", "eval": spec.name, **made_from, "request": request}
+
+
+def resume_eval(
+    run: str | Path,
+    *,
+    accept_changes: bool = False,
+    concurrency: int | None = None,
+    observers: Sequence[Observer] = (),
+    progress: Progress | None = None,
+) -> EvalResult:
+    """Go on with a run that was broken off, from what its manifest says that was asked for."""
+    asked = cast("EvalRequest", request_of_run(Path(run), "eval"))
+    return evaluate(
+        asked["file"],
+        only=asked["only"],
+        cases=asked["cases"],
+        concurrency=concurrency,
+        at_least=asked["at_least"],
+        at_most=asked["at_most"],
+        out=run,
+        values=asked["values"],
+        resume=True,
+        accept_changes=accept_changes,
+        observers=observers,
+        progress=progress,
+    )
+
+
+def _spec(source: EvalSource) -> EvalSpec:
+    if isinstance(source, EvalSpec):
+        return source
+    if isinstance(source, str | Path):
+        return load_eval(source)
+    context = Context()
+    marked = mark(source, context.problems)
+    context.problems.raise_any()
+    spec = read_eval(marked, context)
+    context.problems.raise_any()
+    return spec

@@ -1,0 +1,70 @@
+"""What goes on beside a run: rows are written, progress is told."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeAlias
+
+from fieldmark.api.settings import Settings
+from fieldmark.data import Inputs, PairStream
+from fieldmark.metrics.summarise import stamp
+from fieldmark.model.block import AttributeTable
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.run.pipeline import Batch, Watcher
+from fieldmark.version import VERSION
+
+__all__ = ["Progress", "Source", "described", "manifest", "teller"]
+
+Source: TypeAlias = "str | Path | Iterable[object]"
+Progress: TypeAlias = Callable[[int, int, int | None], None]
+"""Is told, now and then, the cases done, the bytes read, and all bytes if that is known."""
+
+
+def teller(progress: Progress, stream: PairStream) -> Watcher:
+    """Tells how far the reading of a stream has come."""
+    done = 0
+
+    def tell(batch: Batch) -> None:
+        nonlocal done
+        done += len(batch.cases)
+        progress(done, stream.bytes_read, stream.bytes_total)
+
+    return tell
+
+
+def manifest(settings: Settings, reading: Inputs, *sources: Source | None) -> JsonObject:
+    """What a run was made from: versions, convention, inputs with their hashes, limits."""
+    return {
+        "fieldmark": VERSION,
+        "python": platform.python_version(),
+        "convention": stamp(settings.convention, settings.rules).to_dict(),
+        "inputs": [_input(source) for source in sources if source is not None],
+        "limits": asdict(reading.limits),
+    }
+
+
+def described(table: AttributeTable) -> JsonValue:
+    """Every attribute with how it was compared."""
+    return [
+        {"path": a.path, "comparator": a.comparator, "weight": a.weight, "required": a.required}
+        for a in table.attributes
+    ]
+
+
+def _input(source: Source) -> JsonObject:
+    """Which input it was, and its hash if it is a file."""
+    if not isinstance(source, str | Path):
+        return {"name": "(in memory)"}
+    path = Path(source)
+    if not path.is_file():
+        return {"name": str(source)}
+    with path.open("rb") as file:
+        return {
+            "name": str(source),
+            "bytes": path.stat().st_size,
+            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
+        }

@@ -1,0 +1,68 @@
+"""Remarks on the changed files of a pull request, where the CI server knows them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from fieldmark.cli.telling import put
+from fieldmark.evaluators.score import Status
+from fieldmark.metrics.summary import Summary
+from fieldmark.model.case import Verdict
+from fieldmark.report.escape import visible
+from fieldmark.report.tables import gate_text
+from fieldmark.run.evaluation import Judged
+
+__all__ = ["Annotations", "wants_annotations"]
+
+_MOST: Final = 10
+"""GitHub shows so many remarks of a kind for one step."""
+_PROPERTY: Final = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"}
+_MESSAGE: Final = {key: _PROPERTY[key] for key in "%\r\n"}
+
+
+def wants_annotations() -> bool:
+    """Whether the run is a step of a GitHub workflow."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+class Annotations:
+    """Says which cases failed, beside the eval file that holds them: the first few."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._lines: list[str] = []
+
+    def __call__(self, judged: Judged) -> None:
+        """Take note of cases that did not pass."""
+        for case, score in zip(judged.batch.cases, judged.scores, strict=True):
+            if score.status is Status.ERROR:
+                self._add("error", f"case {case.id}", score.reasoning)
+            elif score.verdict in (Verdict.FAIL, Verdict.PARTIAL):
+                self._add("warning", f"case {case.id}: {score.verdict}", _listed(score.misses))
+        for case in judged.failed:
+            self._add("error", f"case {case.id}", case.note)
+
+    def tell(self, summary: Summary) -> None:
+        """Print the remarks; failed gates come first."""
+        gates = [gate for gate in summary.gates if not gate.passed]
+        lines = [self._line("error", "gate failed", gate_text(gate)) for gate in gates]
+        put("".join(f"{line}\n" for line in (lines + self._lines)[:_MOST]))
+
+    def _add(self, level: str, title: str, text: str) -> None:
+        if len(self._lines) < _MOST:
+            self._lines.append(self._line(level, title, text))
+
+    def _line(self, level: str, title: str, text: str) -> str:
+        place = f"file={_escaped(self._file, _PROPERTY)}," if self._file else ""
+        head = f"::{level} {place}title={_escaped(visible(title), _PROPERTY)}"
+        return f"{head}::{_escaped(visible(text), _MESSAGE)}"
+
+
+def _listed(misses: Sequence[str]) -> str:
+    return ", ".join(misses[:_MOST]) or "did not pass"
+
+
+def _escaped(text: str, table: dict[str, str]) -> str:
+    return "".join(table.get(char, char) for char in text)

@@ -1,0 +1,58 @@
+"""`fieldmark schema`: the JSON Schemas that editors complete and check files with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fieldmark.cli.options import Word
+from fieldmark.cli.telling import put
+from fieldmark.config.schema import SCHEMAS, file_name, schema_of
+from fieldmark.errors import StorageError
+from fieldmark.report.escape import visible
+from fieldmark.store.json_text import pretty_json
+
+__all__ = ["command"]
+
+_EPILOG = """\b
+Examples:
+  fieldmark schema eval > eval.schema.json
+  fieldmark schema --write schemas
+
+\b
+For an editor, above an eval file:
+  # yaml-language-server: $schema=schemas/eval.schema.json
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("name", required=False, type=Word(list(SCHEMAS)))
+@click.option(
+    "--write",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write all schemas into a folder, or the one that is named.",
+)
+def command(name: str | None, folder: Path | None) -> None:
+    """Print the JSON Schema of eval files, rules files or result rows.
+
+    Installed plug-ins are part of it, so a schema says what this installation understands.
+    """
+    if folder is None:
+        if name is None:
+            raise click.UsageError(f"Name a schema ({', '.join(SCHEMAS)}) or a folder to --write.")
+        put(pretty_json(schema_of(name)))
+        return
+    for each in SCHEMAS if name is None else (name,):
+        _write(folder / file_name(each), pretty_json(schema_of(each)))
+
+
+def _write(file: Path, content: bytes) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    except OSError as error:
+        raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
+    put(f"{visible(str(file))}\n")

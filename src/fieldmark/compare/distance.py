@@ -1,0 +1,101 @@
+"""Points that are near enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+
+from fieldmark.compare.kinds import mismatch
+from fieldmark.compare.options import checked_amount, checked_choice
+from fieldmark.compare.scales import check_scale
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+from fieldmark.values.points import Metric, Point, distance, distances, likeness, read_point
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+__all__ = ["Distance", "is_near"]
+
+_SLACK: Final = 1e-9
+
+
+def is_near(apart: float, threshold: float) -> bool:
+    """Whether a distance is within a threshold, which rounding does not decide.
+
+    >>> is_near(0.4 - 0.1, 0.3), is_near(0.31, 0.3)
+    (True, False)
+    """
+    return apart <= threshold + _SLACK * max(1.0, threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
+    """Points that are at most `threshold` apart, in any number of dimensions.
+
+    The similarity of two points is 1 / (1 + distance). A side that counts in other units has a
+    scale: what each of its coordinates is multiplied by.
+    """
+
+    name: ClassVar[str] = "distance"
+    # Equal values that are no points do not match, and a zero vector has no direction.
+    reflexive: ClassVar[bool] = False
+    metric: Metric = Metric.EUCLIDEAN
+    threshold: float = 0.0
+    expected_scale: tuple[float, ...] | None = None
+    candidate_scale: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        metric = checked_choice("metric", self.metric, Metric)
+        object.__setattr__(self, "metric", metric)
+        checked_amount("threshold", self.threshold)
+        for option in ("expected_scale", "candidate_scale"):
+            object.__setattr__(self, option, check_scale(option, getattr(self, option)))
+
+    @property
+    def least(self) -> float:
+        """The similarity from which on two values match."""
+        return likeness(self.threshold)
+
+    def read(self, expected: JsonValue, candidate: JsonValue) -> tuple[Point | str, Point | str]:
+        """Both values as points, or what is wrong with them."""
+        return (
+            read_point(expected, self.expected_scale),
+            read_point(candidate, self.candidate_scale),
+        )
+
+    def apart(self, expected: Point, candidate: Point) -> float | str:
+        """The distance of two points, or why there is none."""
+        return distance(expected, candidate, self.metric)
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match points that are near enough.
+
+        >>> Distance(threshold=5).compare([10, 20], [13, 24]).matched
+        True
+        """
+        ours, theirs = self.read(expected, candidate)
+        if isinstance(theirs, str):
+            return Comparison.wrong_type(Reason.TYPE_MISMATCH, note=theirs)
+        if isinstance(ours, str):
+            said = Comparison.differs(note=f"the expected value: {ours}")
+            return mismatch(expected, candidate, said)
+        apart = self.apart(ours, theirs)
+        if isinstance(apart, str):
+            return Comparison.wrong_type(Reason.TYPE_MISMATCH, note=apart)
+        alike = likeness(apart)
+        if is_near(apart, self.threshold):
+            return Comparison(matched=True, score=1.0, similarity=alike)
+        return Comparison(matched=False, similarity=alike, reason=Reason.OUTSIDE_TOLERANCE)
+
+    def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
+        """The similarity of each value with each; what is no point is like nothing."""
+        ours = [self.read(value, None)[0] for value in expected]
+        theirs = [self.read(None, value)[1] for value in candidate]
+        alike: Floats = 1.0 / (1.0 + distances(ours, theirs, self.metric))
+        return alike

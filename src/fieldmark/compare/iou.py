@@ -1,0 +1,115 @@
+"""Boxes and polygons that cover the same place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+
+from fieldmark.compare.kinds import mismatch
+from fieldmark.compare.options import check_share, checked_choice
+from fieldmark.compare.scales import check_scale
+from fieldmark.errors import MissingExtra
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import Reason
+from fieldmark.values.boxes import BoxFormat, Shape, read_shape
+from fieldmark.values.overlap import (
+    Overlap,
+    PolygonMethod,
+    need_shapely,
+    overlap,
+    overlaps,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+__all__ = ["Iou"]
+
+_FLAT: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Iou:
+    """Boxes or polygons whose intersection over union reaches `threshold`; a pass earns it.
+
+    Sides that write boxes differently have an `expected_format` and a `candidate_format`, and a
+    scale each if they count in different units: what across and down are multiplied by. Polygons
+    are intersected exactly, or by their bounding rectangles with `polygon: bounds`.
+    """
+
+    name: ClassVar[str] = "iou"
+    # A box without area has nothing in common, not even with itself.
+    reflexive: ClassVar[bool] = False
+    format: BoxFormat = BoxFormat.XYXY
+    expected_format: BoxFormat | None = None
+    candidate_format: BoxFormat | None = None
+    threshold: float = 0.5
+    polygon: PolygonMethod = PolygonMethod.EXACT
+    expected_scale: tuple[float, ...] | None = None
+    candidate_scale: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for option in ("format", "expected_format", "candidate_format"):
+            named = getattr(self, option)
+            if named is not None or option == "format":
+                object.__setattr__(self, option, checked_choice(option, named, BoxFormat))
+        for option in ("expected_scale", "candidate_scale"):
+            object.__setattr__(self, option, check_scale(option, getattr(self, option), _FLAT))
+        check_share("threshold", self.threshold)
+        polygon = checked_choice("polygon", self.polygon, PolygonMethod)
+        object.__setattr__(self, "polygon", polygon)
+        if polygon is PolygonMethod.EXACT and BoxFormat.POLYGON in self._formats:
+            need_shapely()
+
+    @property
+    def _formats(self) -> tuple[BoxFormat, BoxFormat]:
+        return self.expected_format or self.format, self.candidate_format or self.format
+
+    @property
+    def least(self) -> float:
+        """The similarity from which on two values match."""
+        return self.threshold
+
+    def read(self, expected: JsonValue, candidate: JsonValue) -> tuple[Shape | str, Shape | str]:
+        """Both values as shapes, or what is wrong with them."""
+        ours, theirs = self._formats
+        return (
+            read_shape(expected, ours, self.expected_scale),
+            read_shape(candidate, theirs, self.candidate_scale),
+        )
+
+    def overlap(self, expected: Shape, candidate: Shape) -> Overlap | str:
+        """What two shapes have in common, or what is wrong with one of them."""
+        return overlap(expected, candidate, self.polygon)
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match shapes that overlap enough.
+
+        >>> Iou(format="xywh").compare([0, 0, 10, 10], [0, 0, 10, 8]).score
+        0.8
+        """
+        ours, theirs = self.read(expected, candidate)
+        if isinstance(theirs, str):
+            return Comparison.wrong_type(Reason.TYPE_MISMATCH, note=theirs)
+        if isinstance(ours, str):
+            said = Comparison.differs(note=f"the expected value: {ours}")
+            return mismatch(expected, candidate, said)
+        try:
+            found = self.overlap(ours, theirs)
+        except MissingExtra as missing:
+            # The values say themselves that they are polygons; the options did not.
+            return Comparison.error(Reason.PROVIDER_FAILED, note=str(missing))
+        if isinstance(found, str):
+            return Comparison.wrong_type(Reason.TYPE_MISMATCH, note=found)
+        return Comparison.graded(found.iou, self.threshold)
+
+    def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
+        """The overlap of each value with each; what is no shape overlaps nothing."""
+        ours = [self.read(value, None)[0] for value in expected]
+        theirs = [self.read(None, value)[1] for value in candidate]
+        return overlaps(ours, theirs, self.polygon)

@@ -1,0 +1,7 @@
+"""Reads the eval files of AgentV as they are, of its design era and of 4.x."""
+
+from __future__ import annotations
+
+from fieldmark.config.agentv.reading import is_agentv, read_agentv
+
+__all__ = ["is_agentv", "read_agentv"]

@@ -1,0 +1,203 @@
+"""Reads the cases of an eval file: written in it, or in a file or folder that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from fieldmark.config.context import Context
+from fieldmark.config.eval_spec import InlineCase
+from fieldmark.config.files import load_text
+from fieldmark.config.inside import contents_of, file_to_read, is_known_missing, note_all, place_of
+from fieldmark.config.keys import is_object, refuse_unknown
+from fieldmark.config.marked import Marked
+from fieldmark.config.members import read_members
+from fieldmark.config.option_values import checked, describe
+from fieldmark.errors import ConfigError, Location
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+
+__all__ = ["CASES_KEYS", "CASE_KEYS", "Cases", "read_cases", "read_place"]
+
+CASE_KEYS: Final = (
+    "id",
+    "input",
+    "expected",
+    "expected_file",
+    "candidate",
+    "candidate_file",
+    "tags",
+    "metadata",
+    "evaluators",
+    "only_own",
+    "skip_defaults",
+)
+_ONLY_OWN: Final = ("only_own", "skip_defaults")
+CASES_KEYS: Final = ("path", "id", "expected", "candidate")
+_OF_DETECTION: Final = "coco"
+_HINT: Final = "Write the name of a file, or a list of {id: a, expected: {…}, candidate: {…}}."
+
+
+class Cases(NamedTuple):
+    """Where cases come from, and under which keys rows hold their parts."""
+
+    cases: Path | tuple[InlineCase, ...] = ()
+    id_key: str | None = None
+    expected_key: str | None = None
+    candidate_key: str | None = None
+
+
+def read_cases(marked: Marked, context: Context) -> Cases:
+    """The cases of an eval file."""
+    given = marked.entries.get("cases")
+    if given is None:
+        if isinstance(marked.value, dict):
+            context.problems.add("An eval file without cases.", marked.location, _HINT)
+        return Cases()
+    if isinstance(given.value, str):
+        return Cases(read_place(marked, "cases", context) or ())
+    if isinstance(given.value, list):
+        return Cases(_inline(given, context))
+    if isinstance(given.value, dict):
+        return _rows(given, context)
+    shown = describe(given.value)
+    context.problems.add(f"Not cases: {shown}.", given.location, _HINT)
+    return Cases()
+
+
+def read_place(marked: Marked, key: str, context: Context) -> Path | None:
+    """The file or folder that a key names; a warning if it is seen not to be there."""
+    given = marked.entries.get(key)
+    place = None if given is None else place_of(given, key, context)
+    if given is not None and place is not None and is_known_missing(place, context):
+        context.problems.warn(f"{key}: there is no {given.value} here.", given.location)
+    return place
+
+
+def _rows(marked: Marked, context: Context) -> Cases:
+    if _OF_DETECTION in marked.entries:
+        hint = "Write them as rows of {id, expected}, with the boxes in expected."
+        where = marked.key_location(_OF_DETECTION)
+        context.problems.add("Detection data sets are not read as cases.", where, hint)
+        return Cases()
+    refuse_unknown(marked, CASES_KEYS, context)
+    if "path" not in marked.entries:
+        context.problems.add("Cases without a path.", marked.location, _HINT)
+    place = read_place(marked, "path", context)
+    keys = [_key(marked, key, context) for key in CASES_KEYS[1:]]
+    return Cases(place or (), *keys)
+
+
+def _key(marked: Marked, key: str, context: Context) -> str | None:
+    given = marked.entries.get(key)
+    value = None if given is None else checked(given, key, str | None, context)
+    return value if isinstance(value, str) else None
+
+
+def _inline(marked: Marked, context: Context) -> tuple[InlineCase, ...]:
+    if not marked.items:
+        context.problems.add("The list of cases is empty.", marked.location)
+    cases = [case for item in marked.items if (case := _case(item, context)) is not None]
+    _refuse_repeated_ids(cases, context)
+    return tuple(cases)
+
+
+def _refuse_repeated_ids(cases: Iterable[InlineCase], context: Context) -> None:
+    first: dict[str, Location] = {}
+    for case in cases:
+        earlier = first.setdefault(case.id, case.location)
+        if earlier is not case.location:
+            hint = f"Line {earlier.line} has it already." if earlier.line else ""
+            context.problems.add(f"Duplicate case id: {case.id}.", case.location, hint)
+
+
+def _case(marked: Marked, context: Context) -> InlineCase | None:
+    if not is_object(marked, "a case", context, "Write {id: a, expected: {…}}."):
+        return None
+    refuse_unknown(marked, CASE_KEYS, context)
+    name = _id(marked, context)
+    expected = _expected(marked, context)
+    candidate = _candidate(marked, context)
+    given = marked.entries
+    evaluators = read_members(given.get("evaluators", Marked(value=None)), context)
+    only_own = [_flag(marked, key, context) for key in _ONLY_OWN]
+    tags = checked(given["tags"], "tags", tuple[str, ...], context) if "tags" in given else ()
+    metadata = _metadata(marked, context)
+    if name is None:
+        return None
+    return InlineCase(
+        id=name,
+        expected=expected,
+        candidate=candidate,
+        input=given["input"].value if "input" in given else MISSING,
+        metadata=metadata,
+        tags=tags if isinstance(tags, tuple) else (),
+        evaluators=evaluators,
+        only_own=any(only_own),
+        location=marked.key_location("id"),
+    )
+
+
+def _id(marked: Marked, context: Context) -> str | None:
+    given = marked.entries.get("id")
+    if given is None:
+        context.problems.add("A case without an id.", marked.location)
+        return None
+    value = given.value
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    context.problems.add(f"id: must be text, not {describe(value)}.", given.location)
+    return None
+
+
+def _expected(marked: Marked, context: Context) -> JsonValue | Missing:
+    if _refuse_both(marked, "expected", context):
+        return MISSING
+    if "expected" in marked.entries:
+        return marked.entries["expected"].value
+    named = marked.entries.get("expected_file")
+    if named is None:
+        context.problems.add("A case without an expected value.", marked.location)
+        return MISSING
+    contents = contents_of(named, "expected_file", context)
+    return MISSING if contents is None else contents.value
+
+
+def _candidate(marked: Marked, context: Context) -> JsonValue | Missing:
+    """The candidate as written; a file of it is text, for whatever a model wrote is data."""
+    if _refuse_both(marked, "candidate", context):
+        return MISSING
+    if "candidate" in marked.entries:
+        return marked.entries["candidate"].value
+    named = marked.entries.get("candidate_file")
+    place = None if named is None else file_to_read(named, "candidate_file", context)
+    if named is None or place is None:
+        return MISSING
+    try:
+        return load_text(place)
+    except ConfigError as error:
+        note_all(error, named, context)
+        return MISSING
+
+
+def _refuse_both(marked: Marked, key: str, context: Context) -> bool:
+    both = key in marked.entries and f"{key}_file" in marked.entries
+    if both:
+        place = marked.key_location(f"{key}_file")
+        context.problems.add(f"Both {key} and {key}_file.", place, "Keep one of them.")
+    return both
+
+
+def _flag(marked: Marked, key: str, context: Context) -> bool:
+    given = marked.entries.get(key)
+    return given is not None and checked(given, key, bool, context) is True
+
+
+def _metadata(marked: Marked, context: Context) -> JsonObject | None:
+    given = marked.entries.get("metadata")
+    if given is None or given.value is None:
+        return None
+    is_object(given, "an object of metadata", context)
+    return given.value if isinstance(given.value, dict) else None

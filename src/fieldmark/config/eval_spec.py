@@ -1,0 +1,96 @@
+"""An evaluation as an eval file describes it, checked and ready to run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+
+from fieldmark.errors import Location, OptionError, Problem
+from fieldmark.evaluators.panel import Member
+from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.gate import Gate
+from fieldmark.model.comparison import Provider
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.rule import Rules
+
+__all__ = ["EvalSpec", "InlineCase", "Target"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InlineCase:
+    """One case that is written in the eval file itself.
+
+    Its own evaluators join those of the file; one of the same name takes the other's place.
+    `only_own` leaves the file's evaluators out. A candidate that is text is model text.
+    """
+
+    id: str
+    expected: JsonValue | Missing = MISSING
+    candidate: JsonValue | Missing = MISSING
+    input: JsonValue | Missing = MISSING
+    metadata: JsonObject | None = None
+    tags: tuple[str, ...] = ()
+    evaluators: tuple[Member, ...] = ()
+    only_own: bool = False
+    location: Location = Location()
+
+    @property
+    def has_candidate(self) -> bool:
+        """Whether the file itself says what was extracted."""
+        return self.candidate is not MISSING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What produces candidates, and how patiently it is asked.
+
+    `source` is one of the registered targets, a frozen dataclass with its own options.
+    """
+
+    type: str
+    source: object
+    timeout: float = 60.0
+    retries: int = 2
+    concurrency: int = 4
+    cache: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.timeout) and self.timeout > 0):
+            raise OptionError("timeout", f"must be a number of seconds above 0, not {self.timeout}")
+        for option, least in (("retries", 0), ("concurrency", 1)):
+            value = getattr(self, option)
+            if value < least:
+                raise OptionError(option, f"must be at least {least}, not {value}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalSpec:
+    """Cases, candidates, evaluators, gates.
+
+    `cases` is a file, folder, or the cases themselves; `candidates` a file or folder, or nothing
+    where rows hold both sides or a target makes them. `rules` are how fields are compared for the
+    figures by attribute; without them, what the evaluators' own fields say holds. `provider` is
+    who judges meaning wherever nobody else is named.
+    """
+
+    name: str
+    description: str = ""
+    location: Location = Location()
+    folder: Path
+    cases: Path | tuple[InlineCase, ...]
+    candidates: Path | None = None
+    target: Target | None = None
+    convention: Convention
+    rules: Rules | None = None
+    provider: Provider | None = None
+    evaluators: tuple[Member, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    max_errors: int = 0
+    concurrency: int = 4
+    id_key: str | None = None
+    expected_key: str | None = None
+    candidate_key: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: JsonObject = field(default_factory=dict)
+    warnings: tuple[Problem, ...] = ()

@@ -1,0 +1,186 @@
+"""Object detection: COCO's figures and PASCAL's over a data set, and each image by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from fieldmark.compare.options import check_share, checked_choice
+from fieldmark.errors import OptionError
+from fieldmark.evaluators.details import MAX_ROWS, confusion
+from fieldmark.evaluators.options import check_limit
+from fieldmark.evaluators.places import check_places, places
+from fieldmark.evaluators.regions import RegionPaths
+from fieldmark.evaluators.score import Score
+from fieldmark.metrics.detection.coco import AREAS, MAX_DETECTIONS, CocoSettings, coco_figures
+from fieldmark.metrics.detection.image import ImageMatch, match_image
+from fieldmark.metrics.detection.pascal import pascal_figures
+from fieldmark.metrics.detection.table import Regions
+from fieldmark.metrics.options import ZeroRule
+from fieldmark.metrics.rates import f1
+from fieldmark.metrics.verdict import verdict_at
+from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.boxes import BoxFormat
+from fieldmark.values.paths import ROOT
+
+__all__ = ["DetectionAp", "DetectionTally"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectionAp:
+    """Average precision of detected regions over a data set; a case alone scores its F1.
+
+    `boxes` names the boxes of both documents; `class`, `score`, `area` and `crowd` what belongs
+    to each of them. Classes that differ never match. A crowd may be found any number of times, or
+    not at all. Without an area it is that of the box; polygons count by their bounding rectangle.
+
+    >>> found = DetectionAp().evaluate(
+    ...     {"regions": [{"bbox": [0, 0, 9, 9], "class": "car"}]},
+    ...     {"regions": [{"bbox": [0, 0, 9, 8], "class": "car", "score": 0.9}]},
+    ... )
+    >>> found.score, found.hits
+    (1.0, ('regions[0].bbox',))
+    """
+
+    name: ClassVar[str] = "detection_ap"
+    boxes: str = "regions[].bbox"
+    class_: str | None = "regions[].class"
+    score: str | None = "regions[].score"
+    area: str | None = None
+    crowd: str | None = None
+    format: BoxFormat = BoxFormat.XYXY
+    iou_thresholds: tuple[float, ...] | None = None
+    max_detections: tuple[int, ...] = MAX_DETECTIONS
+    areas: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: dict(AREAS))
+    iou_threshold: float = 0.5
+    pixels: bool = False
+    pass_threshold: float = 0.8
+    max_rows: int = MAX_ROWS
+    _paths: RegionPaths = field(init=False, repr=False, compare=False)
+    _settings: CocoSettings = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        columns = {
+            "boxes": self.boxes,
+            "class": self.class_,
+            "score": self.score,
+            "area": self.area,
+            "crowd": self.crowd,
+        }
+        for option, path in columns.items():
+            if path is not None:
+                check_places(option, path)
+        form = checked_choice("format", self.format, BoxFormat)
+        if not 0 < self.iou_threshold <= 1:
+            raise OptionError("iou_threshold", "must be a number above 0 and up to 1")
+        check_share("pass_threshold", self.pass_threshold)
+        check_limit("max_rows", self.max_rows)
+        paths = RegionPaths(
+            boxes=self.boxes,
+            label=self.class_,
+            score=self.score,
+            area=self.area,
+            crowd=self.crowd,
+            form=form,
+        )
+        settings = CocoSettings(
+            iou_thresholds=self.iou_thresholds,
+            max_detections=self.max_detections,
+            areas=self.areas,
+        )
+        object.__setattr__(self, "_paths", paths)
+        object.__setattr__(self, "_settings", settings)
+
+    def start(self) -> DetectionTally:
+        """A place where images are gathered."""
+        return DetectionTally(self)
+
+    def evaluate(
+        self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
+    ) -> Score:
+        """Score one image alone."""
+        return self.start().add(expected, candidate, unreadable=unreadable)
+
+    def figures(self, regions: Regions) -> JsonObject:
+        """The figures of all images."""
+        table = regions.table()
+        coco = coco_figures(table, self._settings)
+        pascal = pascal_figures(table, iou_threshold=self.iou_threshold, pixels=self.pixels)
+        ours, theirs = coco.pop("classes"), pascal.pop("classes")
+        assert isinstance(ours, dict)  # noqa: S101 - made above
+        assert isinstance(theirs, dict)  # noqa: S101 - made above
+        return {
+            "images": table.images,
+            "regions": len(table.truth_key),
+            "detections": len(table.found_key),
+            **coco,
+            "pascal": pascal,
+            "classes": {
+                label: {**own, "pascal": theirs[label]}  # type: ignore[dict-item]
+                for label, own in ours.items()
+            },
+        }
+
+    def gather(
+        self, regions: Regions, expected: JsonValue, candidate: JsonValue | Missing
+    ) -> Score:
+        """Add one image to the others; what it says of itself is its F1 at the IoU threshold."""
+        ours, theirs = self._paths.truths(expected), self._paths.found(candidate)
+        regions.add(ours.regions, theirs.regions)
+        most = self.max_detections[-1]
+        found = match_image(ours.regions, theirs.regions, self.iou_threshold, most)
+        here = [place.path for place in places(expected, self.boxes)]
+        there = [place.path for place in places(candidate, self.boxes)]
+        lost = [f"{here[n]} ({ours.invalid.get(n, 'not detected')})" for n in found.lost]
+        invented = [f"{there[n]} ({theirs.invalid.get(n, 'unexpected')})" for n in found.invented]
+        unread = [f"{ROOT} (no readable candidate)"] if candidate is MISSING else []
+        counts = Counts(tp=len(found.pairs), fp=len(invented), fn=len(lost))
+        nothing = not any(counts) and not unread
+        score = 1.0 if nothing else f1(counts, ZeroRule.ZERO) or 0.0
+        return Score(
+            score=score,
+            verdict=verdict_at(score, self.pass_threshold),
+            hits=tuple(here[pair[0]] for pair in found.pairs),
+            misses=(*unread, *lost, *invented),
+            reasoning=f"{counts.tp} of {counts.tp + counts.fn} regions found, {counts.fp} invented",
+            details=self._details(found, counts),
+            vacuous=nothing,
+        )
+
+    def _details(self, found: ImageMatch, counts: Counts) -> JsonObject:
+        rows: list[JsonValue] = [
+            {"expected_idx": ours, "parsed_idx": theirs, "iou": iou}
+            for ours, theirs, iou in found.pairs
+        ]
+        return {
+            "iou_threshold": self.iou_threshold,
+            **confusion(counts, ZeroRule.UNDEFINED),
+            "alignment": rows[: self.max_rows],
+            "alignment_total": len(rows),
+        }
+
+
+class DetectionTally:
+    """The regions of all images so far."""
+
+    __slots__ = ("_evaluator", "_regions")
+
+    def __init__(self, evaluator: DetectionAp) -> None:
+        self._evaluator = evaluator
+        self._regions = Regions()
+
+    def add(
+        self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
+    ) -> Score:
+        """Take in one more image; one that could not be read has no detections."""
+        return self._evaluator.gather(self._regions, expected, MISSING if unreadable else candidate)
+
+    def merge(self, other: DetectionTally) -> None:
+        """Take in the images of another part of the data set, after these."""
+        self._regions.merge(other._regions)
+
+    def summary(self) -> JsonObject:
+        """COCO's figures and PASCAL's, over all classes and for each."""
+        return self._evaluator.figures(self._regions)

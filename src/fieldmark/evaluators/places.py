@@ -1,0 +1,103 @@
+"""The values that a path with `[]` stands for, each with its own path."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from fieldmark.errors import OptionError
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, PathError, parse_path, resolve
+
+__all__ = ["Place", "at", "check_places", "is_pattern", "places", "values_at"]
+
+
+class Place(NamedTuple):
+    """A path without wildcards, and what is there."""
+
+    path: str
+    value: JsonValue | Missing
+
+
+def check_places(option: str, path: str) -> None:
+    """Refuse a path that no list of values can be found by."""
+    try:
+        parsed = parse_path(path)
+    except PathError as error:
+        raise OptionError(option, error.message) from None
+    if ANY_DEPTH in parsed.segments:
+        raise OptionError(option, "must not hold **")
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path stands for the items of a list."""
+    return ANY_ITEM in parse_path(path).segments
+
+
+def at(document: JsonValue | Missing, path: str) -> JsonValue | Missing:
+    """The value at a path without wildcards; `$` is the document itself."""
+    if document is MISSING:
+        return MISSING
+    found = resolve(document, path)
+    return document if found is MISSING and path == ROOT else found
+
+
+def places(document: JsonValue | Missing, path: str) -> list[Place]:
+    """Every value that a path stands for, in order; an item without the rest has none there.
+
+    >>> places({"rows": [{"box": 1}, {}]}, "rows[].box")
+    [Place(path='rows[0].box', value=1), Place(path='rows[1].box', value=MISSING)]
+    """
+    first, *others = _pieces(path)
+    found = [Place(first, document if not first else at(document, first))]
+    for piece in others:
+        listed = [each for each in found if isinstance(each.value, list)]
+        found = [
+            _below(Place(f"{each.path}[{number}]", item), piece)
+            for each in listed
+            for number, item in enumerate(each.value)  # type: ignore[arg-type]
+        ]
+    return found
+
+
+def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Missing]:
+    """The same values without their paths.
+
+    >>> values_at({"rows": [{"box": 1}, {}]}, "rows[].box")
+    [1, MISSING]
+    """
+    first, *others = _pieces(path)
+    found = [document if not first else at(document, first)]
+    for piece in others:
+        items = [item for value in found if isinstance(value, list) for item in value]
+        # A key that is there needs no reading of the piece: it wins over any other meaning.
+        found = [
+            item[piece]
+            if isinstance(item, dict) and piece in item
+            else at(item, piece)
+            if piece
+            else item
+            for item in items
+        ]
+    return found
+
+
+def _below(item: Place, piece: str) -> Place:
+    if not piece:
+        return item
+    joint = "" if piece.startswith("[") else "."
+    return Place(f"{item.path}{joint}{piece}", at(item.value, piece))
+
+
+@lru_cache(maxsize=256)
+def _pieces(path: str) -> list[str]:
+    """The parts of a path between its `[]`."""
+    parsed = parse_path(path)
+    pieces: list[str] = []
+    start = 0
+    for segment, tail in zip(parsed.segments, parsed.tails, strict=True):
+        if segment is ANY_ITEM:
+            here = len(path) - len(tail)
+            pieces.append(path[start:here].removeprefix("."))
+            start = here + tail.index("]") + 1
+    return [*pieces, path[start:].removeprefix(".")]

@@ -1,0 +1,1 @@
+"""Asking language models: what is sent, what is believed, what it costs."""

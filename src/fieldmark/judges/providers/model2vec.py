@@ -1,0 +1,120 @@
+"""Similarity of the vectors that a small model on this machine makes of texts."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar, Final, Protocol, cast
+
+from fieldmark.compare.options import check_flag
+from fieldmark.errors import MissingExtra, OptionError
+from fieldmark.judges.providers.columns import failed
+from fieldmark.judges.providers.vectors import Vector, cosines
+from fieldmark.model.comparison import Similarity, TextPair
+from fieldmark.model.json import JsonObject
+
+__all__ = ["Model2Vec", "ModelError"]
+
+_WEIGHTS: Final = ("model.safetensors", "tokenizer.json", "config.json")
+_LOCK: Final = threading.Lock()
+
+
+class ModelError(Exception):
+    """A model that cannot be found or loaded."""
+
+
+class _Encoder(Protocol):
+    def encode(self, sentences: Sequence[str]) -> Sequence[Vector]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model2Vec:
+    """Vectors of a model2vec model, compared by their angle; nothing leaves this machine.
+
+    `model` is a folder, or the name of a model that is in the local store of Hugging Face; only
+    with `download` is it fetched from there.
+    """
+
+    name: ClassVar[str] = "model2vec"
+    approximate: ClassVar[bool] = False
+    guarded: ClassVar[bool] = True
+    model: str
+    download: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.model.strip() or "\0" in self.model:
+            raise OptionError("model", "must be a folder or the name of a model")
+        check_flag("download", self.download)
+
+    def unready(self) -> str | None:
+        """Why not a single pair could be compared; nothing is loaded to find out."""
+        if find_spec("model2vec") is None:
+            return str(MissingExtra("The provider model2vec", "semantic"))
+        try:
+            _folder(self.model, download=self.download)
+        except ModelError as error:
+            return str(error)
+        return None
+
+    def identity(self) -> JsonObject:
+        """The name of the model, wherever it lies, and the hash of its weights, if they are here."""
+        try:
+            weights = _weights(_folder(self.model, download=False))
+        except ModelError:
+            weights = None
+        return {"model": Path(self.model).name, "weights_sha256": weights}
+
+    def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
+        """The cosine of each pair; a failure for all if the model cannot be loaded."""
+        try:
+            encoder = _loaded(_folder(self.model, download=self.download))
+        except (ModelError, MissingExtra) as error:
+            return [failed(error)] * len(pairs)
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        plain = [text.encode("utf-8", "replace").decode() for text in texts]
+        return cosines(pairs, dict(zip(texts, encoder.encode(plain), strict=True)))
+
+
+def _folder(model: str, *, download: bool) -> Path:
+    """The folder of a model that is named by it or kept in the local store."""
+    place = Path(model).expanduser()
+    if place.is_dir():
+        return place
+    if find_spec("huggingface_hub") is None:
+        raise ModelError(f"there is no folder {model}")
+    try:
+        fetch = importlib.import_module("huggingface_hub").snapshot_download
+        return Path(fetch(model, local_files_only=not download))
+    except (OSError, ValueError) as error:
+        hint = "" if download else "; with download: true it is fetched"
+        what = type(error).__name__
+        raise ModelError(f"there is no folder {model} and no such model ({what}){hint}") from None
+
+
+@cache
+def _loaded(folder: Path) -> _Encoder:
+    if find_spec("model2vec") is None:
+        raise MissingExtra("The provider model2vec", "semantic")
+    with _LOCK:
+        try:
+            static = importlib.import_module("model2vec").StaticModel
+            return cast("_Encoder", static.from_pretrained(folder))
+        except (OSError, ValueError, KeyError) as error:
+            raise ModelError(f"{folder} cannot be loaded: {error}") from None
+
+
+def _weights(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for name in _WEIGHTS:
+        file = folder / name
+        digest.update(f"{name}\0".encode())
+        if file.is_file():
+            with file.open("rb") as opened:
+                digest.update(hashlib.file_digest(opened, "sha256").digest())
+    return digest.hexdigest()

@@ -1,0 +1,84 @@
+"""Similarity by a function of the user's own."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, TypeAlias, cast
+
+from fieldmark.errors import OptionError
+from fieldmark.judges.providers.columns import failed
+from fieldmark.model.comparison import Comparison, Similarity, TextPair
+from fieldmark.model.json import JsonObject
+
+__all__ = ["PairFunction", "PythonProvider"]
+
+PairFunction: TypeAlias = Callable[[Sequence[TextPair]], Sequence[float]]
+"""Takes a column of pairs and returns one similarity from 0 to 1 for each."""
+_NAME: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonProvider:
+    """A function, or its name as `module:function`, says how alike a column of pairs is.
+
+    It is loaded when it is first needed, never while a configuration is only checked. Guards are
+    on; a function that reads for itself switches them off on the comparator.
+
+    >>> alike = PythonProvider(function=lambda pairs: [0.9 for _ in pairs])
+    >>> list(alike.similarities([("a", "b")]))
+    [0.9]
+    """
+
+    name: ClassVar[str] = "python"
+    approximate: ClassVar[bool] = False
+    guarded: ClassVar[bool] = True
+    function: str | PairFunction
+
+    def __post_init__(self) -> None:
+        named = _NAME.match(self.function) if isinstance(self.function, str) else None
+        if named is None and not callable(self.function):
+            raise OptionError("function", "must be module:function")
+
+    def identity(self) -> JsonObject:
+        """The name of the function."""
+        if isinstance(self.function, str):
+            return {"function": self.function}
+        module = getattr(self.function, "__module__", "")
+        name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        return {"function": f"{module}:{name}"}
+
+    def unready(self) -> str | None:
+        """Why the function cannot be called, if it cannot."""
+        found = self._found()
+        return None if callable(found) else found.note
+
+    def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
+        """What the function says of each pair; what it raises is an error of every pair."""
+        function = self._found()
+        if not callable(function):
+            return [function] * len(pairs)
+        return [_number(answer) for answer in function(pairs)]
+
+    def _found(self) -> PairFunction | Comparison:
+        if not isinstance(self.function, str):
+            return self.function
+        module, _, name = self.function.partition(":")
+        try:
+            found: object = importlib.import_module(module)
+            for part in name.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError) as error:
+            return failed(f"{self.function} cannot be loaded: {error}")
+        if not callable(found):
+            return failed(f"{self.function} is not a function")
+        return cast("PairFunction", found)
+
+
+def _number(answer: object) -> Similarity:
+    try:
+        return float(answer)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return failed(f"the function gave {answer!r}, which is no number")

@@ -1,0 +1,99 @@
+"""Values that are never written down: hidden in messages, noticed in answers."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from fieldmark.model.json import JsonValue
+from fieldmark.values.canonical import canonical_text
+
+__all__ = ["Secrets", "is_secret_name"]
+
+_SHORTEST: Final = 4
+"""Shorter values would be found everywhere, and protect nothing."""
+_SHORTEST_ENCODED: Final = 8
+_SECRET_NAME: Final = re.compile(
+    r"auth(?!or(?!i))|cookie|token|secret|passw|credential|signature|(?:^|[-_]|api|access)key$",
+    re.IGNORECASE,
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what has this name is most likely a secret: a header or a parameter of a URL.
+
+    >>> is_secret_name("X-Api-Key"), is_secret_name("Authorization"), is_secret_name("Author")
+    (True, True, False)
+    """
+    return _SECRET_NAME.search(name) is not None
+
+
+class Secrets:
+    """Secret values by name, known in every spelling in which they may come back."""
+
+    __slots__ = ("_patterns",)
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        # The longest first, so that no part of one is left when another is found inside of it.
+        known = sorted(values.items(), key=lambda item: -len(item[1]))
+        self._patterns = [
+            (name, re.compile("|".join(_spellings(value))))
+            for name, value in known
+            if len(value) >= _SHORTEST
+        ]
+
+    def hidden(self, text: str) -> str:
+        """The text with the names of secrets in place of their values.
+
+        >>> Secrets({"API_KEY": "sk-12345"}).hidden("Bearer sk-12345 was refused")
+        'Bearer [API_KEY] was refused'
+        """
+        for name, pattern in self._patterns:
+            text = pattern.sub(f"[{name}]", text)
+        return text
+
+    def found_in(self, value: JsonValue) -> str | None:
+        """The name of a secret whose value occurs in a text or anywhere in a value."""
+        if not self._patterns:
+            return None
+        text = value if isinstance(value, str) else _as_text(value)
+        return next((name for name, pattern in self._patterns if pattern.search(text)), None)
+
+
+def _as_text(value: JsonValue) -> str:
+    return canonical_text(value).decode("utf-8", "surrogatepass")
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """Patterns of a value as it is, escaped or in percent signs, and within base64."""
+    letters = re.sub(r"\\+", r"\\", value)
+    yield "".join(_spelled(letter, first=not at) for at, letter in enumerate(letters))
+    raw = value.encode("utf-8", "surrogateescape")
+    for before in range(3):
+        # Only the characters that do not also depend on what stands before and after.
+        skipped = (0, 2, 3)[before]
+        whole = b64encode(b"\0" * before + raw).decode()
+        rest = (before + len(raw)) % 3
+        inner = whole[skipped : len(whole) - (0, 3, 2)[rest]]
+        if len(inner) >= _SHORTEST_ENCODED:
+            yield re.escape(inner)
+            yield re.escape(inner.replace("+", "-").replace("/", "_"))
+
+
+def _spelled(letter: str, *, first: bool) -> str:
+    """One character in all the ways of JSON, also of JSON inside of JSON, and of URLs.
+
+    Backslashes are taken all at once and never given back, and a match does not begin in the midst
+    of them, so that a text full of them is still read in one pass.
+    """
+    if letter.isascii() and letter.isalnum():
+        return letter
+    some, any_number = (r"\\", "") if first else (r"\\++", r"\\*+")
+    units = letter.encode("utf-16-be", "surrogatepass")
+    in_json = r"\\++".join(f"u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+    in_url = "".join(f"%(?:25)*{byte:02x}" for byte in letter.encode("utf-8", "surrogateescape"))
+    plain = r"(?<!\\)\\++" if letter == "\\" else any_number + re.escape(letter)
+    blank = r"|\+" if letter == " " else ""
+    return f"(?:{plain}|(?i:{some}{in_json}|{in_url}){blank})"

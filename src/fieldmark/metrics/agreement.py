@@ -1,0 +1,152 @@
+"""How far a judge agrees with people, and at which threshold it would agree most."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import ceil, sqrt
+from typing import Final, NamedTuple
+
+from fieldmark.metrics.intervals import wilson
+from fieldmark.model.json import JsonObject, JsonValue
+
+__all__ = ["Agreement", "Best", "Judged", "agreement_at", "best_threshold", "sweep"]
+
+_CLOSE: Final = 1e-9
+_MOST_DECIMALS: Final = 6
+
+
+class Judged(NamedTuple):
+    """The judge's similarity of a pair, and whether people say that it matches."""
+
+    similarity: float
+    right: bool
+
+
+class Agreement(NamedTuple):
+    """Pairs by what judge and people say of them, with the threshold that the judge used."""
+
+    threshold: float
+    both: int = 0
+    judge_only: int = 0
+    people_only: int = 0
+    neither: int = 0
+
+    @property
+    def pairs(self) -> int:
+        """All pairs that were judged."""
+        return self.both + self.judge_only + self.people_only + self.neither
+
+    @property
+    def share(self) -> float | None:
+        """The share of pairs on which both say the same."""
+        return (self.both + self.neither) / self.pairs if self.pairs else None
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa: the share beyond what chance would give; undefined if chance gives all.
+
+        >>> Agreement(0.8, both=20, judge_only=5, people_only=10, neither=15).kappa
+        0.4
+        """
+        if self.share is None:
+            return None
+        judge, people = self.both + self.judge_only, self.both + self.people_only
+        whole = self.pairs
+        agreed = (self.both + self.neither) * whole
+        chance = judge * people + (whole - judge) * (whole - people)
+        return (agreed - chance) / (whole * whole - chance) if whole * whole != chance else None
+
+    def to_dict(self) -> JsonObject:
+        """The counts and what follows from them."""
+        interval = wilson(self.both + self.neither, self.pairs)
+        return {
+            "threshold": self.threshold,
+            "both": self.both,
+            "judge_only": self.judge_only,
+            "people_only": self.people_only,
+            "neither": self.neither,
+            "agreement": self.share,
+            "agreement_interval": None if interval is None else list[JsonValue](interval),
+            "kappa": self.kappa,
+        }
+
+
+class Best(NamedTuple):
+    """The threshold of most agreement, and those that are not told apart from it."""
+
+    agreement: Agreement
+    low: float
+    high: float
+
+    def to_dict(self) -> JsonObject:
+        """The agreement there, and the interval."""
+        return {**self.agreement.to_dict(), "interval": [self.low, self.high]}
+
+
+def agreement_at(judged: Iterable[Judged], threshold: float) -> Agreement:
+    """How judge and people agree if the judge takes every pair from this similarity on.
+
+    >>> agreement_at([Judged(0.9, True), Judged(0.7, True)], 0.8)[1:]
+    (1, 0, 1, 0)
+    """
+    counts = Counter((each.similarity >= threshold - _CLOSE, each.right) for each in judged)
+    return Agreement(
+        threshold,
+        both=counts[True, True],
+        judge_only=counts[True, False],
+        people_only=counts[False, True],
+        neither=counts[False, False],
+    )
+
+
+def sweep(judged: Sequence[Judged]) -> list[Agreement]:
+    """The agreement at every threshold that makes a difference, from the lowest."""
+    tallies: dict[float, Counter[bool]] = {}
+    for similarity, right in judged:
+        tallies.setdefault(similarity, Counter())[right] += 1
+    levels = sorted(tallies)
+    matches, others = (sum(tally[right] for tally in tallies.values()) for right in (True, False))
+    rows: list[Agreement] = []
+    both, judge_only = matches, others
+    for place, level in enumerate(levels):
+        threshold = _between(levels[place - 1] if place else None, level)
+        rows.append(Agreement(threshold, both, judge_only, matches - both, others - judge_only))
+        both, judge_only = both - tallies[level][True], judge_only - tallies[level][False]
+    if levels and levels[-1] < 1.0:
+        rows.append(Agreement(_between(levels[-1], 1.0), 0, 0, matches, others))
+    return rows
+
+
+def best_threshold(judged: Sequence[Judged]) -> Best | None:
+    """The threshold of most agreement; the interval holds all within one standard error of it."""
+    rows = sweep(judged)
+    if not rows:
+        return None
+    place = max(range(len(rows)), key=lambda at: (rows[at].share or 0.0, rows[at].kappa or 0.0))
+    share = rows[place].share or 0.0
+    error = sqrt(share * (1.0 - share) / len(judged))
+    low = high = place
+    while low > 0 and _as_good(rows[low - 1], share, error):
+        low -= 1
+    while high + 1 < len(rows) and _as_good(rows[high + 1], share, error):
+        high += 1
+    return Best(rows[place], rows[low].threshold, rows[high].threshold)
+
+
+def _as_good(row: Agreement, share: float, error: float) -> bool:
+    return (row.share or 0.0) >= share - error - _CLOSE
+
+
+def _between(below: float | None, level: float) -> float:
+    """The roundest threshold that takes `level` and not what is below it."""
+    if below is None:
+        return level
+    middle = (below + level) / 2
+    for decimals in range(2, _MOST_DECIMALS + 1):
+        scale = float(10**decimals)
+        near = round(middle * scale) / scale
+        for rounded in (near, ceil(middle * scale) / scale):
+            if below + _CLOSE < rounded <= level:
+                return rounded
+    return level

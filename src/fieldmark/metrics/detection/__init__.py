@@ -1,0 +1,8 @@
+"""Object detection over a whole data set: COCO's twelve figures and PASCAL's average precision."""
+
+from __future__ import annotations
+
+from fieldmark.metrics.detection.coco import coco_ap
+from fieldmark.metrics.detection.pascal import pascal_ap
+
+__all__ = ["coco_ap", "pascal_ap"]

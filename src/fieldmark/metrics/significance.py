@@ -1,0 +1,94 @@
+"""Whether a difference may be chance: tests for pairs of runs on the same cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+__all__ = ["ALPHA", "PERMUTATIONS", "flip_signs", "holm", "mcnemar", "permutation_p"]
+
+ALPHA: Final = 0.05
+"""How often two equal runs may be told apart by mistake."""
+
+PERMUTATIONS: Final = 2_999
+
+_EXACT: Final = 1_000
+_NORMAL: Final = NormalDist()
+_TIE: Final = 1e-12
+_Name = TypeVar("_Name")
+
+
+def mcnemar(fixed: int, broken: int) -> float:
+    """The chance of so uneven a split of changed cases if either way were as likely.
+
+    Exact up to a thousand changes, then by the normal approximation.
+
+    >>> mcnemar(8, 0), mcnemar(5, 5)
+    (0.0078125, 1.0)
+    """
+    changed, fewer = fixed + broken, min(fixed, broken)
+    if not changed:
+        return 1.0
+    if changed <= _EXACT:
+        ways = sum(math.comb(changed, number) for number in range(fewer + 1))
+        return min(1.0, 2 * ways / (1 << changed))
+    z = max(0.0, abs(fixed - broken) - 1) / math.sqrt(changed)
+    return min(1.0, 2 * _NORMAL.cdf(-z))
+
+
+def holm(chances: Mapping[_Name, float]) -> dict[_Name, float]:
+    """Chances put right for there being many of them, by Holm's method.
+
+    Below a level, each of them holds as if it had been the only one asked about.
+
+    >>> holm({"total": 0.01, "vendor": 0.04, "date": 0.03})
+    {'total': 0.03, 'vendor': 0.06, 'date': 0.06}
+    """
+    adjusted: dict[_Name, float] = {}
+    least = 0.0
+    ranked = sorted(chances.items(), key=lambda item: item[1])
+    for rank, (name, chance) in enumerate(ranked):
+        least = max(least, min(1.0, chance * (len(ranked) - rank)))
+        adjusted[name] = least
+    return {name: adjusted[name] for name in chances}
+
+
+def flip_signs(cases: int, permutations: int, seed: int) -> Floats:
+    """For each permutation and case, 1 where the runs stay as they are and -1 where they swap.
+
+    The first row swaps nothing: what comes of it is the difference itself.
+    """
+    import numpy as np
+
+    chance = np.random.default_rng(seed)
+    signs = chance.integers(0, 2, (permutations + 1, cases)).astype(np.float64) * 2 - 1
+    signs[0] = 1
+    return signs
+
+
+def permutation_p(differences: Floats) -> float:
+    """The share of permutations that differ as much as the runs do, which are the first value.
+
+    Where none does, the tail of the normal distribution tells how much rarer it is than the
+    number of permutations can show.
+    """
+    import numpy as np
+
+    observed, drawn = differences[0], differences[1:]
+    if np.isnan(observed):
+        return 1.0
+    defined = drawn[~np.isnan(drawn)]
+    as_far = int((np.abs(defined) >= abs(observed) - _TIE).sum())
+    share = (as_far + 1) / (len(defined) + 1)
+    if as_far or not defined.size:
+        return share
+    spread = math.sqrt(float(np.mean(defined**2)))
+    return min(share, 2 * _NORMAL.cdf(-abs(float(observed)) / spread))

@@ -1,0 +1,46 @@
+"""JSON that can stand inside a page: no text of it ends the element that holds it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+
+__all__ = ["embedded"]
+
+_ESCAPES: Final = (
+    (b"<", b"\\u003c"),
+    (b">", b"\\u003e"),
+    (b"&", b"\\u0026"),
+    ("\u2028".encode(), b"\\u2028"),
+    ("\u2029".encode(), b"\\u2029"),
+)
+"""Outside of strings JSON has none of these, so each may be replaced wherever it stands."""
+
+
+def embedded(value: object) -> bytes:
+    r"""The value as JSON for a script element; broken characters become replacements.
+
+    >>> embedded({"a": "</script>"})
+    b'{"a":"\\u003c/script\\u003e"}'
+    """
+    try:
+        text = orjson.dumps(value)
+    except TypeError:
+        text = orjson.dumps(_well_formed(value))
+    for sign, escape in _ESCAPES:
+        text = text.replace(sign, escape)
+    return text
+
+
+def _well_formed(value: object) -> object:
+    """The value with lone surrogates replaced, and numbers that are too long as text."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list | tuple):
+        return [_well_formed(item) for item in value]
+    if isinstance(value, dict):
+        return {_well_formed(key): _well_formed(item) for key, item in value.items()}
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        return str(value)
+    return value

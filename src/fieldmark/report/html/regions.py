@@ -1,0 +1,76 @@
+"""Fields that are regions of a page, and their corners, so that they can be drawn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import Outcome
+from fieldmark.values.boxes import BoxFormat, Shape, read_shape
+
+__all__ = ["Region", "drawn_regions", "is_region"]
+
+_MOST: Final = 500
+_COMPARATORS: Final = frozenset({"iou"})
+_NAMED: Final = re.compile(
+    r"(?:box|boxes|bounds|rect|rectangle|polygon|quad|segmentation)(?:\[\])?\Z", re.IGNORECASE
+)
+_NOT_COMPARED: Final = 8
+
+
+class Region(NamedTuple):
+    """One field that may be a region: where it stands, both sides, and what happened."""
+
+    path: str
+    expected: JsonValue | Missing
+    candidate: JsonValue | Missing
+    outcome: Outcome | None
+
+
+def is_region(attribute: str, comparator: str) -> bool:
+    """Whether an attribute is compared as a region, or is called like one.
+
+    >>> is_region("lines[].bbox", "exact"), is_region("total", "exact")
+    (True, False)
+    """
+    return comparator in _COMPARATORS or _NAMED.search(attribute) is not None
+
+
+def drawn_regions(regions: Sequence[Region]) -> JsonObject | None:
+    """The corners of both sides of every region, and how four numbers were read; or nothing.
+
+    Four numbers are two corners, unless one box of the case has its corners in the wrong order:
+    then they are a corner and a size.
+    """
+    form = _form(regions)
+    drawn: list[JsonValue] = []
+    for region in regions[:_MOST]:
+        ours, theirs = (_corners(side, form) for side in (region.expected, region.candidate))
+        if ours or theirs:
+            mark = _NOT_COMPARED if region.outcome is None else int(region.outcome)
+            drawn.append([region.path, mark, ours, theirs])
+    return {"form": form.value, "regions": drawn, "more": len(regions[_MOST:])} if drawn else None
+
+
+def _form(regions: Sequence[Region]) -> BoxFormat:
+    sides = [side for region in regions for side in (region.expected, region.candidate)]
+    boxes = [side for side in sides if _is_box(side)]
+    corners = all(isinstance(read_shape(box), Shape) for box in boxes)
+    return BoxFormat.XYXY if corners else BoxFormat.XYWH
+
+
+def _is_box(side: JsonValue | Missing) -> bool:
+    return isinstance(side, list) and len(side) == 4 and not isinstance(side[0], list)  # noqa: PLR2004
+
+
+def _corners(side: JsonValue | Missing, form: BoxFormat) -> JsonValue:
+    if not isinstance(side, list | dict):
+        return None
+    shape = read_shape(side, form if _is_box(side) else BoxFormat.POLYGON)
+    if isinstance(shape, str):
+        return None
+    left, top, right, bottom, _ = shape.box
+    outline = shape.outline or ((left, top), (right, top), (right, bottom), (left, bottom))
+    return [[across, down] for across, down in outline]

@@ -1,0 +1,85 @@
+"""How one value of a document travels to the page: as itself, or as a short account of it.
+
+Text, booleans, null and plain numbers travel as they are. What would be lost on the way is an object
+with one letter: `m` missing, `h` not kept, `d` a number as it is written, `t` the beginning of a text
+of `n` characters, `j` a whole container as JSON text, `o` and `a` an object and a list of so many
+members whose members follow. `{}` on the candidate's side is "the same as expected".
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+
+__all__ = ["HIDDEN", "LONGEST_TEXT", "SAME", "both_slots", "cut_text", "shell", "slot"]
+
+LONGEST_TEXT: Final = 4_000
+"""Characters of one value that are shown; the rest stays in the results."""
+
+HIDDEN: Final[JsonObject] = {"h": 1}
+SAME: Final[JsonObject] = {}
+_ABSENT: Final[JsonObject] = {"m": 1}
+_SAFE: Final = 1 << 53
+"""Beyond this a page cannot tell whole numbers apart."""
+
+
+def slot(value: JsonValue | Missing) -> JsonValue:
+    """A value that has no members of its own on the page."""
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return _text(value)
+        case int():
+            return value if -_SAFE < value < _SAFE else {"d": cut_text(_digits(value))}
+        case float():
+            return value if _written_alike(value) else {"d": repr(value)}
+        case list() | dict():
+            return {"j": cut_text(json.dumps(value, ensure_ascii=False, indent=1))}
+        case _:
+            return _ABSENT
+
+
+def shell(value: JsonValue | Missing) -> JsonValue:
+    """A value whose members follow, or what stands in its place."""
+    match value:
+        case dict():
+            return {"o": len(value)}
+        case list():
+            return {"a": len(value)}
+        case _:
+            return slot(value)
+
+
+def both_slots(
+    expected: JsonValue | Missing, candidate: JsonValue | Missing
+) -> tuple[JsonValue, JsonValue]:
+    """Both sides of a field; a candidate that is written alike is not repeated."""
+    ours, theirs = slot(expected), slot(candidate)
+    alike = type(expected) is type(candidate) and ours == theirs and expected is not MISSING
+    return ours, SAME if alike else theirs
+
+
+def cut_text(text: str, most: int = LONGEST_TEXT) -> str:
+    """The text, or its beginning and how much is left out.
+
+    >>> cut_text("abcdef", 4)
+    'abcd … 2 more characters'
+    """
+    return text if len(text) <= most else f"{text[:most]} … {len(text) - most:,} more characters"
+
+
+def _text(text: str) -> JsonValue:
+    return text if len(text) <= LONGEST_TEXT else {"t": text[:LONGEST_TEXT], "n": len(text)}
+
+
+def _digits(number: int) -> str:
+    # Python refuses to write very long numbers in decimals.
+    return str(number) if number.bit_length() < 1 << 13 else f"{number:#x}"
+
+
+def _written_alike(number: float) -> bool:
+    """Whether a page writes a number as Python does: 1.0 would become 1."""
+    return 1e-5 <= abs(number) < 1e15 and not number.is_integer()

@@ -1,0 +1,133 @@
+"""The evaluators of a run at work: each case goes to all of them, and every answer is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import TypeAlias, cast
+
+from fieldmark.errors import Problem
+from fieldmark.evaluators.panel import Combiner, Member, Result
+from fieldmark.evaluators.score import Evaluator, Judge, Judging, Score
+from fieldmark.model.case import Case, CaseInput
+from fieldmark.run.guard import guarded_score
+
+__all__ = ["Panel", "open_panel", "unready_judges"]
+
+_Asked: TypeAlias = Callable[[], Score]
+
+
+class Panel:
+    """Scores cases with all of their evaluators; judges are asked side by side.
+
+    `own` are the evaluators of single cases, by id; all other cases get those of the file.
+    """
+
+    __slots__ = ("_judging", "_members", "_own", "_pool")
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        own: Mapping[str, Sequence[Member]],
+        judging: Mapping[int, Judging],
+        pool: ThreadPoolExecutor | None,
+    ) -> None:
+        self._members = members
+        self._own = own
+        self._judging = judging
+        self._pool = pool
+
+    @property
+    def asks_judges(self) -> bool:
+        """Whether someone outside is asked, who may take time."""
+        return bool(self._judging)
+
+    def judge_all(self, cases: Sequence[Case]) -> list[tuple[Result, ...]]:
+        """What every evaluator says of some cases, in their order and in that of the evaluators."""
+        asked = [[self._ask(member, case) for member in self.members_of(case)] for case in cases]
+        return [
+            tuple(
+                Result(member=member, score=answer())
+                for member, answer in zip(self.members_of(case), answers, strict=True)
+            )
+            for case, answers in zip(cases, asked, strict=True)
+        ]
+
+    def members_of(self, case: Case) -> Sequence[Member]:
+        """The evaluators of a case."""
+        return self._own.get(case.id, self._members)
+
+    def _ask(self, member: Member, case: Case) -> _Asked:
+        """Start whatever takes its time; the rest is done when the answer is wanted."""
+        evaluator = member.evaluator
+        judging = self._judging.get(id(evaluator))
+        if judging is not None:
+            return self._started(member, judging, case)
+        if hasattr(evaluator, "combine"):
+            return self._combined(member, cast("Combiner", evaluator), case)
+        return lambda: guarded_score(
+            member.name, lambda: _scored(cast("Evaluator", evaluator), case)
+        )
+
+    def _started(self, member: Member, judging: Judging, case: Case) -> _Asked:
+        def ask() -> Score:
+            return guarded_score(member.name, lambda: judging(case))
+
+        if self._pool is None:
+            return ask
+        future: Future[Score] = self._pool.submit(ask)
+        return future.result
+
+    def _combined(self, member: Member, combiner: Combiner, case: Case) -> _Asked:
+        parts = [(part, self._ask(part, case)) for part in combiner.evaluators]
+
+        def combine() -> Score:
+            results = [Result(member=part, score=answer()) for part, answer in parts]
+            return guarded_score(member.name, lambda: combiner.combine(results))
+
+        return combine
+
+
+@contextmanager
+def open_panel(
+    members: Sequence[Member],
+    own: Mapping[str, Sequence[Member]] | None = None,
+    *,
+    concurrency: int = 1,
+) -> Iterator[Panel]:
+    """Start all judges, and end them when the run is over."""
+    own = own or {}
+    judges = _judges([*members, *(member for each in own.values() for member in each)])
+    with ExitStack() as stack:
+        once = {id(judge): judge for judge in judges.values()}
+        pool = ThreadPoolExecutor(max(1, concurrency), "judge") if once else None
+        if pool is not None:
+            # Left after the judges, who end what a run that was broken off still waits for.
+            stack.callback(pool.shutdown, cancel_futures=True)
+        judging = {key: stack.enter_context(judge.opened()) for key, judge in once.items()}
+        yield Panel(members, own, judging, pool)
+
+
+def _judges(members: Sequence[Member]) -> dict[str, Judge]:
+    """All judges by their names, those inside of combiners too."""
+    found: dict[str, Judge] = {}
+    for member in members:
+        evaluator = member.evaluator
+        if hasattr(evaluator, "opened"):
+            found[member.name] = cast("Judge", evaluator)
+        elif hasattr(evaluator, "combine"):
+            inner = _judges(cast("Combiner", evaluator).evaluators)
+            found |= {f"{member.name}.{name}": judge for name, judge in inner.items()}
+    return found
+
+
+def unready_judges(members: Sequence[Member]) -> list[Problem]:
+    """Why judges could not judge a single case, found out before the first."""
+    complaints = ((name, judge.unready()) for name, judge in _judges(members).items())
+    return [Problem(f"{name}: {reason}") for name, reason in complaints if reason]
+
+
+def _scored(evaluator: Evaluator, case: Case) -> Score:
+    unreadable = case.input is not CaseInput.OK
+    return evaluator.evaluate(case.expected, case.candidate, unreadable=unreadable)

@@ -1,0 +1,1 @@
+"""What produces candidates: a command, a function of Python, an endpoint."""

@@ -1,0 +1,58 @@
+"""What evaluators said of a case, as part of its row in `results.jsonl`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from fieldmark.evaluators.by_field import FieldEvaluator
+from fieldmark.evaluators.panel import Result
+from fieldmark.evaluators.score import Score
+from fieldmark.model.case import Case
+from fieldmark.model.json import JsonObject
+from fieldmark.store.json_text import finite_json
+
+__all__ = ["failed_row", "with_results"]
+
+_MAY_QUOTE: Final = frozenset({"details", "reasoning"})
+_ALL_TEXTS: Final = _MAY_QUOTE | {"hits", "misses", "skipped"}
+
+
+def with_results(
+    row: bytes, score: Score, results: Sequence[Result], *, values: bool = True
+) -> bytes:
+    """A row with the lists of the case and with every evaluator's result.
+
+    Details stay as the evaluator gave them: they are the user's. Without `values`, only what
+    cannot quote a document is kept: the paths that evaluators by fields name, and all scores.
+    """
+    said: JsonObject = {"evaluator_results": [_result(each, values=values) for each in results]}
+    if values:
+        lists: JsonObject = {"hits": list(score.hits), "misses": list(score.misses)}
+        said = {**lists, "reasoning": score.reasoning, **said}
+    else:
+        said |= {"hits_total": len(score.hits), "misses_total": len(score.misses)}
+    return b"%s,%s\n" % (row.rstrip()[:-1], finite_json(said)[1:])
+
+
+def _result(result: Result, *, values: bool) -> JsonObject:
+    said = result.to_dict()
+    if values:
+        return said
+    hidden = _MAY_QUOTE if isinstance(result.member.evaluator, FieldEvaluator) else _ALL_TEXTS
+    return {key: value for key, value in said.items() if key not in hidden}
+
+
+def failed_row(case: Case) -> bytes:
+    """The row of a case for which no candidate could be produced: an error, and why."""
+    said = {
+        "case_id": case.id,
+        "score": None,
+        "verdict": None,
+        "status": "error",
+        "input": case.input.value,
+        "reasoning": case.note,
+        "evaluator_results": [],
+        **({"tags": list(case.tags)} if case.tags else {}),
+    }
+    return finite_json(said) + b"\n"

@@ -1,0 +1,90 @@
+"""One writer a run: a lock that vanishes with its owner."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import orjson
+
+from fieldmark.errors import RunLockedError, StorageError
+
+__all__ = ["LOCK", "RunLock", "is_locked"]
+
+LOCK: Final = "lock"
+
+
+class RunLock:
+    """Held while a run is written; who comes second is told who holds it.
+
+    The file stays when the lock is given back: removing it would let two owners in, one with the
+    old file and one with a new.
+    """
+
+    __slots__ = ("_file", "_path")
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LOCK
+        self._file = -1
+
+    def __enter__(self) -> Self:
+        try:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise StorageError(f"cannot lock {self._path.parent}: {error.strerror}") from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = _owner(self._file)
+            self._close()
+            raise RunLockedError(f"{self._path.parent} is being written by {owner}") from None
+        except OSError as error:
+            self._close()
+            said = f"{self._path.parent} cannot be locked: {error.strerror}"
+            raise StorageError(said) from error
+        self._sign()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._close()
+
+    def _sign(self) -> None:
+        """Say who holds it; a name that cannot be written is no reason to stop."""
+        try:
+            os.ftruncate(self._file, 0)
+            os.pwrite(
+                self._file, orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()}), 0
+            )
+        except OSError:
+            return
+
+    def _close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether some process writes to a run just now."""
+    try:
+        with RunLock(folder):
+            return False
+    except RunLockedError:
+        return True
+
+
+def _owner(file: int) -> str:
+    try:
+        owner = orjson.loads(os.pread(file, 4096, 0))
+        return f"process {int(owner['pid'])} on {owner['host']}"
+    except (OSError, ValueError, TypeError, KeyError):
+        return "another process"

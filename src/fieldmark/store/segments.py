@@ -1,0 +1,124 @@
+"""Results in segments: rows that are written together, and can be read without what came before.
+
+The attributes of the first segment keep their numbers for the whole run. Others, met later, are
+numbered anew in each segment, so that a segment is the same bytes whoever makes it and whatever
+was done before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.model.block import Attribute, AttributeTable, OutcomeBlock
+from fieldmark.model.case import Case
+from fieldmark.model.outcome import CELL_BITS
+from fieldmark.store.json_text import strict_json
+from fieldmark.store.rows import RowEncoder
+
+__all__ = ["SegmentEncoder", "seeded"]
+
+Complete: TypeAlias = Callable[[Iterable[bytes]], list[bytes]]
+"""Makes all lines of a segment from those of its compared cases."""
+
+_FACT = (1 << CELL_BITS) - 1
+
+
+def seeded(attributes: Iterable[Attribute]) -> AttributeTable:
+    """A table in which some attributes have the numbers of their order."""
+    table = AttributeTable()
+    for attribute in attributes:
+        table.add(attribute)
+    return table
+
+
+class SegmentEncoder:
+    """Turns the cases of a segment into lines.
+
+    `shared` attributes have the same number in all segments: those of the first one, which is
+    the one that sets it, or those of a run that goes on.
+    """
+
+    __slots__ = ("_rows", "_table", "shared")
+
+    def __init__(self, table: AttributeTable, *, values: bool, shared: int | None = None) -> None:
+        self._table = table
+        self._rows = RowEncoder(values=values)
+        self.shared = shared
+
+    def encode(
+        self,
+        number: int,
+        cases: Sequence[Case],
+        blocks: Sequence[OutcomeBlock],
+        stats: Sequence[CaseStats],
+        *,
+        non_finite: bool = False,
+        complete: Complete = list,
+    ) -> list[bytes]:
+        """The lines of a segment; the first one says which segment it is and how long.
+
+        `complete` adds what else there is to say: to the lines, and between them.
+        """
+        self._rows.non_finite = non_finite
+        start, named, blocks = self._described(blocks) if cases else (0, [], blocks)
+        lines = complete(map(self._rows.encode, cases, blocks, stats))
+        if lines:
+            lines[0] = _begun(lines[0], number, len(lines), start, named)
+        return lines
+
+    def _described(
+        self, blocks: Sequence[OutcomeBlock]
+    ) -> tuple[int, Sequence[Attribute], Sequence[OutcomeBlock]]:
+        """The attributes that this segment describes, from which number on, and its blocks."""
+        attributes = self._table.attributes
+        if self.shared is None:
+            self.shared = len(attributes)
+            return 0, attributes, blocks
+        own = [] if len(attributes) == self.shared else self._own(blocks, self.shared)
+        if not own:
+            return self.shared, [], blocks
+        places = {old: self.shared + new for new, old in enumerate(own)}
+        renumbered = [_renumbered(block, places, self.shared) for block in blocks]
+        return self.shared, [attributes[number] for number in own], renumbered
+
+    def _own(self, blocks: Sequence[OutcomeBlock], shared: int) -> list[int]:
+        """The attributes that only this segment has, in the order in which its rows use them."""
+        found: dict[int, None] = {}
+        least = shared << CELL_BITS
+        for block in blocks:
+            for cell in block.cells:
+                if cell >= least:
+                    found[cell >> CELL_BITS] = None
+        return list(found)
+
+
+def _renumbered(block: OutcomeBlock, places: dict[int, int], shared: int) -> OutcomeBlock:
+    """The block with its own attributes under the numbers that they have in this segment."""
+    least = shared << CELL_BITS
+    if max(block.cells, default=0) < least:
+        return block
+    return replace(
+        block,
+        cells=[
+            cell if cell < least else places[cell >> CELL_BITS] << CELL_BITS | cell & _FACT
+            for cell in block.cells
+        ],
+    )
+
+
+def _begun(
+    line: bytes, number: int, rows: int, start: int, attributes: Sequence[Attribute]
+) -> bytes:
+    """The first line of a segment, with what a reader must know to begin with it."""
+    head = b',"segment":' + strict_json([number, rows])
+    if attributes:
+        described = [
+            [each.path, each.comparator, each.weight, each.required, each.configured]
+            for each in attributes
+        ]
+        head += b',"attributes":' + strict_json([start, described])
+    cut = line.index(b',"score":')
+    return line[:cut] + head + line[cut:]

@@ -1,0 +1,192 @@
+"""Reading boxes and polygons: the one owner of "is this a shape, and which?"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias
+
+from fieldmark.model.json import JsonValue
+
+__all__ = [
+    "LARGEST",
+    "NOT_A_BOX",
+    "Box",
+    "BoxFormat",
+    "Outline",
+    "Scale",
+    "Shape",
+    "coordinates_of",
+    "read_numbers",
+    "read_shape",
+]
+
+LARGEST: Final = 1e12
+"""Coordinates beyond this are none: no area of smaller ones overflows or drowns in rounding."""
+
+Scale: TypeAlias = tuple[float, ...]
+"""What each coordinate of a point is multiplied by: (width, height) for shares of a page."""
+Outline: TypeAlias = tuple[tuple[float, float], ...]
+"""The corners of a polygon in order."""
+
+NOT_A_BOX: Final = "invalid bounding box"
+_CORNERS: Final = 4
+_FEWEST: Final = 3
+_NUMBERS: Final = frozenset((int, float))
+
+
+class BoxFormat(StrEnum):
+    """What four numbers mean, or that there is a list of points."""
+
+    XYXY = "xyxy"
+    XYWH = "xywh"
+    POLYGON = "polygon"
+
+
+class Box(NamedTuple):
+    """A rectangle along the axes, and its area."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    area: float
+
+
+class Shape(NamedTuple):
+    """A region: its bounding rectangle, and its outline unless it is that rectangle."""
+
+    box: Box
+    outline: Outline | None = None
+
+
+def read_shape(
+    value: JsonValue, form: BoxFormat = BoxFormat.XYXY, scale: Scale | None = None
+) -> Shape | str:
+    """The shape that a value holds, or what is wrong with it in words.
+
+    A value is a list of numbers, a list of points, or `{format, coordinates}` that says itself
+    what it is.
+
+    >>> read_shape([10, 10, 20, 5], BoxFormat.XYWH)
+    Shape(box=Box(left=10.0, top=10.0, right=30.0, bottom=15.0, area=100.0), outline=None)
+    >>> read_shape([30, 10, 10, 30])
+    'invalid bounding box: the corners are in the wrong order'
+    """
+    if isinstance(value, dict):
+        named = value.get("format", form)
+        if not isinstance(named, str) or named not in _READERS:
+            return f"{NOT_A_BOX}: the format is none of {', '.join(BoxFormat)}"
+        form = BoxFormat(named)
+        value = value.get("coordinates")
+    if not isinstance(value, list):
+        return f"{NOT_A_BOX}: not a list of numbers"
+    found = _READERS[form](value, scale)
+    return f"{NOT_A_BOX}: {found}" if isinstance(found, str) else found
+
+
+def coordinates_of(value: JsonValue) -> JsonValue:
+    """The list of coordinates of a value that may be `{coordinates}` or the list itself."""
+    return value.get("coordinates") if isinstance(value, dict) else value
+
+
+def read_numbers(values: Sequence[JsonValue]) -> list[float] | str:
+    """Coordinates as floats, or what is wrong with them."""
+    if not _NUMBERS.issuperset(map(type, values)):
+        return "not all coordinates are numbers"
+    try:
+        numbers = [float(number) for number in values]  # type: ignore[arg-type]
+    except OverflowError:
+        return "a coordinate is too large"
+    if not all(-LARGEST <= number <= LARGEST for number in numbers):
+        finite = all(number - number == 0 for number in numbers)
+        return "a coordinate is too large" if finite else "a coordinate is not finite"
+    return numbers
+
+
+def _four(values: list[JsonValue], scale: Scale | None) -> list[float] | str:
+    if len(values) != _CORNERS:
+        return f"{len(values)} coordinates where 4 are needed"
+    numbers = read_numbers(values)
+    if scale is None or isinstance(numbers, str):
+        return numbers
+    return [number * scale[place % 2] for place, number in enumerate(numbers)]
+
+
+def _from_corners(values: list[JsonValue], scale: Scale | None) -> Shape | str:
+    numbers = _four(values, scale)
+    if isinstance(numbers, str):
+        return numbers
+    left, top, right, bottom = numbers
+    if right < left or bottom < top:
+        return "the corners are in the wrong order"
+    return Shape(_box(left, top, right, bottom))
+
+
+def _from_size(values: list[JsonValue], scale: Scale | None) -> Shape | str:
+    numbers = _four(values, scale)
+    if isinstance(numbers, str):
+        return numbers
+    left, top, width, height = numbers
+    if width < 0 or height < 0:
+        return "the width or height is negative"
+    return Shape(_box(left, top, left + width, top + height))
+
+
+def _box(left: float, top: float, right: float, bottom: float) -> Box:
+    # From the corners even where the size was given: only then has a box its whole area in common
+    # with itself, to the last digit.
+    return Box(left, top, right, bottom, (right - left) * (bottom - top))
+
+
+def _from_points(values: list[JsonValue], scale: Scale | None) -> Shape | str:
+    points = _points(values)
+    if isinstance(points, str):
+        return points
+    if scale is not None:
+        points = [(x * scale[0], y * scale[1]) for x, y in points]
+    if len(points) > 1 and points[0] == points[-1]:
+        points.pop()
+    if len(points) < _FEWEST:
+        return f"a polygon needs {_FEWEST} points"
+    across, down = zip(*points, strict=True)
+    box = _box(min(across), min(down), max(across), max(down))
+    outline = tuple(points)
+    return Shape(box, None if _is_rectangle(outline, box) else outline)
+
+
+def _points(values: list[JsonValue]) -> list[tuple[float, float]] | str:
+    """Points as pairs of numbers; a flat list of them is taken two by two."""
+    flat: list[JsonValue] = []
+    for point in values:
+        if not isinstance(point, list):
+            flat = values
+            break
+        if len(point) != 2:  # noqa: PLR2004 - across and down
+            return "a point of a polygon has not 2 coordinates"
+        flat += point
+    if len(flat) % 2:
+        return "an odd number of coordinates"
+    numbers = read_numbers(flat)
+    if isinstance(numbers, str):
+        return numbers
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def _is_rectangle(outline: Outline, box: Box) -> bool:
+    """Whether four corners go around their bounding rectangle, in either direction."""
+    left, top, right, bottom, _ = box
+    around = ((left, top), (right, top), (right, bottom), (left, bottom))
+    if len(outline) != _CORNERS or outline[0] not in around:
+        return False
+    start = around.index(outline[0])
+    ahead = around[start:] + around[:start]
+    return outline in (ahead, ahead[:1] + ahead[:0:-1])
+
+
+_Reader: TypeAlias = "Callable[[list[JsonValue], Scale | None], Shape | str]"
+_READERS: Final[Mapping[object, _Reader]] = {
+    BoxFormat.XYXY: _from_corners,
+    BoxFormat.XYWH: _from_size,
+    BoxFormat.POLYGON: _from_points,
+}

@@ -1,0 +1,252 @@
+"""How much two shapes have in common: the one owner of intersection over union."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from fieldmark.errors import MissingExtra
+from fieldmark.values.boxes import NOT_A_BOX, Box, Outline, Shape
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+__all__ = [
+    "Overlap",
+    "OverlapMethod",
+    "PolygonMethod",
+    "box_iou",
+    "box_ious",
+    "box_table",
+    "has_shapely",
+    "need_shapely",
+    "overlap",
+    "overlaps",
+]
+
+_SNAP: Final = 1 - 1e-12
+"""From here on polygons are the same: cutting equal outlines may cost the last digits."""
+_BLOCK: Final = 1 << 14  # pairs of boxes that are reckoned at once, so that they stay in the cache
+_TINY: Final = 2.0**-1022
+_TWISTED: Final = f"{NOT_A_BOX}: the outline crosses itself"
+
+
+class PolygonMethod(StrEnum):
+    """Whether polygons are intersected as they are or by their bounding rectangles."""
+
+    EXACT = "exact"
+    BOUNDS = "bounds"
+
+
+class OverlapMethod(StrEnum):
+    """How an overlap was found."""
+
+    BOX = "box"
+    POLYGON = "polygon"
+    BOUNDS = "bounds"
+
+
+class Overlap(NamedTuple):
+    """Intersection over union, the areas that it comes from, and the method."""
+
+    iou: float
+    expected_area: float
+    candidate_area: float
+    intersection: float
+    method: OverlapMethod
+
+
+@cache
+def has_shapely() -> bool:
+    """Whether polygons can be intersected exactly."""
+    return importlib.util.find_spec("shapely") is not None
+
+
+def need_shapely() -> None:
+    """Refuse to go on without the part that intersects polygons exactly."""
+    if not has_shapely():
+        raise MissingExtra("exact polygon overlap", "geometry")
+
+
+def box_iou(expected: Box, candidate: Box) -> tuple[float, float]:
+    """Intersection over union of two rectangles, and the intersection; nothing common is 0.
+
+    >>> box_iou(Box(10, 10, 30, 30, 400), Box(20, 20, 40, 40, 400)) == (100 / 700, 100)
+    True
+    """
+    width = min(expected.right, candidate.right) - max(expected.left, candidate.left)
+    if width <= 0:
+        return 0.0, 0.0
+    height = min(expected.bottom, candidate.bottom) - max(expected.top, candidate.top)
+    if height <= 0:
+        return 0.0, 0.0
+    common = width * height
+    union = expected.area + candidate.area - common
+    # Sides may be so short that their product vanishes.
+    return (common / union, common) if union > 0 else (0.0, common)
+
+
+def overlap(expected: Shape, candidate: Shape, polygon: PolygonMethod) -> Overlap | str:
+    """What two shapes have in common, or what is wrong with one of them."""
+    outlines = expected.outline is not None or candidate.outline is not None
+    if outlines and polygon is PolygonMethod.EXACT:
+        return _polygon_overlap(expected, candidate)
+    iou, common = box_iou(expected.box, candidate.box)
+    method = OverlapMethod.BOUNDS if outlines else OverlapMethod.BOX
+    return Overlap(iou, expected.box.area, candidate.box.area, common, method)
+
+
+def box_table(boxes: Sequence[Box]) -> Floats:
+    """Rectangles as rows of left, top, right, bottom and area."""
+    import numpy as np
+
+    return np.array(boxes, dtype=np.float64).reshape(-1, 5)
+
+
+def box_ious(expected: Floats, candidate: Floats) -> Floats:
+    """Intersection over union of each rectangle with each, both as tables of boxes."""
+    import numpy as np
+
+    ious = np.empty((len(expected), len(candidate)))
+    rows = max(1, _BLOCK // max(1, len(candidate)))
+    spare = np.empty((2, rows, len(candidate)))
+    columns = np.ascontiguousarray(candidate.T)
+    for start in range(0, len(expected), rows):
+        block = expected[start : start + rows]
+        _box_ious(block, columns, ious[start : start + rows], *spare[:, : len(block)])
+    return ious
+
+
+def _box_ious(block: Floats, columns: Floats, out: Floats, spare: Floats, union: Floats) -> None:
+    import numpy as np
+
+    left, top, right, bottom, area = (column[:, None] for column in block.T)
+    lefts, tops, rights, bottoms, areas = columns
+    np.minimum(right, rights, out=out)
+    np.maximum(left, lefts, out=spare)
+    out -= spare
+    # A rectangle that lies elsewhere is as far off as one that touches: nothing in common.
+    np.maximum(out, 0.0, out=out)
+    np.minimum(bottom, bottoms, out=spare)
+    np.maximum(top, tops, out=union)
+    spare -= union
+    np.maximum(spare, 0.0, out=spare)
+    out *= spare
+    np.add(area, areas, out=union)
+    union -= out
+    # Without any area there is nothing to share; with some, the least positive number adds none.
+    np.maximum(union, _TINY, out=union)
+    out /= union
+
+
+def overlaps(
+    expected: Sequence[Shape | str], candidate: Sequence[Shape | str], polygon: PolygonMethod
+) -> Floats:
+    """Intersection over union of each shape with each; what is no shape has nothing in common."""
+    ours, theirs = _table_of(expected), _table_of(candidate)
+    ious = box_ious(ours, theirs)
+    if polygon is PolygonMethod.BOUNDS:
+        return ious
+    curved = _outlined(expected)[:, None] | _outlined(candidate)
+    # Shapes meet only where their bounding rectangles do.
+    places, others = (curved & (ious > 0)).nonzero()
+    ious[curved] = 0.0
+    if len(places):
+        ours_drawn, theirs_drawn = _drawn(expected), _drawn(candidate)
+        ious[places, others] = _polygon_ious(ours_drawn[places], theirs_drawn[others])[0]
+    return ious
+
+
+_NOWHERE: Final = Box(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def _table_of(shapes: Sequence[Shape | str]) -> Floats:
+    return box_table([_NOWHERE if isinstance(shape, str) else shape.box for shape in shapes])
+
+
+def _outlined(shapes: Sequence[Shape | str]) -> NDArray[np.bool_]:
+    import numpy as np
+
+    flags = [not isinstance(shape, str) and shape.outline is not None for shape in shapes]
+    return np.array(flags, dtype=np.bool_)
+
+
+def _drawn(shapes: Sequence[Shape | str]) -> NDArray[np.object_]:
+    """Shapes as shapely knows them; none for what has no inside or crosses itself."""
+    need_shapely()
+    import numpy as np
+    import shapely  # type: ignore[import-untyped]
+
+    drawn = np.full(len(shapes), None, dtype=object)
+    places = [
+        p for p, shape in enumerate(shapes) if not isinstance(shape, str) and _has_area(shape)
+    ]
+    if places:
+        outlines = [_outline_of(shapes[place]) for place in places]  # type: ignore[arg-type]
+        sizes = [len(outline) + 1 for outline in outlines]
+        closed = np.array([point for outline in outlines for point in (*outline, outline[0])])
+        rings = shapely.linearrings(closed, indices=np.repeat(np.arange(len(sizes)), sizes))
+        polygons = shapely.polygons(rings)
+        drawn[places] = np.where(shapely.is_valid(polygons), polygons, None)
+    return drawn
+
+
+def _has_area(shape: Shape) -> bool:
+    return shape.box.area > 0 and not _is_line(shape.outline)
+
+
+def _outline_of(shape: Shape) -> Outline:
+    if shape.outline is not None:
+        return shape.outline
+    left, top, right, bottom, _ = shape.box
+    return (left, top), (right, top), (right, bottom), (left, bottom)
+
+
+def _is_line(outline: Outline | None) -> bool:
+    """Whether all corners lie on one line, so that there is no inside."""
+    if outline is None:
+        return False
+    x, y = outline[0]
+    end = max(outline, key=lambda corner: abs(corner[0] - x) + abs(corner[1] - y))
+    across, down = end[0] - x, end[1] - y
+    return all((corner[0] - x) * down == (corner[1] - y) * across for corner in outline)
+
+
+def _polygon_ious(
+    expected: NDArray[np.object_], candidate: NDArray[np.object_]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Intersection over union of polygons in step, both areas and the intersections."""
+    import numpy as np
+    import shapely
+
+    # Of a shape without inside there is no area, which is as good as 0.
+    areas, other_areas = (
+        np.nan_to_num(shapely.area(expected)),
+        np.nan_to_num(shapely.area(candidate)),
+    )
+    common = np.nan_to_num(shapely.area(shapely.intersection(expected, candidate)))
+    common = np.minimum(common, np.minimum(areas, other_areas))
+    union = areas + other_areas - common
+    ious = np.divide(common, union, out=np.zeros_like(union), where=union > 0)
+    return np.where(ious > _SNAP, 1.0, ious), areas, other_areas, common
+
+
+def _polygon_overlap(expected: Shape, candidate: Shape) -> Overlap | str:
+    drawn = _drawn((expected, candidate))
+    for shape, polygon in zip((expected, candidate), drawn, strict=True):
+        if polygon is None and _has_area(shape):
+            return _TWISTED
+    ious, areas, other_areas, common = _polygon_ious(drawn[:1], drawn[1:])
+    return Overlap(
+        float(ious[0]),
+        float(areas[0]),
+        float(other_areas[0]),
+        float(common[0]),
+        OverlapMethod.POLYGON,
+    )

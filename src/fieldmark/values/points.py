@@ -1,0 +1,149 @@
+"""Reading points of any dimension, and how far apart they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from fieldmark.model.json import JsonValue
+from fieldmark.values.boxes import Scale, coordinates_of, read_numbers
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+__all__ = ["NOT_A_POINT", "Metric", "Point", "distance", "distances", "likeness", "read_point"]
+
+Point: TypeAlias = tuple[float, ...]
+
+NOT_A_POINT: Final = "invalid point"
+
+
+class Metric(StrEnum):
+    """How distance is measured."""
+
+    EUCLIDEAN = "euclidean"
+    MANHATTAN = "manhattan"
+    COSINE = "cosine"
+
+
+def read_point(value: JsonValue, scale: Scale | None = None) -> Point | str:
+    """The point that a value holds, or what is wrong with it in words.
+
+    A value is a list of numbers or `{coordinates}`.
+
+    >>> read_point([3, 4]), read_point([3, "4"])
+    ((3.0, 4.0), 'invalid point: not all coordinates are numbers')
+    """
+    value = coordinates_of(value)
+    if not isinstance(value, list) or not value:
+        return f"{NOT_A_POINT}: not a list of numbers"
+    numbers = read_numbers(value)
+    if isinstance(numbers, str):
+        return f"{NOT_A_POINT}: {numbers}"
+    if scale is None:
+        return tuple(numbers)
+    if len(scale) != len(numbers):
+        return f"{NOT_A_POINT}: {len(numbers)} coordinates and a scale for {len(scale)}"
+    return tuple(number * unit for number, unit in zip(numbers, scale, strict=True))
+
+
+def distance(expected: Point, candidate: Point, metric: Metric) -> float | str:
+    """How far two points are apart, or that they cannot be compared.
+
+    >>> distance((10, 20), (13, 24), Metric.EUCLIDEAN), distance((10,), (13, 24), Metric.COSINE)
+    (5.0, 'dimension mismatch: 1 and 2')
+    """
+    if len(expected) != len(candidate):
+        return f"dimension mismatch: {len(expected)} and {len(candidate)}"
+    return _DISTANCES[metric](expected, candidate)
+
+
+def likeness(apart: float) -> float:
+    """A distance as a similarity: 1 for the same place, less and less beyond.
+
+    >>> likeness(0.0), likeness(4.0)
+    (1.0, 0.2)
+    """
+    return 1.0 / (1.0 + apart)
+
+
+def distances(
+    expected: Sequence[Point | str], candidate: Sequence[Point | str], metric: Metric
+) -> Floats:
+    """The distance of each point from each; infinite where two cannot be compared."""
+    import numpy as np
+
+    apart = np.full((len(expected), len(candidate)), np.inf)
+    ours, theirs = _by_dimension(expected), _by_dimension(candidate)
+    for dimension in ours.keys() & theirs.keys():
+        places, others = ours[dimension], theirs[dimension]
+        left = np.array([expected[place] for place in places], dtype=np.float64)
+        right = np.array([candidate[place] for place in others], dtype=np.float64)
+        apart[np.ix_(places, others)] = _measured(left, right, metric)
+    return apart
+
+
+def _measured(expected: Floats, candidate: Floats, metric: Metric) -> Floats:
+    from scipy.spatial.distance import cdist
+
+    if metric is Metric.COSINE:
+        return _cosines(expected, candidate)
+    return cdist(expected, candidate, "euclidean" if metric is Metric.EUCLIDEAN else "cityblock")
+
+
+def _cosines(expected: Floats, candidate: Floats) -> Floats:
+    import numpy as np
+
+    ours, theirs = _unit_rows(expected), _unit_rows(candidate)
+    # A zero vector has no direction: its row of zeros leaves the distance at 1.
+    return np.clip(1.0 - ours @ theirs.T, 0.0, 2.0)
+
+
+def _unit_rows(rows: Floats) -> Floats:
+    import numpy as np
+
+    greatest = np.abs(rows).max(axis=1, keepdims=True)
+    rows = np.divide(rows, greatest, out=np.zeros_like(rows), where=greatest > 0)
+    lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    units: Floats = np.divide(rows, lengths, out=rows, where=lengths > 0)
+    return units
+
+
+def _by_dimension(points: Sequence[Point | str]) -> dict[int, list[int]]:
+    places: dict[int, list[int]] = {}
+    for place, point in enumerate(points):
+        if not isinstance(point, str):
+            places.setdefault(len(point), []).append(place)
+    return places
+
+
+def _manhattan(expected: Point, candidate: Point) -> float:
+    return math.fsum(abs(one - other) for one, other in zip(expected, candidate, strict=True))
+
+
+def _cosine(expected: Point, candidate: Point) -> float:
+    """One minus the cosine of the angle; a zero vector has no direction and is 1 from all."""
+    lengths = math.hypot(*expected) * math.hypot(*candidate)
+    if not lengths:
+        ours, theirs = _unit(expected), _unit(candidate)
+        return 1.0 if ours is None or theirs is None else _cosine(ours, theirs)
+    dot = math.fsum(one * other for one, other in zip(expected, candidate, strict=True))
+    return min(max(1.0 - dot / lengths, 0.0), 2.0)
+
+
+def _unit(point: Point) -> Point | None:
+    """The point with its greatest coordinate made 1, so that products do not vanish."""
+    greatest = max(map(abs, point))
+    return tuple(number / greatest for number in point) if greatest else None
+
+
+_DISTANCES: Final[Mapping[Metric, Callable[[Point, Point], float]]] = {
+    Metric.EUCLIDEAN: math.dist,
+    Metric.MANHATTAN: _manhattan,
+    Metric.COSINE: _cosine,
+}

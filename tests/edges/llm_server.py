@@ -1,0 +1,197 @@
+"""An endpoint on loopback that speaks as OpenAI's does, and misbehaves as it is told to."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+NONCE = re.compile(r"<data-([0-9a-f]+)>\n(.*)\n</data-\1>", re.DOTALL)
+IDS = re.compile(r"these ids and no others: (\[.*\])\. Every")
+
+
+@dataclass
+class Exchange:
+    """One request, and the means to answer it well or badly."""
+
+    handler: BaseHTTPRequestHandler
+    attempt: int
+    path: str
+    body: dict
+
+    @property
+    def prompt(self) -> str:
+        return self.body["messages"][-1]["content"]
+
+    @property
+    def nonce(self) -> str:
+        return NONCE.search(self.prompt)[1]
+
+    @property
+    def data(self):
+        return json.loads(NONCE.search(self.prompt)[2])
+
+    @property
+    def ids(self) -> list[str]:
+        return json.loads(IDS.search(self.prompt)[1])
+
+    @property
+    def reasons(self) -> bool:
+        return '"reason"' in self.prompt
+
+    def marks(self, score=0.9) -> list[dict]:
+        scores = score if isinstance(score, dict) else dict.fromkeys(self.ids, score)
+        extra = {"reason": "because"} if self.reasons else {}
+        return [{"id": name, "score": scores[name], **extra} for name in self.ids]
+
+    def content(self, score=0.9, **changes) -> str:
+        return json.dumps({"nonce": self.nonce, "marks": self.marks(score), **changes})
+
+    def send(self, status: int, body: bytes, headers: dict | None = None) -> None:
+        self.handler.send_response(status)
+        given = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        for name, value in {**given, **(headers or {})}.items():
+            if value is not None:
+                self.handler.send_header(name, value)
+        self.handler.end_headers()
+        self.handler.wfile.write(body)
+
+    def json(self, value, status: int = 200, headers: dict | None = None) -> None:
+        self.send(status, json.dumps(value).encode(), headers)
+
+    def say(self, content, *, finish="stop", usage=True, **message) -> None:
+        """A reply in the usual envelope."""
+        choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}}
+        if finish is not None:
+            choice["finish_reason"] = finish
+        body = {"id": "x", "object": "chat.completion", "model": "served-1", "choices": [choice]}
+        if usage:
+            body["usage"] = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        self.json(body)
+
+    def well(self, score=0.9) -> None:
+        self.say(self.content(score))
+
+    def cut(self, sent: bytes = b"") -> None:
+        """Break the connection off, at once or in the middle."""
+        if sent:
+            self.handler.wfile.write(sent)
+            self.handler.wfile.flush()
+        self.handler.connection.shutdown(socket.SHUT_RDWR)
+        self.handler.close_connection = True
+
+
+Script = Callable[[Exchange], None]
+
+
+@dataclass
+class Server:
+    """A running endpoint: where it is, how it answers, and what it was asked."""
+
+    url: str = ""
+    script: Script = Exchange.well
+    requests: list[dict] = field(default_factory=list)
+    headers: list[dict] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def attempts(self) -> int:
+        return len(self.requests)
+
+    def wait(self, seconds: float) -> None:
+        """Be slow, but not after the test is over."""
+        self.stopping.wait(seconds)
+
+
+@contextmanager
+def serving(script: Script = Exchange.well) -> Iterator[Server]:
+    """An endpoint that answers by a script until the block is left."""
+    server = Server(script=script)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            length = int(self.headers.get("Content-Length", "0"))
+            body = json.loads(self.rfile.read(length))
+            with server.lock:
+                server.requests.append(body)
+                server.headers.append(dict(self.headers))
+                server.paths.append(self.path)
+                attempt = len(server.requests)
+            try:
+                server.script(Exchange(self, attempt, self.path, body))
+            except (BrokenPipeError, ConnectionResetError, OSError, ValueError):
+                self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def handle(self) -> None:
+            with suppress(OSError, ValueError):
+                super().handle()
+
+        def finish(self) -> None:
+            with suppress(OSError, ValueError):
+                super().finish()
+
+    class Quiet(ThreadingHTTPServer):
+        daemon_threads = False
+        block_on_close = True
+
+        def handle_error(self, *_: object) -> None:
+            pass
+
+    http = Quiet(("127.0.0.1", 0), Handler)
+    server.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.stopping.set()
+        http.shutdown()
+        thread.join()
+        http.server_close()
+
+
+def first(times: int, fail: Script, then: Script = Exchange.well) -> Script:
+    """Fail so many times, then answer."""
+    return lambda exchange: (fail if exchange.attempt <= times else then)(exchange)
+
+
+def status(code: int, body: object = None, headers: dict | None = None) -> Script:
+    """Answer with an HTTP status."""
+    told = {"error": {"message": f"status {code}"}} if body is None else body
+    return lambda exchange: exchange.json(told, code, headers)
+
+
+def saying(make: Callable[[Exchange], object], **options: object) -> Script:
+    """Answer with a content made from the request."""
+    return lambda exchange: exchange.say(make(exchange), **options)
+
+
+def drip(server: Server, seconds: float) -> Script:
+    """Answer a byte at a time."""
+
+    def answer(exchange: Exchange) -> None:
+        body = json.dumps({"choices": []}).encode() + b" " * 10_000
+        exchange.handler.send_response(200)
+        exchange.handler.send_header("Content-Length", str(len(body)))
+        exchange.handler.end_headers()
+        for byte in body:
+            exchange.handler.wfile.write(bytes([byte]))
+            exchange.handler.wfile.flush()
+            time.sleep(seconds)
+            if server.stopping.is_set():
+                return
+
+    return answer

@@ -1,0 +1,192 @@
+"""`fieldmark eval`: cases from anywhere, all evaluators, one verdict that equals the exit code."""
+
+from __future__ import annotations
+
+import json
+from xml.etree.ElementTree import parse
+
+import pytest
+
+HEADER = "{name: header, type: field_accuracy, fields: [{path: total}, {path: vendor}]}"
+FILES = f"""
+name: invoices
+cases: truth.jsonl
+candidates: candidate.jsonl
+evaluators:
+  - {HEADER}
+  - {{name: quality, type: response_quality, weight: 0}}
+"""
+INLINE = """
+cases:
+  - {id: a, tags: [smoke], expected: {total: 1}, candidate: {total: 1}}
+  - {id: b, tags: [slow], expected: {total: 1}, candidate: '```json\\n{"total": 2}\\n```'}
+  - {id: c, expected: {total: 1}, candidate: "I could not read it."}
+  - {id: d, expected: {total: 1}}
+evaluators: [{name: total, type: field_accuracy, fields: [{path: total}]}]
+"""
+
+
+@pytest.fixture
+def evaluated(folder, command):
+    """Runs an eval file and gives what was printed, with the rows of its results."""
+
+    def run(text, *options):
+        (folder / "a.eval.yaml").write_text(text, "utf-8")
+        done = command("eval", "a.eval.yaml", "--out", "run", *options)
+        results = folder / "run" / "results.jsonl"
+        lines = results.read_text("utf-8").splitlines() if results.exists() else []
+        return done, [json.loads(line) for line in lines]
+
+    return run
+
+
+def test_cases_and_candidates_from_files(folder, evaluated):
+    done, rows = evaluated(FILES)
+    assert done.code == 0
+    assert [(row["case_id"], row["score"], row["verdict"]) for row in rows] == [
+        ("a", 1.0, "pass"),
+        ("b", 0.0, "fail"),
+    ]
+    assert [[each["name"] for each in row["evaluator_results"]] for row in rows] == [
+        ["header", "quality"]
+    ] * 2
+    summary = json.loads((folder / "run" / "summary.json").read_text("utf-8"))
+    assert summary["mean_score"] == 0.5
+    assert summary["evaluators"]["header"] == {
+        "mean_score": 0.5,
+        "scored": 2,
+        "errors": 0,
+        "verdicts": {"pass": 1, "partial": 0, "fail": 1},
+    }
+    manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))
+    assert manifest["eval"] == "invoices"
+    assert [each["name"] for each in manifest["inputs"]] == [
+        "a.eval.yaml",
+        "truth.jsonl",
+        "candidate.jsonl",
+    ]
+
+
+def test_inline_cases_with_model_text(evaluated):
+    done, rows = evaluated(INLINE)
+    assert done.code == 0
+    assert [(row["case_id"], row["score"], row.get("input", "ok")) for row in rows] == [
+        ("a", 1.0, "ok"),
+        ("b", 0.0, "ok"),
+        ("c", 0.0, "parse_error"),
+        ("d", 0.0, "missing"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        pytest.param(["--only", "smoke"], ["a"], id="by-tag"),
+        pytest.param(["--only", "smoke", "--only", "slow"], ["a", "b"], id="one-of-two-tags"),
+        pytest.param(["--case", "b"], ["b"], id="by-id"),
+        pytest.param(["--case", "[cd]"], ["c", "d"], id="by-pattern"),
+        pytest.param(["--case", "*", "--only", "slow"], ["b"], id="by-both"),
+    ],
+)
+def test_only_wanted_cases_are_run(evaluated, options, ids):
+    done, rows = evaluated(INLINE, *options)
+    assert done.code == 0
+    assert [row["case_id"] for row in rows] == ids
+
+
+def test_a_wish_that_no_case_fits_is_refused(evaluated):
+    done, _ = evaluated(INLINE, "--only", "smok")
+    assert done.code == 2
+    assert "None of 4 cases is wanted: tag smok." in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "word"),
+    [
+        pytest.param([], 0, "passed", id="no-gate"),
+        pytest.param(["--min", "mean_score=0.2"], 0, "passed", id="a-gate-that-holds"),
+        pytest.param(["--min", "mean_score=0.9"], 1, "a gate was not passed", id="one-that-fails"),
+        pytest.param(
+            ["--min", "evaluators.total.mean_score=0.9"], 1, "gate", id="a-gate-on-an-evaluator"
+        ),
+    ],
+)
+def test_the_verdict_equals_the_exit_code(evaluated, options, code, word):
+    done, _ = evaluated(INLINE, *options)
+    assert done.code == code
+    assert word in done.err.splitlines()[-1]
+
+
+def test_a_gate_of_the_file_counts(evaluated):
+    done, _ = evaluated(f"{FILES}gates: {{min: {{mean_score: 0.9}}}}\n")
+    assert done.code == 1
+    assert "gate FAIL: mean_score" in done.out
+
+
+def test_a_misspelt_gate_is_found_before_the_run(folder, evaluated):
+    done, rows = evaluated(f"{FILES}gates: {{min: {{evaluators.heder.mean_score: 0.9}}}}\n")
+    assert (done.code, rows) == (2, [])
+    assert "heder" in done.err
+
+
+def test_junit_says_the_same(folder, evaluated):
+    evaluated(INLINE, "--junit", "junit.xml", "--min", "mean_score=0.9")
+    suite = parse(folder / "junit.xml").getroot()  # noqa: S314 - our own file
+    assert dict(suite.attrib) == {"name": "a", "tests": "5", "failures": "4", "errors": "0"}
+
+
+def test_github_annotations_where_ci_says_so(evaluated, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    done, _ = evaluated(INLINE, "--min", "mean_score=0.9", "--quiet")
+    lines = [line for line in done.out.splitlines() if line.startswith("::")]
+    assert lines[0].startswith("::error file=a.eval.yaml,title=gate failed::mean_score")
+    assert lines[1] == "::warning file=a.eval.yaml,title=case b%3A fail::total"
+
+
+def test_without_candidates_the_file_is_refused(evaluated):
+    done, _ = evaluated(
+        "cases: [{id: a, expected: {a: 1}}]\nevaluators: [{type: constraints, rules: [a > 0]}]"
+    )
+    assert done.code == 2
+    assert "Nothing says where the candidates come from." in done.err
+
+
+def test_figures_by_attribute_follow_the_evaluators_fields(folder, evaluated):
+    text = """
+cases: [{id: a, expected: {total: 10.0, note: x}, candidate: {total: 10.01, note: y}}]
+evaluators:
+  - {type: field_accuracy, fields: [{path: total, match: numeric_tolerance, tolerance: 0.05}]}
+"""
+    evaluated(text)
+    attributes = json.loads((folder / "run" / "summary.json").read_text("utf-8"))["attributes"]
+    assert {path: each["f1"] for path, each in attributes.items()} == {"total": 1.0}
+
+
+def test_a_case_may_have_evaluators_of_its_own(evaluated):
+    text = """
+cases:
+  - {id: a, expected: {t: 1}, candidate: {t: 1}}
+  - {id: b, expected: {t: 1}, candidate: {t: 1},
+     evaluators: [{name: extra, type: constraints, rules: ["t > 5"]}]}
+  - {id: c, expected: {t: 1}, candidate: {t: 1}, only_own: true,
+     evaluators: [{name: alone, type: constraints, rules: ["t > 0"]}]}
+evaluators: [{name: t, type: field_accuracy, fields: [{path: t}]}]
+"""
+    done, rows = evaluated(text)
+    assert done.code == 0, done.err
+    names = [[each["name"] for each in row["evaluator_results"]] for row in rows]
+    assert names == [["t"], ["t", "extra"], ["alone"]]
+    assert [row["score"] for row in rows] == [1.0, 0.5, 1.0]
+
+
+def test_several_files_each_have_their_run(folder, command):
+    for name in ("one", "two"):
+        (folder / f"{name}.eval.yaml").write_text(FILES.replace("name: invoices", f"name: {name}"))
+    done = command("eval", "one.eval.yaml", "two.eval.yaml", "--out", "runs")
+    assert done.code == 0
+    assert sorted(path.name for path in (folder / "runs").iterdir()) == ["one", "two"]
+
+
+def test_values_stay_out_of_the_run_when_asked(folder, evaluated):
+    evaluated(INLINE, "--no-values")
+    assert b"could not read it" not in (folder / "run" / "results.jsonl").read_bytes()

@@ -1,0 +1,114 @@
+"""Code judges in a whole run: what is in the eval file reaches them, and what they say is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from published.command_line import COMMAND, ENVIRONMENT
+from unit.judges.lab import alive, living, new_mark, script
+
+CASES = [
+    {"id": "a", "expected": {"x": 1}, "candidate": {"x": 1}},
+    {"id": "; touch canary", "expected": {"x": 1}, "candidate": {"x": 2}},
+]
+
+
+@pytest.fixture
+def write(folder):
+    """Writes an eval file with one judge."""
+
+    def write(*behaviour, **options):
+        judge = {"name": "j", "type": "code_judge", "script": script(*behaviour), **options}
+        (folder / "t.eval.yaml").write_text(
+            json.dumps({"name": "t", "cases": CASES, "evaluators": [judge]}), "utf-8"
+        )
+        return folder / "t.eval.yaml"
+
+    return write
+
+
+def results(folder):
+    rows = (folder / "run" / "results.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(row)["evaluator_results"][0] for row in rows]
+
+
+@pytest.mark.parametrize("protocol", ["process", "lines"])
+def test_unknown_keys_reach_the_judge_and_details_reach_the_results(
+    write, command, folder, protocol
+):
+    behaviour = ("answer",) if protocol == "process" else ("each_line",)
+    file = write(*behaviour, protocol=protocol, Max_Gap=3, fields=[{"Path": "a.b"}])
+    done = command("eval", file, "--out", "run")
+    assert done.code == 0, done.err
+    first, second = results(folder)
+    assert (first["score"], first["verdict"], first["status"]) == (1.0, "pass", "ok")
+    if protocol == "process":
+        assert first["details"]["config"] == {"Max_Gap": 3, "fields": [{"Path": "a.b"}]}
+        assert second["details"]["case_id"] == "; touch canary"
+    else:
+        assert second["details"]["case"] == "; touch canary"
+    assert not (folder / "canary").exists()
+
+
+def test_a_judge_runs_in_the_folder_of_the_eval_file(write, command, folder, monkeypatch):
+    file = write("surroundings")
+    monkeypatch.chdir("/")
+    assert command("eval", file, "--out", folder / "run").code == 0
+    assert results(folder)[0]["details"]["cwd"] == str(folder.resolve())
+
+
+def test_a_judge_that_fails_is_an_error_and_never_a_score(write, command, folder):
+    done = command("eval", write("say_and", "leave", "4"), "--out", "run")
+    assert done.code == 3
+    for result in results(folder):
+        assert (result["status"], result["score"], result["verdict"]) == ("error", None, None)
+        assert result["reasoning"].startswith("exit_status: ended with exit code 4")
+
+
+def test_a_judge_that_cannot_be_started_is_told_once_and_before_the_run(write, command, folder):
+    file = write("say")
+    text = file.read_text("utf-8").replace(sys.executable, "no-such-program")
+    file.write_text(text, "utf-8")
+    done = command("eval", file, "--out", "run")
+    assert done.code == 2
+    assert done.err.count("no-such-program is not on the path") == 1
+    assert not (folder / "run").exists()
+
+
+@pytest.mark.parametrize("protocol", ["process", "lines"])
+def test_an_interrupt_ends_the_judges_at_once(write, folder, protocol):
+    mark = new_mark()
+    behaviour = ("child",) if protocol == "process" else ("each_line", "as_the_case_says")
+    file = write(*behaviour, mark, protocol=protocol)
+    cases = json.dumps([{"id": name, "expected": "x", "candidate": "child"} for name in "abc"])
+    file.write_text(file.read_text("utf-8").replace(json.dumps(CASES), cases), "utf-8")
+    run = subprocess.Popen(
+        [COMMAND, "eval", file, "--no-save"],
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        deadline = time.monotonic() + 20
+        while not _sleeps(mark) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        began = time.monotonic()
+        os.kill(run.pid, signal.SIGINT)
+        _, told = run.communicate(timeout=15)
+    finally:
+        run.kill()
+        run.communicate()
+    assert (run.returncode, time.monotonic() - began < 8) == (130, True), told
+    assert not living(mark)
+
+
+def _sleeps(mark):
+    return any(" sleep " in line for line in alive(mark))

@@ -1,0 +1,173 @@
+"""Runs that were broken off: killed for real, resumed by name, and never written by two."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from published.command_line import COMMAND, ENVIRONMENT
+
+CASES = 6_000
+EVAL = """
+cases: truth.jsonl
+candidates: found.jsonl
+evaluators:
+  - {name: header, type: field_accuracy, fields: [{path: total}, {path: vendor}]}
+  - {name: judge, type: code_judge, script: [python, judge.py], protocol: lines}
+"""
+JUDGE = """
+import json, sys, time
+for line in sys.stdin:
+    case = json.loads(line)
+    time.sleep(0.002)
+    print(json.dumps({"score": case["candidate"].get("total", 0) % 2, "details": {"id": case["case_id"]}}), flush=True)
+"""
+
+
+def rows(number):
+    for case in range(number):
+        expected = {
+            "total": case,
+            "vendor": f"Vendor {case % 50}",
+            "lines": [{"x": case}, {"x": 1}],
+        }
+        found = {**expected, "vendor": f"Vendor {case % 49}"}
+        yield {"id": str(case), "expected": expected}, {"id": str(case), "candidate": found}
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    def write(number):
+        for name, side in zip(("truth", "found"), zip(*rows(number), strict=True), strict=True):
+            text = "".join(json.dumps(row) + "\n" for row in side)
+            (tmp_path / f"{name}.jsonl").write_text(text)
+
+    monkeypatch.chdir(tmp_path)
+    write(CASES)
+    return write
+
+
+def start(*words):
+    return subprocess.Popen(
+        [COMMAND, *words], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def run(*words):
+    process = start(*words)
+    out, err = process.communicate(timeout=100)
+    return process.returncode, out.decode(), err.decode()
+
+
+def until_rows(path, number):
+    results = Path(path) / "results.jsonl"
+    for _ in range(2_000):
+        if results.exists() and results.read_bytes().count(b"\n") >= number:
+            return
+        time.sleep(0.005)
+    pytest.fail("no results came")
+
+
+def content(path):
+    return [(Path(path) / name).read_bytes() for name in ("results.jsonl", "summary.json")]
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(data):
+    assert run("score", "truth.jsonl", "found.jsonl", "--out", "whole", "-q")[0] == 0
+    process = start("score", "truth.jsonl", "found.jsonl", "--out", "cut", "-q")
+    until_rows("cut", 512)
+    process.kill()
+    process.communicate()
+    if process.returncode == 0:
+        pytest.fail("the run was too quick to be killed")
+    code, _, err = run("score", "--resume", "cut", "-q")
+    assert (code, err) == (0, "")
+    assert content("cut") == content("whole")
+
+
+def test_an_interrupted_evaluation_asks_nobody_twice(data):
+    data(400)
+    Path("a.eval.yaml").write_text(EVAL)
+    Path("judge.py").write_text(JUDGE)
+    assert run("eval", "a.eval.yaml", "--out", "whole", "-q")[0] == 0
+    process = start("eval", "a.eval.yaml", "--out", "cut", "-q")
+    until_rows("cut", 64)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert json.loads(Path("cut/manifest.json").read_text())["status"] == "interrupted"
+    code, _, err = run("eval", "--resume", "cut", "-q")
+    assert code == 0, err
+    assert content("cut") == content("whole")
+
+
+def test_the_second_writer_is_told_who_holds_the_run(data):
+    Path("a.eval.yaml").write_text(EVAL)
+    Path("judge.py").write_text(JUDGE)
+    first = start("eval", "a.eval.yaml", "--out", "run", "-q")
+    until_rows("run", 1)
+    code, _, err = run("eval", "--resume", "run")
+    assert code == 75
+    assert f"is being written by process {first.pid} on " in err
+    code, _, err = run("eval", "a.eval.yaml", "--out", "run")
+    assert code == 75, err
+    first.kill()
+    first.communicate()
+    data(CASES)
+    assert run("eval", "--resume", "run", "--case", "1")[0] in {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        pytest.param(["--resume", "nowhere"], "holds no run", id="no-such-run"),
+        pytest.param(
+            ["truth.jsonl", "--resume", "x"], "name nothing but the run", id="with-inputs"
+        ),
+        pytest.param([], "Name the TRUTH", id="nothing-at-all"),
+    ],
+)
+def test_what_cannot_go_on_is_refused(data, words, complaint):
+    code, _, err = run("score", *words)
+    assert code == 2
+    assert complaint in err
+
+
+def test_a_full_disk_is_told_and_loses_nothing(data):
+    limited = (
+        "import resource, sys; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000)); "
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "from fieldmark.cli.main import main; main()"
+    )
+    assert run("score", "truth.jsonl", "found.jsonl", "--out", "whole", "-q")[0] == 0
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            limited,
+            "score",
+            "truth.jsonl",
+            "found.jsonl",
+            "--out",
+            "full",
+            "-q",
+        ],
+        env=ENVIRONMENT | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 74, done.stderr
+    assert "cannot write" in done.stderr
+    assert json.loads(Path("full/manifest.json").read_text())["status"] == "failed"
+    assert run("score", "--resume", "full", "-q")[0] == 0
+    assert content("full") == content("whole")

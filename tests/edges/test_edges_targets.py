@@ -1,0 +1,244 @@
+"""Targets from the command line: answers become candidates, failures errors, secrets stay secret."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from urllib.parse import quote
+
+import pytest
+
+from loopback_server import Answer, loopback, replied
+
+KEY = "sk-sentinel/4711+x"
+SPELLINGS = {
+    "raw": KEY,
+    "in-a-url": quote(KEY, safe=""),
+    "in-base64": base64.b64encode(KEY.encode()).decode().rstrip("="),
+    "behind-a-user-in-base64": base64.b64encode(f"user:{KEY}".encode()).decode(),
+    "in-json": json.dumps(KEY).replace("/", "\\/")[1:-1],
+}
+EVAL = """\
+name: extraction
+cases:
+  - {id: a, input: "one", expected: {total: 1}}
+  - {id: b, input: "two", expected: {total: 2}}
+target:
+%s
+evaluators:
+  - {name: fields, type: field_accuracy, fields: [{path: total}]}
+"""
+
+
+@pytest.fixture
+def evaluated(command, folder, monkeypatch):
+    """Runs an eval file with this target, and gives what was said and the rows."""
+    monkeypatch.setenv("FM_TEST_KEY", KEY)
+
+    def run(target, *options):
+        lines = "\n".join(f"  {line}" for line in target.strip().splitlines())
+        (folder / "t.eval.yaml").write_text(EVAL % lines, "utf-8")
+        done = command("eval", "t.eval.yaml", "--out", folder / "run", *options)
+        results = folder / "run" / "results.jsonl"
+        text = results.read_text("utf-8") if results.exists() else ""
+        return done, [json.loads(line) for line in text.splitlines()]
+
+    return run
+
+
+def written(folder):
+    """Every byte of every file, and every name."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return b"\n".join([*(path.read_bytes() for path in files), str(files).encode()])
+
+
+def sentinels(raw: bytes) -> list[str]:
+    text = raw.decode("utf-8", "replace")
+    return [name for name, spelled in SPELLINGS.items() if spelled in text or "sentinel" in text]
+
+
+def http(server, *more):
+    return "\n".join(
+        [f"url: {server.url}", "headers: {Authorization: 'Bearer ${FM_TEST_KEY}'}", *more]
+    )
+
+
+def test_a_command_makes_the_candidates(evaluated, folder):
+    (folder / "extract.py").write_text(
+        "import json, sys\n"
+        "case = json.load(sys.stdin)\n"
+        "assert 'expected' not in case, case\n"
+        "print('Here it is: ' + json.dumps({'total': ['one', 'two'].index(case['input']) + 1}))\n",
+        "utf-8",
+    )
+    done, rows = evaluated(f"command: [{sys.executable}, extract.py]")
+    assert done.code == 0, done.err
+    assert [row["score"] for row in rows] == [1.0, 1.0]
+
+
+def test_a_function_of_python_makes_the_candidates(evaluated, folder):
+    (folder / "extract.py").write_text(
+        "async def run(case):\n    return {'total': 1 if case['question'] == 'one' else 2}\n",
+        "utf-8",
+    )
+    done, rows = evaluated("python: extract.py:run")
+    assert done.code == 0, done.err
+    assert [row["score"] for row in rows] == [1.0, 1.0]
+
+
+def test_an_endpoint_makes_the_candidates(evaluated, folder):
+    def script(received, _):
+        assert received.headers["Authorization"] == f"Bearer {KEY}"
+        assert set(received.value) == {"case_id", "input", "question", "metadata", "config"}
+        total = {"one": 1, "two": 2}[received.value["input"]]
+        return replied({"result": {"text": f'```json\n{{"total": {total}}}\n```'}})
+
+    with loopback(script=script) as server:
+        done, rows = evaluated(http(server, "answer: result.text"))
+    assert done.code == 0, done.err
+    assert [row["score"] for row in rows] == [1.0, 1.0]
+    assert not sentinels(written(folder))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(Answer(status=500, body=b"down"), id="an-endpoint-that-is-down"),
+        pytest.param(Answer(status=302, headers={"Location": "http://169.254.169.254/"}), id="a-redirect-to-the-platform"),
+        pytest.param(Answer(hang_up=True), id="an-endpoint-that-hangs-up"),
+    ],
+)  # fmt: skip
+def test_a_target_that_fails_is_an_error_and_never_a_score(evaluated, answer):
+    with loopback(answer) as server:
+        done, rows = evaluated(http(server, "retries: 0"))
+    assert done.code == 3
+    assert [(row["status"], row["score"], row["verdict"]) for row in rows] == [
+        ("error", None, None)
+    ] * 2
+    assert all("127.0.0.1" in json.dumps(row) for row in rows)
+
+
+def test_rows_are_in_the_order_of_the_cases_also_where_one_failed(evaluated, folder):
+    (folder / "extract.py").write_text(
+        "import time\n"
+        "def run(case):\n"
+        "    if case['case_id'] == 'a':\n"
+        "        time.sleep(0.2)\n"
+        "        raise ValueError('no')\n"
+        "    return {'total': 2}\n",
+        "utf-8",
+    )
+    done, rows = evaluated("python: extract.py:run")
+    assert done.code == 3
+    assert [(row["case_id"], row["score"]) for row in rows] == [("a", None), ("b", 1.0)]
+
+
+def echo(place, spelled):
+    """An endpoint that gives the secret back, in one way or another."""
+    filler = "x" * 180  # so that the secret lies where the excerpt of a message ends
+    return {
+        "in-the-answer": replied({"total": spelled}),
+        "as-plain-text": Answer(body=f"you sent {spelled}".encode()),
+        "as-a-key": replied({spelled: 1}),
+        "in-a-refusal": Answer(status=401, body=f"bad key {spelled}".encode()),
+        "at-the-edge-of-a-message": Answer(status=500, body=f"{filler}{spelled} tail".encode()),
+        "in-a-redirect": Answer(status=302, headers={"Location": f"https://x.example/?{spelled}"}),
+        "in-a-header": replied({}, headers={"X-Echo": spelled}),
+        "in-a-length": replied({}, headers={"Content-Length": spelled}),
+        "in-an-encoding": replied({}, headers={"Content-Encoding": spelled}),
+        "in-bytes-that-are-no-text": Answer(body=spelled.encode() + b"\xff"),
+    }[place]
+
+
+PLACES = [
+    "in-the-answer",
+    "as-plain-text",
+    "as-a-key",
+    "in-a-refusal",
+    "at-the-edge-of-a-message",
+    "in-a-redirect",
+    "in-a-header",
+    "in-a-length",
+    "in-an-encoding",
+    "in-bytes-that-are-no-text",
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_secret_that_comes_back_is_neither_written_nor_said(evaluated, folder, place, spelling):
+    with loopback(echo(place, SPELLINGS[spelling])) as server:
+        options = ("retries: 0", "cache: .cache")
+        done, rows = evaluated(http(server, *options), "--max-errors", "9")
+    assert len(rows) == 2
+    assert not sentinels(written(folder))
+    assert not sentinels((done.out + done.err).encode())
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        pytest.param("url: http://169.254.169.254/latest/meta-data/", "never asked", id="the-platform"),
+        pytest.param("url: http://127.1:8000/", "full form", id="a-shortened-address"),
+        pytest.param("url: http://example.com/", "https", id="without-encryption"),
+        pytest.param("url: https://u:sk-sentinel@example.com/", "user or a password", id="a-password"),
+        pytest.param("{url: 'https://example.com/', headers: {X-Api-Key: sk-sentinel}}", "must not hold a secret", id="a-secret"),
+        pytest.param("{url: 'https://example.com/', headers: {X-Key: '${FM_TEST_UNSET}'}}", "FM_TEST_UNSET", id="a-variable-that-is-not-set"),
+        pytest.param("python: missing.py:run", "missing.py", id="a-file-that-is-not-there"),
+        pytest.param("command: [no-such-program-4711]", "no-such-program-4711", id="a-program-that-is-not-there"),
+        pytest.param("command: []", "must name a program", id="no-program"),
+    ],
+)  # fmt: skip
+def test_a_target_that_cannot_be_asked_stops_before_the_run(evaluated, folder, target, said):
+    done, rows = evaluated(target)
+    assert (done.code, rows) == (2, [])
+    assert said in done.err
+    assert "sentinel" not in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param("python: canary.py:run", id="a-function"),
+        pytest.param(f"command: [{sys.executable}, canary.py]", id="a-command"),
+    ],
+)
+def test_checking_a_file_runs_nothing_of_it(command, folder, target):
+    (folder / "canary.py").write_text("open('canary', 'w')\ndef run(case): return 1\n", "utf-8")
+    (folder / "t.eval.yaml").write_text(EVAL % f"  {target}", "utf-8")
+    assert command("validate", "t.eval.yaml").code == 0
+    assert not (folder / "canary").exists()
+
+
+def test_checking_a_file_asks_no_endpoint(command, folder):
+    with loopback(replied({})) as server:
+        (folder / "t.eval.yaml").write_text(EVAL % f"  url: {server.url}", "utf-8")
+        assert command("validate", "t.eval.yaml").code == 0
+        assert server.received == []
+
+
+def test_a_cached_run_asks_nobody_and_gives_the_same_rows(evaluated, folder):
+    with loopback(replied({"total": 1})) as server:
+        target = http(server, "cache: .cache")
+        _, first = evaluated(target)
+        (folder / "run").rename(folder / "earlier")
+        _, second = evaluated(target)
+        assert len(server.received) == 2
+    assert [(r["case_id"], r["score"]) for r in second] == [
+        (r["case_id"], r["score"]) for r in first
+    ]
+    assert len(list((folder / ".cache").rglob("*.json"))) == 2
+
+
+def test_a_secret_in_an_exception_is_hidden(evaluated, folder, monkeypatch):
+    (folder / "extract.py").write_text(
+        "import os\ndef run(case): raise ValueError('refused: ' + os.environ['FM_API_KEY'])\n",
+        "utf-8",
+    )
+    monkeypatch.setenv("FM_API_KEY", KEY)
+    done, rows = evaluated("python: extract.py:run")
+    assert done.code == 3
+    assert "ValueError: refused: " in json.dumps(rows)
+    assert not sentinels(written(folder))

@@ -1,0 +1,72 @@
+"""Object detection: 100 images of COCO val2014 and a toy case of PASCAL, with published figures."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fieldmark.metrics.detection import coco_ap, pascal_ap
+from published.command_line import DATA, fieldmark, scored
+
+COCO = DATA / "coco-val2014-100"
+PUBLISHED = json.loads((COCO / "published_results.json").read_text("utf-8"))
+TOY = json.loads((COCO / "pascal_toy_case.json").read_text("utf-8"))
+FILES = (COCO / "ground_truth.json", COCO / "detections_fakebbox100.json")
+
+
+@pytest.fixture(scope="module")
+def figures():
+    return coco_ap(*(json.loads(file.read_text("utf-8")) for file in FILES))
+
+
+@pytest.mark.parametrize("name", PUBLISHED["published_3_decimals"])
+def test_each_of_the_twelve_figures_is_the_published_one(figures, name):
+    assert round(figures[name], 3) == PUBLISHED["published_3_decimals"][name]
+    assert figures[name] == PUBLISHED["independent_recomputation"][name]
+
+
+@pytest.mark.parametrize("points", ["every_point", "eleven_point"])
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5, 0.75])
+def test_the_toy_case_of_pascal(points, threshold):
+    truth, found = (
+        [
+            {"image_id": image, "category_id": each["class"], "bbox": each["bbox_xywh"], **each}
+            for image, boxes in TOY[side].items()
+            for each in boxes
+        ]
+        for side in ("gts", "dets")
+    )
+    got = pascal_ap(truth, found, iou_threshold=threshold, pixels=True)
+    assert got[points] == pytest.approx(TOY["published_AP"][points][str(threshold)], abs=1e-10)
+
+
+@pytest.fixture(scope="module")
+def summary():
+    return scored(*FILES, "--format-in", "coco")
+
+
+def test_the_command_prints_and_stores_the_same_figures(summary, figures):
+    for name in PUBLISHED["published_3_decimals"]:
+        assert summary["detection"][name] == pytest.approx(figures[name], abs=1e-12)
+    assert summary["detection"]["images"] == summary["cases"]["total"] == 100
+    assert (summary["detection"]["regions"], summary["detection"]["detections"]) == (839, 734)
+
+
+def test_an_image_without_detections_is_a_case_with_nothing_found(summary):
+    assert summary["cases"]["missing"] == summary["cases"]["unexpected"] == 0
+    assert summary["cases"]["scored"] == 100
+
+
+def test_regions_are_fields_too(summary):
+    boxes = summary["attributes"]["regions[].bbox"]
+    assert boxes["tp"] + boxes["fn"] == 839 - 9  # nobody has to find a crowd
+    assert boxes["tp"] + boxes["fp"] == 734
+
+
+def test_a_figure_can_be_a_gate():
+    options = ("--format-in", "coco", "--no-save", "--min", "detection.AP=0.6")
+    done = fieldmark("score", *FILES, *options)
+    assert done.code == 1
+    assert "gate FAIL: detection.AP = 0.5046, wanted ≥ 0.6" in done.out
+    assert "APsmall            0.586" in done.out

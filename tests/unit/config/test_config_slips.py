@@ -1,0 +1,144 @@
+"""One letter changed in any key that there is, and the key that was meant is named."""
+
+from __future__ import annotations
+
+import pytest
+from reading_evals import said_of_members
+
+from fieldmark import registry
+from fieldmark.config.context import Context
+from fieldmark.config.eval_cases import CASE_KEYS, CASES_KEYS
+from fieldmark.config.eval_convention import NAME
+from fieldmark.config.eval_file import EVAL_KEYS, read_eval
+from fieldmark.config.eval_gates import GATE_KEYS
+from fieldmark.config.eval_target import target_keys
+from fieldmark.config.field_rules import FIELD_KEYS
+from fieldmark.config.marked import mark
+from fieldmark.config.members import known_keys, read_members
+from fieldmark.config.problems import Problems
+from fieldmark.config.rules_file import rules_of
+from fieldmark.config.schema import schema_of
+from fieldmark.metrics.options import CountingHalf
+from fieldmark.registry import Plugin
+
+NATIVE = ("scope", "depth", "defaults", "fields", "empty_tokens", "empty_containers",
+          "empty_blanks", "strict", "provider", "rules")  # fmt: skip
+
+
+def slip(key: str) -> str:
+    """The key with the letter in its middle changed."""
+    middle = len(key) // 2
+    return f"{key[:middle]}{'q' if key[middle] != 'q' else 'x'}{key[middle + 1 :]}"
+
+
+def each(kind: Plugin, keys) -> list:
+    """Every key of every registered class of a kind, with its class."""
+    return [
+        pytest.param(name, key, id=f"{name}-{key}")
+        for name in registry.names(kind)
+        for key in keys(name)
+    ]
+
+
+def told(read, value) -> str:
+    """All that a reader says about a value: problems and warnings."""
+    context = Context()
+    read(mark(value, Problems()), context)
+    lines = [*map(str, context.problems.warnings)]
+    return "\n".join([*lines, *str(context.problems.error()).splitlines()])
+
+
+def evaluator_keys(name: str) -> list[str]:
+    keys = known_keys(registry.load(Plugin.EVALUATORS, name))
+    return [key for key in keys if key != "type"]
+
+
+def options_of(kind: Plugin):
+    return lambda name: list(registry.options(registry.load(kind, name)))
+
+
+@pytest.mark.parametrize("key", EVAL_KEYS)
+def test_a_key_of_an_eval_file(key):
+    assert f"Did you mean {key}?" in told(read_eval, {"cases": "t.jsonl", slip(key): 1})
+
+
+@pytest.mark.parametrize("key", CASE_KEYS)
+def test_a_key_of_a_case(key):
+    value = {"cases": [{"id": "a", "expected": 1, slip(key): 1}]}
+    assert f"Did you mean {key}?" in told(read_eval, value)
+
+
+@pytest.mark.parametrize("key", CASES_KEYS)
+def test_a_key_that_says_where_rows_hold_their_parts(key):
+    value = {"cases": {"path": "x", slip(key): "x"}}
+    assert f"Did you mean {key}?" in told(read_eval, value)
+
+
+@pytest.mark.parametrize("key", GATE_KEYS)
+def test_a_key_of_the_gates(key):
+    assert f"Did you mean {key}?" in told(read_eval, {"cases": "t", "gates": {slip(key): 1}})
+
+
+@pytest.mark.parametrize("key", [NAME, *registry.options(CountingHalf)])
+def test_an_option_of_a_convention(key):
+    value = {"cases": "t", "convention": {"name": "confusion", slip(key): 1}}
+    assert f"Did you mean {key}?" in told(read_eval, value)
+
+
+@pytest.mark.parametrize(("name", "key"), each(Plugin.TARGETS, target_keys))
+def test_a_key_of_a_target(name, key):
+    value = {"cases": "t", "target": {"type": name, slip(key): 1}}
+    assert f"Did you mean {key}?" in told(read_eval, value)
+
+
+@pytest.mark.parametrize(("name", "key"), each(Plugin.EVALUATORS, evaluator_keys))
+def test_a_key_of_an_evaluator(name, key):
+    assert f"Did you mean {key}?" in told(read_members, [{"type": name, slip(key): 1}])
+
+
+@pytest.mark.parametrize("key", ["tqpe", "typ", "tpye"])
+def test_the_type_of_an_evaluator(key):
+    (said,) = said_of_members(f"[{{{key}: line_items}}]")
+    assert f"{key}: did you mean type?" in said
+
+
+@pytest.mark.parametrize("name", registry.names(Plugin.EVALUATORS))
+def test_the_name_of_a_type_of_evaluators(name):
+    assert f"Did you mean {name}?" in told(read_members, [{"type": slip(name)}])
+
+
+@pytest.mark.parametrize("key", NATIVE)
+def test_a_key_of_a_rules_file(key):
+    value = {"strict" if key != "strict" else "empty_blanks": False, slip(key): 1}
+    assert f"Did you mean {key}?" in told(rules_of, value)
+
+
+@pytest.mark.parametrize("key", FIELD_KEYS)
+def test_a_key_of_a_field(key):
+    field = {"path": "a", "match": "exact", slip(key): 1}
+    assert f"Did you mean {key}?" in told(rules_of, [field])
+
+
+@pytest.mark.parametrize(("name", "key"), each(Plugin.COMPARATORS, options_of(Plugin.COMPARATORS)))
+def test_an_option_of_a_match_type(name, key):
+    assert f"Did you mean {key}?" in told(rules_of, [{"path": "a", "match": name, slip(key): 1}])
+
+
+@pytest.mark.parametrize(("name", "key"), each(Plugin.ALIGNERS, options_of(Plugin.ALIGNERS)))
+def test_an_option_of_an_alignment(name, key):
+    assert f"Did you mean {key}?" in told(rules_of, [{"path": "a", "align": name, slip(key): 1}])
+
+
+def test_no_key_of_the_schema_is_left_out():
+    evaluation = schema_of("eval")
+    assert set(evaluation["properties"]) == set(EVAL_KEYS)
+    definitions = evaluation["$defs"]
+    assert set(definitions["case"]["properties"]) == set(CASE_KEYS)
+    assert set(definitions["gates"]["properties"]) == set(GATE_KEYS)
+    for name in registry.names(Plugin.EVALUATORS):
+        known = set(known_keys(registry.load(Plugin.EVALUATORS, name)))
+        assert set(definitions[f"evaluator_{name}"]["properties"]) == known
+    for name in registry.names(Plugin.TARGETS):
+        assert set(definitions[f"target_{name}"]["properties"]) == set(target_keys(name))
+    native = schema_of("rules")["anyOf"][0]
+    assert set(native["properties"]) == set(NATIVE)

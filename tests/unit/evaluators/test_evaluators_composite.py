@@ -1,0 +1,157 @@
+"""One score of several evaluators."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.errors import OptionError
+from fieldmark.evaluators.composite import Composite
+from fieldmark.evaluators.json_schema import JsonSchema
+from fieldmark.evaluators.panel import Member, Result
+from fieldmark.evaluators.score import Score, Status
+from fieldmark.model.case import Verdict
+
+PASS, PARTIAL, FAIL = Verdict.PASS, Verdict.PARTIAL, Verdict.FAIL
+ANYTHING = JsonSchema(schema=True)
+
+
+def member(name, weight=1.0, evaluator=ANYTHING):
+    return Member(name=name, type=evaluator.name, evaluator=evaluator, weight=weight)
+
+
+def results(*said):
+    """Results of members a, b, c... from (score, verdict) or (score, verdict, weight)."""
+    names = "abcdef"
+    return [
+        Result(
+            member=member(name, *weight),
+            score=Score(score=score, verdict=verdict, hits=("x",) if verdict is PASS else ()),
+        )
+        for name, (score, verdict, *weight) in zip(names, said, strict=False)
+    ]
+
+
+def composite(given, **options):
+    return Composite(evaluators=tuple(result.member for result in given), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said", "score", "verdict"),
+    [
+        pytest.param({}, [(1.0, PASS), (0.5, PARTIAL)], 0.75, FAIL, id="the-mean-is-below-the-usual-threshold"),
+        pytest.param({"pass_threshold": 0.75}, [(1.0, PASS), (0.5, PARTIAL)], 0.75, PASS, id="the-mean-reaches-a-threshold"),
+        pytest.param({}, [(1.0, PASS, 3.0), (0.5, PARTIAL, 1.0)], 0.875, PASS, id="the-mean-by-weight"),
+        pytest.param({}, [(1.0, PASS), (0.0, FAIL, 0.0)], 1.0, PASS, id="weight-zero-counts-for-nothing"),
+        pytest.param({"aggregator": "threshold", "threshold": 0.5}, [(0.9, PASS), (0.1, FAIL)], 0.5, PASS, id="as-many-pass-as-must"),
+        pytest.param({"aggregator": "threshold", "threshold": 0.6}, [(0.9, PASS), (0.1, FAIL)], 0.5, FAIL, id="fewer-pass-than-must"),
+        pytest.param({"aggregator": "threshold", "threshold": 0.5}, [(0.9, PASS, 9.0), (0.1, FAIL)], 0.5, PASS, id="a-share-of-members-has-no-weights"),
+        pytest.param({"aggregator": "threshold", "threshold": 0.5}, [(0.9, PARTIAL), (0.1, FAIL)], 0.0, FAIL, id="partial-is-no-pass"),
+        pytest.param({"aggregator": "threshold", "threshold": 1.0}, [(0.9, PASS), (0.1, FAIL, 0.0)], 1.0, PASS, id="a-share-of-those-that-count"),
+        pytest.param({"aggregator": "all_or_nothing"}, [(0.9, PASS), (0.8, PASS)], 1.0, PASS, id="all-pass"),
+        pytest.param({"aggregator": "all_or_nothing"}, [(0.9, PASS), (0.99, PARTIAL)], 0.0, FAIL, id="one-does-not"),
+        pytest.param({"aggregator": "minimum"}, [(0.9, PASS), (0.8, PASS)], 0.8, PASS, id="the-lowest-score"),
+        pytest.param({"aggregator": "minimum"}, [(0.9, PASS), (0.7, PARTIAL)], 0.7, FAIL, id="the-lowest-score-is-too-low"),
+        pytest.param({"aggregator": "minimum"}, [(0.9, PASS), (0.0, FAIL, 0.0)], 0.9, PASS, id="the-lowest-of-those-that-count"),
+    ],
+)  # fmt: skip
+def test_scores_become_one(options, said, score, verdict):
+    given = results(*said)
+    combined = composite(given, **options).combine(given)
+    assert combined.score == pytest.approx(score)
+    assert combined.verdict is verdict
+    assert combined.status is Status.OK
+
+
+def test_the_lists_of_members_are_joined_under_their_names():
+    first = Score(score=0.5, verdict=PARTIAL, hits=("total",), misses=("date",), skipped=("notes",))
+    given = [
+        Result(member=member("header"), score=first),
+        Result(member=member("judge"), score=Score(score=0.9, verdict=PASS)),
+        Result(member=member("tone"), score=Score(score=0.25, verdict=FAIL)),
+        Result(member=member("empty"), score=Score(score=1.0, verdict=PASS, vacuous=True)),
+        Result(member=member("aside", 0.0), score=Score(score=0.0, verdict=FAIL, misses=("x",))),
+    ]
+    combined = composite(given).combine(given)
+    assert combined.hits == ("header: total", "judge")
+    assert combined.misses == ("header: date", "tone (score 0.25)")
+    assert combined.skipped == ("header: notes",)
+    assert combined.reasoning == "2/4 evaluators pass"
+
+
+def test_details_tell_what_every_member_said():
+    given = [
+        Result(member=member("a", 2.0), score=Score(score=1.0, verdict=PASS, details={"k": 1}))
+    ]
+    assert composite(given).combine(given).details == {
+        "aggregator": "weighted_average",
+        "evaluators": [
+            {
+                "name": "a",
+                "type": "json_schema",
+                "weight": 2.0,
+                "score": 1.0,
+                "verdict": "pass",
+                "status": "ok",
+                "vacuous": False,
+                "reasoning": "",
+                "details": {"k": 1},
+            }
+        ],
+    }
+
+
+def test_one_error_leaves_no_score_and_names_its_member():
+    given = [*results((1.0, PASS)), Result(member=member("judge"), score=Score.error("no answer"))]
+    combined = composite(given, aggregator="minimum").combine(given)
+    assert (combined.score, combined.verdict, combined.status) == (None, None, Status.ERROR)
+    assert combined.reasoning == "judge: no answer"
+    assert len(combined.details["evaluators"]) == 2
+
+
+def test_an_error_of_a_member_without_weight_is_only_told():
+    broken = Result(member=member("judge", 0.0), score=Score.error("no answer"))
+    given = [*results((1.0, PASS)), broken]
+    combined = composite(given).combine(given)
+    assert (combined.score, combined.status) == (1.0, Status.OK)
+    assert combined.details["evaluators"][1]["status"] == "error"
+
+
+def test_it_is_vacuous_if_all_members_are():
+    given = [Result(member=member("a"), score=Score(score=1.0, verdict=PASS, vacuous=True))]
+    assert composite(given).combine(given).vacuous
+    given.append(Result(member=member("b"), score=Score(score=1.0, verdict=PASS)))
+    assert not composite(given).combine(given).vacuous
+
+
+def test_a_composite_is_a_member_like_any_other():
+    inner = results((1.0, PASS), (0.0, FAIL))
+    nested = composite(inner, aggregator="all_or_nothing")
+    given = [
+        Result(member=member("nested", 1.0, nested), score=nested.combine(inner)),
+        Result(member=member("other", 3.0), score=Score(score=1.0, verdict=PASS, hits=("y",))),
+    ]
+    combined = composite(given).combine(given)
+    assert combined.score == 0.75
+    assert combined.hits == ("nested: a: x", "other: y")
+    assert combined.misses == ("nested: b (score 0)",)
+    assert combined.details["evaluators"][0]["details"]["evaluators"][1]["name"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("options", "option", "told"),
+    [
+        pytest.param({"evaluators": ()}, "evaluators", "at least one", id="no-evaluators"),
+        pytest.param({"evaluators": (member("a"), member("a"))}, "evaluators", "a twice", id="one-name-twice"),
+        pytest.param({"evaluators": (member("a", 0.0),)}, "evaluators", "above 0", id="no-weight-at-all"),
+        pytest.param({"aggregator": "averge"}, "aggregator", "must be one of", id="an-unknown-aggregator"),
+        pytest.param({"aggregator": "minimun"}, "aggregator", "Did you mean minimum", id="the-nearest-aggregator"),
+        pytest.param({"aggregator": "threshold"}, "threshold", "is needed", id="a-threshold-is-needed"),
+        pytest.param({"threshold": 0.5}, "threshold", "can only be used", id="a-threshold-that-nothing-uses"),
+        pytest.param({"aggregator": "threshold", "threshold": 1.5}, "threshold", "0 to 1", id="a-threshold-above-one"),
+        pytest.param({"pass_threshold": -1}, "pass_threshold", "0 to 1", id="a-negative-threshold"),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be_used_are_refused(options, option, told):
+    with pytest.raises(OptionError, match=told) as caught:
+        Composite(**{"evaluators": (member("a"),), **options})
+    assert caught.value.option == option

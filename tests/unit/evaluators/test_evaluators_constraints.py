@@ -1,0 +1,152 @@
+"""Rules across fields: what is a hit, a miss or skipped, and the score that follows."""
+
+from __future__ import annotations
+
+import pickle
+import re
+
+import pytest
+
+from fieldmark.errors import OptionError
+from fieldmark.evaluators.constraints import Constraint, Constraints
+from fieldmark.evaluators.expressions import findings
+from fieldmark.evaluators.score import Status
+from fieldmark.model.case import Verdict
+from fieldmark.model.json import MISSING
+
+SUM = "sum(lines[].amount) == total ± 0.01"
+RULES = (
+    SUM,
+    "due >= issued",
+    Constraint(name="reference", check="if order then reference required", weight=2),
+)
+GOOD = {"lines": [{"amount": 118.0}, {"amount": 2}], "total": 120.0, "issued": "2024-01-01", "due": "2024-02-01", "order": 7, "reference": "x"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "score", "verdict", "misses", "skipped"),
+    [
+        pytest.param({}, 1.0, "pass", [], [], id="all-hold"),
+        pytest.param({"total": 122.0}, 0.75, "partial", [f"{SUM}: 120.0 against 122.0 (differs by 2.0)"], [], id="one-does-not-and-tells-the-numbers"),
+        pytest.param({"reference": None}, 0.5, "partial", ["reference: reference is null"], [], id="the-weight-of-a-named-one"),
+        pytest.param({"order": None}, 1.0, "pass", [], ["reference: order does not hold"], id="a-premise-that-does-not-hold"),
+        pytest.param({"due": None}, 1.0, "pass", [], ["due >= issued: due is null"], id="a-value-that-is-not-there"),
+        pytest.param({"total": "n/a"}, 0.75, "partial", [f'{SUM}: total is the text "n/a", not a number'], [], id="a-value-of-the-wrong-kind"),
+        pytest.param({"total": 0, "due": "2023-01-01", "reference": ""}, 0.0, "fail", None, [], id="none-holds"),
+    ],
+)  # fmt: skip
+def test_the_score_is_the_share_of_what_applies(change, score, verdict, misses, skipped):
+    result = Constraints(rules=RULES).evaluate({}, {**GOOD, **change})
+    assert result.score == pytest.approx(score)
+    assert result.verdict == verdict
+    assert misses is None or list(result.misses) == misses
+    assert list(result.skipped) == skipped
+    assert len(result.hits) + len(result.misses) + len(result.skipped) == len(RULES)
+    assert result.status is Status.OK
+
+
+def test_nothing_that_applies_is_vacuous():
+    result = Constraints(rules=("a > 1",)).evaluate({}, {})
+    assert (result.score, result.verdict, result.vacuous) == (1.0, Verdict.PASS, True)
+    assert result.reasoning == "0/0 constraints hold"
+
+
+@pytest.mark.parametrize(
+    ("candidate", "unreadable"),
+    [
+        pytest.param(MISSING, False, id="there-is-no-candidate"),
+        pytest.param(GOOD, True, id="it-could-not-be-read"),
+    ],
+)
+def test_no_readable_candidate_fulfils_nothing(candidate, unreadable):
+    result = Constraints(rules=RULES).evaluate({}, candidate, unreadable=unreadable)
+    assert (result.score, result.verdict) == (0.0, Verdict.FAIL)
+    assert result.misses[2] == "reference: no readable candidate"
+
+
+def test_a_rule_may_ask_for_the_truth():
+    rule = Constraints(rules=("count(lines[]) == count($expected.lines[])",))
+    assert rule.evaluate({"lines": [1]}, GOOD).misses[0].endswith("2 against 1 (differs by 1)")
+
+
+def test_details_tell_every_constraint():
+    rules = ("a == 1", "b > 1", "c > 1", "d < 2", "e in ['x']")
+    candidate = {"a": 1, "b": "x", "d": "1.000000000000000000001e40", "e": "y"}
+    assert Constraints(rules=rules).evaluate({}, candidate).details == {
+        "constraints": [
+            {"name": "a == 1", "weight": 1.0, "holds": True, "left": 1.0, "right": 1.0},
+            {"name": "b > 1", "weight": 1.0, "holds": False, "reason": 'b is the text "x", not a number'},
+            {"name": "c > 1", "weight": 1.0, "holds": None, "reason": "c is missing"},
+            {"name": "d < 2", "weight": 1.0, "holds": False, "left": "1.000000000000000000001E+40", "right": 2.0, "reason": "1.000000000000000000001E+40 against 2"},
+            {"name": "e in ['x']", "weight": 1.0, "holds": False, "left": "y", "reason": '"y" is not one of them'},
+        ]
+    }  # fmt: skip
+
+
+def test_constraints_without_weight_are_told_and_decide_nothing():
+    aside = Constraint(check="a == 2", weight=0.0)
+    result = Constraints(rules=("a == 1", aside)).evaluate({}, {"a": 1})
+    assert (result.score, result.verdict) == (1.0, Verdict.PARTIAL)
+    assert Constraints(rules=("b == 1", aside)).evaluate({}, {"a": 1}).score == 0.0
+    assert Constraints(rules=("b == 1", aside)).evaluate({}, {"a": 2}).score == 1.0
+
+
+def test_a_threshold_may_decide_the_verdict():
+    lenient = Constraints(rules=RULES, pass_threshold=0.75)
+    assert lenient.evaluate({}, {**GOOD, "total": 1}).verdict is Verdict.PASS
+    assert lenient.evaluate({}, {**GOOD, "reference": 0}).verdict is Verdict.PASS
+    assert lenient.evaluate({}, {**GOOD, "reference": ""}).verdict is Verdict.FAIL
+
+
+def test_a_document_that_is_too_large_for_a_rule_is_an_error_and_no_score(monkeypatch):
+    monkeypatch.setattr(findings, "MOST_STEPS", 20_000)
+    quadratic = Constraints(rules=("all(a[], all($.a[], @ == @))",))
+    result = quadratic.evaluate({}, {"a": [1] * 100})
+    assert (result.score, result.verdict, result.status) == (None, None, Status.ERROR)
+    assert result.reasoning.startswith("all(a[], all($.a[], @ == @)): ")
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        pytest.param((), "must be 1 to 1000 rules", id="no-rules"),
+        pytest.param(("a",) * 1_001, "must be 1 to 1000 rules", id="too-many-rules"),
+        pytest.param(("a > 1", "summ(a[]) > 1"), r"^\[1\], column 1: there is no function summ", id="which-rule-and-which-column"),
+        pytest.param(("a > 1", " a > 1 "), "names a > 1 twice", id="one-rule-twice"),
+        pytest.param((Constraint(name="x", check="a"), Constraint(name="x", check="b")), "names x twice", id="one-name-twice"),
+        pytest.param((Constraint(check="a", weight=0),), "weight above 0", id="no-weight-at-all"),
+        pytest.param((3,), r"\[0\]: must be a text, not 3", id="a-rule-that-is-no-text"),
+    ],
+)  # fmt: skip
+def test_rules_that_cannot_be_used_are_refused(rules, told):
+    with pytest.raises(OptionError) as caught:
+        Constraints(rules=rules)
+    assert caught.value.option == "rules"
+    assert re.search(told, caught.value.message)
+
+
+@pytest.mark.parametrize(
+    ("options", "option", "told"),
+    [
+        pytest.param({"check": "a >"}, "check", "column 4", id="an-expression-that-breaks-off"),
+        pytest.param({"check": 3}, "check", "must be a text", id="no-text"),
+        pytest.param({"check": "a", "weight": -1}, "weight", "at least 0", id="a-negative-weight"),
+        pytest.param({"check": "a", "weight": float("nan")}, "weight", "at least 0", id="a-weight-that-is-none"),
+    ],
+)  # fmt: skip
+def test_a_constraint_that_cannot_be_used_is_refused(options, option, told):
+    with pytest.raises(OptionError, match=told) as caught:
+        Constraint(**options)
+    assert caught.value.option == option
+
+
+def test_a_threshold_is_a_share():
+    with pytest.raises(OptionError, match="0 to 1"):
+        Constraints(rules=("a",), pass_threshold=1.1)
+
+
+def test_it_can_be_sent_to_another_process():
+    constraints = Constraints(rules=(*RULES, "reference matches '[a-z]+'"))
+    copied = pickle.loads(pickle.dumps(constraints))  # noqa: S301 - our own bytes
+    assert copied == constraints
+    assert copied.evaluate({}, GOOD).score == 1

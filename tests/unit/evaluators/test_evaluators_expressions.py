@@ -1,0 +1,374 @@
+"""The language of constraints: what each expression says of a document, and why."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from fieldmark.evaluators.expressions import TooManySteps, Truth, findings, parse_expression
+
+YES, NO, FAULT, SKIPPED = Truth.TRUE, Truth.FALSE, Truth.FAULT, Truth.NOT_APPLICABLE
+
+INVOICE = {
+    "number": "INV-001",
+    "total": 120.0,
+    "net": 100,
+    "tax": "20.00",
+    "paid": False,
+    "sent": True,
+    "currency": "EUR",
+    "note": "  ",
+    "discount": None,
+    "issued": "2024-01-31",
+    "due": "2024-03-01",
+    "delivered": "01-FEB-2024",
+    "broken": float("nan"),
+    "tags": ["red", "blue", "red"],
+    "ship": {"city": "Oslo"},
+    "bill": {"city": "Oslo"},
+    "in": 3,
+    "a.b": 5,
+    "count": 7,
+    "long": 10**5000,
+    "lines": [
+        {"sku": "a", "quantity": 2, "price": 30.5, "amount": 61, "day": "2024-01-01"},
+        {"sku": "b", "quantity": 1, "price": "59", "amount": 59.0, "day": "2024-01-05"},
+    ],
+    "orders": [{"lines": [{"amount": 1}, {"amount": 2}]}, {"lines": [{"amount": 4}]}, {}],
+    "odd": [{"amount": 1}, {"amount": "two"}, {}],
+    "none": [],
+}
+TRUTH = {"total": 121, "lines": [{"amount": 1}], "currency": "EUR"}
+
+
+def found(expression, document=INVOICE):
+    return parse_expression(expression).check(TRUTH, document)
+
+
+def rows(*table):
+    """Rows of expression, answer and perhaps reason; the expression is the rule in words."""
+    return [pytest.param(*row, *[""] * (3 - len(row)), id=row[0]) for row in table]
+
+
+@pytest.mark.parametrize(
+    ("expression", "truth", "reason"),
+    rows(
+        # arithmetic is decimal and binds as everywhere
+        ("0.1 + 0.2 == 0.3", YES),
+        ("1 + 2 * 3 == 7", YES),
+        ("(1 + 2) * 3 == 9", YES),
+        ("10 - 2 - 3 == 5", YES),
+        ("12 / 3 / 2 == 2", YES),
+        ("-2 * -3 == 6", YES),
+        ("--2 == 2", YES),
+        ("1e3 == 1000", YES),
+        ("net + tax == total", YES),
+        ("net * 2 - total == 80", YES),
+        ("net / 0 == 1", FAULT, "net / 0 divides by zero"),
+        ("1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 == 1", FAULT, "1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 * 1e999 is too large"),
+        ("long == 1", FAULT, None),
+        # comparisons
+        ("total == 120", YES),
+        ("total == 118", NO, "120.0 against 118 (differs by 2.0)"),
+        ("total != 120", NO, "120.0 against 120"),
+        ("total > 119.99", YES),
+        ("total < 120", NO, "120.0 against 120"),
+        ("total <= 120", YES),
+        ("total >= 120.01", NO, "120.0 against 120.01"),
+        ("tax == 20", YES),
+        ("currency == 20", FAULT, 'currency is the text "EUR", not a number'),
+        ("paid == 0", FAULT, "paid is false, not a number"),
+        ("broken == 1", FAULT, "broken is nan, not a number"),
+        ("ship + 1 == 2", FAULT, "ship is an object, not a number"),
+        ('currency == "EUR"', YES),
+        ("currency == 'EUR'", YES),
+        ('currency == "eur"', NO, '"EUR" against "eur"'),
+        ('tax == "20.0"', NO, '"20.00" against "20.0"'),
+        ('tax <= "100"', YES),
+        ('currency < "USD"', FAULT, 'currency is the text "EUR" and "USD" is the text "USD": neither numbers nor dates'),
+        ("paid == false", YES),
+        ("paid != sent", YES),
+        ("paid == currency", FAULT, 'paid is false and currency is the text "EUR": they cannot be compared'),
+        ("ship == bill", YES),
+        ("ship == lines[0]", NO, "an object of 1 against an object of 5"),
+        ("ship < bill", FAULT, "ship is an object and bill is an object: neither numbers nor dates"),
+        # tolerance, with the boundary inside
+        ("total == 120.01 ± 0.01", YES),
+        ("total == 120.02 ± 0.01", NO, "120.0 against 120.02 (differs by 0.02)"),
+        ("total == 120.01 +- 0.01", YES),
+        ("total == 120.01 +/- 0.01", YES),
+        ("1.1 == 1.0 ± 0.1", YES),
+        ("101 == 100 ± 1 %", YES),
+        ("101 == 100 ± 1%", YES),
+        ("101.01 == 100 ± 1 %", NO, "101.01 against 100 (differs by 1.01)"),
+        ("total != 120.01 ± 0.01", NO, "120.0 against 120.01"),
+        ("total != 121 ± 0.01", YES),
+        ('tax == "20.005" ± 0.01', YES),
+        # dates
+        ("due >= issued", YES),
+        ("issued > due", NO, "2024-01-31 against 2024-03-01"),
+        ("date(delivered) > date(issued)", YES),
+        ("date(delivered) > issued", YES),
+        ('date(issued) == date("31-JAN-2024")', YES),
+        ("date(due) - date(issued) == 30", YES),
+        ("date(currency) > issued", FAULT, 'currency is the text "EUR", not a date'),
+        ("date(net) > issued", FAULT, "net is 100, not a date"),
+        ("date(issued) + 1 == 2", FAULT, "date(issued) is the date 2024-01-31, not a number"),
+        # lists of choices and patterns
+        ('currency in ["USD", "EUR"]', YES),
+        ('currency in ["USD"]', NO, '"EUR" is not one of them'),
+        ('currency not in ["USD"]', YES),
+        ('currency not in ["EUR"]', NO, '"EUR" is one of them'),
+        ("currency in []", NO, '"EUR" is not one of them'),
+        ("net in [-1, 100.0]", YES),
+        ("paid in [false]", YES),
+        ('discount in ["x", null]', YES),
+        ('discount in ["x"]', SKIPPED, "discount is null"),
+        ('"red" in tags', YES),
+        ('"green" in tags[]', NO, '"green" is not one of them'),
+        ("61 in lines[].amount", YES),
+        ("61 in currency", FAULT, 'currency is the text "EUR", not a list'),
+        (r'number matches "INV-\d+"', YES),
+        (r'number matches "\d+"', NO, '"INV-001" does not match'),
+        (r'number not matches "INV-\d+"', NO, '"INV-001" does match'),
+        ('net matches "1.*"', FAULT, "net is 100, not a text"),
+    ),
+)  # fmt: skip
+def test_values(expression, truth, reason):
+    finding = found(expression)
+    assert finding.truth is truth
+    assert reason is None or finding.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("expression", "truth", "reason"),
+    rows(
+        # where paths lead
+        ("ship.city == 'Oslo'", YES),
+        ('ship["city"] == "Oslo"', YES),
+        ("lines[1].sku == 'b'", YES),
+        ("lines.1.sku == 'b'", YES),
+        ("$.total == 120", YES),
+        ("@.total == 120", YES),
+        ("$.in == 3", YES),
+        ('["a.b"] == 5', YES),
+        ('$["a.b"] == 5', YES),
+        ("count == 7", YES),
+        ("total == $expected.total ± 1", YES),
+        ("total == $expected.total", NO, "120.0 against 121 (differs by 1.0)"),
+        ("count(lines[]) == count($expected.lines[])", NO, "2 against 1 (differs by 1)"),
+        ("$expected.nothing == 1", SKIPPED, "$expected.nothing is missing"),
+        # what is not there is no reason to complain, unless it is asked for
+        ("nothing == 1", SKIPPED, "nothing is missing"),
+        ("discount > 0", SKIPPED, "discount is null"),
+        ("note == 'x'", SKIPPED, "note is blank"),
+        ("nothing + currency == 1", FAULT, 'currency is the text "EUR", not a number'),
+        ("currency + nothing == 1", FAULT, 'currency is the text "EUR", not a number'),
+        ("total required", YES),
+        ("paid required", YES),
+        ("none required", YES),
+        ("nothing required", NO, "nothing is missing"),
+        ("discount required", NO, "discount is null"),
+        ("note required", NO, "note is blank"),
+        ("discount missing", YES),
+        ("total missing", NO, "total is 120.0"),
+        ("exists(ship.city)", YES),
+        ("missing(ship.street)", YES),
+        ("discount == null", YES),
+        ("null == nothing", YES),
+        ("total != null", YES),
+        ("total == null", NO, "total is 120.0"),
+        ("lines[].sku required", YES),
+        ("odd[].amount required", NO, "odd[2].amount is missing"),
+        ("none[].amount required", NO, "none[].amount is empty"),
+        ("nothing[].amount required", NO, "nothing is missing"),
+        ("currency[].amount required", FAULT, 'currency is the text "EUR", not a list'),
+        ("lines[].discount missing", YES),
+        ("odd[].amount missing", NO, "odd[0].amount is 1"),
+        ("none[].amount missing", YES),
+        ("nothing[].amount missing", YES),
+        # a path alone
+        ("sent", YES),
+        ("paid", NO, "paid is false"),
+        ("currency", YES),
+        ("nothing", NO, "nothing is missing"),
+        ("not paid", YES),
+        ("not nothing", YES),
+        ("discount or note or nothing", NO, "discount is null"),
+        ("true", YES),
+        ("false", NO, "it is false"),
+    ),
+)  # fmt: skip
+def test_paths_and_presence(expression, truth, reason):
+    finding = found(expression)
+    assert (finding.truth, finding.reason) == (truth, reason)
+
+
+@pytest.mark.parametrize(
+    ("expression", "truth", "reason"),
+    rows(
+        ("sent and currency", YES),
+        ("sent and paid", NO, "paid is false"),
+        ("sent and nothing == 1", SKIPPED, "nothing is missing"),
+        ("paid and nothing == 1", NO, "paid is false"),
+        ("sent and currency > 1", FAULT, 'currency is the text "EUR", not a number'),
+        ("paid and currency > 1", NO, "paid is false"),
+        ("nothing == 1 and currency > 1", FAULT, 'currency is the text "EUR", not a number'),
+        ("paid or sent", YES),
+        ("paid or nothing == 1", SKIPPED, "nothing is missing"),
+        ("sent or nothing == 1", YES),
+        ("sent or currency > 1", YES),
+        ("paid or currency > 1", FAULT, 'currency is the text "EUR", not a number'),
+        ("nothing == 1 or currency > 1", FAULT, 'currency is the text "EUR", not a number'),
+        ("not nothing == 1", SKIPPED, "nothing is missing"),
+        ("not currency > 1", FAULT, 'currency is the text "EUR", not a number'),
+        ("not total > 1", NO, "total > 1 holds"),
+        ("not (paid or sent)", NO, "paid or sent holds"),
+        ("paid and sent or currency", YES),
+        ("currency or paid and paid", YES),
+        ("not paid and sent", YES),
+        ("if sent then total > 0", YES),
+        ("if sent then total < 0", NO, "120.0 against 0"),
+        ("if paid then total < 0", SKIPPED, "paid does not hold"),
+        ("if nothing then currency required", SKIPPED, "nothing does not hold"),
+        ("if currency then nothing required", NO, "nothing is missing"),
+        ("if not nothing then note required", NO, "note is blank"),
+        ("if nothing > 1 then paid", SKIPPED, "nothing is missing"),
+        ("if currency > 1 then paid", FAULT, 'currency is the text "EUR", not a number'),
+        ("if paid then paid else sent", YES),
+        ("if sent then paid else sent", NO, "paid is false"),
+        ('if currency == "USD" then paid else if currency == "EUR" then sent else paid', YES),
+        ("all(lines[], if quantity > 1 then amount > 60)", YES),
+    ),
+)  # fmt: skip
+def test_joined_conditions(expression, truth, reason):
+    finding = found(expression)
+    assert (finding.truth, finding.reason) == (truth, reason)
+
+
+@pytest.mark.parametrize(
+    ("expression", "truth", "reason"),
+    rows(
+        ("sum(lines[].amount) == total ± 0.01", YES),
+        ("sum(lines[*].amount) == total", YES),
+        ("sum(lines[], quantity * price) == total", YES),
+        ("sum(orders[0].lines[].amount) == 3", YES),
+        ("sum(orders[].lines[].amount) == 7", SKIPPED, "orders[2].lines is missing"),
+        ("sum(none[].amount) == 0", YES),
+        ("sum(net, tax, 1) == 121", YES),
+        ("sum(odd[].amount) == 3", FAULT, 'odd[1].amount is the text "two", not a number'),
+        ("sum(nothing[].amount) == 3", SKIPPED, "nothing is missing"),
+        ("sum(total) == 120", FAULT, "total is 120.0, not a list"),
+        ("sum(lines) == 120", FAULT, "lines[0] is an object, not a number"),
+        ("sum(lines[], amount + sku) == 1", FAULT, 'lines[0]: sku is the text "a", not a number'),
+        ("sum(odd[], amount) == 1", FAULT, 'odd[1] is the text "two", not a number'),
+        ("sum(lines[], nothing) == 1", SKIPPED, "lines[0]: nothing is missing"),
+        ("avg(lines[].amount) == 60", YES),
+        ("avg(none[].amount) == 0", SKIPPED, "none[].amount is empty"),
+        ("min(lines[].amount) == 59", YES),
+        ("max(lines[].amount) == 61", YES),
+        ("max(net, tax) == 100", YES),
+        ("max(lines[].amount, net) == 100", YES),
+        ("max(none[].amount) == 0", SKIPPED, "none[].amount is empty"),
+        ("max(lines[], date(day)) == date('2024-01-05')", YES),
+        ("min(lines[], date(day)) == date('2024-01-01')", YES),
+        ("sum(lines[], date(day)) == 1", FAULT, "lines[0] is the date 2024-01-01, not a number"),
+        ("count(lines) == 2", YES),
+        ("count(lines[]) == 2", YES),
+        ("count(odd[].amount) == 2", YES),
+        ("count(nothing[]) == 0", SKIPPED, "nothing is missing"),
+        ("len(tags) == 3", YES),
+        ("len(currency) == 3", YES),
+        ("len(net) == 3", FAULT, "net is 100, neither a text nor a list"),
+        ("abs(net - total) == 20", YES),
+        ("round(2.345, 2) == 2.35", YES),
+        ("round(-2.5) == -3", YES),
+        ("round(2.5, 0.5) == 3", FAULT, "2.5 rounds to 0.5 places; 0 to 30 are possible"),
+        ("round(2.5, 99) == 3", FAULT, "2.5 rounds to 99 places; 0 to 30 are possible"),
+        ('lower(currency) == "eur"', YES),
+        ('upper(ship.city) == "OSLO"', YES),
+        ('lower(net) == "eur"', FAULT, "net is 100, not a text"),
+        ("lower(nothing) == 'x'", SKIPPED, "nothing is missing"),
+        ("tags unique", NO, 'tags[0] and tags[2] are both "red"'),
+        ("lines[].sku unique", YES),
+        ("unique(lines[].sku)", YES),
+        ("unique(lines[], lower(sku))", YES),
+        ("unique(lines[], quantity * 0)", NO, "lines[0] and lines[1] are both 0"),
+        ("unique(lines[], date(day))", YES),
+        ("unique(none)", SKIPPED, "none has no values"),
+        ("unique(odd[].amount)", YES),
+        ("unique(total)", FAULT, "total is 120.0, not a list"),
+        ("all(lines[], quantity * price == amount ± 0.01)", YES),
+        ("all(lines, quantity * price == amount)", YES),
+        ("all(lines[], quantity > 1)", NO, "lines[1]: 1 against 1"),
+        ("all(lines[], quantity > 2)", NO, "lines[0]: 2 against 2; 2 of 2 items in all"),
+        ("all(odd[], amount > 0)", FAULT, 'odd[1]: amount is the text "two", not a number'),
+        ("all(orders[], lines required)", NO, "orders[2]: lines is missing"),
+        ("all(orders[], count(lines[]) > 0)", YES),
+        ("all(orders[], nothing > 0)", SKIPPED, "orders[0]: nothing is missing"),
+        ("all(orders[].lines[], amount > 0)", YES),
+        ("all(none[], amount > 0)", SKIPPED, "none[] is empty"),
+        ("all(nothing[], amount > 0)", SKIPPED, "nothing is missing"),
+        ("all(currency[], amount > 0)", FAULT, 'currency is the text "EUR", not a list'),
+        ('all(tags[], @ in ["red", "blue"])', YES),
+        ("all(lines[], amount < $.total)", YES),
+        ("any(lines[], amount > 60)", YES),
+        ("any(lines[], amount > 70)", NO, "no item of 2 does"),
+        ("any(none[], amount > 70)", NO, "there are no items"),
+        ("any(odd[], amount > 0)", YES),
+        ("any(odd[], amount > 5)", FAULT, 'odd[1]: amount is the text "two", not a number'),
+        ("any(lines[], nothing > 5)", SKIPPED, "lines[] has no item that it applies to"),
+        ("any(lines[], any($.tags[], @ == 'blue'))", YES),
+    ),
+)  # fmt: skip
+def test_functions_and_lists(expression, truth, reason):
+    finding = found(expression)
+    assert (finding.truth, finding.reason) == (truth, reason)
+
+
+def test_a_document_may_be_a_list_or_a_plain_value():
+    assert found("sum($[].x) == 3", [{"x": 1}, {"x": 2}]).truth is YES
+    assert found("$[0] == 1", [1]).truth is YES
+    assert found("$ > 1", 5).truth is YES
+    assert found("a == 1", 5).truth is SKIPPED
+
+
+def test_a_finding_holds_both_values():
+    finding = found("sum(lines[].amount) == total")
+    assert (Fraction(finding.left), Fraction(finding.right)) == (120, 120)
+
+
+def test_long_values_are_named_shortly():
+    finding = found("x == 'y'", {"x": "z" * 10_000})
+    assert len(finding.reason) < 100
+    assert len(found("x == 1 / 3", {"x": 1}).reason) < 200
+
+
+def test_a_text_too_long_for_a_pattern_is_a_fault():
+    assert found("x matches 'a*'", {"x": "a" * 10_001}).truth is FAULT
+
+
+def test_one_pass_over_a_large_document_is_allowed():
+    large = {"a": [{"x": 1, "y": 2}] * 50_000}
+    assert found("all(a[], x < y)", large).truth is YES
+    assert found("sum(a[].x) == 50000", large).truth is YES
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param("all(a[], all($.a[], x <= y))", id="a-pass-for-each-item"),
+        pytest.param("all(a[], sum($.a[].x) > 0)", id="a-sum-for-each-item"),
+        pytest.param("all(a[], $.a == $.a)", id="equality-of-large-values-for-each-item"),
+        pytest.param("all(a[], lower($.t) == lower($.t))", id="a-long-text-for-each-item"),
+        pytest.param("all(a[], 0 < 1" + " + 1" * 150 + ")", id="a-long-condition-for-each-item"),
+        pytest.param("sum(a[], 1" + " + 1" * 150 + ") > 0", id="a-long-sum-for-each-item"),
+    ],
+)
+def test_what_would_take_too_long_is_given_up(expression, monkeypatch):
+    monkeypatch.setattr(findings, "MOST_STEPS", 20_000)
+    large = {"a": [{"x": 1, "y": 2}] * 100, "t": "x" * 1_000_000}
+    assert found("all(a[], x < y)", large).truth is YES
+    with pytest.raises(TooManySteps):
+        found(expression, large)

@@ -1,0 +1,174 @@
+"""How well boxes cover the places where they should be."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.errors import MissingExtra, OptionError
+from fieldmark.evaluators.iou_score import IouScore
+from fieldmark.evaluators.score import Status
+from fieldmark.model.json import MISSING
+from fieldmark.values import overlap as overlap_module
+
+BOX = [10, 10, 30, 30]
+TRIANGLE = [[0, 0], [10, 0], [0, 10]]
+BOW_TIE = [[0, 0], [10, 10], [10, 0], [0, 10]]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "candidate", "score", "verdict"),
+    [
+        pytest.param({}, BOX, BOX, 1.0, "pass", id="identical"),
+        pytest.param({}, BOX, [50, 50, 60, 60], 0.0, "fail", id="disjoint"),
+        pytest.param({}, BOX, [20, 20, 40, 40], 100 / 700, "fail", id="a-quarter-in-common"),
+        pytest.param({"threshold": 0.1}, BOX, [20, 20, 40, 40], 100 / 700, "pass", id="the-threshold-decides-and-the-score-stays"),
+        pytest.param({"pass_threshold": 0.9}, BOX, [10, 10, 30, 26], 0.8, "fail", id="a-pass-threshold-decides-instead"),
+        pytest.param({}, BOX, [30, 10, 50, 30], 0.0, "fail", id="touching-edges"),
+        pytest.param({}, [0, 0, 10, 10], [2, 2, 7, 7], 0.25, "fail", id="contained"),
+        pytest.param({}, [5, 5, 5, 5], [5, 5, 5, 5], 0.0, "fail", id="zero-area"),
+        pytest.param({"format": "xywh"}, [10, 10, 20, 20], [20, 20, 20, 20], 100 / 700, "fail", id="corner-and-size"),
+        pytest.param({"candidate_format": "xywh"}, BOX, [10, 10, 20, 20], 1.0, "pass", id="formats-that-differ"),
+        pytest.param({"format": "polygon"}, TRIANGLE, [[0, 0], [10, 0], [10, 10], [0, 10]], 0.5, "pass", id="polygons-exactly"),
+        pytest.param({"format": "polygon", "polygon": "bounds"}, TRIANGLE, [[0, 0], [10, 0], [10, 10], [0, 10]], 1.0, "pass", id="polygons-by-their-bounds"),
+        pytest.param({"format": "polygon"}, [0, 0, 10, 0, 10, 10, 0, 10], [[0, 0], [10, 0], [10, 10], [0, 10]], 1.0, "pass", id="a-flat-quadrilateral"),
+        pytest.param({}, {"format": "xywh", "coordinates": [10, 10, 20, 20]}, BOX, 1.0, "pass", id="a-value-that-says-its-format"),
+    ],
+)  # fmt: skip
+def test_one_box(options, expected, candidate, score, verdict):
+    got = IouScore(path="box", **options).evaluate({"box": expected}, {"box": candidate})
+    assert got.score == pytest.approx(score)
+    assert got.verdict == verdict
+    assert got.details["iou"] == got.score
+
+
+@pytest.mark.parametrize(
+    ("matching", "expected", "candidate", "score", "counts"),
+    [
+        pytest.param("index", [BOX, BOX], [BOX, BOX], 1.0, (2, 0, 0), id="by-place"),
+        pytest.param("index", [BOX, [50, 50, 60, 60]], [BOX], 0.5, (1, 0, 1), id="a-missing-box-counts-0"),
+        pytest.param("index", [BOX], [BOX, BOX, BOX, BOX], 0.25, (1, 3, 0), id="boxes-too-many-count-0"),
+        pytest.param("index", [BOX, [50, 50, 60, 60]], [[50, 50, 60, 60], BOX], 0.0, (0, 2, 2), id="by-place-order-matters"),
+        pytest.param("greedy", [BOX, [50, 50, 60, 60]], [[50, 50, 60, 60], BOX], 1.0, (2, 0, 0), id="greedily-order-is-free"),
+        pytest.param("optimal", [BOX, [50, 50, 60, 60]], [[50, 50, 60, 60], BOX], 1.0, (2, 0, 0), id="optimally-order-is-free"),
+        pytest.param("greedy", [BOX], [[20, 20, 40, 40]], 0.0, (0, 1, 1), id="below-the-threshold-nobody-is-paired"),
+        pytest.param("greedy", [BOX], [], 0.0, (0, 0, 1), id="one-empty-list"),
+        pytest.param("greedy", [], [BOX], 0.0, (0, 1, 0), id="the-other-empty-list"),
+        pytest.param("greedy", [[0, 0, 10, 10], [0, 0, 10, 6]], [[0, 0, 10, 9], [0, 0, 10, 17]], 0.9 / 2, (1, 1, 1), id="the-best-pair-first"),
+        pytest.param("optimal", [[0, 0, 10, 10], [0, 0, 10, 6]], [[0, 0, 10, 9], [0, 0, 10, 17]], (10 / 17 + 6 / 9) / 2, (2, 0, 0), id="the-best-total"),
+    ],
+)  # fmt: skip
+def test_lists_of_boxes(matching, expected, candidate, score, counts):
+    got = IouScore(path="boxes", matching=matching).evaluate(
+        {"boxes": expected}, {"boxes": candidate}
+    )
+    assert (got.details["tp"], got.details["fp"], got.details["fn"]) == counts
+    assert got.score == pytest.approx(score)
+    assert len(got.hits) == counts[0]
+    assert bool(got.misses) == (counts[1] + counts[2] > 0)
+
+
+def test_precision_recall_and_f1_are_in_the_details():
+    details = IouScore(matching="greedy").evaluate([BOX, [0, 0, 1, 1]], [BOX]).details
+    assert (details["precision"], details["recall"], details["f1"]) == (1.0, 0.5, 2 / 3)
+    assert details["alignment"] == [
+        {"expected_idx": 0, "parsed_idx": 0, "iou": 1.0, "expected_area": 400.0,
+         "candidate_area": 400.0, "intersection": 400.0, "method": "box"},
+        {"expected_idx": 1, "parsed_idx": None},
+    ]  # fmt: skip
+
+
+def test_details_are_bounded_and_say_how_many_there_were():
+    boxes = [[n, 0, n + 1, 1] for n in range(5)]
+    details = IouScore(max_rows=2).evaluate(boxes, boxes).details
+    assert (len(details["alignment"]), details["alignment_total"]) == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "candidate", "miss"),
+    [
+        pytest.param({}, BOX, [30, 10, 10, 30], "box (invalid bounding box: the corners are in the wrong order)", id="an-inverted-box"),
+        pytest.param({"format": "xywh"}, BOX, [1, 1, -5, 5], "box (invalid bounding box: the width or height is negative)", id="a-negative-width"),
+        pytest.param({}, BOX, [1, 1, float("inf"), 5], "box (invalid bounding box: a coordinate is not finite)", id="an-infinite-coordinate"),
+        pytest.param({"format": "polygon"}, TRIANGLE, BOW_TIE, "box (invalid bounding box: the outline crosses itself)", id="an-outline-that-crosses-itself"),
+        pytest.param({}, BOX, "text", "box (invalid bounding box: not a list of numbers)", id="no-list"),
+        pytest.param({}, [30, 10, 10, 30], BOX, "box (the expected value: invalid bounding box: the corners are in the wrong order)", id="an-inverted-truth"),
+        pytest.param({}, BOX, None, "box (null value)", id="null"),
+        pytest.param({}, BOX, MISSING, "box (required, missing)", id="absent"),
+        pytest.param({}, MISSING, BOX, "box (unexpected value)", id="a-box-that-nobody-expects"),
+        pytest.param({}, BOX, [20, 20, 40, 40], "box (IoU 0.143, below 0.5)", id="too-little-overlap"),
+    ],
+)  # fmt: skip
+def test_a_miss_has_a_reason_and_scores_0_or_the_overlap(options, expected, candidate, miss):
+    sides = [{} if side is MISSING else {"box": side} for side in (expected, candidate)]
+    got = IouScore(path="box", **options).evaluate(*sides)
+    assert got.misses == (miss,)
+    assert got.verdict == "fail"
+    assert got.status is Status.OK
+
+
+@pytest.mark.parametrize("document", [{}, {"box": None}, {"box": []}])
+def test_nothing_on_either_side_is_vacuous(document):
+    got = IouScore(path="box").evaluate(document, document)
+    assert (got.score, got.verdict, got.vacuous) == (1.0, "pass", True)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "unreadable"), [(MISSING, False), (BOX, True)], ids=["missing", "unreadable"]
+)
+def test_a_candidate_that_could_not_be_read_scores_0(candidate, unreadable):
+    got = IouScore().evaluate(BOX, candidate, unreadable=unreadable)
+    assert (got.score, got.misses) == (0.0, ("$ (no readable candidate)",))
+
+
+def test_a_malformed_path_is_a_miss():
+    assert IouScore(path="a..b").evaluate({}, {}).misses == ("a..b (invalid path)",)
+
+
+def test_boxes_of_list_items_keep_their_paths():
+    rows = [{"box": BOX}, {"box": [0, 0, 1, 1]}, {}]
+    got = IouScore(path="rows[].box").evaluate({"rows": rows}, {"rows": [{"box": BOX}, {}, {}]})
+    assert got.hits == ("rows[0].box",)
+    assert got.misses == ("rows[1].box (required, missing)",)
+    assert got.score == 0.5
+
+
+def test_a_single_box_where_a_list_is_expected_is_a_list_of_one():
+    got = IouScore(path="boxes").evaluate({"boxes": [BOX]}, {"boxes": BOX})
+    assert (got.score, got.hits) == (1.0, ("boxes[0]",))
+
+
+def test_the_size_of_each_page_is_found_in_the_truth():
+    page = {"box": [100, 100, 200, 200], "size": {"width": 1000, "height": 500}}
+    evaluator = IouScore(path="box", candidate_scale="size")
+    assert evaluator.evaluate(page, {"box": [0.1, 0.2, 0.2, 0.4]}).score == pytest.approx(1.0)
+    listed = {**page, "size": [1000, 500]}
+    assert evaluator.evaluate(listed, {"box": [0.1, 0.2, 0.2, 0.4]}).score == pytest.approx(1.0)
+    lost = evaluator.evaluate({"box": BOX}, {"box": BOX})
+    assert lost.misses == ("size (no size of a page)",)
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        pytest.param({"matching": "hungarian"}, "matching", id="an-unknown-matching"),
+        pytest.param({"threshold": 2}, "threshold", id="a-threshold-above-1"),
+        pytest.param({"pass_threshold": -1}, "pass_threshold", id="a-negative-pass-threshold"),
+        pytest.param({"format": "yolo"}, "format", id="an-unknown-format"),
+        pytest.param({"max_rows": -1}, "max_rows", id="fewer-than-no-rows"),
+        pytest.param({"path": "**.box"}, "path", id="a-path-to-anywhere"),
+        pytest.param({"expected_scale": [0, 1]}, "expected_scale", id="a-scale-of-nothing"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, option):
+    with pytest.raises(OptionError) as caught:
+        IouScore(**options)
+    assert caught.value.option == option
+
+
+def test_without_shapely_polygons_are_refused_at_once_or_an_error(monkeypatch):
+    monkeypatch.setattr(overlap_module, "has_shapely", lambda: False)
+    with pytest.raises(MissingExtra, match="geometry"):
+        IouScore(format="polygon")
+    got = IouScore().evaluate(BOX, {"format": "polygon", "coordinates": TRIANGLE})
+    assert (got.score, got.status) == (None, Status.ERROR)
+    assert "fieldmark[geometry]" in got.reasoning

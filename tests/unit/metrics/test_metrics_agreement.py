@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.metrics.agreement import Agreement, Judged, agreement_at, best_threshold, sweep
+
+
+def right(similarity):
+    return Judged(similarity=similarity, right=True)
+
+
+def wrong(similarity):
+    return Judged(similarity=similarity, right=False)
+
+
+@pytest.mark.parametrize(
+    ("counts", "share", "kappa"),
+    [
+        pytest.param((20, 5, 10, 15), 0.7, 0.4, id="the-textbook"),
+        pytest.param((10, 0, 0, 10), 1.0, 1.0, id="all-agreed"),
+        pytest.param((0, 10, 10, 0), 0.0, -1.0, id="never-agreed"),
+        pytest.param((5, 5, 5, 5), 0.5, 0.0, id="as-chance-would"),
+        pytest.param((10, 0, 0, 0), 1.0, None, id="only-matches-on-both-sides"),
+        pytest.param((0, 0, 0, 0), None, None, id="nothing"),
+    ],
+)
+def test_agreement_and_kappa(counts, share, kappa):
+    agreement = Agreement(0.5, *counts)
+    assert agreement.share == share
+    assert agreement.kappa == (None if kappa is None else pytest.approx(kappa))
+
+
+JUDGED = [
+    right(0.95),
+    right(0.9),
+    wrong(0.7),
+    wrong(0.4),
+    wrong(0.2),
+]
+
+
+def test_the_threshold_is_inside():
+    assert agreement_at(JUDGED, 0.9)[1:] == (2, 0, 0, 3)
+    assert agreement_at(JUDGED, 0.91)[1:] == (1, 0, 1, 3)
+
+
+def test_the_best_threshold_parts_the_matches_from_the_others():
+    best = best_threshold(JUDGED)
+    assert best.agreement.share == 1.0
+    assert best.agreement.threshold == 0.8
+    assert (best.low, best.high) == (0.8, 0.8)
+
+
+def test_thresholds_that_cannot_be_told_apart_are_the_interval():
+    judged = [Judged(n / 10, n > 4) for n in range(10)] + [right(0.35), wrong(0.65)]
+    best = best_threshold(judged)
+    assert best.low < best.high
+    assert best.low <= best.agreement.threshold <= best.high
+
+
+@pytest.mark.parametrize("judged", [JUDGED, JUDGED[:1], [wrong(1.0), right(1.0)], [wrong(0.0)]])
+def test_the_sweep_says_what_each_threshold_gives(judged):
+    rows = sweep(judged)
+    assert [row[1:] for row in rows] == [agreement_at(judged, row.threshold)[1:] for row in rows]
+    assert all(row.pairs == len(judged) for row in rows)
+
+
+def test_without_labels_there_is_no_best():
+    assert best_threshold([]) is None

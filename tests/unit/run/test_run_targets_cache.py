@@ -1,0 +1,237 @@
+"""Answers are kept by all that they depend on; failures are not, and broken entries are made anew."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import pytest
+
+from fieldmark.config.eval_spec import Target
+from fieldmark.model.case import Case, CaseContext, CaseInput
+from fieldmark.model.json import MISSING
+from fieldmark.run.targets import cache as module
+from fieldmark.run.targets.asking import Produced
+from fieldmark.run.targets.cache import AnswerCache
+from fieldmark.run.targets.producing import produced
+from fieldmark.run.targets.python import PythonTarget
+
+REQUEST = {"case_id": "a", "input": 1}
+
+
+class Counting:
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.times = 0
+
+    def __call__(self, _):
+        self.times += 1
+        return self.answers[min(self.times, len(self.answers)) - 1]
+
+
+def asking(folder, ask, identity=None, warnings=None):
+    warn = pytest.fail if warnings is None else warnings.append
+    return AnswerCache(folder, identity or {}, warn).asking(ask)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(Produced(text="Total: ä"), id="text"),
+        pytest.param(Produced(text=""), id="no-text"),
+        pytest.param(Produced(text="\ud800"), id="half-a-character"),
+        pytest.param(Produced(value={"a": [1, 1.5, None, True]}), id="a-value"),
+        pytest.param(Produced(value=None), id="null"),
+        pytest.param(Produced(value=12345678901234567890123), id="a-long-integer"),
+    ],
+)
+def test_an_answer_is_given_again_exactly(tmp_path, answer):
+    ask = Counting(answer)
+    for _ in range(3):
+        assert asking(tmp_path / "cache", ask)(REQUEST) == answer
+    assert ask.times == 1
+
+
+@pytest.mark.parametrize(
+    ("identity", "request_"),
+    [
+        pytest.param({"model": "a"}, {"case_id": "b", "input": 1}, id="another-case"),
+        pytest.param({"model": "a"}, {"case_id": "a", "input": 1.0}, id="a-number-written-otherwise"),
+        pytest.param({"model": "a"}, {"case_id": "a", "input": True}, id="a-boolean-for-a-number"),
+        pytest.param({"model": "a"}, {"case_id": "a", "input": "1"}, id="a-text-for-a-number"),
+        pytest.param({"model": "b"}, REQUEST, id="another-option"),
+    ],
+)  # fmt: skip
+def test_another_question_is_asked(tmp_path, identity, request_):
+    ask = Counting(Produced(value=1))
+    asking(tmp_path, ask, {"model": "a"})(REQUEST)
+    asking(tmp_path, ask, identity)(request_)
+    assert ask.times == 2
+
+
+def test_the_order_of_keys_makes_no_other_question(tmp_path):
+    ask = Counting(Produced(value=1))
+    asking(tmp_path, ask)(REQUEST)
+    asking(tmp_path, ask)(dict(reversed(REQUEST.items())))
+    assert ask.times == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(Produced(failure="down"), id="a-failure"),
+        pytest.param(Produced(failure="busy", transient=True), id="a-failure-that-may-pass"),
+        pytest.param(Produced(value={"a": float("nan")}), id="a-number-that-json-does-not-have"),
+    ],
+)
+def test_what_is_not_kept(tmp_path, answer):
+    ask = Counting(answer, Produced(value=1))
+    first = asking(tmp_path, ask)(REQUEST)
+    assert first is answer
+    assert asking(tmp_path, ask)(REQUEST) == Produced(value=1)
+    assert ask.times == 2
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(lambda _: b"", id="empty"),
+        pytest.param(lambda whole: whole[: len(whole) // 2], id="cut-off"),
+        pytest.param(lambda whole: b"\xff" + whole, id="no-text"),
+        pytest.param(lambda _: b"[]", id="no-entry"),
+        pytest.param(lambda whole: whole.replace(b'"format":1', b'"format":2'), id="another-format"),
+        pytest.param(lambda whole: whole.replace(b'"key":"', b'"key":"0'), id="another-answer"),
+        pytest.param(lambda whole: whole.replace(b'"value":', b'"other":'), id="without-an-answer"),
+        pytest.param(lambda whole: whole.replace(b'"value":1', b'"text":1'), id="a-text-that-is-none"),
+        pytest.param(lambda whole: whole.replace(b'"value":1', b'"value":1,"text":"1"'), id="two-answers"),
+    ],
+)  # fmt: skip
+def test_a_broken_entry_is_asked_for_again_with_a_warning(tmp_path, broken):
+    ask = Counting(Produced(value=1))
+    asking(tmp_path, ask)(REQUEST)
+    (entry,) = tmp_path.rglob("*.json")
+    whole = entry.read_bytes()
+    entry.write_bytes(broken(whole))
+    warnings = []
+    assert asking(tmp_path, ask, warnings=warnings)(REQUEST) == Produced(value=1)
+    assert ask.times == 2
+    assert len(warnings) == 1
+    assert f"{entry}: this cached answer cannot be used" in warnings[0]
+    assert entry.read_bytes() == whole
+
+
+def test_an_entry_is_whole_or_not_there(tmp_path, monkeypatch):
+    written = []
+    real = module.write_whole
+    monkeypatch.setattr(module, "write_whole", lambda *a: (written.append(a[0]), real(*a)))
+    asking(tmp_path, Counting(Produced(value=1)))(REQUEST)
+    (entry,) = tmp_path.rglob("*.json")
+    assert written == [entry]
+    assert json.loads(entry.read_bytes()) == {"format": 1, "key": entry.stem, "value": 1}
+
+
+def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_answer(tmp_path):
+    (tmp_path / "file").touch()
+    warnings = []
+    ask = asking(tmp_path / "file" / "cache", Counting(Produced(value=1)), warnings=warnings)
+    for name in "abc":
+        assert ask({"case_id": name}) == Produced(value=1)
+    assert sum("no further answers are cached" in warning for warning in warnings) == 1
+
+
+def test_a_folder_that_is_made_stays_out_of_repositories(tmp_path):
+    asking(tmp_path / "new", Counting(Produced(value=1)))(REQUEST)
+    assert (tmp_path / "new" / ".gitignore").read_text("utf-8") == "*\n"
+    asking(tmp_path, Counting(Produced(value=1)))(REQUEST)
+    assert not (tmp_path / ".gitignore").exists()
+
+
+@pytest.mark.parametrize("turn", range(10))
+def test_the_first_answers_may_come_at_the_same_moment(tmp_path, turn):
+    together = threading.Barrier(8, timeout=20)
+
+    def ask(_):
+        together.wait()
+        return Produced(value=turn)
+
+    cached = asking(tmp_path / "new", ask)
+    threads = [threading.Thread(target=cached, args=({"case_id": n},)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(list((tmp_path / "new").rglob("*.json"))) == 8
+
+
+def test_the_same_question_at_the_same_time_is_asked_once(tmp_path):
+    under_way, over = threading.Event(), threading.Event()
+    times = []
+
+    def ask(_):
+        times.append(1)
+        under_way.set()
+        over.wait(5)
+        return Produced(value=len(times))
+
+    cached = asking(tmp_path, ask)
+    got = []
+    threads = [threading.Thread(target=lambda: got.append(cached(REQUEST))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    under_way.wait(5)
+    time.sleep(0.05)
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert got == [Produced(value=1)] * 6
+    assert len(times) == 1
+
+
+def test_those_who_wait_for_an_answer_are_told_that_asking_crashed(tmp_path):
+    under_way, over = threading.Event(), threading.Event()
+
+    def ask(_):
+        under_way.set()
+        over.wait(5)
+        raise RuntimeError("bug")
+
+    cached = asking(tmp_path, ask)
+    got = []
+
+    def work():
+        try:
+            cached(REQUEST)
+        except RuntimeError as error:
+            got.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+        under_way.wait(5)
+    time.sleep(0.05)
+    over.set()
+    for thread in threads:
+        thread.join(5)
+    assert got == ["bug"] * 3
+
+
+def test_a_run_that_is_repeated_asks_nothing_and_gives_the_same(tmp_path):
+    (tmp_path / "extract.py").write_text(
+        "import pathlib\n"
+        "log = pathlib.Path(__file__).with_name('log')\n"
+        "def run(case):\n"
+        "    with log.open('a') as file: file.write('x')\n"
+        "    return '```json\\n{\"q\": \"%s\"}\\n```' % case['question']\n",
+        "utf-8",
+    )
+    source = PythonTarget(function="extract.py:run", cwd=tmp_path)
+    target = Target(type="python", source=source, cache=tmp_path / "cache", concurrency=2)
+    cases = [
+        Case(str(n), {}, MISSING, CaseInput.MISSING, context=CaseContext(input=f"q{n}"))
+        for n in range(5)
+    ]
+    first = list(produced(target, cases))
+    assert first[3].case.candidate == {"q": "q3"}
+    assert list(produced(target, cases)) == first
+    assert (tmp_path / "log").read_text("utf-8") == "x" * 5
