@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
@@ -115,21 +115,13 @@ def worth_of(run: StoredRun) -> Worth:
     return found
 
 
-@dataclass(slots=True)
 class CountedRun:
     """The cases of a stored run, counted under its own convention or another.
 
     `worth` gives attributes the weights that they have in another run.
     """
 
-    run: StoredRun
-    convention: Convention
-    table: AttributeTable
-    tally: Tally
-    failed: set[str]
-    _counter: CaseCounter
-    _worth: Worth
-    _known: tuple[AttributeTable, list[int]]
+    __slots__ = ("_counter", "_known", "_worth", "convention", "failed", "run", "table", "tally")
 
     def __init__(
         self, run: StoredRun, convention: Convention | None = None, worth: Worth | None = None
@@ -138,10 +130,10 @@ class CountedRun:
         self.convention = convention or convention_of(run)
         self.table = AttributeTable()
         self.tally = Tally(self.table)
-        self.failed = set()
+        self.failed: set[str] = set()
         self._counter = CaseCounter(self.convention, self.table)
         self._worth = worth or {}
-        self._known = (self.table, [])
+        self._known: tuple[AttributeTable | None, list[int] | None] = (None, None)
 
     def cases(self) -> Iterator[CountedCase]:
         """Every case that was compared, in order; `failed` names those that could not be."""
@@ -173,9 +165,10 @@ class CountedRun:
     def _renumbered(self, stored: StoredCase) -> OutcomeBlock:
         table, numbers = self._known
         if table is not stored.table:
-            numbers = [self.table.add(self._own(each)) for each in stored.table.attributes]
+            found = [self.table.add(self._own(each)) for each in stored.table.attributes]
+            numbers = None if found == list(range(len(found))) else found
             self._known = (stored.table, numbers)
-        if numbers == list(range(len(numbers))):
+        if numbers is None:
             return stored.block
         cells = [
             numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT_MASK

@@ -8,7 +8,6 @@ from itertools import chain, count, islice
 from typing import Final
 
 from fieldmark.api.eval_cases import Wanted, case_of, own_members
-from fieldmark.api.faults import Faults
 from fieldmark.api.gates import checked
 from fieldmark.api.resuming import Begun
 from fieldmark.api.settings import Settings
@@ -22,6 +21,7 @@ from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.plan import Plan
 from fieldmark.run.evaluation import EvaluatorTally, Judged, Observer, run_evaluation
+from fieldmark.run.faults import Faults
 from fieldmark.run.flags import Flags
 from fieldmark.run.judged_replay import JudgedReplay
 from fieldmark.run.panel import Panel, open_panel

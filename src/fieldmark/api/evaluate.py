@@ -91,7 +91,7 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
             run.write_to(folder, values=values)
         run.observers += observers
         summary = run.finished(concurrency or spec.concurrency, gates, values=values)
-        path = finish(folder, run.plan, summary)
+        path = finish(folder, run.plan.table, run.plan.lists(), summary)
     notes = (*stream.notes, *list_notes(run.plan.lists()))
     return EvalResult(summary, notes, path, name=spec.name, max_errors=spec.max_errors)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,7 @@ from fieldmark.api.settings import Settings
 from fieldmark.api.watching import described
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.summary import Summary
+from fieldmark.model.alignment import Aligner
 from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.plan import Plan, compile_plan
@@ -73,12 +75,17 @@ def folder_for(keeping: Keeping, about: JsonObject) -> RunFolder | None:
     return RunFolder(path, {**kept, **about, **marks}, resumed=True)
 
 
-def finish(folder: RunFolder | None, plan: Plan, summary: Summary) -> Path | None:
+def finish(
+    folder: RunFolder | None,
+    table: AttributeTable,
+    lists: Mapping[str, Aligner],
+    summary: Summary,
+) -> Path | None:
     """Write the summary of a run that is kept, and say where it is."""
     if folder is None:
         return None
-    lists = list_settings(plan.lists())
-    folder.finish(summary.to_dict(), {"attributes": described(plan.table), "lists": lists})
+    facts = {"attributes": described(table), "lists": list_settings(lists)}
+    folder.finish(summary.to_dict(), facts)
     return folder.path
 
 

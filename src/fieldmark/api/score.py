@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
-from itertools import count
 from pathlib import Path
 from typing import cast
 
 from fieldmark.api.detection import Detection, with_regions
-from fieldmark.api.faults import Faults
 from fieldmark.api.gates import check_names, checked, gates_of
 from fieldmark.api.lists import list_notes
 from fieldmark.api.reading import InputsLike, inputs_of
 from fieldmark.api.requests import ScoreRequest, request_of_run, score_request
-from fieldmark.api.resuming import Begun, Keeping, begin, finish, folder_for
+from fieldmark.api.resuming import Keeping, begin, finish, folder_for
 from fieldmark.api.run_result import RunResult
+from fieldmark.api.score_run import ScoreRun
 from fieldmark.api.settings import Choice, RulesLike, Settings, settle
-from fieldmark.api.watching import Progress, Source, manifest, teller
+from fieldmark.api.watching import Progress, Source, manifest
 from fieldmark.data import PairStream, open_pairs
 from fieldmark.metrics.gate import Gate
 from fieldmark.metrics.summarise import summarise
-from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.collector import patient_collector
-from fieldmark.run.flags import Flags
-from fieldmark.run.pipeline import Batch, Watcher, run_cases
-from fieldmark.run.segments import segments
-from fieldmark.run.unused import unused_rules
-from fieldmark.store.rundir import RunFolder
-from fieldmark.store.segments import SegmentEncoder
 
 __all__ = ["resume_score", "score"]
 
@@ -52,13 +44,15 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     values: bool = True,
     resume: bool = False,
     accept_changes: bool = False,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> RunResult:
     """Compare two data sets and count every field.
 
     `truth` and `candidate` are files, folders, or iterables of documents; with `candidate` left
     out, rows hold both sides. `out` names a new folder for the run's results, or with `resume`
-    that of a run that was broken off.
+    that of a run that was broken off. Large files may be shared among `workers` processes; any
+    number of them gives the same bytes.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -84,16 +78,18 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     about = {"command": "score", **manifest(settings, reading, truth, candidate)}
     about["request"] = score_request((truth, candidate), reading, **asked)
     keeping = Keeping(out=out, resume=resume, accept_changes=accept_changes, values=values)
-    return _scored(stream, settings, gates, about, keeping, progress)
+    return _scored(stream, settings, gates, about, keeping, progress=progress, workers=workers)
 
 
-def _scored(
+def _scored(  # noqa: PLR0913 - what a run is made of
     stream: PairStream,
     settings: Settings,
     gates: Sequence[Gate],
     about: JsonObject,
     keeping: Keeping,
+    *,
     progress: Progress | None,
+    workers: int,
 ) -> RunResult:
     with ExitStack() as stack:
         stack.enter_context(closing(stream))
@@ -101,14 +97,24 @@ def _scored(
         stack.enter_context(folder or nullcontext())
         stack.enter_context(patient_collector())
         begun = begin(settings, folder)
-        values = keeping.values
-        summary = _run(stream, begun, settings, gates, folder, values=values, progress=progress)
-        path = finish(folder, begun.plan, summary)
-    return RunResult(summary, (*stream.notes, *list_notes(begun.plan.lists())), path)
+        run = ScoreRun(stream, begun, settings, folder, values=keeping.values, progress=progress)
+        detection = Detection(stream.format_in)
+        run.watchers += [detection] if stream.format_in else []
+        tally = run.counted(workers)
+        summary = summarise(
+            tally, settings.convention, rules=settings.rules, warnings=run.warnings(tally)
+        )
+        summary = checked(detection.added(summary), gates)
+        path = finish(folder, begun.plan.table, run.lists, summary)
+    return RunResult(summary, (*stream.notes, *list_notes(run.lists)), path)
 
 
 def resume_score(
-    run: str | Path, *, accept_changes: bool = False, progress: Progress | None = None
+    run: str | Path,
+    *,
+    accept_changes: bool = False,
+    workers: int = 1,
+    progress: Progress | None = None,
 ) -> RunResult:
     """Go on with a run that was broken off, from what its manifest says that was asked for."""
     asked = cast("ScoreRequest", request_of_run(Path(run), "score"))
@@ -117,54 +123,6 @@ def resume_score(
         out=run,
         resume=True,
         accept_changes=accept_changes,
+        workers=workers,
         progress=progress,
     )
-
-
-def _run(  # noqa: PLR0913 - what a run is made of
-    stream: PairStream,
-    begun: Begun,
-    settings: Settings,
-    gates: Sequence[Gate],
-    folder: RunFolder | None,
-    *,
-    values: bool,
-    progress: Progress | None,
-) -> Summary:
-    table = begun.plan.table
-    flags, faults, detection = Flags(), Faults(table, notes=values), Detection(stream.format_in)
-    watchers: list[Watcher] = [flags, faults, detection]
-    if folder is not None:
-        encoder = SegmentEncoder(table, values=values, shared=begun.shared)
-        watchers.append(_writer(folder, encoder, stream))
-    if progress is not None:
-        watchers.append(teller(progress, stream))
-    tally = run_cases(
-        faults.watching(segments(stream.batches())),
-        begun.plan,
-        settings.convention,
-        watchers,
-        known=begun.replay.blocks if begun.replay else None,
-    )
-    tally.add_unexpected(stream.coverage.unexpected)
-    warnings = (
-        *settings.warnings,
-        *faults.warnings(),
-        *stream.warnings,
-        *flags.warnings(),
-        *unused_rules(settings.rules, tally.facts()),
-    )
-    summary = summarise(tally, settings.convention, rules=settings.rules, warnings=warnings)
-    return checked(detection.added(summary), gates)
-
-
-def _writer(folder: RunFolder, encoder: SegmentEncoder, stream: PairStream) -> Watcher:
-    """Writes every segment that is not on disk."""
-    numbers = count()
-
-    def write(batch: Batch) -> None:
-        number = next(numbers)
-        if number >= folder.whole.next_segment:
-            folder.append(encoder.encode(number, *batch, non_finite=stream.non_finite))
-
-    return write

@@ -48,10 +48,10 @@ def manifest(settings: Settings, reading: Inputs, *sources: Source | None) -> Js
 
 
 def described(table: AttributeTable) -> JsonValue:
-    """Every attribute with how it was compared."""
+    """Every attribute with how it was compared, in the order of their paths."""
     return [
         {"path": a.path, "comparator": a.comparator, "weight": a.weight, "required": a.required}
-        for a in table.attributes
+        for a in sorted(table.attributes, key=lambda a: (a.path, a.comparator, a.weight))
     ]
 
 

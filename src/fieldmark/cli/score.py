@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -62,6 +63,7 @@ class _Asked(TypedDict):
     out: Path | None
     save: bool
     values: bool
+    workers: int
     resume: Path | None
     accept_changes: bool
     form: Format
@@ -126,6 +128,13 @@ class _Asked(TypedDict):
     default=True,
     help="Keep values out of the run: paths and scores only.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=lambda: os.cpu_count() or 1,
+    metavar="N",
+    help="Processes that share the work on large files.  [default: cores]",
+)
 @resuming
 @top
 @printing
@@ -141,7 +150,10 @@ def command(truth: str | None, candidate: str | None, **asked: Unpack[_Asked]) -
             if truth is not None:
                 raise click.UsageError("--resume knows its inputs: name nothing but the run.")
             run = resume_score(
-                asked["resume"], accept_changes=asked["accept_changes"], progress=progress
+                asked["resume"],
+                accept_changes=asked["accept_changes"],
+                workers=asked["workers"],
+                progress=progress,
             )
         else:
             run = _scored(truth, candidate, asked, progress)
@@ -171,6 +183,7 @@ def _scored(
         at_most=limits_of(asked["maximum"], GateKind.MAX),
         out=_folder(asked),
         values=asked["values"],
+        workers=asked["workers"],
         progress=progress,
     )
 

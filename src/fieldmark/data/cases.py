@@ -42,12 +42,16 @@ def is_finite(value: JsonValue) -> bool:
 
 
 class CaseMaker:
-    """Makes cases and counts what could not be read of them."""
+    """Makes cases and counts what could not be read of them.
+
+    `before` cases come before those of this part of the input: cases without an id are numbered.
+    """
 
     __slots__ = (
         "_grammar",
         "_parse",
         "_truth",
+        "before",
         "candidate_as_text",
         "coverage",
         "expected_as_text",
@@ -62,10 +66,11 @@ class CaseMaker:
         self.expected_as_text = False
         self.candidate_as_text = False
         self.keep_context = False
+        self.before = 0
 
     def make(self, entries: Entries, candidates: list[Value]) -> list[Case]:
         """The cases of some entries of the truth and their candidates."""
-        first = self.coverage.total + 1
+        first = self.before + self.coverage.total + 1
         self.coverage.total += len(entries)
         ids = _names(entries.ids, first)
         tags = entries.tags if entries.tags is not None else repeat(())
@@ -73,7 +78,7 @@ class CaseMaker:
         texts = self.expected_as_text or self.candidate_as_text
         if entries.plain and not texts and _PLAIN.issuperset(map(type, candidates)):
             read = repeat(CaseInput.OK), repeat(""), repeat("")
-            plain = zip(ids, entries.values, candidates, *read, tags, contexts)
+            plain = zip(ids, entries.values, candidates, *read, tags, contexts, strict=False)
             return list(map(_case, plain))
         columns = zip(ids, entries.values, candidates, entries.places, tags, strict=False)
         cases = [self._one(*column) for column in columns]

@@ -126,3 +126,8 @@ class Coverage:
     unparseable: int = 0
     invalid_truth: int = 0
     unexpected: int = 0
+
+    def add(self, other: Coverage) -> None:
+        """Count what another part of the input holds too."""
+        for name in ("total", "missing", "unparseable", "invalid_truth", "unexpected"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))

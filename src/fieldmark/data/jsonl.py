@@ -71,11 +71,13 @@ class JsonlSource(SourceBase):
 
     grammar: Grammar = field(default_factory=Grammar)
     opened: Opened | None = None
+    from_path: bool = field(default=False, init=False)
 
     @classmethod
     def at(cls, path: str, grammar: Grammar, *, size: int) -> JsonlSource:
         """The rows of the file at a path, opened when they are asked for."""
         source = cls(path, grammar)
+        source.from_path = True
         source.bytes_total = size
         return source
 

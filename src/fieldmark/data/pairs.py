@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from fieldmark.data import opening
 from fieldmark.data.cases import CaseMaker, is_finite
@@ -18,7 +18,7 @@ from fieldmark.data.suspicions import strangers, unread
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING
 
-__all__ = ["PairStream", "open_pairs", "open_truth"]
+__all__ = ["PairStream", "PartRead", "open_pairs", "open_truth"]
 
 _BATCH: Final = 512
 _NAMED: Final = 3
@@ -55,6 +55,20 @@ def open_truth(truth: Given, options: Inputs | None = None) -> PairStream:
     return PairStream(opening.open_truth(truth, options), options)
 
 
+class Leniency(NamedTuple):
+    """What was let pass on one side, and how often."""
+
+    repeated_keys: int
+    non_finite: int
+
+
+class PartRead(NamedTuple):
+    """What was found while a part of the input was read."""
+
+    coverage: Coverage
+    leniency: tuple[Leniency, ...]
+
+
 class PairStream:
     """Cases in the order of the truth, read once.
 
@@ -62,19 +76,24 @@ class PairStream:
     the input was understood.
     """
 
-    def __init__(self, opened: Opened, options: Inputs, *, quotes: bool = True) -> None:
-        self._quotes = quotes
+    def __init__(
+        self, opened: Opened, options: Inputs, *, quotes: bool = True, before: int = 0
+    ) -> None:
+        self.quotes = quotes
+        self.options = options
+        self.options = options
         self.format_in = options.format_in
         self._truth = opened.truth
         self._candidate = opened.candidate
-        self._by_id = opened.by_id
-        self._sides = [side for side in (opened.truth, opened.candidate) if side is not None]
-        self._maker = CaseMaker(self._truth.source, self._sides[-1].grammar, options.parse)
+        self.by_id = opened.by_id
+        self.sides = [side for side in (opened.truth, opened.candidate) if side is not None]
+        self._maker = CaseMaker(self._truth.source, self.sides[-1].grammar, options.parse)
         self._maker.keep_context = options.context
+        self._maker.before = before
         self._truth.layout = replace(self._truth.layout, context=options.context)
         self.notes: list[str] = opened.notes
         self.warnings: list[str] = opened.warnings
-        for side in self._sides:
+        for side in self.sides:
             self.warnings += side.source.warnings
         self._against_text()
 
@@ -86,17 +105,17 @@ class PairStream:
     @property
     def non_finite(self) -> bool:
         """Whether some number that was read so far is NaN or infinite."""
-        return any(side.grammar.non_finite for side in self._sides)
+        return any(side.grammar.non_finite for side in self.sides)
 
     @property
     def bytes_total(self) -> int:
         """The size of the inputs, 0 where it is unknown."""
-        return sum(side.source.bytes_total for side in self._sides)
+        return sum(side.source.bytes_total for side in self.sides)
 
     @property
     def bytes_read(self) -> int:
         """How much of the inputs has been read."""
-        sources = [side.source for side in self._sides]
+        sources = [side.source for side in self.sides]
         return sum(min(source.bytes_read, source.bytes_total) for source in sources)
 
     def batches(self) -> Iterator[list[Case]]:
@@ -108,12 +127,31 @@ class PairStream:
                     yield cases[start : start + _BATCH]
         finally:
             self.close()
-        self.warnings += unread(self.coverage, self._sides)
+        self._finish()
+
+    def absorb(self, parts: Iterable[PartRead]) -> None:
+        """Take over what was found where the stream was read in parts, by others."""
+        for part in parts:
+            self.coverage.add(part.coverage)
+            for side, lenient in zip(self.sides, part.leniency, strict=True):
+                side.grammar.repeated_keys += lenient.repeated_keys
+                side.grammar.non_finite += lenient.non_finite
+        self._finish()
+
+    def part_read(self) -> PartRead:
+        """What was found in a part, for the stream of the whole."""
+        leniency = tuple(
+            Leniency(side.grammar.repeated_keys, side.grammar.non_finite) for side in self.sides
+        )
+        return PartRead(self.coverage, leniency)
+
+    def _finish(self) -> None:
+        self.warnings += unread(self.coverage, self.sides)
         self._warn_of_leniency()
 
     def close(self) -> None:
         """Close the inputs; exhausting the batches does the same."""
-        for side in self._sides:
+        for side in self.sides:
             side.source.close()
 
     def _joined(self) -> Iterator[tuple[Entries, list[Value]]]:
@@ -121,7 +159,7 @@ class PairStream:
         entries = (entries_of(block, truth.layout) for block in truth.blocks)
         if self._candidate is None:
             return self._of_one_input(entries)
-        if self._by_id:
+        if self.by_id:
             return self._joined_by_id(entries, self._candidate)
         return self._joined_by_position(entries, self._candidate)
 
@@ -166,7 +204,7 @@ class PairStream:
         self.coverage.unexpected += len(partner.lost)
         for place, value in partner.lost[:_NAMED]:
             reason = value.reason if isinstance(value, Fault) else "no id"
-            why = f": {reason}" if self._quotes else ""
+            why = f": {reason}" if self.quotes else ""
             where = candidate.source.phrase(place)
             self.warnings.append(f"{where}: no case gets this row{why}")
         if len(partner.lost) > _NAMED:
@@ -194,7 +232,7 @@ class PairStream:
         self.notes.append("one side is CSV: numbers and booleans are compared by their text")
 
     def _warn_of_leniency(self) -> None:
-        for side in self._sides:
+        for side in self.sides:
             name = side.source.name
             if side.grammar.repeated_keys:
                 self.warnings.append(f"{name}: keys occur twice; the last value was taken")

@@ -62,7 +62,7 @@ def unread(coverage: Coverage, sides: Sequence[_Side]) -> list[str]:
 
 def _looks_of(sample: RowBlock) -> str:
     """What rows that are no JSON look like; empty if some are, or if nothing comes to mind."""
-    row = sample.rows[0]
+    row = next(iter(sample.rows), None)
     if len(sample.rows) > 1 and not all(isinstance(each, Unreadable) for each in sample.rows[:2]):
         return ""
     if isinstance(row, Unreadable):

@@ -37,6 +37,12 @@ class Flags:
                 self._approximate += said.approximate
                 self._ambiguous += said.ambiguous
 
+    def merge(self, other: Flags) -> None:
+        """Take in what was noted of another part of the run."""
+        self._approximate += other._approximate
+        self._ambiguous += other._ambiguous
+        self._fallbacks += other._fallbacks
+
     def warnings(self) -> list[str]:
         """One sentence for each thing that happened."""
         sentences = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fieldmark.errors import MissingExtra
@@ -159,7 +159,7 @@ def overlaps(
     ious[curved] = 0.0
     if len(places):
         ours_drawn, theirs_drawn = _drawn(expected), _drawn(candidate)
-        ious[places, others] = _polygon_ious(ours_drawn[places], theirs_drawn[others])[0]
+        ious[places, others] = _polygon_ious(ours_drawn[places], theirs_drawn[others])
     return ious
 
 
@@ -218,10 +218,8 @@ def _is_line(outline: Outline | None) -> bool:
     return all((corner[0] - x) * down == (corner[1] - y) * across for corner in outline)
 
 
-def _polygon_ious(
-    expected: NDArray[np.object_], candidate: NDArray[np.object_]
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Intersection over union of polygons in step, both areas and the intersections."""
+def _polygon_ious(expected: NDArray[np.object_], candidate: NDArray[np.object_]) -> Floats:
+    """Intersection over union of polygons in step."""
     import numpy as np
     import shapely
 
@@ -234,19 +232,33 @@ def _polygon_ious(
     common = np.minimum(common, np.minimum(areas, other_areas))
     union = areas + other_areas - common
     ious = np.divide(common, union, out=np.zeros_like(union), where=union > 0)
-    return np.where(ious > _SNAP, 1.0, ious), areas, other_areas, common
+    return np.where(ious > _SNAP, 1.0, ious)
 
 
 def _polygon_overlap(expected: Shape, candidate: Shape) -> Overlap | str:
-    drawn = _drawn((expected, candidate))
-    for shape, polygon in zip((expected, candidate), drawn, strict=True):
+    """The same for one pair, without arrays."""
+    need_shapely()
+    from shapely import area, intersection
+
+    drawn = []
+    areas = []
+    for shape in (expected, candidate):
+        polygon = _polygon(_outline_of(shape)) if _has_area(shape) else None
         if polygon is None and _has_area(shape):
             return _TWISTED
-    ious, areas, other_areas, common = _polygon_ious(drawn[:1], drawn[1:])
-    return Overlap(
-        float(ious[0]),
-        float(areas[0]),
-        float(other_areas[0]),
-        float(common[0]),
-        OverlapMethod.POLYGON,
-    )
+        drawn.append(polygon)
+        areas.append(0.0 if polygon is None else float(area(polygon)))
+    common = min(float(area(intersection(*drawn))), *areas) if all(areas) else 0.0
+    union = areas[0] + areas[1] - common
+    iou = common / union if union > 0 else 0.0
+    snapped = 1.0 if iou > _SNAP else iou
+    return Overlap(snapped, areas[0], areas[1], common, OverlapMethod.POLYGON)
+
+
+@lru_cache(maxsize=1024)
+def _polygon(outline: Outline) -> object | None:
+    """An outline as shapely knows it; none if it crosses itself."""
+    from shapely import is_valid, linearrings, polygons
+
+    polygon: object = polygons(linearrings([*outline, outline[0]]))
+    return polygon if is_valid(polygon) else None

@@ -95,7 +95,7 @@ def test_a_run_is_written_where_it_should_be(tmp_path):
     assert json.loads((run.path / "summary.json").read_text()) == run.to_dict()
     manifest = json.loads((run.path / "manifest.json").read_text())
     assert manifest["inputs"] == [{"name": "(in memory)"}] * 2
-    assert [each["path"] for each in manifest["attributes"]] == ["total", "name"]
+    assert [each["path"] for each in manifest["attributes"]] == ["name", "total"]
 
 
 def test_bad_input_leaves_no_folder_behind(tmp_path):

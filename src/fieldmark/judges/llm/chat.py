@@ -42,7 +42,7 @@ def ask(
         "temperature": connection.temperature,
         "max_tokens": connection.max_reply_tokens,
         "seed": None if connection.seed is None else connection.seed + repeat,
-        **_reply_format(connection, prompt, ids),
+        **_reply_format(connection, prompt, block.nonce, ids),
     }
     body, call = caller.post(
         "chat/completions", connection.requested(payload), connection.max_reply_tokens
@@ -52,12 +52,18 @@ def ask(
     return Marked(clean, call)
 
 
-def _reply_format(connection: ChatConnection, prompt: Prompt, ids: Sequence[str]) -> JsonObject:
+def _reply_format(
+    connection: ChatConnection, prompt: Prompt, nonce: str, ids: Sequence[str]
+) -> JsonObject:
     match connection.reply_format:
         case ReplyFormat.JSON_OBJECT:
             return {"response_format": {"type": "json_object"}}
         case ReplyFormat.JSON_SCHEMA:
-            schema: JsonObject = {"name": "marks", "strict": True, "schema": prompt.schema(ids)}
+            schema: JsonObject = {
+                "name": "marks",
+                "strict": True,
+                "schema": prompt.schema(nonce, ids),
+            }
             return {"response_format": {"type": "json_schema", "json_schema": schema}}
         case ReplyFormat.NONE:
             return {}

@@ -51,13 +51,15 @@ class Prompt:
             {"role": "user", "content": f"{self.task}\n\n{block.text}\n\n{end}"},
         ]
 
-    def schema(self, ids: Sequence[str]) -> JsonObject:
+    def schema(self, nonce: str, ids: Sequence[str]) -> JsonObject:
         """The form of the reply as JSON Schema, for endpoints that hold a model to it."""
         mark: JsonObject = {"id": {"type": "string", "enum": list(ids)}, "score": _NUMBER}
         if self.reasons:
             mark["reason"] = {"type": "string"}
+        number = len(ids)
         marks: JsonObject = {"type": "array", "items": _closed(mark)}
-        return _closed({"nonce": {"type": "string"}, "marks": marks})
+        marks |= {"minItems": number, "maxItems": number}
+        return _closed({"nonce": {"type": "string", "enum": [nonce]}, "marks": marks})
 
     def identity(self) -> JsonObject:
         """The name, the edition and the hash of the words."""

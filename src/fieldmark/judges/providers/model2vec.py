@@ -63,7 +63,7 @@ class Model2Vec:
         return None
 
     def identity(self) -> JsonObject:
-        """The name of the model, wherever it lies, and the hash of its weights, if they are here."""
+        """The name of the model, wherever it lies, and the hash of its weights if it is here."""
         try:
             weights = _weights(_folder(self.model, download=False))
         except ModelError:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, NamedTuple
 
-from fieldmark.model.block import AttributeTable
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
-from fieldmark.report.html.places import placed
 from fieldmark.report.html.shown import ShownCase
-from fieldmark.report.html.slots import slot
+from fieldmark.report.html.slots import HIDDEN, cut_text, slot
 from fieldmark.values.paths import resolve
 
 __all__ = ["Mistakes"]
 
 _MOST: Final = 25
-_SHORT: Final = 300
+_LONGEST: Final = 200
 _WRONG: Final = frozenset(
     {
         Outcome.WRONG_VALUE,
@@ -26,10 +24,8 @@ _WRONG: Final = frozenset(
         Outcome.ERROR,
     }
 )
-_WRONG_CODES: Final = frozenset(
-    code for code in range(1 << CELL_BITS) if fact_of(code).outcome in _WRONG
-)
 _CODE: Final = (1 << CELL_BITS) - 1
+_WRONG_CODES: Final = frozenset(code for code in range(_CODE + 1) if fact_of(code).outcome in _WRONG)
 
 
 class Kind(NamedTuple):
@@ -40,58 +36,84 @@ class Kind(NamedTuple):
     reason: str
 
 
+class _Example(NamedTuple):
+    """One mistake of a kind: the rank of its case, and both sides."""
+
+    rank: int
+    expected: JsonValue
+    candidate: JsonValue
+
+
 class Mistakes:
-    """Counts mistakes by kind, and remembers where the first of each is."""
+    """Counts mistakes by kind, and keeps the one of the worst case as an example."""
 
     def __init__(self) -> None:
         self._times: Counter[Kind] = Counter()
         self._cases: Counter[Kind] = Counter()
-        self._rank: dict[Kind, int] = {}
-        self._examples: dict[Kind, list[JsonValue]] = {}
+        self._examples: dict[Kind, _Example] = {}
 
     def add(self, case: ShownCase, times: Counter[int], rank: int | None) -> None:
         """Count the mistakes of one case; one of the list may serve as an example."""
         if not any(cell & _CODE in _WRONG_CODES for cell in times):
             return
-        kinds = self._kinds(case, times)
-        for kind, number in kinds.items():
-            self._times[kind] += number
-            self._cases[kind] += 1
-            if rank is not None and rank < self._rank.get(kind, rank + 1):
-                self._rank[kind] = rank
+        kinds = _kinds(case, times)
+        self._times.update(kinds)
+        self._cases.update(kinds.keys())
+        if rank is not None:
+            better = {
+                kind
+                for kind in kinds
+                if kind not in self._examples or rank < self._examples[kind].rank
+            }
+            if better:
+                self._take_examples(case, rank, better)
 
-    def _kinds(self, case: ShownCase, times: Counter[int]) -> Counter[Kind]:
-        table, said = case.table, case.block.comparisons
-        told = {
-            position: each.reason.value
-            for position, each in said.items()
-            if each.reason is not None and case.block.cells[position] & _CODE in _WRONG_CODES
-        }
-        kinds: Counter[Kind] = Counter()
-        for cell, number in times.items():
-            if cell & _CODE in _WRONG_CODES:
-                kinds[_kind(cell, table, "")] += number
-        for position, reason in told.items():
-            cell = case.block.cells[position]
-            kinds[_kind(cell, table, "")] -= 1
-            kinds[_kind(cell, table, reason)] += 1
-        return +kinds
+    def _take_examples(self, case: ShownCase, rank: int, wanted: set[Kind]) -> None:
+        for told in case.block.records(case.table):
+            if told.outcome not in _WRONG:
+                continue
+            reason = told.comparison.reason if told.comparison else None
+            kind = Kind(case.table.path(told.attribute), told.outcome, reason or "")
+            if kind in wanted:
+                wanted.discard(kind)
+                self._examples[kind] = _Example(
+                    rank,
+                    _shown(case.expected, told.path),
+                    _shown(case.candidate, told.candidate_path)
+                    if case.expected is not MISSING
+                    else HIDDEN,
+                )
+            if not wanted:
+                return
 
     def view(self) -> list[JsonValue]:
-        """The most frequent kinds: attribute, outcome, reason, times, cases, rank of an example."""
+        """The most frequent kinds, each with how often it occurs, in how many cases, and where."""
         order = sorted(self._times, key=lambda kind: (-self._times[kind], kind))
         return [
-            [
-                kind.attribute,
-                int(kind.outcome),
-                kind.reason,
-                self._times[kind],
-                self._cases[kind],
-                self._rank.get(kind),
-            ]
+            [*kind, self._times[kind], self._cases[kind], *self._examples.get(kind, (None,))]
             for kind in order[:_MOST]
         ]
 
 
-def _kind(cell: int, table: AttributeTable, reason: str) -> Kind:
-    return Kind(table.path(cell >> CELL_BITS), fact_of(cell).outcome, reason)
+def _shown(document: JsonValue, path: str) -> JsonValue:
+    value = resolve(document, path)
+    return slot(cut_text(value, _LONGEST) if isinstance(value, str) else value)
+
+
+def _kinds(case: ShownCase, times: Counter[int]) -> Counter[Kind]:
+    """The mistakes of a case by kind; what comparators said tells reasons apart."""
+    table, cells = case.table, case.block.cells
+
+    def kind(cell: int, reason: str = "") -> Kind:
+        return Kind(table.path(cell >> CELL_BITS), fact_of(cell).outcome, reason)
+
+    kinds: Counter[Kind] = Counter()
+    for cell, number in times.items():
+        if cell & _CODE in _WRONG_CODES:
+            kinds[kind(cell)] += number
+    for position, said in case.block.comparisons.items():
+        cell = cells[position]
+        if said.reason is not None and cell & _CODE in _WRONG_CODES:
+            kinds[kind(cell)] -= 1
+            kinds[kind(cell, said.reason.value)] += 1
+    return +kinds

@@ -50,6 +50,12 @@ class Faults:
             if figures.errors_count:
                 self._add(_ERROR, f"case {case.id!r}, {self._failure(block)}")
 
+    def merge(self, other: Faults) -> None:
+        """Take in what was noted of the part of the run that comes next."""
+        for kind, times in other._times.items():
+            self._first[kind] += other._first[kind][: max(0, _NAMED - self._times[kind])]
+            self._times[kind] += times
+
     def warnings(self) -> list[str]:
         """One sentence for each of the first few, and one for the rest."""
         said: list[str] = []

@@ -1,0 +1,181 @@
+"""Pairs of JSONL files cut into portions that can be read one without the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from fieldmark.data.exact import Grammar
+from fieldmark.data.files import open_file
+from fieldmark.data.inputs import Inputs, Role
+from fieldmark.data.jsonl import JsonlSource, LineBlock
+from fieldmark.data.layout import Layout
+from fieldmark.data.opening import Opened, Side
+from fieldmark.data.pairs import PairStream
+from fieldmark.data.rows import RowBlock
+from fieldmark.data.ruler import Ruler, measured
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Portion", "Recipe", "cut"]
+
+
+class Slice(NamedTuple):
+    """Some lines of a file: where they begin and end, and the number of the first."""
+
+    start: int
+    end: int
+    first: int
+
+
+class Portion(NamedTuple):
+    """Some cases: the lines of the truth, and those of the candidate where there is one."""
+
+    truth: Slice
+    candidate: Slice | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of both sides."""
+        theirs = self.candidate
+        return self.truth.end - self.truth.start + (theirs.end - theirs.start if theirs else 0)
+
+
+@dataclass(slots=True)
+class _Sliced(JsonlSource):
+    """The rows of some lines of a file."""
+
+    part: Slice = field(default=Slice(0, 0, 1))
+
+    def line_blocks(self) -> Iterator[LineBlock]:
+        """The lines as one block."""
+        start, end, first = self.part
+        if start == end:
+            return
+        opened = open_file(Path(self.name))
+        try:
+            opened.stream.seek(start)
+            raw = opened.stream.read(end - start)
+        finally:
+            opened.close()
+        self.bytes_read = end - start
+        yield LineBlock(raw, first, start)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SideRecipe:
+    path: str
+    layout: Layout
+    role: Role
+
+    def opened(self, part: Slice, options: Inputs) -> Side:
+        grammar = Grammar(role=self.role, duplicates=options.duplicates, limits=options.limits)
+        source = _Sliced(self.path, grammar, part=part)
+        return Side(source, grammar, source.blocks(), RowBlock([], []), self.layout)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How to open a portion anywhere: in this process or in another."""
+
+    truth: _SideRecipe
+    candidate: _SideRecipe | None
+    by_id: bool
+    options: Inputs
+    quotes: bool
+
+    def open(self, portion: Portion) -> PairStream:
+        """The cases of a portion."""
+        truth = self.truth.opened(portion.truth, self.options)
+        candidate = None
+        if self.candidate is not None and portion.candidate is not None:
+            candidate = self.candidate.opened(portion.candidate, self.options)
+        opened = Opened(truth, candidate, by_id=self.by_id)
+        before = portion.truth.first - 1
+        return PairStream(opened, self.options, quotes=self.quotes, before=before)
+
+
+def cut(stream: PairStream, size: int) -> tuple[Recipe, list[Portion]] | None:
+    """The portions of a stream, so many cases each; nothing if it must be read from the top.
+
+    Both sides must be plain files of lines. Where they are paired by id, the candidates must stand
+    in the order of the truth; some may be missing.
+    """
+    sides = stream.sides
+    if not all(_is_plain(side) for side in sides):
+        return None
+    ids_matter = stream.by_id or (len(sides) == 1 and sides[0].has_ids)
+    rulers = [_ruler(side, stream.options, ids=ids_matter) for side in sides]
+    if rulers[0] is None or rulers[-1] is None:
+        return None
+    places = _places(rulers[0], rulers[-1], by_id=ids_matter)
+    if places is None:
+        return None
+    recipes = [
+        _SideRecipe(path=side.source.name, layout=side.layout, role=side.grammar.role)
+        for side in sides
+    ]
+    recipe = Recipe(
+        truth=recipes[0],
+        candidate=recipes[1] if len(recipes) > 1 else None,
+        by_id=stream.by_id,
+        options=stream.options,
+        quotes=stream.quotes,
+    )
+    return recipe, _portions(rulers[0], rulers[1] if len(sides) > 1 else None, places, size)
+
+
+def _is_plain(side: Side) -> bool:
+    source = side.source
+    if not isinstance(source, JsonlSource) or not source.from_path:
+        return False
+    return not source.name.lower().endswith(".gz")
+
+
+def _ruler(side: Side, options: Inputs, *, ids: bool) -> Ruler | None:
+    key = side.layout.id_key if ids else None
+    if ids and key is None:
+        return None
+    return measured(Path(side.source.name), key, options.limits.line_bytes)
+
+
+def _places(truth: Ruler, candidate: Ruler, *, by_id: bool) -> NDArray[np.int64] | None:
+    """The place in the truth of every candidate; nothing if they are not in one order."""
+    import numpy as np
+
+    if not by_id or truth.ids is None or candidate.ids is None:
+        return np.arange(len(candidate)) if len(candidate) <= len(truth) else None
+    order = np.argsort(truth.ids, kind="stable")
+    ordered = truth.ids[order]
+    if len(ordered) > 1 and (np.diff(ordered) == 0).any():
+        return None
+    found = np.minimum(np.searchsorted(ordered, candidate.ids), len(ordered) - 1)
+    places: NDArray[np.int64] = order[found]
+    in_order = bool((np.diff(places) > 0).all())
+    return places if in_order and bool((ordered[found] == candidate.ids).all()) else None
+
+
+def _portions(
+    truth: Ruler, candidate: Ruler | None, places: NDArray[np.int64], size: int
+) -> list[Portion]:
+    import numpy as np
+
+    edges = np.append(np.arange(0, len(truth), size), len(truth))
+    theirs = np.searchsorted(places, edges)
+    return [
+        Portion(
+            _slice(truth, int(edges[number]), int(edges[number + 1])),
+            None
+            if candidate is None
+            else _slice(candidate, int(theirs[number]), int(theirs[number + 1])),
+        )
+        for number in range(len(edges) - 1)
+    ]
+
+
+def _slice(ruler: Ruler, first: int, end: int) -> Slice:
+    return Slice(int(ruler.starts[first]), int(ruler.starts[end]), first + 1)

@@ -1,0 +1,84 @@
+"""Where the rows of a JSONL file begin and what they are called, without reading what they hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from fieldmark.data.files import open_file
+from fieldmark.data.jsonl import lines_of
+from fieldmark.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Ruler", "measured"]
+
+_BLANK: Final = re.compile(rb"^[ \t\r]*$\n?", re.MULTILINE)
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """The offsets at which rows begin, with the end of the file, and the hash of each id."""
+
+    starts: NDArray[np.int64]
+    ids: NDArray[np.int64] | None
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+def measured(path: Path, id_key: str | None, limit: int) -> Ruler | None:
+    """The rows of a file; nothing if they do not all look alike from outside.
+
+    A row is a line that begins with its id, where there are ids. Blank lines, and lines beyond the
+    limit, are for a reader who looks at each of them.
+    """
+    import numpy as np
+
+    named = None if id_key is None else _pattern(id_key)
+    starts: list[NDArray[np.int64]] = []
+    ids: list[int] = []
+    end = 0
+    opened = open_file(path)
+    try:
+        for block in lines_of(opened.stream, limit, str(path)):
+            raw = block.raw
+            if _BLANK.search(raw, 0, len(raw) - 1) or raw.startswith(_BOM):
+                return None
+            own = np.flatnonzero(np.frombuffer(raw, dtype=np.uint8) == ord("\n")) + 1
+            if not raw.endswith(b"\n"):
+                own = np.append(own, len(raw))
+            begins = np.concatenate(([0], own[:-1]))
+            starts.append(begins.astype(np.int64) + block.offset)
+            if named is not None:
+                found = named.findall(raw)
+                if len(found) != len(begins):
+                    return None
+                ids += map(_hash, found)
+            end = block.offset + len(raw)
+    except DataError:
+        return None
+    finally:
+        opened.close()
+    hashes = None if named is None else np.array(ids, dtype=np.int64)
+    return Ruler(np.concatenate([*starts, [end]]).astype(np.int64), hashes)
+
+
+def _pattern(id_key: str) -> re.Pattern[bytes]:
+    """Lines that begin with an id, which is a text or a whole number."""
+    key = re.escape(orjson.dumps(id_key))
+    return re.compile(
+        rb"^\{\s*+" + key + rb'\s*+:\s*+("[^"\\\n]*+"|-?+\d++)(?=\s*+[,}])', re.MULTILINE
+    )
+
+
+def _hash(written: bytes) -> int:
+    """One number for one id, whether it is written as text or as a number."""
+    return hash(written.strip(b'"'))

@@ -1,0 +1,233 @@
+"""Mistakes of a run gathered by how they look, with a few examples of each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from fieldmark.metrics.clusters_patterns import BY_NAME, Pattern, pattern_of
+from fieldmark.model.block import AttributeTable, FieldOutcome, OutcomeBlock
+from fieldmark.model.case import CaseInput
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.outcome import Outcome, Presence
+from fieldmark.values.equality import equal
+from fieldmark.values.paths import ROOT, resolve
+from fieldmark.values.walk import leaves
+
+__all__ = ["Cluster", "Clusters", "Documents", "Example"]
+
+_EXAMPLES: Final = 3
+_MISTAKES: Final = frozenset(
+    {Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.OMISSION, Outcome.HALLUCINATION}
+)
+_UNREAD: Final = {CaseInput.MISSING: "no_candidate", CaseInput.PARSE_ERROR: "unreadable"}
+_EMPTY: Final = {Presence.NULL: "null_given", Presence.BLANK: "blank_given"}
+_VAGUE: Final = frozenset({"different", "one_digit", "date_part"})
+"""Patterns that say less than that the value stands in another field."""
+_INDEX: Final = re.compile(r"\[([0-9]+)\]")
+_TELLING: Final = 3
+"""Characters from which on a value that also stands elsewhere is hardly a coincidence."""
+
+
+class Documents(NamedTuple):
+    """Both documents of a case, as far as they were kept."""
+
+    case_id: str
+    expected: JsonValue | Missing
+    candidate: JsonValue | Missing
+    input: CaseInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One mistake: where it is, what was expected, and what was found."""
+
+    case_id: str
+    path: str
+    expected: JsonValue | Missing
+    candidate: JsonValue | Missing
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Cluster:
+    """Mistakes that look alike: how many in which attributes, and the first of them."""
+
+    pattern: Pattern
+    number: int = 0
+    attributes: Counter[str] = field(default_factory=Counter)
+    examples: list[Example] = field(default_factory=list)
+
+
+class Clusters:
+    """Gathers the mistakes of cases, one case after the other."""
+
+    __slots__ = ("_found", "by_attribute")
+
+    def __init__(self) -> None:
+        self._found: dict[str, Cluster] = {}
+        self.by_attribute: dict[str, Counter[str]] = {}
+
+    def add(self, block: OutcomeBlock, table: AttributeTable, case: Documents) -> None:
+        """Take in the mistakes of one case."""
+        wrong = [
+            _Mistake.of(record, lone, case, table.path(record.attribute))
+            for record, lone in _with_items(block, table)
+            if record.outcome in _MISTAKES
+        ]
+        shifted, sources = _shifted(wrong, case), _Sources(case.expected)
+        for mistake in wrong:
+            name, note = _pattern(mistake, case, shifted, sources)
+            self._note(mistake, name, note, case.case_id)
+
+    def largest(self) -> list[Cluster]:
+        """All clusters, the largest first."""
+        return sorted(self._found.values(), key=lambda each: (-each.number, each.pattern.name))
+
+    def _note(self, mistake: _Mistake, name: str, note: str, case_id: str) -> None:
+        cluster = self._found.setdefault(name, Cluster(BY_NAME[name]))
+        cluster.number += 1
+        cluster.attributes[mistake.attribute] += 1
+        self.by_attribute.setdefault(mistake.attribute, Counter())[name] += 1
+        if len(cluster.examples) < _EXAMPLES:
+            cluster.examples.append(
+                Example(
+                    case_id=case_id,
+                    path=mistake.record.path,
+                    expected=mistake.expected,
+                    candidate=mistake.candidate,
+                    note=note,
+                )
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mistake:
+    """A field that is wrong, with both values; `lone` says that its item has no partner."""
+
+    record: FieldOutcome
+    attribute: str
+    lone: bool
+    expected: JsonValue | Missing
+    candidate: JsonValue | Missing
+
+    @classmethod
+    def of(cls, record: FieldOutcome, lone: bool, case: Documents, attribute: str) -> _Mistake:  # noqa: FBT001
+        return cls(
+            record=record,
+            attribute=attribute,
+            lone=lone,
+            expected=_value(case.expected, record.path, record.expected_presence),
+            candidate=_value(case.candidate, record.candidate_path, record.candidate_presence),
+        )
+
+
+def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
+    if document is MISSING or presence is Presence.ABSENT:
+        return MISSING
+    return document if path == ROOT else resolve(document, path)
+
+
+def _with_items(block: OutcomeBlock, table: AttributeTable) -> Iterator[tuple[FieldOutcome, bool]]:
+    """Every outcome, and whether it belongs to an item that only one side has."""
+    marks = iter(block.items)
+    upcoming = next(marks, None)
+    lone: dict[str, bool] = {}
+    for position, record in enumerate(block.records(table)):
+        while upcoming is not None and upcoming[0] <= position:
+            _, attribute, expected, candidate, _ = upcoming
+            lone[attribute] = expected is None or candidate is None
+            upcoming = next(marks, None)
+        path = table.path(record.attribute)
+        yield record, any(alone and path.startswith(name) for name, alone in lone.items())
+
+
+def _pattern(
+    mistake: _Mistake, case: Documents, shifted: set[str], sources: _Sources
+) -> tuple[str, str]:
+    """The name of the pattern, and a word more where there is one."""
+    record = mistake.record
+    if case.input in _UNREAD:
+        return _UNREAD[case.input], ""
+    if record.outcome is Outcome.OMISSION:
+        if mistake.lone:
+            return "item_missing", ""
+        return _EMPTY.get(record.candidate_presence, "left_out"), ""
+    if record.outcome is Outcome.HALLUCINATION and mistake.lone:
+        return "item_invented", ""
+    if record.path in shifted:
+        return "shifted_rows", ""
+    return _of_value(mistake, sources)
+
+
+def _of_value(mistake: _Mistake, sources: _Sources) -> tuple[str, str]:
+    expected, candidate = mistake.expected, mistake.candidate
+    source = sources.other_than(mistake.record.path, candidate)
+    if mistake.record.outcome is Outcome.HALLUCINATION:
+        if source:
+            return "other_field", source
+        absent = mistake.record.expected_presence is Presence.ABSENT
+        return ("unknown_key" if absent else "for_nothing"), ""
+    if expected is MISSING or candidate is MISSING:
+        return "different", ""
+    name = pattern_of(expected, candidate)
+    return ("other_field", source) if source and name in _VAGUE else (name, "")
+
+
+def _shifted(mistakes: list[_Mistake], case: Documents) -> set[str]:
+    """Fields of lists whose values are those of the next row or the one before.
+
+    One such field may be chance: it takes two, and half of what is wrong in the list.
+    """
+    if case.expected is MISSING:
+        return set()
+    found: set[str] = set()
+    by_list: dict[str, list[_Mistake]] = {}
+    for mistake in mistakes:
+        head, bracket, _ = mistake.attribute.partition("[]")
+        if bracket and mistake.candidate is not MISSING and not mistake.lone:
+            by_list.setdefault(head, []).append(mistake)
+    for wrong in by_list.values():
+        for step in (1, -1):
+            moved = [each for each in wrong if _is_from(each, case.expected, step)]
+            if len(moved) >= 2 and 2 * len(moved) >= len(wrong):  # noqa: PLR2004
+                found.update(each.record.path for each in moved)
+    return found
+
+
+def _is_from(mistake: _Mistake, document: JsonValue, step: int) -> bool:
+    """Whether the value found is the one that is expected some rows further on."""
+    found = _INDEX.search(mistake.record.path)
+    if found is None or mistake.candidate is MISSING:
+        return False
+    place = int(found[1]) + step
+    if place < 0:
+        return False
+    path = mistake.record.path
+    neighbour = resolve(document, f"{path[: found.start()]}[{place}]{path[found.end() :]}")
+    return neighbour is not MISSING and equal(neighbour, mistake.candidate)
+
+
+class _Sources:
+    """Where each value of a truth stands, looked up when it is first asked for."""
+
+    __slots__ = ("_document", "_paths")
+
+    def __init__(self, document: JsonValue | Missing) -> None:
+        self._document = document
+        self._paths: dict[tuple[bool, JsonValue], list[str]] | None = None
+
+    def other_than(self, path: str, value: JsonValue | Missing) -> str:
+        """Another field of the truth with a value that is telling enough; else nothing."""
+        if not isinstance(value, str | int | float) or len(str(value).strip()) < _TELLING:
+            return ""
+        if self._paths is None:
+            self._paths = {}
+            for place, leaf in leaves(self._document) if self._document is not MISSING else ():
+                if isinstance(leaf, str | int | float):
+                    self._paths.setdefault((isinstance(leaf, str), leaf), []).append(place)
+        others = self._paths.get((isinstance(value, str), value), [])
+        return next((place for place in others if place != path), "")

@@ -1,0 +1,92 @@
+"""A run without values: paths and scores stay, whatever may quote a document goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from fieldmark.model.block import AttributeTable, OutcomeBlock
+from fieldmark.model.json import MISSING, JsonObject, Missing
+from fieldmark.report.html.shown import ShownCase, ShownRun, listed
+
+__all__ = ["shown_with", "without_values"]
+
+_OF_RUN: Final = frozenset(
+    {"format", "command", "fieldmark", "python", "convention", "eval", "inputs", "limits", "status",
+     "started_at", "finished_at", "attributes"}
+)  # fmt: skip
+"""What a manifest says of a run; the rest is what someone asked for, which may hold examples."""
+
+_OF_CASE: Final = frozenset(
+    {"case_id", "segment", "score", "verdict", "status", "counts", "errors_by_type", "quality",
+     "input", "parsed_from", "tags", "hits_total", "misses_total"}
+)  # fmt: skip
+_OF_EVALUATOR: Final = frozenset({"name", "type", "score", "weight", "verdict", "status"})
+_NEVER_IN_SUMMARY: Final = frozenset({"warnings"})
+"""Warnings name the first thing that went wrong in its own words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HiddenCase:
+    """One case, as far as it can be told without quoting its documents."""
+
+    id: str
+    score: float | None
+    verdict: str | None
+    status: str
+    block: OutcomeBlock
+    table: AttributeTable
+    input: str
+    tags: tuple[str, ...]
+    row: JsonObject
+    evaluator_results: list[JsonObject]
+    expected: Missing = MISSING
+    candidate: Missing = MISSING
+    note: str = ""
+
+
+def shown_with(run: ShownRun, *, values: bool) -> ShownRun:
+    """The run itself, or the run without values."""
+    return run if values else without_values(run)
+
+
+def without_values(run: ShownRun) -> ShownRun:
+    """The run with paths and scores only: no values, notes, reasons in words or warnings."""
+    summary = {key: value for key, value in run.summary.items() if key not in _NEVER_IN_SUMMARY}
+    if warnings := listed(run.summary.get("warnings")):
+        told = "warning is" if len(warnings) == 1 else "warnings are"
+        summary["warnings"] = [f"{len(warnings)} {told} not shown: values are left out"]
+
+    def cases() -> Iterator[ShownCase]:
+        return map(_hidden, run.cases())
+
+    return replace(
+        run,
+        manifest={key: value for key, value in run.manifest.items() if key in _OF_RUN},
+        summary=summary,
+        cases=cases,
+    )
+
+
+def _hidden(case: ShownCase) -> ShownCase:
+    said = {
+        position: each._replace(note="") if each.note else each
+        for position, each in case.block.comparisons.items()
+    }
+    results: list[JsonObject] = [
+        {key: value for key, value in each.items() if key in _OF_EVALUATOR}
+        for each in case.evaluator_results
+    ]
+    return _HiddenCase(
+        id=case.id,
+        score=case.score,
+        verdict=case.verdict,
+        status=case.status,
+        block=replace(case.block, comparisons=said),
+        table=case.table,
+        input=case.input,
+        tags=case.tags,
+        row={key: value for key, value in case.row.items() if key in _OF_CASE},
+        evaluator_results=results,
+    )

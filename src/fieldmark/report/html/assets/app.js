@@ -1,0 +1,117 @@
+// Puts the page together and turns between the report and a single case.
+
+const THEMES = { auto: "Auto", light: "Light", dark: "Dark" };
+
+function remembered(name, value) {
+  // A browser may refuse storage to a file; the choice then lasts as long as the page.
+  try {
+    if (value !== undefined) localStorage.setItem(name, value);
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+function themeButton() {
+  const names = Object.keys(THEMES);
+  let current = remembered("fieldmark-theme");
+  if (!names.includes(current)) current = "auto";
+  const control = button("", () => {
+    current = names[(names.indexOf(current) + 1) % names.length];
+    remembered("fieldmark-theme", current);
+    apply();
+  }, { id: "theme", class: "theme" });
+  function apply() {
+    document.documentElement.dataset.theme = current;
+    replace(control, el("span", { "aria-hidden": "true" }, "◐ "), spoken("Colours: "), THEMES[current]);
+  }
+  apply();
+  return control;
+}
+
+function start() {
+  const run = data("run"), opened = data("opened");
+  document.title = `${run.title} · fieldmark`;
+  const openCase = (rank) => { location.hash = `case-${rank + 1}`; };
+  const sections = [
+    ["overview", "Overview", () => overview(run)],
+    ...(run.versus ? [["versus", "Compared", () => versusSection(run)]] : []),
+    ["mistakes", "Worst fields", () => worstFields(run)],
+    ["attributes", "Attributes", () => attributeSection(run)],
+    ["heat", "Heat map", () => heatSection(run, openCase)],
+    ["cases", "Cases", () => caseSection(run, opened)],
+    ["method", "Method", () => methodSection(run)],
+  ];
+  const report = el("main", { id: "report" }, sections.map(([, , make]) => make()));
+  const single = el("main", { id: "single", hidden: true });
+  const links = sections.map(([id, label]) => el("a", { href: `#${id}` }, label));
+  replace(document.getElementById("app"),
+    el("a", { class: "skip", href: "#overview" }, "Skip to the report"),
+    el("header", { class: "top" },
+      el("div", { class: "top-inner" },
+        el("p", { class: "brand" }, el("span", { class: "title" }, el("bdi", null, shown(run.title))),
+          el("span", { class: "quiet" }, `${moment(run.made)} · ${run.convention}`)),
+        themeButton()),
+      el("nav", { class: "sections", "aria-label": "Sections" }, links)),
+    report, single,
+    el("footer", { class: "bottom quiet" }, "Made by fieldmark. Keys: / to search cases, j and k for the next and previous case, Escape back to the list."));
+  function turn() {
+    const asked = /^#case-(\d+)$/.exec(location.hash);
+    const rank = asked ? Number(asked[1]) - 1 : -1;
+    const isCase = rank >= 0 && rank < run.cases.lines.length;
+    report.hidden = isCase;
+    single.hidden = !isCase;
+    document.documentElement.classList.toggle("in-case", isCase);
+    if (isCase) {
+      replace(single, caseView(rank, { run, opened, go: openCase }));
+      window.scrollTo(0, 0);
+      document.getElementById("case-title").focus({ preventScroll: true });
+    } else if (location.hash.length > 1) {
+      const target = document.getElementById(location.hash.slice(1));
+      if (target) target.scrollIntoView();
+    }
+    current(isCase ? "cases" : null);
+  }
+  function current(id) {
+    for (const link of links) {
+      if (link.hash === `#${id}`) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  }
+  window.addEventListener("hashchange", turn);
+  document.addEventListener("keydown", (event) => keys(event, run, openCase));
+  watchSections(report, current);
+  turn();
+}
+
+// Marks the section that is being read in the list of sections.
+function watchSections(report, current) {
+  const seen = new Set();
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) seen[isIntersecting ? "add" : "delete"](target.id);
+    const first = Array.from(report.children).find((each) => seen.has(each.id));
+    if (first && !report.hidden) current(first.id);
+  }, { rootMargin: "-30% 0px -60% 0px" });
+  for (const each of report.children) watcher.observe(each);
+}
+
+function keys(event, run, openCase) {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
+    if (event.key === "Escape" && event.target.type === "search") event.target.blur();
+    return;
+  }
+  const asked = /^#case-(\d+)$/.exec(location.hash);
+  const rank = asked ? Number(asked[1]) - 1 : null;
+  if (event.key === "/") {
+    event.preventDefault();
+    if (rank !== null) location.hash = "cases";
+    setTimeout(() => document.getElementById("case-filter").focus(), 0);
+  } else if (rank !== null && event.key === "Escape") {
+    location.hash = "cases";
+  } else if (rank !== null && (event.key === "j" || event.key === "k")) {
+    const next = rank + (event.key === "j" ? 1 : -1);
+    if (next >= 0 && next < run.cases.lines.length) openCase(next);
+  }
+}
+
+start();

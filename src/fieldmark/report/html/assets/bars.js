@@ -1,0 +1,57 @@
+// Small charts, drawn as SVG.
+
+// A bar whose parts are [css, number, word]; parts also differ by their pattern, see the style.
+function stackedBar(parts, { width = 160, height = 12, total = null, label = "" } = {}) {
+  const sum = total ?? parts.reduce((all, [, number]) => all + number, 0);
+  const said = label || parts.filter(([, number]) => number).map(([, number, word]) => `${whole(number)} ${word}`).join(", ");
+  const picture = svg("svg", { class: "bar", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": said, preserveAspectRatio: "none" },
+    svg("title", null, said));
+  let left = 0;
+  for (const [css, number] of parts) {
+    if (!number || !sum) continue;
+    const wide = Math.max(number / sum * width, 1.5);
+    picture.append(svg("rect", { class: `fill-${css}`, x: left, y: 0, width: Math.min(wide, width - left), height }));
+    left += number / sum * width;
+  }
+  return picture;
+}
+
+function confusionBar([tp, tn, fp, fn], options) {
+  return stackedBar([["tp", tp, "true positive"], ["tn", tn, "true negative"], ["fp", fp, "false positive"], ["fn", fn, "false negative"]], options);
+}
+
+// A figure on its way from 0 to 1, with the range in which it probably lies.
+function gauge(value, interval, { width = 64, height = 10 } = {}) {
+  const picture = svg("svg", { class: "gauge", viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" },
+    svg("rect", { class: "gauge-track", x: 0, y: height / 2 - 1.5, width, height: 3, rx: 1.5 }));
+  if (value !== null) picture.append(svg("rect", { class: "gauge-value", x: 0, y: height / 2 - 1.5, width: Math.max(0, Math.min(1, value)) * width, height: 3, rx: 1.5 }));
+  if (interval) {
+    const [low, high] = interval.map((each) => each * width);
+    picture.append(svg("path", { class: "gauge-range", d: `M${low} 1V${height - 1}M${low} ${height / 2}H${high}M${high} 1V${height - 1}` }));
+  }
+  return picture;
+}
+
+// Horizontal bars that share one scale: [name, parts, whole number, detail].
+function barList(lines, { empty = "Nothing to show." } = {}) {
+  if (!lines.length) return el("p", { class: "quiet" }, empty);
+  const most = Math.max(...lines.map(({ parts }) => parts.reduce((all, [, number]) => all + number, 0)), 1);
+  return el("ul", { class: "bars" }, lines.map(({ name, parts, number, detail }) =>
+    el("li", null,
+      el("span", { class: "bars-name" }, name),
+      el("span", { class: "bars-bar" }, stackedBar(parts, { width: 300, height: 14, total: most })),
+      el("span", { class: "bars-number" }, number, detail && el("span", { class: "quiet" }, ` ${detail}`)))));
+}
+
+function trendLine(values, { width = 60, height = 16 } = {}) {
+  const known = values.map((value, place) => [place, value]).filter(([, value]) => value !== null);
+  if (known.length < 2) return null;
+  const step = width / Math.max(values.length - 1, 1);
+  const points = known.map(([place, value]) => `${(place * step).toFixed(1)},${(height - 2 - value * (height - 4)).toFixed(1)}`);
+  const last = points[points.length - 1].split(",");
+  const said = `F1 over ${values.length} runs: ${values.map((value) => rate(value)).join(", ")}`;
+  return svg("svg", { class: "trend", viewBox: `-2 0 ${width + 5} ${height}`, width: width + 5, height, role: "img", "aria-label": said },
+    svg("title", null, said),
+    svg("polyline", { points: points.join(" ") }),
+    svg("circle", { cx: last[0], cy: last[1], r: 2 }));
+}

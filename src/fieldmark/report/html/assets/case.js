@@ -1,0 +1,50 @@
+// One case, opened: its documents side by side and all that was said of them.
+
+const INPUTS = {
+  missing: "There is no candidate for this case.",
+  parse_error: "The candidate could not be read as JSON.",
+  unexpected: "The candidate has no counterpart in the truth.",
+};
+
+function caseView(rank, { run, opened, go }) {
+  const line = run.cases.lines[rank];
+  const [id, score, verdict, status, input, tags, mistakes] = line;
+  const view = opened[rank];
+  const last = run.cases.lines.length - 1;
+  return el("article", { class: "case", "aria-labelledby": "case-title" },
+    el("nav", { class: "case-nav", "aria-label": "Cases" },
+      el("a", { href: "#cases" }, "← All cases"),
+      el("span", { class: "case-place quiet" }, `${whole(rank + 1)} of ${whole(last + 1)}, worst first`),
+      button("Previous", () => go(rank - 1), { disabled: rank === 0, "aria-keyshortcuts": "k" }),
+      button("Next", () => go(rank + 1), { disabled: rank === last, "aria-keyshortcuts": "j" })),
+    el("header", { class: "case-head" },
+      el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(id))),
+      el("p", { class: "case-facts" },
+        verdictChip(verdict, status),
+        el("span", { class: "case-score" }, "score ", el("strong", null, rate(score))),
+        mistakeChips(mistakes, { word: true }),
+        tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
+    input !== "ok" && el("p", { class: "notice" }, INPUTS[input] || `Input: ${input}.`),
+    view && view.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(view.note))),
+    view && view.parsed_from && el("p", { class: "quiet" }, view.parsed_from === "fence" ? "The candidate was found in a fenced block of the model's text." : "The candidate was found inside the model's text."),
+    view && view.fallback && el("p", { class: "notice" }, "A list of this case was too long for the method of pairing that was asked for; a cheaper one was used."),
+    view && view.cut && el("p", { class: "notice" }, "This case is large: only its mistakes are shown. The whole of it is in results.jsonl."),
+    view ? openedParts(view) : el("p", { class: "notice" }, notOpened(run.cases)));
+}
+
+function openedParts(view) {
+  const [control, tree] = view.tree.length ? documentTree(view.tree) : [null, el("p", { class: "quiet" }, "No field of this case was compared.")];
+  const valueless = view.tree.length > 0 && view.tree.every((node) => kindOf(node[2]) === "hidden");
+  return [
+    el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
+      el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),
+      valueless && el("p", { class: "quiet" }, "This run was made without values: paths and scores only."), tree),
+    view.regions && el("section", null, el("h2", null, "On the page"), regionMap(view.regions)),
+    view.evaluators && el("section", null, el("h2", null, "Evaluators"), judgements(view.evaluators)),
+    !view.evaluators && view.reasoning && el("section", null, el("h2", null, "Reasoning"), el("p", { class: "reasoning" }, el("bdi", { class: "literal" }, shown(view.reasoning)))),
+  ];
+}
+
+function notOpened({ opened, total }) {
+  return `The documents of this case are not in the report, which holds the ${whole(opened)} worst of ${whole(total)} cases as far as they fit. All of them are in results.jsonl, beside this run's summary.`;
+}

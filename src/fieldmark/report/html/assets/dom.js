@@ -1,0 +1,82 @@
+// Elements are made here and nowhere else. Text from data only ever becomes a text node.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, props, children) {
+  for (const [name, value] of Object.entries(props || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    } else {
+      node.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return node;
+}
+
+function el(name, props, ...children) {
+  return fill(document.createElement(name), props, children);
+}
+
+function svg(name, props, ...children) {
+  return fill(document.createElementNS(SVG, name), props, children);
+}
+
+function replace(node, ...children) {
+  node.replaceChildren();
+  return fill(node, null, children);
+}
+
+function data(id) {
+  return JSON.parse(document.getElementById(id).textContent);
+}
+
+// A word that only screen readers say.
+function spoken(text) {
+  return el("span", { class: "spoken" }, text);
+}
+
+function button(label, onClick, props) {
+  return el("button", { type: "button", ...props, on: { click: onClick } }, label);
+}
+
+// One of several choices, as a row of buttons; `choose` is told the value that was picked.
+function choice(label, options, current, choose) {
+  const group = el("div", { class: "choice", role: "group", "aria-label": label });
+  const buttons = options.map(([value, text]) =>
+    button(text, () => pick(value), { "aria-pressed": String(value === current), "data-value": value }));
+  function pick(value) {
+    for (const each of buttons) each.setAttribute("aria-pressed", String(each.dataset.value === value));
+    choose(value);
+  }
+  return fill(group, null, buttons);
+}
+
+function labelled(label, control) {
+  return el("label", { class: "control" }, el("span", null, label), control);
+}
+
+function select(label, options, onChange) {
+  const list = el("select", { on: { change: (event) => onChange(event.target.value) } },
+    options.map(([value, text]) => el("option", { value }, text)));
+  return labelled(label, list);
+}
+
+function search(label, placeholder, onInput, props) {
+  return labelled(label, el("input", {
+    type: "search", placeholder, autocomplete: "off", spellcheck: "false", ...props,
+    on: { input: (event) => onInput(event.target.value) },
+  }));
+}
+
+function section(id, title, lead, ...children) {
+  return el("section", { id, "aria-labelledby": `${id}-title` },
+    el("header", { class: "section-head" },
+      el("h2", { id: `${id}-title` }, title),
+      lead && el("p", { class: "lead" }, lead)),
+    children);
+}

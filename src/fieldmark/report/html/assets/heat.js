@@ -1,0 +1,73 @@
+// Attributes by cases. A column is one case, or a group of neighbours in the list.
+
+const CELL = 15;
+// In the order of the counts in a cell.
+const HEAT_KINDS = [MATCH, WRONG, FORMAT, MISSING, INVENTED, ERROR];
+
+// Every outcome has a shape of its own, within a square of 15.
+const HEAT_SHAPES = {
+  [MATCH]: "M7.5 6.2a1.3 1.3 0 1 0 .01 0Z",
+  [WRONG]: "M2.5 2.5h10v10h-10Z",
+  [FORMAT]: "M7.5 2.5l5.5 10h-11Z",
+  [MISSING]: "M2.5 2.5h10v10h-10ZM5 5v5h5v-5Z",
+  [INVENTED]: "M7.5 1.5l6 6l-6 6l-6-6Z",
+  [ERROR]: "M3 5l2-2 2.500 2.500 2.500-2.500 2 2-2.500 2.500 2.500 2.500-2 2-2.500-2.500-2.500 2.500-2-2 2.500-2.500Z",
+};
+
+function heatMap(heat, lines, openCase) {
+  const { attributes, starts, cells, rest, listed } = heat;
+  if (!attributes.length) return el("p", { class: "quiet" }, "No attribute has a mistake.");
+  const columns = starts.length + (rest ? 1 : 0);
+  const spans = starts.map((start, place) => [start, place + 1 < starts.length ? starts[place + 1] : listed]);
+  const single = spans.every(([from, to]) => to - from === 1);
+  const width = columns * CELL, height = attributes.length * CELL;
+  const picture = svg("svg", {
+    class: "heat-picture", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+    "aria-label": `Heat map of ${plural(attributes.length, "attribute")} by ${plural(listed + rest, "case")}; the tables hold the same facts.`,
+  });
+  attributes.forEach((path, row) => {
+    picture.append(svg("rect", { class: row % 2 ? "heat-row odd" : "heat-row", x: 0, y: row * CELL, width, height: CELL }));
+    cells[row].forEach((cell, column) => {
+      if (cell) picture.append(heatCell(cell, column, row, `${path}\n${columnName(column)}\n${cellText(cell)}`));
+    });
+  });
+  function columnName(column) {
+    if (column >= spans.length) return `${plural(rest, "further case")}`;
+    const [from, to] = spans[column];
+    return to - from === 1 ? String(lines[from][0]) : `cases ${whole(from + 1)} to ${whole(to)} of the list`;
+  }
+  picture.addEventListener("click", (event) => {
+    const column = Math.floor((event.clientX - picture.getBoundingClientRect().left) / picture.getBoundingClientRect().width * columns);
+    if (column >= 0 && column < spans.length) openCase(spans[column][0]);
+  });
+  const names = el("ul", { class: "heat-names", "aria-hidden": "true" },
+    attributes.map((path) => el("li", { title: path }, el("bdi", null, shown(path)))));
+  const axis = single ? "one column a case, the worst first; click a column to open its case"
+    : `${whole(columns)} columns of neighbouring cases, the worst first${rest ? `; the last one holds the ${whole(rest)} cases that the list leaves out` : ""}`;
+  return el("figure", { class: "heat" },
+    el("div", { class: "heat-grid" }, names, el("div", { class: "heat-scroll", tabindex: "0", role: "group", "aria-label": "Heat map" }, picture)),
+    el("figcaption", null,
+      el("span", { class: "legend" }, HEAT_KINDS.map((outcome) => el("span", null,
+        svg("svg", { width: CELL, height: CELL, "aria-hidden": "true" }, svg("path", { class: `heat-${OUTCOMES[outcome].css}`, "fill-rule": "evenodd", d: HEAT_SHAPES[outcome] })),
+        OUTCOMES[outcome].word))),
+      el("span", { class: "quiet" }, axis, ". The fainter a sign, the more of its fields match.")));
+}
+
+// The most frequent mistake decides the sign, the share of mistakes how strong it is.
+function heatCell(counts, column, row, title) {
+  const total = counts.reduce((all, number) => all + number, 0);
+  const wrong = total - counts[0];
+  let worst = 0;
+  for (let kind = 1; kind < counts.length; kind += 1) if (counts[kind] && (!worst || counts[kind] > counts[worst])) worst = kind;
+  const outcome = HEAT_KINDS[worst];
+  const strength = wrong ? 0.3 + 0.7 * wrong / total : 1;
+  return svg("path", {
+    class: `heat-${OUTCOMES[outcome].css}`, d: HEAT_SHAPES[outcome], "fill-rule": "evenodd",
+    transform: `translate(${column * CELL} ${row * CELL})`, "fill-opacity": strength.toFixed(2),
+  }, svg("title", null, title));
+}
+
+function cellText(counts) {
+  return counts.map((number, kind) => [number, OUTCOMES[HEAT_KINDS[kind]].word]).filter(([number]) => number)
+    .map(([number, word]) => `${whole(number)} ${word}`).join(", ");
+}

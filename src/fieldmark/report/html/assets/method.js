@@ -1,0 +1,45 @@
+// How the figures came about.
+
+function methodSection(run) {
+  const { convention, options, inputs, lists, limits, left_out: leftOutCases, values, warnings, evaluators, made } = run.method;
+  const [name, version, comparison, counting] = convention;
+  return section("method", "Method", "What was compared, how it was counted, and what was left out.",
+    warnings.length > 0 && el("div", { class: "panel" }, el("h3", null, "Warnings"),
+      el("ul", { class: "lines" }, warnings.map((text) => el("li", { class: "notice" }, el("bdi", { class: "literal" }, shown(text)))))),
+    evaluators.length > 0 && el("div", { class: "panel" }, el("h3", null, "Evaluators"), evaluatorTable(evaluators)),
+    el("div", { class: "columns" },
+      el("div", { class: "panel" }, el("h3", null, "Convention"),
+        facts([["name", `${name}, version ${version}`], ...options, ["comparison hash", hash(comparison)], ["counting hash", hash(counting)]])),
+      el("div", null,
+        el("div", { class: "panel" }, el("h3", null, "Cases"),
+          facts(leftOutCases.map(([word, number]) => [reasonText(word), whole(number)]))),
+        el("div", { class: "panel" }, el("h3", null, "Run"),
+          facts([["name", run.name], ...made.map(([word, value]) => [word, moment(value)]), ["values kept", values ? "yes" : "no: paths and scores only"]])),
+        el("div", { class: "panel" }, el("h3", null, "Limits"), facts(limits.map(([word, number]) => [reasonText(word), typeof number === "number" ? whole(number) : String(number)]))))),
+    el("div", { class: "panel" }, el("h3", null, "Inputs"),
+      facts(inputs.map(([file, size, sum]) => [file, [bytes(size), " · ", hash(sum)]]))),
+    lists.length > 0 && el("div", { class: "panel" }, el("h3", null, "How list items were paired"), facts(lists)));
+}
+
+function facts(pairs) {
+  return el("dl", { class: "facts" }, pairs.filter(([, value]) => value !== "").map(([name, value]) =>
+    el("div", null, el("dt", null, typeof name === "string" ? shown(reasonText(name)) : name), el("dd", null, typeof value === "string" ? shown(value) : value))));
+}
+
+function hash(text) {
+  return el("code", { class: "hash", title: text }, shown(text));
+}
+
+function evaluatorTable(evaluators) {
+  const table = sortableTable({
+    caption: "Evaluators", step: 50,
+    columns: [
+      { name: "name", label: "Evaluator", value: (row) => row[0], cell: (row) => shown(row[0]) },
+      { name: "mean", label: "Mean score", numeric: true, value: (row) => row[1], cell: (row) => rate(row[1]) },
+      ...["Scored", "Pass", "Partial", "Fail", "Errors"].map((label, place) => (
+        { name: label, label, numeric: true, value: (row) => row[place + 2], cell: (row) => whole(row[place + 2]) })),
+    ],
+  });
+  table.show(evaluators);
+  return table.node;
+}

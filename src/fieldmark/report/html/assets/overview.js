@@ -1,0 +1,120 @@
+// The first screen: the verdict, the figures, and where the mistakes are.
+
+const VERDICT_TEXTS = {
+  pass: ["✓", "Passed", "Every gate is met."],
+  fail: ["✗", "Failed", "A gate is not met."],
+  none: ["·", "Not judged", "No gate was set for this run."],
+};
+
+function overview(run) {
+  return section("overview", "Overview", null, verdictPanel(run), tileGrid(run.tiles),
+    el("div", { class: "columns" }, errorTypes(run), domains(run)));
+}
+
+function verdictPanel(run) {
+  const [glyph, word, meaning] = VERDICT_TEXTS[run.verdict];
+  const { totals, verdicts, errors, micro } = run;
+  const mistakes = ERROR_NAMES.reduce((all, name) => all + (errors[name] || 0), 0);
+  const fields = micro.tp + micro.tn + mistakes;
+  const failed = run.gates.filter((gate) => !gate[4]).length;
+  return el("div", { class: `panel verdict-panel is-${run.verdict}` },
+    el("div", { class: "verdict-word" },
+      el("span", { class: "verdict-glyph", "aria-hidden": "true" }, glyph),
+      el("div", null, el("strong", null, word),
+        el("p", null, failed ? `${whole(failed)} of ${plural(run.gates.length, "gate")} not met.` : meaning))),
+    el("div", { class: "verdict-facts" },
+      el("p", { class: "headline" },
+        el("strong", null, whole(totals.perfect || 0)), ` of ${plural(totals.total || 0, "case")} perfect. `,
+        el("strong", null, whole(mistakes)), ` ${mistakes === 1 ? "mistake" : "mistakes"} in ${plural(fields, "field")}.`),
+      el("p", { class: "chips" }, mistakeChips(ERROR_NAMES.map((name) => errors[name] || 0), { word: true })),
+      el("div", { class: "verdict-bar" },
+        stackedBar([["pass", verdicts.pass || 0, "pass"], ["partial", verdicts.partial || 0, "partial"], ["fail", verdicts.fail || 0, "fail"]], { width: 400, height: 8 }),
+        el("span", { class: "quiet" }, `${whole(verdicts.pass || 0)} pass, ${whole(verdicts.partial || 0)} partial, ${whole(verdicts.fail || 0)} fail`)),
+      leftOut(totals)),
+    run.gates.length > 0 && gateList(run.gates));
+}
+
+function leftOut(totals) {
+  const words = [["errors", "not evaluated"], ["missing", "without a candidate"], ["unparseable", "unreadable"], ["invalid_truth", "with an invalid truth"], ["unexpected", "not in the truth"]];
+  const parts = words.filter(([name]) => totals[name]).map(([name, word]) => `${whole(totals[name])} ${word}`);
+  return parts.length > 0 && el("p", { class: "notice" }, `Cases ${parts.join(", ")}.`);
+}
+
+function gateList(gates) {
+  return el("ul", { class: "gates", "aria-label": "Gates" }, gates.map(([name, kind, limit, value, passed, note]) =>
+    el("li", { class: passed ? "gate passed" : "gate failed" },
+      el("span", { class: "glyph", "aria-hidden": "true" }, passed ? "✓" : "✗"), spoken(passed ? "passed: " : "failed: "),
+      el("span", { class: "gate-name" }, pathText(name)),
+      el("span", { class: "gate-value" }, value === null ? "undefined" : rate(value, 4)),
+      el("span", { class: "quiet" }, `wanted ${kind === "max" ? "≤" : "≥"} ${limit}`),
+      note && el("span", { class: "quiet" }, shown(note)))));
+}
+
+function tileGrid(tiles) {
+  return el("dl", { class: "tiles" }, tiles.map(tileNode));
+}
+
+function tileNode({ label, value, meaning, interval, most, better, before }) {
+  const count = Number.isInteger(value) && label === "Errors";
+  const change = before === undefined || value === null || before === null ? null : value - before;
+  const good = change === null || Math.abs(change) < 5e-4 ? "" : (change > 0) === (better === "high") ? "better" : "worse";
+  return el("div", { class: "tile" },
+    el("dt", null, label),
+    el("dd", null,
+      el("span", { class: "figure" }, count ? whole(value) : rate(value), most !== undefined && el("span", { class: "out-of" }, ` of ${most}`)),
+      before !== undefined && el("span", { class: `change ${good}` }, `${good === "better" ? "▲" : good === "worse" ? "▼" : "="} ${signed(change)}`),
+      !count && gauge(value === null ? null : value / (most || 1), interval, { width: 120, height: 10 }),
+      interval && el("span", { class: "interval" }, `${rate(interval[0])} to ${rate(interval[1])}`),
+      el("span", { class: "meaning" }, before === undefined ? meaning : `was ${rate(before)}`)));
+}
+
+function errorTypes(run) {
+  const lines = ERROR_TYPES.map((outcome, place) => ({ outcome, number: run.errors[ERROR_NAMES[place]] || 0 }))
+    .sort((one, two) => two.number - one.number)
+    .map(({ outcome, number }) => ({ name: mark(outcome, { word: true }), parts: [[OUTCOMES[outcome].css, number, OUTCOMES[outcome].word]], number: whole(number) }));
+  return el("div", { class: "panel" }, el("h3", null, "Mistakes by type"), barList(lines));
+}
+
+function domains(run) {
+  const wrong = run.domains.filter(([, , , ...mistakes]) => mistakes.some(Boolean));
+  const lines = wrong.slice(0, 8).map(([name, attributes, fields, ...mistakes]) => {
+    const sum = mistakes.reduce((all, number) => all + number, 0);
+    return {
+      name: el("bdi", { class: "key", title: name }, shown(name)),
+      parts: ERROR_TYPES.map((outcome, place) => [OUTCOMES[outcome].css, mistakes[place], OUTCOMES[outcome].word]),
+      number: whole(sum), detail: `of ${whole(fields)}`,
+    };
+  });
+  const more = wrong.length - lines.length;
+  return el("div", { class: "panel" }, el("h3", null, "Mistakes by domain"),
+    el("p", { class: "quiet" }, "The first step of a field's path."), barList(lines, { empty: "There are no mistakes." }),
+    more > 0 && el("p", { class: "quiet" }, `and ${plural(more, "further domain")} with mistakes`));
+}
+
+function worstFields(run) {
+  const table = sortableTable({
+    caption: "The most frequent mistakes", step: 10, empty: "There are no mistakes.",
+    columns: [
+      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [pathText(row[0]), row[2] && el("span", { class: "told" }, reasonText(row[2]))] },
+      { name: "mistake", label: "Mistake", value: (row) => OUTCOMES[row[1]].word, cell: (row) => mark(row[1], { word: true }) },
+      { name: "times", label: "Times", numeric: true, value: (row) => row[3], cell: (row) => whole(row[3]) },
+      { name: "cases", label: "Cases", numeric: true, value: (row) => row[4], cell: (row) => whole(row[4]) },
+      { name: "example", label: "Example: expected, then candidate", css: "example", cell: exampleCell },
+    ],
+  });
+  table.show(run.mistakes);
+  return section("mistakes", "Worst fields", "Mistakes of a kind, the most frequent first: what to mend first.", table.node);
+  function exampleCell([, , , , , rank, expected, candidate]) {
+    if (rank === null || rank === undefined) return DASH;
+    const link = el("a", { href: `#case-${rank + 1}` }, shown(String(run.cases.lines[rank][0])));
+    if (kindOf(expected) === "hidden") return link;
+    const [one, two] = bothValues(expected, candidate);
+    return el("div", { class: "stacked" }, el("span", { class: "side" }, one), el("span", { class: "side" }, two), link);
+  }
+}
+
+function heatSection(run, openCase) {
+  const shownRows = run.heat.attributes.length, all = run.attributes.length;
+  return section("heat", "Heat map", `${shownRows < all ? `The ${whole(shownRows)} of ${plural(all, "attribute")} with the most mistakes` : "Every attribute with mistakes"}, by case.`,
+    el("div", { class: "panel" }, heatMap(run.heat, run.cases.lines, openCase)));
+}

@@ -1,0 +1,62 @@
+// A table that sorts by any column and grows on request.
+
+// A column is {name, label, value(row) to sort by, cell(row) to show, numeric, hint}. A table of
+// thousands of rows shows some; the rest is a button away.
+function sortableTable({ columns, caption, step = 50, sort = null, empty = "Nothing matches.", rowProps = null }) {
+  let rows = [], shownRows = step, order = sort;
+  const body = el("tbody");
+  const more = el("p", { class: "more" });
+  const heads = columns.map((column) => {
+    const head = el("th", { scope: "col", class: column.numeric ? "numeric" : null, title: column.hint });
+    if (!column.value) return fill(head, null, [column.label]);
+    return fill(head, null, [button(column.label, () => sortBy(column), { class: "sort" })]);
+  });
+  const table = el("table", null, el("caption", { class: "spoken" }, caption),
+    el("thead", null, el("tr", null, heads)), body);
+
+  function sortBy(column) {
+    const descends = order && order.name === column.name ? !order.descends : Boolean(column.numeric);
+    order = { name: column.name, descends };
+    draw();
+  }
+  function ordered() {
+    if (!order) return rows;
+    const { value } = columns.find((column) => column.name === order.name);
+    const sign = order.descends ? -1 : 1;
+    return rows.map((row, place) => [value(row), place, row]).sort(([one, first], [two, second]) => {
+      if (one === null || two === null) return (one === null) - (two === null) || first - second;
+      return (one < two ? -sign : one > two ? sign : 0) || first - second;
+    }).map(([, , row]) => row);
+  }
+  function draw() {
+    heads.forEach((head, place) => {
+      const active = order && order.name === columns[place].name;
+      if (columns[place].value) head.setAttribute("aria-sort", active ? (order.descends ? "descending" : "ascending") : "none");
+    });
+    const all = ordered();
+    replace(body, all.length
+      ? all.slice(0, shownRows).map((row) => el("tr", rowProps && rowProps(row), columns.map((column, place) =>
+        el(place ? "td" : "th", { scope: place ? null : "row", class: column.numeric ? "numeric" : column.css, "data-label": column.label }, column.cell(row)))))
+      : el("tr", null, el("td", { colspan: columns.length, class: "quiet" }, empty)));
+    const left = all.length - shownRows;
+    replace(more, left > 0 && [
+      button(`Show ${whole(Math.min(step, left))} more`, () => grow(step)),
+      button(`Show all ${whole(all.length)}`, () => grow(all.length)),
+    ]);
+  }
+  function grow(by) {
+    shownRows += by;
+    draw();
+  }
+  window.addEventListener("beforeprint", () => {
+    if (shownRows < 200 && rows.length > shownRows) { shownRows = 200; draw(); }
+  });
+  return {
+    node: el("div", { class: "table" }, el("div", { class: "table-scroll" }, table), more),
+    show(fresh) {
+      rows = fresh;
+      shownRows = Math.max(step, Math.min(shownRows, step));
+      draw();
+    },
+  };
+}

@@ -1,0 +1,170 @@
+"""Any number of workers gives the same bytes, whatever the rows look like."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.api import score_run
+from fieldmark.data.portions import cut
+from fieldmark.data.pairs import open_pairs
+from fieldmark.run.segments import SEGMENT
+
+
+@pytest.fixture(autouse=True)
+def _small_files_are_shared_too(monkeypatch):
+    monkeypatch.setattr(score_run, "_WORTH_SHARING", 0)
+
+
+def rows(cases, seed, *, lost=0.0):
+    """Documents with fields that come late and seldom, faults, and candidates that are missing."""
+    chance = random.Random(seed)
+    for number in range(cases):
+        expected = {"n": number, "text": f"row {number}", "lines": [{"x": number}, {"x": 1}]}
+        if chance.random() < 0.02:
+            expected[f"seldom{chance.randrange(5)}"] = chance.random()
+        found = json.loads(json.dumps(expected))
+        if chance.random() < 0.2:
+            found["text"] = "other"
+        if chance.random() < 0.1:
+            found["lines"].reverse()
+        if chance.random() < 0.01:
+            found[f"odd{chance.randrange(50)}"] = float("nan")
+        truth = json.dumps({"id": str(number), "expected": expected})
+        if chance.random() < 0.003:
+            truth = truth[:-1]
+        candidate = json.dumps({"id": str(number), "candidate": found})
+        if chance.random() < 0.01:
+            candidate = json.dumps({"id": str(number), "candidate": "no JSON at all"})
+        yield truth, "" if chance.random() < lost else candidate
+
+
+def written(folder, pairs):
+    paths = folder / "truth.jsonl", folder / "found.jsonl"
+    for path, side in zip(paths, zip(*pairs, strict=True), strict=True):
+        path.write_text("".join(line + "\n" for line in side if line))
+    return paths
+
+
+def content(run):
+    manifest = json.loads((run / "manifest.json").read_text())
+    for timing in ("started_at", "finished_at"):
+        del manifest[timing]
+    return [
+        (run / "results.jsonl").read_bytes(),
+        (run / "summary.json").read_bytes(),
+        json.dumps(manifest),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cases", "lost"),
+    [
+        pytest.param(4 * SEGMENT + 17, 0.0, id="every-candidate-is-there"),
+        pytest.param(3 * SEGMENT, 0.1, id="some-are-missing"),
+        pytest.param(SEGMENT - 1, 0.0, id="one-segment"),
+    ],
+)
+@pytest.mark.parametrize("paired", ["by-id", "by-position"])
+def test_any_number_of_workers_gives_the_same_bytes(cases, lost, paired, tmp_path):
+    # A candidate that is missing has no position, so there none is lost.
+    gone = lost if paired == "by-id" else 0.0
+    inputs = written(tmp_path, list(rows(cases, seed=cases, lost=gone)))
+    options = {} if paired == "by-id" else {"id_key": ""}
+    runs = []
+    for workers in (1, 2, 3):
+        out = tmp_path / f"run-{workers}"
+        result = fm.score(*inputs, inputs=options, out=out, workers=workers)
+        runs.append([*content(out), result.notes])
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_the_work_is_really_shared(tmp_path):
+    inputs = written(tmp_path, list(rows(3 * SEGMENT, seed=1)))
+    stream = open_pairs(*inputs)
+    found = cut(stream, SEGMENT)
+    stream.close()
+    assert found is not None
+    assert len(found[1]) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda lines: lines[::-1], id="in-another-order"),
+        pytest.param(lambda lines: [*lines, lines[0].replace('"0"', '"new"')], id="one-too-many"),
+        pytest.param(lambda lines: [lines[0], "", *lines[1:]], id="a-blank-line"),
+        pytest.param(lambda lines: ["{" + lines[0][10:], *lines[1:]], id="no-id-in-front"),
+    ],
+)
+def test_what_must_be_read_from_the_top_gives_the_same_too(change, tmp_path):
+    inputs = written(tmp_path, list(rows(SEGMENT + 5, seed=3)))
+    lines = inputs[1].read_text().splitlines()
+    inputs[1].write_text("".join(line + "\n" for line in change(lines)))
+    runs = []
+    for workers in (1, 2):
+        fm.score(*inputs, out=tmp_path / str(workers), workers=workers)
+        runs.append(content(tmp_path / str(workers)))
+    assert runs[0] == runs[1]
+
+
+def test_without_a_folder_the_figures_are_the_same(tmp_path):
+    inputs = written(tmp_path, list(rows(2 * SEGMENT, seed=5)))
+    assert fm.score(*inputs, workers=2).to_dict() == fm.score(*inputs).to_dict()
+
+
+def test_an_id_that_occurs_twice_is_refused_as_ever(tmp_path):
+    inputs = written(tmp_path, list(rows(SEGMENT + 5, seed=3)))
+    lines = inputs[0].read_text().splitlines()
+    inputs[0].write_text("".join(line + "\n" for line in [*lines, lines[0]]))
+    with pytest.raises(fm.DataError, match="occurs a second time"):
+        fm.score(*inputs, workers=2)
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path):
+    inputs = written(tmp_path, list(rows(40 * SEGMENT, seed=9)))
+    fm.score(*inputs, out=tmp_path / "whole")
+    killed = []
+
+    def kill():
+        for _ in range(400):
+            children = _children()
+            if children:
+                os.kill(children[-1], signal.SIGKILL)
+                killed.append(children[-1])
+                if len(killed) == 2:
+                    return
+                time.sleep(0.3)
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    fm.score(*inputs, out=tmp_path / "killed", workers=2)
+    killer.join()
+    assert killed
+    assert content(tmp_path / "killed") == content(tmp_path / "whole")
+
+
+def _children():
+    path = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
+    try:
+        with open(path) as file:
+            own = [int(number) for number in file.read().split()]
+    except FileNotFoundError:
+        return []
+    return [number for number in own if b"spawn_main" in _command(number)]
+
+
+def _command(number):
+    try:
+        with open(f"/proc/{number}/cmdline", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""

