@@ -6,12 +6,12 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from benchmarks import detection, judges, measure, slope
+from benchmarks import detection, judges, measure, slope, workers
 from benchmarks.peers import compare
 from benchmarks.works import WORKS
 
-PARTS = ("throughput", "cold-start", "memory", "slope", "judges", "detection", "peers")
-USUAL = {"throughput", "memory", "slope", "judges", "detection"}
+PARTS = ("throughput", "cold-start", "memory", "slope", "judges", "detection", "workers", "peers")
+USUAL = {"throughput", "memory", "slope", "judges", "detection", "workers"}
 
 
 def main() -> int:
@@ -35,6 +35,7 @@ def main() -> int:
         "slope": lambda: slope.slope(record=asked["record"]),
         "judges": judges.judges,
         "detection": detection.detection,
+        "workers": workers.print_workers,
         "peers": lambda: compare.peers(works, limit=asked["limit"]),
     }
     met = [runs[part]() for part in PARTS if part in parts]

@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from fieldmark.api.case_result import CaseResult, FieldResult
     from fieldmark.api.compare import compare
+    from fieldmark.api.diff import diff
+    from fieldmark.api.diff_result import DiffResult
     from fieldmark.api.evaluate import EvalResult, evaluate
+    from fieldmark.api.improve import improve
+    from fieldmark.api.improve_result import ImproveResult
     from fieldmark.api.infer import infer
     from fieldmark.api.rank import RankResult, rank
+    from fieldmark.api.rescore import rescore
     from fieldmark.api.run_result import RunResult
+    from fieldmark.api.runs import RunList, runs
     from fieldmark.api.score import score
     from fieldmark.data import Inputs
     from fieldmark.errors import (
@@ -37,22 +43,29 @@ __all__ = [
     "CaseResult",
     "ConfigError",
     "DataError",
+    "DiffResult",
     "EvalResult",
     "FieldResult",
     "FieldmarkError",
+    "ImproveResult",
     "Inputs",
     "LimitError",
     "MissingExtra",
     "OptionError",
     "RankResult",
+    "RunList",
     "RunResult",
     "StorageError",
     "Summary",
     "__version__",
     "compare",
+    "diff",
     "evaluate",
+    "improve",
     "infer",
     "rank",
+    "rescore",
+    "runs",
     "score",
 ]
 
@@ -61,12 +74,19 @@ _HOMES: Final = {
     "CaseResult": "fieldmark.api.case_result",
     "FieldResult": "fieldmark.api.case_result",
     "compare": "fieldmark.api.compare",
+    "diff": "fieldmark.api.diff",
+    "DiffResult": "fieldmark.api.diff_result",
     "EvalResult": "fieldmark.api.evaluate",
     "evaluate": "fieldmark.api.evaluate",
+    "improve": "fieldmark.api.improve",
+    "ImproveResult": "fieldmark.api.improve_result",
     "infer": "fieldmark.api.infer",
     "RankResult": "fieldmark.api.rank",
     "rank": "fieldmark.api.rank",
+    "rescore": "fieldmark.api.rescore",
     "RunResult": "fieldmark.api.run_result",
+    "RunList": "fieldmark.api.runs",
+    "runs": "fieldmark.api.runs",
     "score": "fieldmark.api.score",
     "Inputs": "fieldmark.data",
     "ConfigError": "fieldmark.errors",

@@ -12,6 +12,7 @@ import importlib
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
+from keyword import iskeyword
 from typing import Final, cast, get_type_hints
 
 from fieldmark.errors import ConfigError
@@ -26,6 +27,7 @@ __all__ = [
     "canonical",
     "comparator",
     "load",
+    "made",
     "names",
     "options",
     "provider",
@@ -184,10 +186,28 @@ def options(strategy: type) -> Mapping[str, Option]:
     """The options of a strategy, in the order of its dataclass fields."""
     hints = get_type_hints(strategy)
     return {
-        field.name: Option(name=field.name, type=hints[field.name], default=_default(field))
-        for field in dataclasses.fields(strategy)
-        if field.init
+        name: Option(name=name, type=hints[field.name], default=_default(field))
+        for name, field in _fields(strategy).items()
     }
+
+
+def made(strategy: type, values: Mapping[str, object]) -> object:
+    """A strategy with values for its options, by the names that these have in files."""
+    fields = _fields(strategy)
+    return cast("object", strategy(**{fields[name].name: each for name, each in values.items()}))
+
+
+def _fields(strategy: type) -> dict[str, dataclasses.Field[object]]:
+    """The fields of a strategy by the names of its options.
+
+    A field cannot be called `class`: it has a `_` behind it, which files do without.
+    """
+    found: dict[str, dataclasses.Field[object]] = {}
+    for field in dataclasses.fields(strategy):
+        if field.init:
+            word = field.name.removesuffix("_")
+            found[word if iskeyword(word) else field.name] = field
+    return found
 
 
 def _default(field: dataclasses.Field[object]) -> object | Missing:

@@ -184,7 +184,7 @@ def _answer(label: _Label, said: Comparison) -> _Answer:
     if said.failed:
         return _Answer(label, None, said.note or str(said.reason))
     # What a guard stopped matches at no threshold.
-    stopped = not said.matched and said.reason is Reason.BELOW_THRESHOLD and bool(said.note)
+    stopped = said.reason is Reason.GUARD_FAILED
     if stopped or said.similarity is None:
         return _Answer(label, 0.0 if stopped else said.score, said.note)
     return _Answer(label, said.similarity, said.note)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from math import fsum
+from dataclasses import replace
 from typing import Final
 
 from fieldmark.api.counted import CountedCase, CountedRun, RunLike, stored_run
@@ -13,17 +11,21 @@ from fieldmark.api.improve_result import AttributeGain, ImproveResult
 from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.clusters import Clusters, Documents
-from fieldmark.metrics.rates import rates
-from fieldmark.metrics.summary import AttributeSummary, Summary
+from fieldmark.metrics.options import ZeroRule
+from fieldmark.metrics.rates import f1
+from fieldmark.metrics.summary import AttributeSummary, Micro, Summary
 from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.case import CaseInput
 from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome, Presence, fact
 
 __all__ = ["improve"]
 
 _FACT_MASK: Final = (1 << CELL_BITS) - 1
 _RIGHT: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
+_PATTERNS: Final = 3
+_BLIND: Final = "{n} case(s) were kept without values: their mistakes are known by type alone"
 _LOST: Final = frozenset({Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.OMISSION})
 
 
@@ -54,23 +56,108 @@ def improve(run: RunLike) -> ImproveResult:
     """
     counted = CountedRun(stored_run(run))
     clusters, gains = Clusters(), _Gains(counted)
-    valued = 0
+    blind = 0
     for case in counted.cases():
         counted.add(case)
         gains.add(case)
         stored = case.stored
-        read = CaseInput(stored.input)
-        valued += not isinstance(stored.expected, type(None)) and stored.row.get("expected") is not None
-        clusters.add(
-            case.block,
-            counted.table,
-            Documents(stored.id, stored.expected, stored.candidate, read),
-        )
+        blind += stored.expected is MISSING
+        documents = Documents(stored.id, stored.expected, stored.candidate, CaseInput(stored.input))
+        clusters.add(case.block, counted.table, documents)
     summary = counted.summary()
     return ImproveResult(
         run=counted.run.path.name,
         summary=summary,
         attributes=tuple(_ranked(summary, gains, clusters)),
         clusters=tuple(clusters.largest()),
-        notes=() if valued or not summary.cases.total else (_NO_VALUES,),
+        notes=(_BLIND.format(n=blind),) if blind else (),
     )
+
+
+class _Gains:
+    """What the score of each case would gain if one of its attributes were right."""
+
+    __slots__ = ("_counter", "_table", "cases", "scored", "scores")
+
+    def __init__(self, counted: CountedRun) -> None:
+        self._table = counted.table
+        self._counter = CaseCounter(counted.convention, counted.table)
+        self.scored = 0
+        self.scores: dict[str, float] = {}
+        self.cases: Counter[str] = Counter()
+
+    def add(self, case: CountedCase) -> None:
+        """Try every wrong attribute of one case."""
+        unreadable = case.stored.input != CaseInput.OK
+        base = self._counter.stats(case.block, unreadable=unreadable).score
+        self.scored += base is not None
+        wrong = {
+            self._table.path(cell >> CELL_BITS)
+            for cell in case.block.cells
+            if _FIXED[cell & _FACT_MASK] != cell & _FACT_MASK
+        }
+        for path in wrong:
+            self.cases[path] += 1
+            repaired = self._repaired(case.block, path)
+            score = self._counter.stats(repaired, unreadable=unreadable).score
+            if base is not None and score is not None:
+                self.scores[path] = self.scores.get(path, 0.0) + score - base
+
+    def mean(self, path: str) -> float:
+        """What the mean score would gain by one attribute."""
+        return self.scores.get(path, 0.0) / self.scored if self.scored else 0.0
+
+    def _repaired(self, block: OutcomeBlock, path: str) -> OutcomeBlock:
+        """The same case with one attribute right; what comparators said of it is void."""
+        mine = [self._table.path(cell >> CELL_BITS) == path for cell in block.cells]
+        cells = [
+            cell & ~_FACT_MASK | _FIXED[cell & _FACT_MASK] if own else cell
+            for cell, own in zip(block.cells, mine, strict=True)
+        ]
+        said = {place: each for place, each in block.comparisons.items() if not mine[place]}
+        return replace(block, cells=cells, comparisons=said, times=None)
+
+
+def _ranked(summary: Summary, gains: _Gains, clusters: Clusters) -> list[AttributeGain]:
+    """Attributes with something wrong, those first that would return most."""
+    rows = [
+        AttributeGain(
+            attribute=path,
+            f1=figures.f1,
+            mistakes=figures.errors_by_type,
+            cases=gains.cases[path],
+            mean_score=gains.mean(path),
+            macro_f1=_macro_gain(summary, path),
+            micro_f1=_micro_gain(summary, path),
+            patterns=tuple(clusters.by_attribute.get(path, Counter()).most_common(_PATTERNS)),
+        )
+        for path, figures in summary.attributes.items()
+        if figures.errors_by_type.total
+    ]
+    return sorted(rows, key=lambda row: (-row.mean_score, -row.micro_f1, row.attribute))
+
+
+def _repaired(figures: AttributeSummary) -> Counts:
+    """The counts of an attribute without its mistakes."""
+    lost = figures.errors_by_type.total - figures.errors_by_type.hallucination
+    return Counts(tp=figures.tp + lost, tn=figures.tn)
+
+
+def _counts(figures: Micro) -> Counts:
+    return Counts(figures.tp, figures.tn, figures.fp, figures.fn)
+
+
+def _macro_gain(summary: Summary, path: str) -> float:
+    groups = {name: _counts(each) for name, each in summary.attributes.items()}
+    groups[path] = _repaired(summary.attributes[path])
+    after = macro_mean(groups.values(), ZeroRule.UNDEFINED).f1
+    return (after or 0.0) - (summary.macro_f1_by_attribute or 0.0)
+
+
+def _micro_gain(summary: Summary, path: str) -> float:
+    whole, old = _counts(summary.micro), _counts(summary.attributes[path])
+    new = _repaired(summary.attributes[path])
+    after = Counts(
+        *(all_ - before + then for all_, before, then in zip(whole, old, new, strict=True))
+    )
+    return (f1(after) or 0.0) - (summary.micro.f1 or 0.0)

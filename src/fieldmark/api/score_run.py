@@ -5,14 +5,16 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import Final
 
 from fieldmark.api.resuming import Begun
 from fieldmark.api.settings import Settings
 from fieldmark.api.watching import Progress, teller
 from fieldmark.data import PairStream
+from fieldmark.data.names import Names
 from fieldmark.data.pairs import PartRead
+from fieldmark.data.portions import Recipe
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator
@@ -57,6 +59,9 @@ class ScoreRun:
         self._flags = Flags()
         self._faults = Faults(begun.plan.table, notes=values)
         self._lists: dict[str, Aligner] = {}
+        self._tally = Tally(begun.plan.table)
+        self._shared = begun.shared
+        self._next = self._bytes = 0
         self.watchers: list[Watcher] = []
 
     @property
@@ -67,10 +72,11 @@ class ScoreRun:
 
     def counted(self, workers: int = 1) -> Tally:
         """The sums of all cases."""
-        cut = self._shared_out() if workers > 1 and not self.watchers else None
-        tally = self._from_the_top() if cut is None else self._in_portions(*cut, workers)
-        tally.add_unexpected(self._stream.coverage.unexpected)
-        return tally
+        shared_out = workers > 1 and not self.watchers and self._may_be_shared()
+        if not (shared_out and self._in_portions(workers)):
+            self._from_the_top()
+        self._tally.add_unexpected(self._stream.coverage.unexpected)
+        return self._tally
 
     def warnings(self, tally: Tally) -> tuple[str, ...]:
         """What deserves a word, when all cases are done."""
@@ -82,25 +88,26 @@ class ScoreRun:
             *unused_rules(self._settings.rules, tally.facts()),
         )
 
-    def _from_the_top(self) -> Tally:
+    def _from_the_top(self) -> None:
+        """Read everything in this process; segments that are done already are passed over."""
         begun = self._begun
         watchers: list[Watcher] = [self._flags, self._faults, *self.watchers]
         if self._folder is not None:
             watchers.append(self._writer(self._folder))
         if self._progress is not None:
             watchers.append(teller(self._progress, self._stream))
-        return run_cases(
-            self._faults.watching(segments(self._stream.batches())),
-            begun.plan,
-            self._settings.convention,
-            watchers,
-            known=begun.replay.blocks if begun.replay else None,
-        )
+        undone = islice(segments(self._stream.batches()), self._next, None)
+        known = begun.replay.blocks if begun.replay else None
+        tally = run_cases(
+            self._faults.watching(undone), begun.plan, self._settings.convention, watchers,
+            known=None if known is None else lambda n, cases: known(n + self._next, cases),
+        )  # fmt: skip
+        self._tally.merge(tally)
 
     def _writer(self, folder: RunFolder) -> Watcher:
         """Writes every segment that is not on disk."""
-        begun, numbers = self._begun, count()
-        encoder = SegmentEncoder(begun.plan.table, values=self._values, shared=begun.shared)
+        numbers = count(self._next)
+        encoder = SegmentEncoder(self._begun.plan.table, values=self._values, shared=self._shared)
 
         def write(batch: Batch) -> None:
             number = next(numbers)
@@ -110,17 +117,51 @@ class ScoreRun:
 
         return write
 
-    def _shared_out(self) -> tuple[Job, Sequence[Numbered]] | None:
-        """The work in portions; nothing if one process must do it all."""
-        if self._stream.bytes_total < _WORTH_SHARING or not _asks_nobody(self._settings.rules):
-            return None
-        from fieldmark.data.portions import cut  # loads numpy
+    def _may_be_shared(self) -> bool:
+        large = self._stream.bytes_total >= _WORTH_SHARING
+        return large and _asks_nobody(self._settings.rules)
 
-        found = cut(self._stream, SEGMENT)
-        if found is None:
-            return None
+    def _in_portions(self, workers: int) -> bool:
+        """Let several processes do the work; whether they could.
+
+        Files of the same length are taken to be in step; where they turn out not to be, a second
+        look is taken at them, and what is done already stays done.
+        """
+        from fieldmark.data.portions import cut  # loads numpy
+        from fieldmark.run.engines.processes import Processes
+
+        names, parts = Names(), list[PartRead]()
+        for careful in (False, True):
+            found = cut(self._stream, SEGMENT, careful=careful)
+            if found is None:
+                return False
+            job = self._job(found[0])
+            if job is None:
+                return False
+            todo = list(enumerate(found[1]))[self._next :]
+            for shard in self._shards(job, todo, Processes(workers=workers)):
+                if not (careful or shard.in_step):
+                    break
+                self._take(shard)
+                parts.append(shard.read)
+                names.add(shard.ids)
+            else:
+                if self._stream.sides[0].has_ids and names.may_repeat():
+                    return self._refuse_repeated()
+                self._stream.absorb(parts)
+                return True
+        return False
+
+    def _refuse_repeated(self) -> bool:
+        """An id seems to occur twice: whoever reads from the top says where."""
+        for _ in self._stream.batches():
+            pass
+        return True
+
+    def _job(self, recipe: Recipe) -> Job | None:
+        """What others must know; nothing if rules hold what cannot leave this process."""
         job = Job(
-            recipe=found[0],
+            recipe=recipe,
             rules=self._settings.rules,
             convention=self._settings.convention,
             values=self._values,
@@ -129,46 +170,38 @@ class ScoreRun:
         try:
             pickle.dumps(job)
         except (pickle.PicklingError, TypeError, AttributeError):
-            # Rules with plug-ins that cannot leave this process.
             return None
-        return job, list(enumerate(found[1]))
+        return job
 
-    def _in_portions(self, job: Job, portions: Sequence[Numbered], workers: int) -> Tally:
-        from fieldmark.run.engines.processes import Processes
+    def _take(self, shard: Shard) -> None:
+        self._tally.merge(shard.tally)
+        self._flags.merge(shard.flags)
+        self._faults.merge(shard.faults)
+        self._lists.update(shard.lists)
+        if self._folder is not None and shard.number >= self._folder.whole.next_segment:
+            self._folder.append([shard.rows])
+        self._next = shard.number + 1
+        self._bytes += shard.size
+        if self._progress is not None:
+            self._progress(self._next * SEGMENT, self._bytes, self._stream.bytes_total)
 
-        tally = Tally(self._begun.plan.table)
-        done, parts = 0, list[PartRead]()
-        for shard in self._shards(job, portions, Processes(workers=workers)):
-            tally.merge(shard.tally)
-            self._flags.merge(shard.flags)
-            self._faults.merge(shard.faults)
-            self._lists.update(shard.lists)
-            parts.append(shard.read)
-            if self._folder is not None and shard.number >= self._folder.whole.next_segment:
-                self._folder.append([shard.rows])
-            done += shard.size
-            if self._progress is not None:
-                self._progress((shard.number + 1) * SEGMENT, done, self._stream.bytes_total)
-        self._stream.absorb(parts)
-        return tally
-
-    def _shards(self, job: Job, portions: Sequence[Numbered], engine: Engine) -> Iterator[Shard]:
+    def _shards(self, job: Job, todo: Sequence[Numbered], engine: Engine) -> Iterator[Shard]:
         """The shards in order: this process does what must come first, others do the rest."""
-        begun, numbered = self._begun, iter(portions)
+        begun, numbered = self._begun, iter(todo)
         if not job.keep_rows:
             yield from engine.run(job, numbered)
             return
-        replay = begun.replay
-        local = PortionWorker(
-            job, plan=begun.plan, shared=begun.shared, known=replay.blocks if replay else None
-        )
-        known = 0 if self._folder is None else self._folder.whole.next_segment
+        known = begun.replay.blocks if begun.replay else None
+        local = PortionWorker(job, plan=begun.plan, shared=self._shared, known=known)
+        on_disk = 0 if self._folder is None else self._folder.whole.next_segment
         for number, portion in numbered:
-            if number >= known and local.shared is not None:
+            if number >= on_disk and local.shared is not None:
+                self._shared = len(local.shared)
                 rest: Iterable[Numbered] = chain([(number, portion)], numbered)
                 yield from engine.run(replace(job, shared=tuple(local.shared)), rest)
                 return
             yield local.work(number, portion)
+            self._shared = None if local.shared is None else len(local.shared)
 
 
 def _asks_nobody(rules: Rules) -> bool:

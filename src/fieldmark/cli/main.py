@@ -19,6 +19,11 @@ __all__ = ["main"]
 _COMMANDS: Final = {
     "score": ("score", "Compare two data sets and show what is right, wrong, missing or invented."),
     "eval": ("eval", "Run eval files: evaluators, judges, gates."),
+    "diff": ("diff", "Compare two runs: what changed, and whether that may be chance."),
+    "improve": ("improve", "Say what to fix first in the extraction, and how it goes wrong."),
+    "rescore": ("rescore", "Count the outcomes of a run again, without the inputs."),
+    "report": ("report", "Write a report of a run: HTML, Markdown, JUnit, tables."),
+    "runs": ("runs", "List runs, show one, follow a figure over iterations."),
     "infer": ("infer", "Propose a rules file from the data."),
     "validate": ("validate", "Check eval, rules and strategy files."),
     "schema": ("schema", "Print the JSON Schemas that editors check files with."),

@@ -1,20 +1,20 @@
-"""Whom the comparators of some rules ask about meaning."""
+"""Whom a configuration asks about meaning, however deep inside it they are named."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import TypeAlias, cast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeAlias, TypeVar, cast
 
-from fieldmark.compare.any_of import AnyOf
-from fieldmark.compare.detect import Auto
 from fieldmark.compare.semantic import Semantic
-from fieldmark.model.comparison import Comparator, Provider
+from fieldmark.model.comparison import Provider
 from fieldmark.model.rule import Rules
 
-__all__ = ["providers_of", "with_providers"]
+__all__ = ["asked_by", "providers_of", "with_options", "with_providers"]
 
+_Thing = TypeVar("_Thing")
 Change: TypeAlias = Callable[[Provider], Provider]
+_Swap: TypeAlias = Callable[[object], object]
 
 
 def providers_of(rules: Rules) -> tuple[Provider, ...]:
@@ -23,41 +23,77 @@ def providers_of(rules: Rules) -> tuple[Provider, ...]:
     >>> [provider.name for provider in providers_of(Rules(default=Semantic()))]
     ['lexical']
     """
-    comparators = (rules.default, *(rule.comparator for rule in rules.fields))
-    found = (provider for each in comparators if each for provider in _providers(each))
-    return tuple({id(provider): provider for provider in found}.values())
+    return tuple(cast("Provider", each) for each in asked_by(rules) if _is_provider(each))
+
+
+def asked_by(thing: object) -> tuple[object, ...]:
+    """Everybody inside of rules or evaluators who is asked and keeps books, and every provider."""
+    found = {id(part): part for part in _parts(thing) if _is_provider(part) or _keeps_books(part)}
+    return tuple(found.values())
 
 
 def with_providers(rules: Rules, change: Change) -> Rules:
     """The same rules, with other providers in the places of theirs; each is changed once."""
-    changed: dict[int, Provider] = {id(each): change(each) for each in providers_of(rules)}
-
-    def swap(provider: Provider) -> Provider:
-        return changed[id(provider)]
-
-    return replace(
-        rules,
-        default=None if rules.default is None else _with(rules.default, swap),
-        fields=tuple(
-            rule
-            if rule.comparator is None
-            else replace(rule, comparator=_with(rule.comparator, swap))
-            for rule in rules.fields
-        ),
+    return _changed(
+        rules, lambda part: change(cast("Provider", part)) if _is_provider(part) else part
     )
 
 
-def _providers(comparator: Comparator) -> Iterator[Provider]:
-    if isinstance(comparator, AnyOf):
-        yield from _providers(comparator.inner)
-    provider = getattr(comparator, "provider", None)
-    if provider is not None:
-        yield cast("Provider", provider)
+def with_options(thing: _Thing, options: Mapping[str, object]) -> _Thing:
+    """The same rules or evaluators, in which whoever is asked has these options, if they know them.
+
+    >>> with_options(Semantic(), {"offline": True}) == Semantic()
+    True
+    """
+
+    def swap(part: object) -> object:
+        if not (_is_provider(part) or _keeps_books(part)):
+            return part
+        known = {name for name, _ in _named(part)}
+        return replace(part, **{k: v for k, v in options.items() if k in known})  # type: ignore[type-var]
+
+    return _changed(thing, swap)
 
 
-def _with(comparator: Comparator, change: Change) -> Comparator:
-    if isinstance(comparator, AnyOf):
-        return replace(comparator, inner=_with(comparator.inner, change))
-    if isinstance(comparator, Semantic | Auto):
-        return replace(comparator, provider=change(comparator.provider))
-    return comparator
+def _is_provider(part: object) -> bool:
+    return callable(getattr(part, "similarities", None)) and hasattr(part, "approximate")
+
+
+def _keeps_books(part: object) -> bool:
+    return callable(getattr(part, "usage", None))
+
+
+def _named(part: object) -> Iterator[tuple[str, object]]:
+    """The options of a strategy; plain values of a document are no part of it."""
+    for option in fields(part):  # type: ignore[arg-type]
+        if option.init:
+            yield option.name, getattr(part, option.name)
+
+
+def _parts(thing: object) -> Iterator[object]:
+    if type(thing) is tuple:
+        for each in thing:
+            yield from _parts(each)
+    elif is_dataclass(thing) and not isinstance(thing, type):
+        yield thing
+        for _, inner in _named(thing):
+            yield from _parts(inner)
+
+
+def _changed(thing: _Thing, swap: _Swap) -> _Thing:
+    """The thing with its parts swapped, the innermost first; what two share, they share again."""
+    done: dict[int, object] = {}
+
+    def change(part: object) -> object:
+        if type(part) is tuple:
+            inner = tuple(map(change, part))
+            return part if all(new is old for new, old in zip(inner, part, strict=True)) else inner
+        if not is_dataclass(part) or isinstance(part, type):
+            return part
+        if id(part) not in done:
+            new = {name: change(value) for name, value in _named(part)}
+            other = {name: each for name, each in new.items() if each is not getattr(part, name)}
+            done[id(part)] = swap(replace(part, **other) if other else part)
+        return done[id(part)]
+
+    return cast("_Thing", change(thing))

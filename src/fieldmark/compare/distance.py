@@ -81,13 +81,13 @@ class Distance:
         """
         ours, theirs = self.read(expected, candidate)
         if isinstance(theirs, str):
-            return Comparison.wrong_type(Reason.TYPE_MISMATCH, note=theirs)
+            return Comparison.wrong_type(Reason.INVALID_POINT, note=theirs)
         if isinstance(ours, str):
-            said = Comparison.differs(note=f"the expected value: {ours}")
+            said = Comparison.differs(Reason.INVALID_POINT, note=f"the expected value: {ours}")
             return mismatch(expected, candidate, said)
         apart = self.apart(ours, theirs)
         if isinstance(apart, str):
-            return Comparison.wrong_type(Reason.TYPE_MISMATCH, note=apart)
+            return Comparison.wrong_type(Reason.DIMENSION_MISMATCH, note=apart)
         alike = likeness(apart)
         if is_near(apart, self.threshold):
             return Comparison(matched=True, score=1.0, similarity=alike)

@@ -95,9 +95,9 @@ class Iou:
         """
         ours, theirs = self.read(expected, candidate)
         if isinstance(theirs, str):
-            return Comparison.wrong_type(Reason.TYPE_MISMATCH, note=theirs)
+            return Comparison.wrong_type(Reason.INVALID_SHAPE, note=theirs)
         if isinstance(ours, str):
-            said = Comparison.differs(note=f"the expected value: {ours}")
+            said = Comparison.differs(Reason.INVALID_SHAPE, note=f"the expected value: {ours}")
             return mismatch(expected, candidate, said)
         try:
             found = self.overlap(ours, theirs)
@@ -105,7 +105,7 @@ class Iou:
             # The values say themselves that they are polygons; the options did not.
             return Comparison.error(Reason.PROVIDER_FAILED, note=str(missing))
         if isinstance(found, str):
-            return Comparison.wrong_type(Reason.TYPE_MISMATCH, note=found)
+            return Comparison.wrong_type(Reason.INVALID_SHAPE, note=found)
         return Comparison.graded(found.iou, self.threshold)
 
     def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:

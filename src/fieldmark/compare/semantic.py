@@ -121,6 +121,6 @@ class Semantic:
             matched=False,
             score=0.0,
             similarity=max(0.0, self.threshold - _BELOW),
-            reason=Reason.BELOW_THRESHOLD,
+            reason=Reason.GUARD_FAILED,
             note=objection,
         )

@@ -145,7 +145,7 @@ def read_provider(marked: Marked, context: Context) -> Provider | None:
 
 def _made(choice: Choice, values: Mapping[str, object], context: Context) -> object | None:
     try:
-        return cast("object", choice.strategy(**values))
+        return registry.made(choice.strategy, values)
     except OptionError as error:
         place = choice.options.get(error.option)
         where = choice.location if place is None else place.location

@@ -180,7 +180,7 @@ def _settings(marked: Marked, name: str, kind: type, context: Context) -> object
     if len(context.problems) > before:
         return None
     try:
-        return cast("object", kind(**values))
+        return registry.made(kind, values)
     except OptionError as error:
         key = error.option.rpartition(".")[2]
         place = marked.entries.get(key, marked).location

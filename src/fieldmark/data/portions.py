@@ -99,22 +99,22 @@ class Recipe:
         return PairStream(opened, self.options, quotes=self.quotes, before=before)
 
 
-def cut(stream: PairStream, size: int) -> tuple[Recipe, list[Portion]] | None:
+def cut(
+    stream: PairStream, size: int, *, careful: bool = False
+) -> tuple[Recipe, list[Portion]] | None:
     """The portions of a stream, so many cases each; nothing if it must be read from the top.
 
     Both sides must be plain files of lines. Where they are paired by id, the candidates must stand
-    in the order of the truth; some may be missing.
+    in the order of the truth; some may be missing. Sides of the same length are taken to be in
+    step without a look at their ids, unless `careful`: whoever reads the portions finds out.
     """
     sides = stream.sides
     if not all(_is_plain(side) for side in sides):
         return None
-    ids_matter = stream.by_id or (len(sides) == 1 and sides[0].has_ids)
-    rulers = [_ruler(side, stream.options, ids=ids_matter) for side in sides]
-    if rulers[0] is None or rulers[-1] is None:
+    found = _measured(stream, careful=careful)
+    if found is None:
         return None
-    places = _places(rulers[0], rulers[-1], by_id=ids_matter)
-    if places is None:
-        return None
+    rulers, places = found
     recipes = [
         _SideRecipe(path=side.source.name, layout=side.layout, role=side.grammar.role)
         for side in sides
@@ -127,6 +127,23 @@ def cut(stream: PairStream, size: int) -> tuple[Recipe, list[Portion]] | None:
         quotes=stream.quotes,
     )
     return recipe, _portions(rulers[0], rulers[1] if len(sides) > 1 else None, places, size)
+
+
+def _measured(stream: PairStream, *, careful: bool) -> tuple[list[Ruler], NDArray[np.int64]] | None:
+    """Where the rows of each side begin, and where in the truth each candidate belongs."""
+    rulers = _rulers(stream, ids=False)
+    if rulers is None:
+        return None
+    in_step = len(rulers[0]) == len(rulers[-1]) and not careful
+    if stream.by_id and not in_step:
+        rulers = _rulers(stream, ids=True)
+    places = None if rulers is None else _places(rulers[0], rulers[-1])
+    return None if rulers is None or places is None else (rulers, places)
+
+
+def _rulers(stream: PairStream, *, ids: bool) -> list[Ruler] | None:
+    rulers = [_ruler(side, stream.options, ids=ids) for side in stream.sides]
+    return None if None in rulers else [ruler for ruler in rulers if ruler is not None]
 
 
 def _is_plain(side: Side) -> bool:
@@ -143,11 +160,11 @@ def _ruler(side: Side, options: Inputs, *, ids: bool) -> Ruler | None:
     return measured(Path(side.source.name), key, options.limits.line_bytes)
 
 
-def _places(truth: Ruler, candidate: Ruler, *, by_id: bool) -> NDArray[np.int64] | None:
+def _places(truth: Ruler, candidate: Ruler) -> NDArray[np.int64] | None:
     """The place in the truth of every candidate; nothing if they are not in one order."""
     import numpy as np
 
-    if not by_id or truth.ids is None or candidate.ids is None:
+    if truth.ids is None or candidate.ids is None:
         return np.arange(len(candidate)) if len(candidate) <= len(truth) else None
     order = np.argsort(truth.ids, kind="stable")
     ordered = truth.ids[order]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Ruler", "measured"]
-
-_BLANK: Final = re.compile(rb"^[ \t\r]*$\n?", re.MULTILINE)
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +34,12 @@ class Ruler:
 def measured(path: Path, id_key: str | None, limit: int) -> Ruler | None:
     """The rows of a file; nothing if they do not all look alike from outside.
 
-    A row is a line that begins with its id, where there are ids. Blank lines, and lines beyond the
-    limit, are for a reader who looks at each of them.
+    A row is an object on a line, and begins with its id where there are ids. Blank lines, and
+    lines beyond the limit, are for a reader who looks at each of them.
     """
     import numpy as np
 
-    named = None if id_key is None else _pattern(id_key)
+    named = None if id_key is None else _beginning(id_key).match
     starts: list[NDArray[np.int64]] = []
     ids: list[int] = []
     end = 0
@@ -50,18 +47,16 @@ def measured(path: Path, id_key: str | None, limit: int) -> Ruler | None:
     try:
         for block in lines_of(opened.stream, limit, str(path)):
             raw = block.raw
-            if _BLANK.search(raw, 0, len(raw) - 1) or raw.startswith(_BOM):
+            signs = np.frombuffer(raw, dtype=np.uint8)
+            begins = np.append(0, np.flatnonzero(signs[:-1] == ord("\n")) + 1)
+            if (signs[begins] != ord("{")).any():
                 return None
-            own = np.flatnonzero(np.frombuffer(raw, dtype=np.uint8) == ord("\n")) + 1
-            if not raw.endswith(b"\n"):
-                own = np.append(own, len(raw))
-            begins = np.concatenate(([0], own[:-1]))
             starts.append(begins.astype(np.int64) + block.offset)
             if named is not None:
-                found = named.findall(raw)
-                if len(found) != len(begins):
+                found = [named(raw, begin) for begin in begins.tolist()]
+                if None in found:
                     return None
-                ids += map(_hash, found)
+                ids += [hash(each[1].strip(b'"')) for each in found if each is not None]
             end = block.offset + len(raw)
     except DataError:
         return None
@@ -71,14 +66,7 @@ def measured(path: Path, id_key: str | None, limit: int) -> Ruler | None:
     return Ruler(np.concatenate([*starts, [end]]).astype(np.int64), hashes)
 
 
-def _pattern(id_key: str) -> re.Pattern[bytes]:
-    """Lines that begin with an id, which is a text or a whole number."""
+def _beginning(id_key: str) -> re.Pattern[bytes]:
+    """A line that begins with an id: a text, or a whole number, which is the same id."""
     key = re.escape(orjson.dumps(id_key))
-    return re.compile(
-        rb"^\{\s*+" + key + rb'\s*+:\s*+("[^"\\\n]*+"|-?+\d++)(?=\s*+[,}])', re.MULTILINE
-    )
-
-
-def _hash(written: bytes) -> int:
-    """One number for one id, whether it is written as text or as a number."""
-    return hash(written.strip(b'"'))
+    return re.compile(rb"\{\s*+" + key + rb'\s*+:\s*+("[^"\\\n]*+"|-?+\d++)(?=\s*+[,}])')

@@ -32,6 +32,9 @@ _TEXTS: Final[Mapping[Reason, str]] = {
     Reason.UNPARSEABLE_DATE: "unparseable date",
     Reason.INVALID_PATH: "invalid path",
     Reason.NOT_A_BOOLEAN: "not a boolean",
+    Reason.INVALID_SHAPE: "invalid bounding box",
+    Reason.INVALID_POINT: "invalid point",
+    Reason.DIMENSION_MISMATCH: "dimension mismatch",
 }
 """Reasons that are said; a value that is simply another one needs no words."""
 
@@ -128,6 +131,8 @@ def _missed(each: Marked) -> str | None:
         return f"evaluation error: {note or reason}"
     if record.outcome is Outcome.BOTH_EMPTY:
         return "unexpected key"
+    if reason is Reason.GUARD_FAILED and record.comparison is not None:
+        return record.comparison.note or "stopped by a guard"
     if reason is Reason.MISSING and not each.required:
         return "missing"
     return _TEXTS.get(reason) if reason else None

@@ -27,6 +27,8 @@ _UNREAD: Final = {CaseInput.MISSING: "no_candidate", CaseInput.PARSE_ERROR: "unr
 _EMPTY: Final = {Presence.NULL: "null_given", Presence.BLANK: "blank_given"}
 _VAGUE: Final = frozenset({"different", "one_digit", "date_part"})
 """Patterns that say less than that the value stands in another field."""
+_NOT_KEPT: Final = ""
+"""The pattern of a wrong value that nobody can look at."""
 _INDEX: Final = re.compile(r"\[([0-9]+)\]")
 _TELLING: Final = 3
 """Characters from which on a value that also stands elsewhere is hardly a coincidence."""
@@ -81,7 +83,8 @@ class Clusters:
         shifted, sources = _shifted(wrong, case), _Sources(case.expected)
         for mistake in wrong:
             name, note = _pattern(mistake, case, shifted, sources)
-            self._note(mistake, name, note, case.case_id)
+            if name != _NOT_KEPT:
+                self._note(mistake, name, note, case.case_id)
 
     def largest(self) -> list[Cluster]:
         """All clusters, the largest first."""
@@ -172,7 +175,7 @@ def _of_value(mistake: _Mistake, sources: _Sources) -> tuple[str, str]:
         absent = mistake.record.expected_presence is Presence.ABSENT
         return ("unknown_key" if absent else "for_nothing"), ""
     if expected is MISSING or candidate is MISSING:
-        return "different", ""
+        return _NOT_KEPT, ""
     name = pattern_of(expected, candidate)
     return ("other_field", source) if source and name in _VAGUE else (name, "")
 

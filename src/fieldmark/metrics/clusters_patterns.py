@@ -144,7 +144,7 @@ _TABLE: Final[tuple[tuple[_Fits, str, str, str], ...]] = (
      "Ask for identifiers as text, with every digit as printed."),
     (numbers.is_rounded, "rounded", "rounded or cut to fewer places",
      "Ask for every decimal as printed."),
-    (_accents, "accents", "accents or marks on letters are lost or added",
+    (_accents, "accents", "accents are lost or added, or characters are of another width",
      "Keep Unicode through the reading of the page; ask for names exactly as printed."),
     (_punctuation, "punctuation", "the same but for punctuation",
      "Ask for the text exactly as printed, or strip punctuation after extraction."),

@@ -68,6 +68,10 @@ class CaseSample:
         ]
         self._shrink()
 
+    def add(self, case_id: str, block: OutcomeBlock, stats: CaseStats) -> None:
+        """Take note of one case."""
+        self(([Case(case_id, None)], [block], [stats]))
+
     def merge(self, other: CaseSample) -> None:
         """Take in the sample of another part of the run."""
         numbers = [self.table.add(attribute) for attribute in other.table.attributes]

@@ -138,12 +138,13 @@ class QualitySummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorSummary:
-    """What one evaluator said over all cases."""
+    """What one evaluator said over all cases, and its figures for all of them together, if any."""
 
     mean_score: float | None
     scored: int
     errors: int
     verdicts: VerdictCounts
+    figures: JsonObject = field(default_factory=dict)
 
     def to_dict(self) -> JsonObject:
         """The figures as JSON."""
@@ -152,6 +153,7 @@ class EvaluatorSummary:
             "scored": self.scored,
             "errors": self.errors,
             "verdicts": _verdicts(self.verdicts),
+            **({"figures": self.figures} if self.figures else {}),
         }
 
 
@@ -171,6 +173,7 @@ class Summary:
     quality: QualitySummary
     evaluators: Mapping[str, EvaluatorSummary] = field(default_factory=dict)
     detection: JsonObject = field(default_factory=dict)
+    usage: JsonObject = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -202,6 +205,7 @@ class Summary:
             "quality": self.quality.to_dict(),
             "evaluators": {name: each.to_dict() for name, each in self.evaluators.items()},
             **({"detection": self.detection} if self.detection else {}),
+            **({"usage": self.usage} if self.usage else {}),
             "gates": [gate.to_dict() for gate in self.gates],
             "warnings": list(self.warnings),
         }

@@ -15,7 +15,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.escape import for_csv, for_markdown, visible
 from fieldmark.report.tables import number
 
-__all__ = ["diff_csv", "diff_markdown", "diff_view"]
+__all__ = ["diff_csv", "diff_markdown", "diff_view", "gate_line"]
 
 _STYLES: Final = {"better": "green", "worse": "bold red", "no difference": "dim"}
 _ORDER: Final = {"worse": 0, "better": 1, "no difference": 2}
@@ -58,7 +58,7 @@ def diff_view(diff: JsonObject, *, top: int | None = None) -> Group:
 def diff_markdown(diff: JsonObject, *, top: int | None = None) -> str:
     """A short account for a pull request: the conclusion, before and after, and what broke."""
     lines = [_sentence(diff), ""]
-    lines += [f"- {_gate_text(gate)}" for gate in _rows(diff["gates"])]
+    lines += [f"- {gate_line(gate)}" for gate in _rows(diff["gates"])]
     lines += ["" for _ in _rows(diff["gates"])[:1]]
     lines += ["| Figure | Before | After | Change | 95 % | p |", "|---|--:|--:|--:|--:|--:|"]
     figures = _of(diff, "figures")
@@ -203,10 +203,11 @@ def _changes(diff: JsonObject) -> Iterator[Text]:
 
 def _gates(diff: JsonObject) -> Iterator[Text]:
     for gate in _rows(diff["gates"]):
-        yield _line(_gate_text(gate), "green" if gate["passed"] else "bold red")
+        yield _line(gate_line(gate), "green" if gate["passed"] else "bold red")
 
 
-def _gate_text(gate: JsonObject) -> str:
+def gate_line(gate: JsonObject) -> str:
+    """What a gate on a drop found and what it wanted."""
     word = "pass" if gate["passed"] else "FAIL"
     value = cast("float | None", gate["value"])
     shown = "undefined" if value is None else number(value, 4)

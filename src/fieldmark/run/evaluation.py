@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from fieldmark.evaluators.case_verdict import case_score
@@ -16,6 +16,7 @@ from fieldmark.metrics.sums import VerdictCounts
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.json import JsonObject
 from fieldmark.plan import Plan
 from fieldmark.run.guard import guarded
 from fieldmark.run.judged_replay import JudgedReplay, Remembered
@@ -62,7 +63,11 @@ def run_evaluation(
     tally = Tally(plan.table)
     for number, batch in enumerate(batches):
         done = None if known is None else known(number)
-        judged = _judged(batch, plan, counter, panel) if done is None else _again(done, counter)
+        if done is None:
+            judged = _judged(batch, plan, counter, panel)
+        else:
+            panel.gather(done.cases)
+            judged = _again(done, counter)
         _count(batch, judged, tally)
         for observe in observers:
             observe(judged)
@@ -143,14 +148,18 @@ class EvaluatorTally:
         if score.verdict is not None:
             self._verdicts[name][score.verdict] += 1
 
-    def summaries(self) -> dict[str, EvaluatorSummary]:
-        """The figures of each evaluator."""
+    def summaries(
+        self, figures: Mapping[str, JsonObject] | None = None
+    ) -> dict[str, EvaluatorSummary]:
+        """What each evaluator said, beside the figures that it has for all cases together."""
+        known = figures or {}
         return {
             name: EvaluatorSummary(
                 mean_score=scores.mean,
                 scored=scores.number,
                 errors=self._errors[name],
                 verdicts=VerdictCounts(*(self._verdicts[name][verdict] for verdict in Verdict)),
+                figures=known.get(name, {}),
             )
             for name, scores in self._scores.items()
         }

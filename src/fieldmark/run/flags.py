@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from fieldmark.compare.instructions import INSTRUCTION_LIKE
 from fieldmark.run.pipeline import Batch
 
 __all__ = ["Flags"]
@@ -17,17 +18,22 @@ _AMBIGUOUS: Final = (
     "Set `formats` on the field to settle it."
 )
 _FALLBACK: Final = "{n} case(s) with lists too long for optimal alignment were aligned greedily."
+_SUSPICIOUS: Final = (
+    "{n} comparison(s) by a model were of texts that read like instructions to it. "
+    "Look at these fields yourself."
+)
 
 
 class Flags:
-    """Watches a run for comparisons that were approximate or ambiguous, and for fallbacks."""
+    """Watches a run for comparisons that need a word: approximate, ambiguous or suspicious ones."""
 
-    __slots__ = ("_ambiguous", "_approximate", "_fallbacks")
+    __slots__ = ("_ambiguous", "_approximate", "_fallbacks", "_suspicious")
 
     def __init__(self) -> None:
         self._approximate = 0
         self._ambiguous = 0
         self._fallbacks = 0
+        self._suspicious = 0
 
     def __call__(self, batch: Batch) -> None:
         """Take note of one batch."""
@@ -36,12 +42,14 @@ class Flags:
             for said in block.comparisons.values():
                 self._approximate += said.approximate
                 self._ambiguous += said.ambiguous
+                self._suspicious += said.note == INSTRUCTION_LIKE
 
     def merge(self, other: Flags) -> None:
         """Take in what was noted of another part of the run."""
         self._approximate += other._approximate
         self._ambiguous += other._ambiguous
         self._fallbacks += other._fallbacks
+        self._suspicious += other._suspicious
 
     def warnings(self) -> list[str]:
         """One sentence for each thing that happened."""
@@ -49,5 +57,6 @@ class Flags:
             (self._approximate, _APPROXIMATE),
             (self._ambiguous, _AMBIGUOUS),
             (self._fallbacks, _FALLBACK),
+            (self._suspicious, _SUSPICIOUS),
         )
         return [text.format(n=number) for number, text in sentences if number]

@@ -10,6 +10,7 @@ from fieldmark.evaluators.panel import Member, Result
 from fieldmark.evaluators.score import Score
 from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.json import MISSING
 from fieldmark.run.panel import Panel
 from fieldmark.run.replay import Replay
 from fieldmark.store.reader import StoredCase
@@ -77,7 +78,9 @@ class JudgedReplay:
 
 def _as_stored(case: Case, row: StoredCase) -> Case:
     note = str(row.row.get("reasoning", "")) if row.input == CaseInput.FAILED else row.note
-    return case._replace(candidate=row.candidate, input=CaseInput(row.input), note=note)
+    # Without values the row does not have the candidate; the input may still have it.
+    candidate = case.candidate if row.candidate is MISSING else row.candidate
+    return case._replace(candidate=candidate, input=CaseInput(row.input), note=note)
 
 
 def _score(row: StoredCase) -> Score:

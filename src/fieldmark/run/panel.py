@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TypeAlias, cast
 
 from fieldmark.errors import Problem
+from fieldmark.evaluators.accumulate import Accumulator, Gathering, figures_of, start_all
 from fieldmark.evaluators.panel import Combiner, Member, Result
 from fieldmark.evaluators.score import Evaluator, Judge, Judging, Score
 from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.json import JsonObject
 from fieldmark.run.guard import guarded_score
 
 __all__ = ["Panel", "open_panel", "unready_judges"]
@@ -24,7 +27,7 @@ class Panel:
     `own` are the evaluators of single cases, by id; all other cases get those of the file.
     """
 
-    __slots__ = ("_judging", "_members", "_own", "_pool")
+    __slots__ = ("_gathering", "_judging", "_members", "_own", "_pool")
 
     def __init__(
         self,
@@ -37,11 +40,27 @@ class Panel:
         self._own = own
         self._judging = judging
         self._pool = pool
+        self._gathering: Gathering = start_all(_all(members, own))
 
     @property
     def asks_judges(self) -> bool:
         """Whether someone outside is asked, who may take time."""
         return bool(self._judging)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether some evaluator has figures for all cases together."""
+        return bool(self._gathering)
+
+    def figures(self) -> dict[str, JsonObject]:
+        """The figures for all cases so far, by the names of the evaluators that have some."""
+        return figures_of(_all(self._members, self._own), self._gathering)
+
+    def gather(self, cases: Iterable[Case]) -> None:
+        """Take in cases whose scores are known already, for the figures of all cases."""
+        for case in cases if self._gathering else ():
+            for place in _places(self.members_of(case), self._gathering):
+                guarded_score("", partial(_added, place, case))
 
     def judge_all(self, cases: Sequence[Case]) -> list[tuple[Result, ...]]:
         """What every evaluator says of some cases, in their order and in that of the evaluators."""
@@ -64,6 +83,9 @@ class Panel:
         judging = self._judging.get(id(evaluator))
         if judging is not None:
             return self._started(member, judging, case)
+        place = self._gathering.get(id(evaluator))
+        if place is not None:
+            return lambda: guarded_score(member.name, lambda: _added(place, case))
         if hasattr(evaluator, "combine"):
             return self._combined(member, cast("Combiner", evaluator), case)
         return lambda: guarded_score(
@@ -98,7 +120,7 @@ def open_panel(
 ) -> Iterator[Panel]:
     """Start all judges, and end them when the run is over."""
     own = own or {}
-    judges = _judges([*members, *(member for each in own.values() for member in each)])
+    judges = _judges(_all(members, own))
     with ExitStack() as stack:
         once = {id(judge): judge for judge in judges.values()}
         pool = ThreadPoolExecutor(max(1, concurrency), "judge") if once else None
@@ -107,6 +129,24 @@ def open_panel(
             stack.callback(pool.shutdown, cancel_futures=True)
         judging = {key: stack.enter_context(judge.opened()) for key, judge in once.items()}
         yield Panel(members, own, judging, pool)
+
+
+def _all(members: Sequence[Member], own: Mapping[str, Sequence[Member]]) -> list[Member]:
+    return [*members, *(member for each in own.values() for member in each)]
+
+
+def _places(members: Iterable[Member], gathering: Gathering) -> Iterator[Accumulator]:
+    """Where a case with these evaluators is gathered, those inside of combiners included."""
+    for member in members:
+        place = gathering.get(id(member.evaluator))
+        if place is not None:
+            yield place
+        elif hasattr(member.evaluator, "combine"):
+            yield from _places(cast("Combiner", member.evaluator).evaluators, gathering)
+
+
+def _added(place: Accumulator, case: Case) -> Score:
+    return place.add(case.expected, case.candidate, unreadable=case.input is not CaseInput.OK)
 
 
 def _judges(members: Sequence[Member]) -> dict[str, Judge]:

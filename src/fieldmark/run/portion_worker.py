@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.block import Attribute
+from fieldmark.model.case import Case
 from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.faults import Faults
@@ -50,6 +51,13 @@ class Shard(NamedTuple):
     read: PartRead
     lists: Mapping[str, Aligner]
     size: int
+    ids: Sequence[str]
+
+    @property
+    def in_step(self) -> bool:
+        """Whether every case found its candidate, and no candidate was left over."""
+        coverage = self.read.coverage
+        return not coverage.missing and not coverage.unexpected
 
 
 class PortionWorker:
@@ -84,10 +92,16 @@ class PortionWorker:
         job = self._job
         flags, faults = Flags(), Faults(self.plan.table, notes=job.values)
         lines: list[bytes] = []
+        ids: list[str] = []
         stream = job.recipe.open(portion)
 
         def write(batch: Batch) -> None:
             lines.extend(self._encoder.encode(number, *batch, non_finite=stream.non_finite))
+
+        def named() -> Iterator[list[Case]]:
+            for segment in segments(stream.batches()):
+                ids.extend(case.id for case in segment)
+                yield segment
 
         watchers: list[Watcher] = [flags, faults]
         if job.keep_rows:
@@ -95,7 +109,7 @@ class PortionWorker:
         known = self._known
         with closing(stream):
             tally = run_cases(
-                faults.watching(segments(stream.batches())),
+                faults.watching(named()),
                 self.plan,
                 job.convention,
                 watchers,
@@ -104,4 +118,4 @@ class PortionWorker:
         lists = self.plan.lists()
         rows = b"".join(lines)
         read = stream.part_read()
-        return Shard(number, rows, tally, flags, faults, read, lists, portion.size)
+        return Shard(number, rows, tally, flags, faults, read, lists, portion.size, ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,13 +10,15 @@ from fieldmark.evaluators.by_field import FieldEvaluator
 from fieldmark.evaluators.panel import Result
 from fieldmark.evaluators.score import Score
 from fieldmark.model.case import Case
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.json_text import finite_json
 
 __all__ = ["failed_row", "with_results"]
 
 _MAY_QUOTE: Final = frozenset({"details", "reasoning"})
 _ALL_TEXTS: Final = _MAY_QUOTE | {"hits", "misses", "skipped"}
+_QUOTING: Final = re.compile(r" \(([^():]+): .*\)\Z", re.DOTALL)
+"""A remark behind a path that goes into particulars: an objection of a guard, an error."""
 
 
 def with_results(
@@ -39,8 +42,11 @@ def _result(result: Result, *, values: bool) -> JsonObject:
     said = result.to_dict()
     if values:
         return said
-    hidden = _MAY_QUOTE if isinstance(result.member.evaluator, FieldEvaluator) else _ALL_TEXTS
-    return {key: value for key, value in said.items() if key not in hidden}
+    if not isinstance(result.member.evaluator, FieldEvaluator):
+        return {key: value for key, value in said.items() if key not in _ALL_TEXTS}
+    misses: list[JsonValue] = [_QUOTING.sub(r" (\1)", miss) for miss in result.score.misses]
+    kept = {key: value for key, value in said.items() if key not in _MAY_QUOTE}
+    return {**kept, "misses": misses}
 
 
 def failed_row(case: Case) -> bytes:

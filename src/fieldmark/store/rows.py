@@ -9,6 +9,7 @@ from typing import Final
 
 import orjson
 
+from fieldmark.compare.instructions import INSTRUCTION_LIKE
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.case import Case, CaseInput
@@ -111,4 +112,5 @@ def _said(position: int, comparison: Comparison, *, notes: bool) -> list[object]
         comparison.reason,
         flags,
     ]
-    return [*said, comparison.note] if comparison.note and notes else said
+    note = comparison.note if notes or comparison.note == INSTRUCTION_LIKE else ""
+    return [*said, note] if note else said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -35,7 +36,11 @@ def shown(value) -> str:
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, tuple):
-        return ", ".join(value)
+        return ", ".join(map(shown, value))
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key} {shown(part)}" for key, part in value.items())
+    if isinstance(value, float):
+        return f"{value:g}" if value > 1e6 else str(value)
     if is_dataclass(value) and not hasattr(type(value), "name"):
         return ", ".join(f"{key} {shown(part)}" for key, part in asdict(value).items())
     return getattr(type(value), "name", str(value))

@@ -75,7 +75,7 @@ def test_a_guard_stops_a_match_and_says_why(guard, expected, candidate, told):
     assert not comparison.matched
     assert comparison.score == 0.0
     assert comparison.similarity < 0.80
-    assert comparison.reason is Reason.BELOW_THRESHOLD
+    assert comparison.reason is Reason.GUARD_FAILED
     assert comparison.note == told
 
 

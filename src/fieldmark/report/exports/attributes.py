@@ -8,19 +8,37 @@ from typing import Final
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject
 from fieldmark.report.html.figures import attribute_lines
-from fieldmark.report.html.shown import figure, listed, whole
+from fieldmark.report.html.shown import figure, listed, mapping, whole
 from fieldmark.report.tables import AttributeRow
 
-__all__ = ["ATTRIBUTE_COLUMNS", "stored_attributes"]
+__all__ = ["ATTRIBUTE_COLUMNS", "ERROR_TYPES", "stored_attributes"]
 
 ATTRIBUTE_COLUMNS: Final = tuple(column.name for column in fields(AttributeRow))
+ERROR_TYPES: Final = ErrorCounts._fields
 
 
 def stored_attributes(summary: JsonObject) -> list[AttributeRow]:
     """One row an attribute, the worst first."""
-    return [_row(listed(line)) for line in attribute_lines(summary, {})]
+    figures = mapping(summary.get("attributes"))
+    order = [str(listed(line)[0]) for line in attribute_lines(summary, {})]
+    return [_row(path, mapping(figures.get(path))) for path in order]
 
 
-def _row(line: list[object]) -> AttributeRow:
-    path, counts, rates, _, mistakes, errors, *_ = line
-    tp, tn, fp, fn = counts
+def _row(path: str, figures: JsonObject) -> AttributeRow:
+    mistakes = mapping(figures.get("errors_by_type"))
+    return AttributeRow(
+        attribute=path,
+        tp=whole(figures.get("tp")),
+        tn=whole(figures.get("tn")),
+        fp=whole(figures.get("fp")),
+        fn=whole(figures.get("fn")),
+        precision=figure(figures.get("precision")),
+        recall=figure(figures.get("recall")),
+        f1=figure(figures.get("f1")),
+        accuracy=figure(figures.get("accuracy")),
+        errors=whole(figures.get("errors")),
+        omission=whole(mistakes.get("omission")),
+        hallucination=whole(mistakes.get("hallucination")),
+        format_error=whole(mistakes.get("format_error")),
+        wrong_value=whole(mistakes.get("wrong_value")),
+    )

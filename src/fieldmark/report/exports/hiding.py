@@ -10,7 +10,7 @@ from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.json import MISSING, JsonObject, Missing
 from fieldmark.report.html.shown import ShownCase, ShownRun, listed
 
-__all__ = ["shown_with", "without_values"]
+__all__ = ["hidden_case", "shown_with", "without_values"]
 
 _OF_RUN: Final = frozenset(
     {"format", "command", "fieldmark", "python", "convention", "eval", "inputs", "limits", "status",
@@ -59,7 +59,7 @@ def without_values(run: ShownRun) -> ShownRun:
         summary["warnings"] = [f"{len(warnings)} {told} not shown: values are left out"]
 
     def cases() -> Iterator[ShownCase]:
-        return map(_hidden, run.cases())
+        return map(hidden_case, run.cases())
 
     return replace(
         run,
@@ -69,7 +69,8 @@ def without_values(run: ShownRun) -> ShownRun:
     )
 
 
-def _hidden(case: ShownCase) -> ShownCase:
+def hidden_case(case: ShownCase) -> ShownCase:
+    """The case with paths and scores only."""
     said = {
         position: each._replace(note="") if each.note else each
         for position, each in case.block.comparisons.items()

@@ -42,7 +42,7 @@ def case_line(case: ShownCase) -> list[JsonValue]:
 
 
 def opened_case(case: ShownCase) -> bytes | None:
-    """The view of a case as JSON to embed; a case that is too large even for its mistakes is none."""
+    """The view of a case as JSON to embed; none where even its mistakes are too many."""
     nodes, regions = case_tree(case)
     view: JsonObject = {"tree": nodes, **_told(case)}
     if (drawn := drawn_regions(regions)) is not None:

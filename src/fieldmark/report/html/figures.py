@@ -41,54 +41,45 @@ def gate_lines(summary: JsonObject) -> list[JsonValue]:
 
 
 def tiles(summary: JsonObject) -> list[JsonValue]:
-    """The headline figures: label, value, form, what it is out of, interval, what it means."""
+    """The headline figures: each with its meaning and, where the summary has one, its interval."""
     quality, cases = mapping(summary.get("quality")), mapping(summary.get("cases"))
+    micro = mapping(summary.get("micro"))
     total, scored = whole(cases.get("total")), whole(cases.get("scored"))
+    perfect = whole(cases.get("perfect"))
+
+    def tile(
+        label: str, value: Figure, interval: str, meaning: str, **more: JsonValue
+    ) -> JsonObject:
+        found: JsonObject = {"label": label, "value": value, "meaning": meaning, "better": "high"}
+        span = _interval(mapping(summary.get("intervals")), interval)
+        return {**found, **({"interval": span} if span else {}), **more}
+
     return [
-        _tile("Macro F1", figure(summary.get("macro_f1_by_attribute")),
-              _interval(summary, "macro_f1_by_attribute"), "mean over attributes"),
-        _tile("Micro F1", figure(mapping(summary.get("micro")).get("f1")),
-              _interval(mapping(summary.get("micro")), "f1") or _interval(summary, "micro.f1"),
-              "all fields pooled"),
-        _tile("Macro F1 by case", figure(summary.get("macro_f1_by_case")),
-              _interval(summary, "macro_f1_by_case"), "mean over cases"),
-        _tile("Completeness", figure(quality.get("completeness")),
-              _interval(summary, "completeness"), "of what was there, found"),
-        _tile("Hallucination", figure(quality.get("hallucination")),
-              _interval(summary, "hallucination"), "of what was found, invented", better="low"),
-        _tile("Accuracy", figure(quality.get("accuracy")),
-              _interval(summary, "accuracy"), "of what both have, right"),
-        _tile("RQS", figure(quality.get("rqs")), _interval(summary, "rqs"),
-              "response quality score", most=figure(quality.get("rqs_max"))),
-        _tile("Coverage", _share(scored, total), None, f"{scored:,} of {total:,} cases scored"),
-        _tile("Errors", whole(cases.get("errors")), None, "cases not evaluated", better="low"),
+        tile("Macro F1", figure(summary.get("macro_f1_by_attribute")), "macro_f1_by_attribute",
+             "mean over attributes"),
+        tile("Micro F1", figure(micro.get("f1")), "micro_f1", "all fields pooled"),
+        tile("Macro F1 by case", figure(summary.get("macro_f1_by_case")), "macro_f1_by_case",
+             "mean over cases"),
+        tile("Completeness", figure(quality.get("completeness")), "completeness",
+             "of what was there, found"),
+        tile("Hallucination", figure(quality.get("hallucination")), "hallucination",
+             "of what was found, invented", better="low"),
+        tile("Accuracy", figure(quality.get("accuracy")), "accuracy", "of what both have, right"),
+        tile("RQS", figure(quality.get("rqs")), "rqs", "response quality score",
+             most=figure(quality.get("rqs_max"))),
+        tile("Perfect", _share(perfect, scored), "perfect", f"{perfect:,} of {scored:,} cases"),
+        tile("Coverage", _share(scored, total), "", f"{scored:,} of {total:,} cases scored"),
+        tile("Errors", whole(cases.get("errors")), "", "cases not evaluated", better="low"),
     ]  # fmt: skip
-
-
-def _tile(
-    label: str,
-    value: Figure,
-    interval: JsonValue,
-    meaning: str,
-    *,
-    better: str = "high",
-    most: Figure = None,
-) -> JsonObject:
-    tile: JsonObject = {"label": label, "value": value, "meaning": meaning, "better": better}
-    if interval is not None:
-        tile["interval"] = interval
-    if most is not None:
-        tile["most"] = most
-    return tile
 
 
 def _share(part: int, all_of: int) -> float | None:
     return part / all_of if all_of else None
 
 
-def _interval(figures: JsonObject, name: str) -> JsonValue:
-    """The least and the most that a figure is likely to be, if the summary says so."""
-    match mapping(figures.get("interval")).get(name):
+def _interval(intervals: JsonObject, name: str) -> JsonValue:
+    """The least and the most that a figure is likely to be, if it is known."""
+    match intervals.get(name):
         case [float() | int() as low, float() | int() as high]:
             return [low, high]
         case _:
@@ -118,7 +109,7 @@ def _attribute(path: str, figures: JsonObject, comparators: dict[str, str]) -> _
         path,
         [whole(figures.get(name)) for name in _COUNTS],
         [figure(figures.get(name)) for name in _RATES],
-        _interval(figures, "f1"),
+        _interval(mapping(figures.get("interval")), "f1"),
         list[JsonValue](mistakes),
         failed,
         comparators.get(path, ""),

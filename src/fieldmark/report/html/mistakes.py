@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, NamedTuple
 
-from fieldmark.model.json import MISSING, JsonValue
-from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact_of
 from fieldmark.report.html.shown import ShownCase
 from fieldmark.report.html.slots import HIDDEN, cut_text, slot
 from fieldmark.values.paths import resolve
@@ -25,7 +25,9 @@ _WRONG: Final = frozenset(
     }
 )
 _CODE: Final = (1 << CELL_BITS) - 1
-_WRONG_CODES: Final = frozenset(code for code in range(_CODE + 1) if fact_of(code).outcome in _WRONG)
+_WRONG_CODES: Final = frozenset(
+    code for code in range(_CODE + 1) if fact_of(code).outcome in _WRONG
+)
 
 
 class Kind(NamedTuple):
@@ -78,10 +80,8 @@ class Mistakes:
                 wanted.discard(kind)
                 self._examples[kind] = _Example(
                     rank,
-                    _shown(case.expected, told.path),
-                    _shown(case.candidate, told.candidate_path)
-                    if case.expected is not MISSING
-                    else HIDDEN,
+                    _shown(case, case.expected, told.path, told.expected_presence),
+                    _shown(case, case.candidate, told.candidate_path, told.candidate_presence),
                 )
             if not wanted:
                 return
@@ -95,7 +95,14 @@ class Mistakes:
         ]
 
 
-def _shown(document: JsonValue, path: str) -> JsonValue:
+def _shown(
+    case: ShownCase, document: JsonValue | Missing, path: str, presence: Presence
+) -> JsonValue:
+    """One side of a mistake; the place of an item that is not there may be that of another."""
+    if case.expected is MISSING:
+        return HIDDEN
+    if presence is Presence.ABSENT or document is MISSING:
+        return slot(MISSING)
     value = resolve(document, path)
     return slot(cut_text(value, _LONGEST) if isinstance(value, str) else value)
 

@@ -56,8 +56,8 @@ _PAGE: Final = b"""\
 <style>%(style)s</style>
 </head>
 <body>
-<div id="app"><noscript><p>This report draws itself with a script of its own, which is switched off here.
-The same figures are in summary.json, beside results.jsonl.</p></noscript></div>
+<div id="app"><noscript><p>This report draws itself with a script of its own, which is switched off
+here. The same figures are in summary.json, beside results.jsonl.</p></noscript></div>
 <script type="application/json" id="run">%(run)s</script>
 <script type="application/json" id="opened">{%(opened)s}</script>
 <script>%(script)s</script>

@@ -56,7 +56,7 @@ def drawn_regions(regions: Sequence[Region]) -> JsonObject | None:
 
 def _form(regions: Sequence[Region]) -> BoxFormat:
     sides = [side for region in regions for side in (region.expected, region.candidate)]
-    boxes = [side for side in sides if _is_box(side)]
+    boxes = [side for side in sides if isinstance(side, list) and _is_box(side)]
     corners = all(isinstance(read_shape(box), Shape) for box in boxes)
     return BoxFormat.XYXY if corners else BoxFormat.XYWH
 

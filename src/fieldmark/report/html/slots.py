@@ -1,9 +1,9 @@
 """How one value of a document travels to the page: as itself, or as a short account of it.
 
-Text, booleans, null and plain numbers travel as they are. What would be lost on the way is an object
-with one letter: `m` missing, `h` not kept, `d` a number as it is written, `t` the beginning of a text
-of `n` characters, `j` a whole container as JSON text, `o` and `a` an object and a list of so many
-members whose members follow. `{}` on the candidate's side is "the same as expected".
+Text, booleans, null and plain numbers travel as they are. What would be lost on the way is an
+object with one letter: `m` missing, `h` not kept, `d` a number as it is written, `t` the beginning
+of a text of `n` characters, `j` a whole container as JSON text, `o` and `a` an object and a list of
+so many members, which follow. `{}` on the candidate's side is "the same as expected".
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ __all__ = ["HIDDEN", "LONGEST_TEXT", "SAME", "both_slots", "cut_text", "shell", 
 
 LONGEST_TEXT: Final = 4_000
 """Characters of one value that are shown; the rest stays in the results."""
+
+_LONGEST_LINE: Final = 80
+_SMALL, _LARGE = 1e-5, 1e15
+"""Between these a page writes a fraction without an exponent, as Python does."""
 
 HIDDEN: Final[JsonObject] = {"h": 1}
 SAME: Final[JsonObject] = {}
@@ -37,7 +41,7 @@ def slot(value: JsonValue | Missing) -> JsonValue:
         case float():
             return value if _written_alike(value) else {"d": repr(value)}
         case list() | dict():
-            return {"j": cut_text(json.dumps(value, ensure_ascii=False, indent=1))}
+            return {"j": cut_text(_json(value))}
         case _:
             return _ABSENT
 
@@ -71,6 +75,12 @@ def cut_text(text: str, most: int = LONGEST_TEXT) -> str:
     return text if len(text) <= most else f"{text[:most]} … {len(text) - most:,} more characters"
 
 
+def _json(value: JsonValue) -> str:
+    """A container on one line if it is short, else one member a line."""
+    line = json.dumps(value, ensure_ascii=False)
+    return line if len(line) <= _LONGEST_LINE else json.dumps(value, ensure_ascii=False, indent=1)
+
+
 def _text(text: str) -> JsonValue:
     return text if len(text) <= LONGEST_TEXT else {"t": text[:LONGEST_TEXT], "n": len(text)}
 
@@ -82,4 +92,4 @@ def _digits(number: int) -> str:
 
 def _written_alike(number: float) -> bool:
     """Whether a page writes a number as Python does: 1.0 would become 1."""
-    return 1e-5 <= abs(number) < 1e15 and not number.is_integer()
+    return _SMALL <= abs(number) < _LARGE and not number.is_integer()

@@ -1,8 +1,9 @@
 """Two documents as one tree, side by side, with what happened at every place.
 
-A node is `[key, mark, expected, candidate, told, members]`. A key is a name, or for an item of a list
-`[place, place, similarity]` with `null` on the side that lacks it. A mark is the number of an outcome,
-`NOT_COMPARED`, or `null` where only the members were compared. `told` is 0 or what the comparator said.
+A node is `[key, mark, expected, candidate, told, members]`. A key is a name, or for an item of a
+list `[place, place, similarity]` with `null` on the side that lacks it. A mark is the number of an
+outcome, `NOT_COMPARED`, or `null` where only the members were compared. `told` is 0 or what the
+comparator said.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ class _Tree:
 
 
 def _in_order(known: dict[ItemPair, float | None], ours: int, theirs: int) -> list[ItemPair]:
-    """The pairs in the order of the truth, then what was invented; items that no one paired, too."""
+    """The pairs in the order of the truth, then what was invented; with items that none paired."""
     pairs = [
         (one, two)
         for one, two in known

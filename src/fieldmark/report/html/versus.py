@@ -6,11 +6,11 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 from fieldmark.errors import ConfigError
+from fieldmark.metrics.taxonomy import ERROR_TABLE
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS
-from fieldmark.metrics.taxonomy import ERROR_TABLE
-from fieldmark.report.html.shown import Figure, ShownCase, ShownRun, figure, mapping
 from fieldmark.report.html.figures import tiles
+from fieldmark.report.html.shown import Figure, ShownCase, ShownRun, figure, mapping
 
 __all__ = ["Versus"]
 
@@ -106,9 +106,7 @@ def _fields(mistakes: Counter[str]) -> JsonValue:
 def _both_tiles(run: ShownRun, other: ShownRun) -> list[JsonValue]:
     paired = zip(tiles(run.summary), tiles(other.summary), strict=True)
     both = [(mapping(ours), mapping(theirs)) for ours, theirs in paired]
-    return [
-        {**ours, "before": theirs.get("value")} for ours, theirs in both if ours["label"] != "Errors"
-    ]
+    return [{**ours, "before": theirs.get("value")} for ours, theirs in both]
 
 
 def _both_attributes(summary: JsonObject, other: JsonObject) -> list[JsonValue]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldmark.model.json import JsonObject, JsonValue
@@ -18,6 +19,7 @@ from fieldmark.report.html.heat import HeatMap
 from fieldmark.report.html.method import method_of
 from fieldmark.report.html.mistakes import Mistakes
 from fieldmark.report.html.shown import ShownRun, listed, mapping, whole
+from fieldmark.report.html.trend import Earlier, trends_of
 from fieldmark.report.html.versus import Versus
 from fieldmark.report.html.worst import Chosen, Limits, choose
 
@@ -33,7 +35,11 @@ class RunView:
 
 
 def view_of(
-    run: ShownRun, other: ShownRun | None = None, *, limits: Limits | None = None
+    run: ShownRun,
+    other: ShownRun | None = None,
+    *,
+    earlier: Sequence[Earlier] = (),
+    limits: Limits | None = None,
 ) -> RunView:
     """Read a run and make its view; with another run, what has changed since then as well."""
     limits = limits or Limits()
@@ -62,6 +68,8 @@ def view_of(
         "cases": _cases(chosen, len(kept)),
         "method": method_of(run),
     }
+    if (trends := trends_of(run.summary, earlier)) is not None:
+        view["trends"] = trends
     if versus is not None:
         view["versus"] = versus.view()
     return RunView(run=view, opened=kept)

@@ -1,12 +1,13 @@
 // Attributes by cases. A column is one case, or a group of neighbours in the list.
 
 const CELL = 15;
+const WIDEST = 34;
 // In the order of the counts in a cell.
 const HEAT_KINDS = [MATCH, WRONG, FORMAT, MISSING, INVENTED, ERROR];
 
 // Every outcome has a shape of its own, within a square of 15.
 const HEAT_SHAPES = {
-  [MATCH]: "M7.5 6.2a1.3 1.3 0 1 0 .01 0Z",
+  [MATCH]: "M7.5 5.5a2 2 0 1 0 .01 0Z",
   [WRONG]: "M2.5 2.5h10v10h-10Z",
   [FORMAT]: "M7.5 2.5l5.5 10h-11Z",
   [MISSING]: "M2.5 2.5h10v10h-10ZM5 5v5h5v-5Z",
@@ -20,7 +21,8 @@ function heatMap(heat, lines, openCase) {
   const columns = starts.length + (rest ? 1 : 0);
   const spans = starts.map((start, place) => [start, place + 1 < starts.length ? starts[place + 1] : listed]);
   const single = spans.every(([from, to]) => to - from === 1);
-  const width = columns * CELL, height = attributes.length * CELL;
+  const step = Math.max(CELL, Math.min(WIDEST, Math.floor(840 / columns)));
+  const width = columns * step, height = attributes.length * CELL;
   const picture = svg("svg", {
     class: "heat-picture", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
     "aria-label": `Heat map of ${plural(attributes.length, "attribute")} by ${plural(listed + rest, "case")}; the tables hold the same facts.`,
@@ -28,7 +30,7 @@ function heatMap(heat, lines, openCase) {
   attributes.forEach((path, row) => {
     picture.append(svg("rect", { class: row % 2 ? "heat-row odd" : "heat-row", x: 0, y: row * CELL, width, height: CELL }));
     cells[row].forEach((cell, column) => {
-      if (cell) picture.append(heatCell(cell, column, row, `${path}\n${columnName(column)}\n${cellText(cell)}`));
+      if (cell) picture.append(heatCell(cell, column * step + (step - CELL) / 2, row, `${path}\n${columnName(column)}\n${cellText(cell)}`));
     });
   });
   function columnName(column) {
@@ -42,7 +44,7 @@ function heatMap(heat, lines, openCase) {
   });
   const names = el("ul", { class: "heat-names", "aria-hidden": "true" },
     attributes.map((path) => el("li", { title: path }, el("bdi", null, shown(path)))));
-  const axis = single ? "one column a case, the worst first; click a column to open its case"
+  const axis = single ? "One column a case, the worst first; click a column to open its case"
     : `${whole(columns)} columns of neighbouring cases, the worst first${rest ? `; the last one holds the ${whole(rest)} cases that the list leaves out` : ""}`;
   return el("figure", { class: "heat" },
     el("div", { class: "heat-grid" }, names, el("div", { class: "heat-scroll", tabindex: "0", role: "group", "aria-label": "Heat map" }, picture)),
@@ -54,7 +56,7 @@ function heatMap(heat, lines, openCase) {
 }
 
 // The most frequent mistake decides the sign, the share of mistakes how strong it is.
-function heatCell(counts, column, row, title) {
+function heatCell(counts, left, row, title) {
   const total = counts.reduce((all, number) => all + number, 0);
   const wrong = total - counts[0];
   let worst = 0;
@@ -63,7 +65,7 @@ function heatCell(counts, column, row, title) {
   const strength = wrong ? 0.3 + 0.7 * wrong / total : 1;
   return svg("path", {
     class: `heat-${OUTCOMES[outcome].css}`, d: HEAT_SHAPES[outcome], "fill-rule": "evenodd",
-    transform: `translate(${column * CELL} ${row * CELL})`, "fill-opacity": strength.toFixed(2),
+    transform: `translate(${left} ${row * CELL})`, "fill-opacity": strength.toFixed(2),
   }, svg("title", null, title));
 }
 

@@ -33,6 +33,7 @@ function itemCell(field) {
   const title = [OUTCOMES[outcome].word, toldText(told)].filter(Boolean).join(": ");
   if (outcome === MATCH && isSame(candidate)) return el("td", { title }, valueNode(expected));
   if (kindOf(expected) === "missing" && kindOf(candidate) === "missing") return el("td", { class: "quiet" });
+  if (OUTCOMES[outcome].css === "empty") return el("td", { class: "quiet", title }, valueNode(kindOf(expected) === "missing" ? candidate : expected));
   const [one, two] = bothValues(expected, candidate);
   if (outcome === MISSING && kindOf(candidate) === "missing") return el("td", { class: "cell-missing", title }, mark(outcome), one);
   if (outcome === INVENTED && kindOf(expected) === "missing") return el("td", { class: "cell-invented", title }, mark(outcome), two);

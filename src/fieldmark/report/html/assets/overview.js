@@ -3,7 +3,7 @@
 const VERDICT_TEXTS = {
   pass: ["✓", "Passed", "Every gate is met."],
   fail: ["✗", "Failed", "A gate is not met."],
-  none: ["·", "Not judged", "No gate was set for this run."],
+  none: ["–", "Not judged", "No gate was set for this run."],
 };
 
 function overview(run) {
@@ -62,10 +62,10 @@ function tileNode({ label, value, meaning, interval, most, better, before }) {
     el("dt", null, label),
     el("dd", null,
       el("span", { class: "figure" }, count ? whole(value) : rate(value), most !== undefined && el("span", { class: "out-of" }, ` of ${most}`)),
-      before !== undefined && el("span", { class: `change ${good}` }, `${good === "better" ? "▲" : good === "worse" ? "▼" : "="} ${signed(change)}`),
+      before !== undefined && el("span", { class: `change ${good}` }, `${good === "better" ? "▲" : good === "worse" ? "▼" : "="} ${signed(change, count ? 0 : 3)}`),
       !count && gauge(value === null ? null : value / (most || 1), interval, { width: 120, height: 10 }),
       interval && el("span", { class: "interval" }, `${rate(interval[0])} to ${rate(interval[1])}`),
-      el("span", { class: "meaning" }, before === undefined ? meaning : `was ${rate(before)}`)));
+      el("span", { class: "meaning" }, before === undefined ? meaning : `was ${count ? whole(before) : rate(before)}`)));
 }
 
 function errorTypes(run) {

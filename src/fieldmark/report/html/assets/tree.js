@@ -31,21 +31,19 @@ function treeNode(node, large) {
   if (!members) return fieldRow(node);
   const [mistakes, fields] = countNodes(members);
   const open = mistakes > 0 || !large;
-  const sides = [expected, candidate].map((slot) => kindOf(slot));
-  const details = el("details", { class: mistakes ? "branch has-mistake" : "branch", open },
+  return el("details", { class: mistakes ? "branch has-mistake" : "branch", open },
     el("summary", null,
       el("span", { class: "branch-name" }, keyName(key)),
       el("span", { class: "quiet" }, sizeText(expected, candidate, fields)),
       mistakes > 0 && el("span", { class: "branch-mistakes" }, plural(mistakes, "mistake"))),
     outcome !== null && fieldRow([key, outcome, expected, candidate, node[4]]),
-    outcome === null && sides[0] !== sides[1] && sides.every((kind) => kind !== "missing")
-      && fieldRow([key, WRONG, expected, candidate, 0]),
     isTabular(members) ? itemTable(members) : members.map((inner) => treeNode(inner, large)));
-  return details;
 }
 
 function sizeText(expected, candidate, fields) {
-  if (kindOf(expected) === "list" || kindOf(candidate) === "list") {
+  const [ourKind, theirKind] = [kindOf(expected), kindOf(candidate)];
+  if (ourKind !== theirKind && ourKind !== "missing" && theirKind !== "missing") return `${ourKind} expected, ${theirKind} found`;
+  if (ourKind === "list" || theirKind === "list") {
     const ours = expected && expected.a, theirs = candidate && candidate.a;
     if (ours === undefined || ours === null) return `${plural(theirs, "item")}, none expected`;
     if (theirs === undefined || theirs === null) return `${plural(ours, "item")} expected, none found`;

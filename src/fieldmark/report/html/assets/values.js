@@ -70,7 +70,7 @@ function bothValues(expected, candidate) {
     valueNode(expected, { diff: diff && diff[0], side: "ours" }),
     valueNode(candidate, { diff: diff && diff[1], side: "theirs" }),
   ];
-  const scalar = ["text", "number", "boolean", "null"];
+  const scalar = ["text", "number", "boolean"];
   if (kinds[0] !== kinds[1] && kinds.every((kind) => scalar.includes(kind))) {
     nodes.forEach((node, place) => node.append(el("span", { class: "kind" }, kinds[place])));
   }

@@ -6,6 +6,9 @@ function versusSection(run) {
   const change = (before, after) => (after ?? 0) - (before ?? 0);
   const delta = (before, after) => {
     const moved = change(before, after);
+    if ((before === null) !== (after === null)) {
+      return el("span", { class: `change ${before === null ? "better" : "worse"}` }, before === null ? "▲ was undefined" : "▼ now undefined");
+    }
     return el("span", { class: `change ${moved < 0 ? "worse" : moved > 0 ? "better" : ""}` }, `${moved < 0 ? "▼" : moved > 0 ? "▲" : "="} ${signed(moved)}`);
   };
   const byAttribute = sortableTable({

@@ -81,8 +81,9 @@ function bytes(number) {
 
 // Written as 2026-11-16 04:59 UTC; anything that is no time stays as it is.
 function moment(text) {
+  if (!/^\d{4}-\d\d-\d\dT/.test(text)) return text;
   const time = new Date(text);
-  if (!text || Number.isNaN(time.getTime())) return text;
+  if (Number.isNaN(time.getTime())) return text;
   return `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 

@@ -1,0 +1,71 @@
+"""Everybody a run asks: ready before the first case, told in the manifest, paid for in the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from fieldmark.compare.asked import asked_by, with_options
+from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.metrics.identity import described
+from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.usage import total_usage
+from fieldmark.model.json import JsonObject, JsonValue
+
+__all__ = ["Asked", "offline"]
+
+_Thing = TypeVar("_Thing")
+_OFFLINE: Final = {"offline": True, "download": False}
+
+
+def offline(thing: _Thing, *, wanted: bool = True) -> _Thing:
+    """The same rules or evaluation, in which models are asked for nothing but answers kept."""
+    try:
+        return with_options(thing, _OFFLINE) if wanted else thing
+    except OptionError as error:
+        raise ConfigError.of(f"offline: {error.message}.") from error
+
+
+class Asked:
+    """All providers and models that some rules or evaluators name."""
+
+    __slots__ = ("_all",)
+
+    def __init__(self, *things: object) -> None:
+        self._all = asked_by(things)
+
+    def refuse_unready(self) -> None:
+        """Refuse those that could not be asked a single question; each is told once."""
+        problems: list[Problem] = []
+        for each in self._all:
+            unready = getattr(each, "unready", None)
+            reason = unready() if callable(unready) else None
+            if reason:
+                problems.append(Problem(f"{_name(each)}: {reason}"))
+        if problems:
+            raise ConfigError(list(dict.fromkeys(problems)))
+
+    def identities(self) -> JsonValue:
+        """Who they are: model, endpoint, hash of weights, edition of the prompt."""
+        return list[JsonValue](map(described, self._all))
+
+    def added(self, summary: Summary) -> Summary:
+        """The summary with what the answers took to make, where somebody keeps books."""
+        told = self._told("usage")
+        return replace(summary, usage=total_usage(told)) if told else summary
+
+    def spent(self) -> JsonObject:
+        """What was sent and paid this time, where somebody keeps books."""
+        told = self._told("spent")
+        return {"spent": list[JsonValue](told)} if told else {}
+
+    def _told(self, books: str) -> list[JsonObject]:
+        keeping = [each for each in self._all if hasattr(each, books)]
+        return [
+            {"name": _name(each), "model": str(getattr(each, "model", "")), **getattr(each, books)()}
+            for each in keeping
+        ]
+
+
+def _name(asked: object) -> str:
+    return str(getattr(type(asked), "name", type(asked).__qualname__))

@@ -1,0 +1,75 @@
+"""`fieldmark report`: a run as a file for people or for other tools."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from fieldmark.api.report import KINDS, file_name, write_report
+from fieldmark.api.runs import find_run
+from fieldmark.cli.options import Word
+from fieldmark.cli.telling import put, tell
+from fieldmark.errors import DataError, Location
+
+__all__ = ["command"]
+
+_EPILOG = """\b
+Examples:
+  fieldmark report runs/latest
+  fieldmark report runs/new --against runs/old --out comparison.html
+  fieldmark report runs/latest --as junit
+  fieldmark report runs/latest --as markdown --out -
+"""
+_STDOUT = "-"
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("run")
+@click.option(
+    "--as",
+    "kind",
+    type=Word(KINDS),
+    default="html",
+    show_default=True,
+    help="What to write.",
+)
+@click.option(
+    "--out",
+    metavar="FILE",
+    help="Where to write it; - prints it.  [default: a file in the folder of the run]",
+)
+@click.option("--against", metavar="RUN", help="An earlier run: what has changed comes first.")
+@click.option(
+    "--no-values",
+    "values",
+    flag_value=False,
+    default=True,
+    help="Leave the values of documents out: paths and scores only.",
+)
+def command(run: str, *, kind: str, out: str | None, against: str | None, values: bool) -> int:
+    """Write a report of RUN: one HTML file that needs nothing else, or another kind.
+
+    RUN is the folder of a run, or its name in runs/: its id, how that begins, a tag, or `latest`.
+    """
+    folder = find_run(run)
+    other = None if against is None else find_run(against)
+    if out == _STDOUT:
+        _print(folder, kind, other, values=values)
+        return 0
+    place = write_report(folder, out, kind=kind, against=other, values=values)
+    tell(f"report written to {place}")
+    return 0
+
+
+def _print(folder: Path, kind: str, other: Path | None, *, values: bool) -> None:
+    """The report on standard output: made whole first, so that half of one is never printed."""
+    with tempfile.TemporaryDirectory() as beside:
+        place = Path(beside) / file_name(kind)
+        write_report(folder, place, kind=kind, against=other, values=values)
+        try:
+            content = place.read_bytes()
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}", Location(str(place))) from error
+    put(content)
