@@ -24,6 +24,8 @@ FLAGS = (
     "--disable-sync",
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
+    # A test turns more pages a second than a person; the browser would slow it down.
+    "--disable-ipc-flooding-protection",
     "--remote-debugging-pipe",
 )
 PATIENCE = 60.0
@@ -165,7 +167,7 @@ class Page:
     def count(self, selector: str) -> int:
         """How many of these can be seen."""
         script = f"[...document.querySelectorAll({json.dumps(selector)})]"
-        return int(self.run(f"{script}.filter((each) => each.getClientRects().length).length"))
+        return int(self.run(f"{script}.filter((each) => each.getClientRects().length && each.checkVisibility()).length"))
 
     def click(self, selector: str) -> None:
         """Click in the middle of an element, as a hand does."""

@@ -34,16 +34,17 @@ class Asked:
     def __init__(self, *things: object) -> None:
         self._all = asked_by(things)
 
+    def unready(self) -> list[Problem]:
+        """Why providers could not be asked a single question; judges are looked at by name."""
+        providers = [each for each in self._all if hasattr(each, "similarities")]
+        told = ((_name(each), each.unready()) for each in providers if hasattr(each, "unready"))
+        return list(dict.fromkeys(Problem(f"{name}: {why}") for name, why in told if why))
+
     def refuse_unready(self) -> None:
-        """Refuse those that could not be asked a single question; each is told once."""
-        problems: list[Problem] = []
-        for each in self._all:
-            unready = getattr(each, "unready", None)
-            reason = unready() if callable(unready) else None
-            if reason:
-                problems.append(Problem(f"{_name(each)}: {reason}"))
+        """Refuse providers that could not be asked a single question, before anybody is."""
+        problems = self.unready()
         if problems:
-            raise ConfigError(list(dict.fromkeys(problems)))
+            raise ConfigError(problems)
 
     def identities(self) -> JsonValue:
         """Who they are: model, endpoint, hash of weights, edition of the prompt."""
@@ -61,10 +62,11 @@ class Asked:
 
     def _told(self, books: str) -> list[JsonObject]:
         keeping = [each for each in self._all if hasattr(each, books)]
-        return [
-            {"name": _name(each), "model": str(getattr(each, "model", "")), **getattr(each, books)()}
-            for each in keeping
-        ]
+        return [{**_named(each), **getattr(each, books)()} for each in keeping]
+
+
+def _named(asked: object) -> JsonObject:
+    return {"name": _name(asked), "model": str(getattr(asked, "model", ""))}
 
 
 def _name(asked: object) -> str:

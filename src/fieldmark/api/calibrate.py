@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
+from fieldmark.api.asking import Asked
 from fieldmark.api.settings import RulesLike, settle
 from fieldmark.api.watching import Source
 from fieldmark.data.exact import Grammar
@@ -95,6 +96,7 @@ def calibrate(
     if not read:
         raise DataError("there are no labels", Location(str(labels)))
     comparator = _comparator(rules, match, path)
+    Asked(comparator).refuse_unready()
     answers = _recorded(read) if comparator is None else _compared(comparator, read)
     limit = threshold
     if limit is None:

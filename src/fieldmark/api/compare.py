@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from fieldmark.api.asking import Asked
 from fieldmark.api.case_result import CaseResult
 from fieldmark.api.settings import RulesLike, Settings, settle
 from fieldmark.data import checked_json, located
@@ -33,6 +34,7 @@ def compare(
     1.0
     """
     settings = settle(rules, convention=convention, options=options)
+    Asked(settings.rules).refuse_unready()
     return compare_under(settings, *json_of({"expected": expected, "candidate": candidate}))
 
 

@@ -10,7 +10,6 @@ from fieldmark.api.settings import Settings
 from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.iou import Iou
 from fieldmark.data import Inputs
-from fieldmark.data.coco import with_crowds
 from fieldmark.evaluators.detection_ap import DetectionAp
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput
@@ -20,7 +19,7 @@ from fieldmark.values.boxes import BoxFormat
 
 __all__ = ["COCO", "Detection", "with_regions"]
 
-COCO: Final = DetectionAp(format=BoxFormat.XYWH, area="regions[].area", crowd="regions[].iscrowd")
+COCO: Final = DetectionAp(format=BoxFormat.XYWH, area="regions[].area", crowd="crowd[]")
 """Where the documents of COCO files keep what the figures need."""
 
 
@@ -63,7 +62,7 @@ class Detection:
             return
         for case in batch.cases:
             unreadable = case.input is not CaseInput.OK
-            self._tally.add(with_crowds(case.expected), case.candidate, unreadable=unreadable)
+            self._tally.add(case.expected, case.candidate, unreadable=unreadable)
 
     def added(self, summary: Summary) -> Summary:
         """The summary with the figures of the regions."""

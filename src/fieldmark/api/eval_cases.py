@@ -41,6 +41,7 @@ def inputs_of(spec: EvalSpec) -> Inputs:
         expected_key=spec.expected_key,
         candidate_key="candidate" if both else spec.candidate_key,
         context=True,
+        format_in=spec.format_in,
     )
 
 
@@ -120,10 +121,13 @@ def case_of(asked: Asked) -> Case:
     return asked.case._replace(input=CaseInput.FAILED, note=asked.failure)
 
 
-def refuse_unready(spec: EvalSpec) -> None:
-    """Refuse judges that could not judge a single case, and a target that could produce none."""
+def refuse_unready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
+    """Refuse judges that could not judge a single case, and a target that could produce none.
+
+    `providers` are the complaints about those who judge meaning.
+    """
     own = [member for each in own_members(spec).values() for member in each]
-    problems = unready_judges([*spec.evaluators, *own])
+    problems = [*providers, *unready_judges([*spec.evaluators, *own])]
     if spec.target is not None:
         reason = cast("Source", spec.target.source).unready()
         problems += [Problem(f"target: {reason}", spec.location)] if reason else []

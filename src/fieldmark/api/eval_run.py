@@ -7,16 +7,17 @@ from contextlib import ExitStack, closing
 from itertools import chain, count, islice
 from typing import Final
 
+from fieldmark.api.detection import Detection
 from fieldmark.api.eval_cases import Wanted, case_of, own_members
-from fieldmark.api.gates import checked
 from fieldmark.api.resuming import Begun
 from fieldmark.api.settings import Settings
 from fieldmark.config.eval_spec import EvalSpec
-from fieldmark.data import PairStream
+from fieldmark.data import PairStream, Role
+from fieldmark.data.exact import Grammar
 from fieldmark.errors import ConfigError
-from fieldmark.metrics.gate import Gate
+from fieldmark.evaluators.accumulate import figures_of, start_all
 from fieldmark.metrics.summarise import summarise
-from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.plan import Plan
@@ -33,11 +34,16 @@ from fieldmark.store.evaluated import failed_row, with_results
 from fieldmark.store.rundir import RunFolder
 from fieldmark.store.segments import SegmentEncoder
 
-__all__ = ["EvalRun", "evaluator_tally"]
+__all__ = ["EvalRun", "nothing_said"]
 
 _SEGMENT: Final = 256
 _SEGMENT_OF_JUDGES: Final = 32
 """Where judges or targets are asked, results come in small portions: each may take its time."""
+_NON_FINITE: Final = "target: NaN or infinite numbers; each is an invalid number"
+_NOT_GATHERED: Final = (
+    "The run cannot go on: an evaluator has figures for all cases together, and the candidates of "
+    "those that are done were not kept."
+)
 
 
 class EvalRun:
@@ -52,6 +58,7 @@ class EvalRun:
         self._wanted = wanted
         self._begun = begun
         self._warnings: list[str] = []
+        self._grammar = Grammar(role=Role.CANDIDATE)
         self._done = 0
         self.watchers: list[Watcher] = []
         self.observers: list[Observer] = []
@@ -75,24 +82,24 @@ class EvalRun:
             lines = encoder.encode(
                 number,
                 *judged.batch,
-                non_finite=self._stream.non_finite,
+                non_finite=self._stream.non_finite or self._grammar.non_finite > 0,
                 complete=lambda rows: list(_rows(judged, rows, values=values)),
             )
             folder.append(lines)
 
         self.observers.append(write)
 
-    def finished(self, concurrency: int, gates: Sequence[Gate], *, values: bool) -> Summary:
+    def finished(self, concurrency: int, *, values: bool) -> Summary:
         """Every figure of the run, when all of its cases are done."""
         flags, faults = Flags(), Faults(self._begun.plan.table, notes=values)
-        said = evaluator_tally(self._spec)
-        watching = _watching([flags, faults, *self.watchers])
+        said = _tally_of(self._spec)
+        detection = Detection(self._stream.format_in)
+        watching = _watching([flags, faults, detection, *self.watchers])
         with ExitStack() as stack:
             panel = stack.enter_context(
                 open_panel(self._spec.evaluators, own_members(self._spec), concurrency=concurrency)
             )
-            replay = self._begun.replay
-            known = None if replay is None else JudgedReplay(replay, panel)
+            known = self._known(panel, values=values)
             tally = run_evaluation(
                 faults.watching(self._batches(stack, panel, known)),
                 self._begun.plan,
@@ -108,17 +115,29 @@ class EvalRun:
             *faults.warnings(),
             *self._stream.warnings,
             *dict.fromkeys(self._warnings),
+            *([_NON_FINITE] if self._grammar.non_finite else []),
             *flags.warnings(),
             *unused_rules(self._settings.rules, tally.facts()),
         )
-        summary = summarise(
-            tally,
-            self._settings.convention,
-            rules=self._settings.rules,
-            evaluators=said.summaries(),
-            warnings=warnings,
+        return detection.added(
+            summarise(
+                tally,
+                self._settings.convention,
+                rules=self._settings.rules,
+                evaluators=said.summaries(panel.figures()),
+                warnings=warnings,
+            )
         )
-        return checked(summary, gates)
+
+    def _known(self, panel: Panel, *, values: bool) -> JudgedReplay | None:
+        """What was found out before the run was broken off, if it was."""
+        replay = self._begun.replay
+        if replay is None:
+            return None
+        gathers = panel.gathers or self._stream.format_in is not None
+        if gathers and self._spec.target is not None and not values:
+            raise ConfigError.of(_NOT_GATHERED, self._spec.location, "Start a new run.")
+        return JudgedReplay(replay, panel)
 
     def _batches(
         self, stack: ExitStack, panel: Panel, known: JudgedReplay | None
@@ -138,7 +157,9 @@ class EvalRun:
 
     def _produced(self, cases: Iterable[Case], stack: ExitStack) -> Iterator[Case]:
         assert self._spec.target is not None  # noqa: S101 - only asked where there is one
-        asked = produced(self._spec.target, cases, warn=self._warnings.append)
+        asked = produced(
+            self._spec.target, cases, warn=self._warnings.append, grammar=self._grammar
+        )
         return map(case_of, stack.enter_context(closing(asked)))
 
     def _refuse_nothing(self, tally: Tally) -> None:
@@ -150,7 +171,13 @@ class EvalRun:
             )
 
 
-def evaluator_tally(spec: EvalSpec) -> EvaluatorTally:
+def nothing_said(spec: EvalSpec) -> dict[str, EvaluatorSummary]:
+    """What the evaluators of a file say of no cases: every figure that they have."""
+    nothing = figures_of(spec.evaluators, start_all(spec.evaluators))
+    return _tally_of(spec).summaries(nothing)
+
+
+def _tally_of(spec: EvalSpec) -> EvaluatorTally:
     """Counts what the evaluators of a file say; all of them are named from the start."""
     return EvaluatorTally(member.name for member in spec.evaluators)
 

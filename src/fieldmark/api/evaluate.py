@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from fieldmark.api.asking import Asked
+from fieldmark.api.asking import offline as went_offline
+from fieldmark.api.detection import with_regions
 from fieldmark.api.eval_cases import Wanted, inputs_of, open_cases, refuse_unready, sources_of
 from fieldmark.api.eval_rules import settings_of
-from fieldmark.api.eval_run import EvalRun, evaluator_tally
-from fieldmark.api.gates import check_names, gates_of
+from fieldmark.api.eval_run import EvalRun, nothing_said
+from fieldmark.api.gates import check_names, checked, gates_of
 from fieldmark.api.lists import list_notes
 from fieldmark.api.requests import EvalRequest, eval_request, request_of_run
 from fieldmark.api.resuming import Keeping, begin, finish, folder_for
@@ -52,6 +55,7 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     values: bool = True,
     resume: bool = False,
     accept_changes: bool = False,
+    offline: bool = False,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
 ) -> EvalResult:
@@ -59,7 +63,8 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
 
     `only` keeps the cases with one of some tags, `cases` those whose id fits a pattern. Gates are
     added to those of the file. `out` names a new folder for the run's results, or with `resume`
-    that of a run that was broken off.
+    that of a run that was broken off. With `offline`, models are asked for nothing but answers
+    that are kept.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -69,29 +74,30 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     >>> run.mean_score
     1.0
     """
-    spec = _spec(source)
-    settings = settings_of(spec)
-    gates = [*spec.gates, *gates_of(at_least, at_most)]
-    check_names(gates, settings, evaluator_tally(spec).summaries())
+    spec = went_offline(_spec(source), wanted=offline)
     reading = inputs_of(spec)
+    settings = with_regions(settings_of(spec), reading)
+    asked = Asked(settings.rules, spec.evaluators, spec.cases)
+    gates = [*spec.gates, *gates_of(at_least, at_most)]
+    check_names(gates, settings, lambda: nothing_said(spec))
     stream = open_cases(spec, reading)
     wanted = Wanted(only, cases)
     limits = {"at_least": at_least or {}, "at_most": at_most or {}}
     chosen = {"only": wanted.tags, "cases": wanted.ids, **limits, "values": values}
-    about = _about(spec, settings, reading, chosen)
+    about = {**_about(spec, settings, reading, chosen), "providers": asked.identities()}
     keeping = Keeping(out=out, resume=resume, accept_changes=accept_changes, values=values)
     with ExitStack() as stack:
         stack.enter_context(closing(stream))
-        refuse_unready(spec)
+        refuse_unready(spec, asked.unready())
         folder = stack.enter_context(folder_for(keeping, about) or nullcontext())
         run = EvalRun(spec, settings, stream, wanted, begin(settings, folder))
-        if progress is not None:
-            run.watchers.append(teller(progress, stream))
+        run.watchers += [] if progress is None else [teller(progress, stream)]
         if folder is not None:
             run.write_to(folder, values=values)
         run.observers += observers
-        summary = run.finished(concurrency or spec.concurrency, gates, values=values)
-        path = finish(folder, run.plan.table, run.plan.lists(), summary)
+        summary = run.finished(concurrency or spec.concurrency, values=values)
+        summary = checked(asked.added(summary), gates)
+        path = finish(folder, run.plan.table, run.plan.lists(), summary, asked.spent())
     notes = (*stream.notes, *list_notes(run.plan.lists()))
     return EvalResult(summary, notes, path, name=spec.name, max_errors=spec.max_errors)
 
@@ -109,6 +115,7 @@ def resume_eval(
     run: str | Path,
     *,
     accept_changes: bool = False,
+    offline: bool = False,
     concurrency: int | None = None,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
@@ -126,6 +133,7 @@ def resume_eval(
         values=asked["values"],
         resume=True,
         accept_changes=accept_changes,
+        offline=offline,
         observers=observers,
         progress=progress,
     )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, cast
 
 from fieldmark.api.settings import Settings
 from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.evaluators.accumulate import of_the_data
 from fieldmark.metrics.gate import Gate, GateKind, check_gate
 from fieldmark.metrics.summarise import summarise, with_gates
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.metrics.tally import Tally
+from fieldmark.metrics.usage import NO_USAGE
 from fieldmark.model.block import AttributeTable
+from fieldmark.model.json import JsonObject
 
 __all__ = ["check_names", "checked", "gates_of"]
 
@@ -46,18 +50,24 @@ def gates_of(
 def check_names(
     gates: Sequence[Gate],
     settings: Settings,
-    evaluators: Mapping[str, EvaluatorSummary] | None = None,
+    evaluators: Callable[[], Mapping[str, EvaluatorSummary]] = dict,
 ) -> None:
-    """Refuse figures that no run has; those of attributes are left to `checked`."""
+    """Refuse figures that no run has; those that only data can name are left to `checked`.
+
+    `evaluators` makes what evaluators say of no cases.
+    """
     known = [gate for gate in gates if not gate.name.startswith(_OF_THE_DATA)]
     if known:
         nothing = summarise(
             Tally(AttributeTable()),
             settings.convention,
             rules=settings.rules,
-            evaluators=evaluators,
+            evaluators=evaluators(),
         )
-        _refuse_unknown(known, nothing)
+        nothing = replace(nothing, usage=NO_USAGE)
+        said = {name: each.to_dict() for name, each in nothing.evaluators.items()}
+        unsure = tuple(of_the_data(cast("JsonObject", said), "evaluators."))
+        _refuse_unknown([gate for gate in known if not gate.name.startswith(unsure)], nothing)
 
 
 def checked(summary: Summary, gates: Sequence[Gate]) -> Summary:

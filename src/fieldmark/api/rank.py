@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from fieldmark.api.asking import Asked
 from fieldmark.api.case_result import CaseResult, FieldResult
 from fieldmark.api.compare import compare_under, json_of
 from fieldmark.api.settings import RulesLike, settle
@@ -67,6 +68,7 @@ def rank(
     ((1, 2, 0), 0.3333333333333333)
     """
     settings = settle(rules, convention=convention, options=options)
+    Asked(settings.rules).refuse_unready()
     named = {f"candidates[{place}]": each for place, each in enumerate(candidates)}
     expected, *candidates = json_of({"expected": expected, **named})
     results = tuple(compare_under(settings, expected, candidate) for candidate in candidates)

@@ -23,7 +23,16 @@ from fieldmark.store.segments import seeded
 
 __all__ = ["Begun", "Keeping", "begin", "finish", "folder_for"]
 
-_SAME: Final = ("command", "convention", "inputs", "limits", "eval", "request", "fieldmark")
+_SAME: Final = (
+    "command",
+    "convention",
+    "providers",
+    "inputs",
+    "limits",
+    "eval",
+    "request",
+    "fieldmark",
+)
 """What must not have changed since the run was begun."""
 _MARK: Final = "accepted_changes"
 
@@ -80,11 +89,15 @@ def finish(
     table: AttributeTable,
     lists: Mapping[str, Aligner],
     summary: Summary,
+    spent: JsonObject,
 ) -> Path | None:
-    """Write the summary of a run that is kept, and say where it is."""
+    """Write the summary of a run that is kept, and say where it is.
+
+    What was spent this time is no result: it goes into the manifest.
+    """
     if folder is None:
         return None
-    facts = {"attributes": described(table), "lists": list_settings(lists)}
+    facts = {"attributes": described(table), "lists": list_settings(lists), **spent}
     folder.finish(summary.to_dict(), facts)
     return folder.path
 

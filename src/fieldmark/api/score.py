@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from fieldmark.api.asking import Asked
+from fieldmark.api.asking import offline as went_offline
 from fieldmark.api.detection import Detection, with_regions
 from fieldmark.api.gates import check_names, checked, gates_of
 from fieldmark.api.lists import list_notes
@@ -44,6 +47,7 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     values: bool = True,
     resume: bool = False,
     accept_changes: bool = False,
+    offline: bool = False,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> RunResult:
@@ -51,8 +55,9 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
 
     `truth` and `candidate` are files, folders, or iterables of documents; with `candidate` left
     out, rows hold both sides. `out` names a new folder for the run's results, or with `resume`
-    that of a run that was broken off. Large files may be shared among `workers` processes; any
-    number of them gives the same bytes.
+    that of a run that was broken off. With `offline`, models are asked for nothing but answers
+    that are kept. Large files may be shared among `workers` processes; any number of them gives
+    the same bytes.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -70,7 +75,7 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     }
     limits = {"at_least": at_least or {}, "at_most": at_most or {}}
     reading = inputs_of(inputs)
-    settings = with_regions(settle(rules, **choice), reading)
+    settings = _ready(with_regions(settle(rules, **choice), reading), offline=offline)
     gates = gates_of(**limits)
     check_names(gates, settings)
     stream = open_pairs(truth, candidate, reading, quotes=values)
@@ -79,6 +84,13 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     about["request"] = score_request((truth, candidate), reading, **asked)
     keeping = Keeping(out=out, resume=resume, accept_changes=accept_changes, values=values)
     return _scored(stream, settings, gates, about, keeping, progress=progress, workers=workers)
+
+
+def _ready(settings: Settings, *, offline: bool) -> Settings:
+    """The settings, if whoever they ask about meaning can be asked."""
+    settings = replace(settings, rules=went_offline(settings.rules, wanted=offline))
+    Asked(settings.rules).refuse_unready()
+    return settings
 
 
 def _scored(  # noqa: PLR0913 - what a run is made of
@@ -104,8 +116,9 @@ def _scored(  # noqa: PLR0913 - what a run is made of
         summary = summarise(
             tally, settings.convention, rules=settings.rules, warnings=run.warnings(tally)
         )
-        summary = checked(detection.added(summary), gates)
-        path = finish(folder, begun.plan.table, run.lists, summary)
+        asked = Asked(settings.rules)
+        summary = checked(asked.added(detection.added(summary)), gates)
+        path = finish(folder, begun.plan.table, run.lists, summary, asked.spent())
     return RunResult(summary, (*stream.notes, *list_notes(run.lists)), path)
 
 
@@ -113,6 +126,7 @@ def resume_score(
     run: str | Path,
     *,
     accept_changes: bool = False,
+    offline: bool = False,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> RunResult:
@@ -123,6 +137,7 @@ def resume_score(
         out=run,
         resume=True,
         accept_changes=accept_changes,
+        offline=offline,
         workers=workers,
         progress=progress,
     )

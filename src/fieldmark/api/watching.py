@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeAlias
 
+from fieldmark.api.asking import Asked
 from fieldmark.api.settings import Settings
 from fieldmark.data import Inputs, PairStream
 from fieldmark.metrics.summarise import stamp
@@ -37,11 +38,12 @@ def teller(progress: Progress, stream: PairStream) -> Watcher:
 
 
 def manifest(settings: Settings, reading: Inputs, *sources: Source | None) -> JsonObject:
-    """What a run was made from: versions, convention, inputs with their hashes, limits."""
+    """What a run was made from: versions, convention, who is asked, inputs, limits."""
     return {
         "fieldmark": VERSION,
         "python": platform.python_version(),
         "convention": stamp(settings.convention, settings.rules).to_dict(),
+        "providers": Asked(settings.rules).identities(),
         "inputs": [_input(source) for source in sources if source is not None],
         "limits": asdict(reading.limits),
     }

@@ -22,6 +22,7 @@ _COMMANDS: Final = {
     "diff": ("diff", "Compare two runs: what changed, and whether that may be chance."),
     "improve": ("improve", "Say what to fix first in the extraction, and how it goes wrong."),
     "rescore": ("rescore", "Count the outcomes of a run again, without the inputs."),
+    "show": ("show_case", "Show the worst cases of a run, or one case side by side."),
     "report": ("report", "Write a report of a run: HTML, Markdown, JUnit, tables."),
     "runs": ("runs", "List runs, show one, follow a figure over iterations."),
     "infer": ("infer", "Propose a rules file from the data."),

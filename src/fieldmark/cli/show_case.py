@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from fieldmark.api.runs import find_run
 from fieldmark.api.show import CaseFilter, CaseList, show_case, show_cases
 from fieldmark.cli.forms import Forms
 from fieldmark.cli.options import Word, printing
@@ -24,10 +24,10 @@ __all__ = ["command"]
 
 _EPILOG = """\b
 Examples:
-  fieldmark show runs/latest
-  fieldmark show runs/latest --verdict fail --mistake omission
-  fieldmark show runs/latest invoice-17
-  fieldmark show runs/latest invoice-17 --only-mistakes
+  fieldmark show latest
+  fieldmark show latest --verdict fail --mistake omission
+  fieldmark show latest invoice-17
+  fieldmark show latest invoice-17 --only-mistakes
 """
 _FILTERS = ("verdict", "mistake", "tag")
 
@@ -45,7 +45,7 @@ class _Asked(TypedDict):
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run")
 @click.argument("case", required=False)
 @click.option(
     "--verdict",
@@ -73,19 +73,22 @@ class _Asked(TypedDict):
     help="Of a case, show paths and scores only.",
 )
 @printing
-def command(run: Path, case: str | None, **asked: Unpack[_Asked]) -> None:
+def command(run: str, case: str | None, **asked: Unpack[_Asked]) -> None:
     """List the worst cases of RUN, or show one CASE.
 
     A case is shown as both of its documents side by side, with a mark at every field, the
     characters that differ, how the items of lists were paired, and what every evaluator said.
+
+    RUN is the folder of a run, or its name in runs/: its id, how that begins, a tag, or `latest`.
     """
+    folder = find_run(run)
     if case is None:
         wanted = CaseFilter(verdict=asked["verdict"], mistake=asked["mistake"], tag=asked["tag"])
-        forms = _list(show_cases(run, wanted=wanted, top=asked["top"] or None))
+        forms = _list(show_cases(folder, wanted=wanted, top=asked["top"] or None))
     else:
         if used := [f"--{name}" for name in _FILTERS if asked.get(name) is not None]:
             raise click.UsageError(f"{used[0]} chooses among cases: name no CASE with it.")
-        forms = _one(show_case(run, case, values=asked["values"]), asked)
+        forms = _one(show_case(folder, case, values=asked["values"]), asked)
     forms.show(asked["form"], quiet=asked["quiet"], color=asked["color"])
 
 

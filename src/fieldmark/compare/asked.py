@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeAlias, TypeVar, cast
 
-from fieldmark.compare.semantic import Semantic
 from fieldmark.model.comparison import Provider
 from fieldmark.model.rule import Rules
 
@@ -20,6 +19,7 @@ _Swap: TypeAlias = Callable[[object], object]
 def providers_of(rules: Rules) -> tuple[Provider, ...]:
     """Every provider that the rules ask, once each.
 
+    >>> from fieldmark.compare.semantic import Semantic
     >>> [provider.name for provider in providers_of(Rules(default=Semantic()))]
     ['lexical']
     """
@@ -42,6 +42,7 @@ def with_providers(rules: Rules, change: Change) -> Rules:
 def with_options(thing: _Thing, options: Mapping[str, object]) -> _Thing:
     """The same rules or evaluators, in which whoever is asked has these options, if they know them.
 
+    >>> from fieldmark.compare.semantic import Semantic
     >>> with_options(Semantic(), {"offline": True}) == Semantic()
     True
     """

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 from fieldmark.compare.fuzzy import LONGEST_TEXT, levenshtein_similarity
 from fieldmark.compare.options import check_share
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
+from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.canonical import canonical_text
 from fieldmark.values.text import normalized
 
 __all__ = ["Lexical", "Recorded"]
@@ -128,6 +131,12 @@ class Recorded:
             if by_pair.setdefault(pair, similarity) != similarity:
                 raise OptionError("scores", f"two similarities are recorded for {pair!r}")
         object.__setattr__(self, "_by_pair", by_pair)
+
+    def identity(self) -> Mapping[str, object]:
+        """How many judgements there are, and the hash of them: texts are no setting."""
+        rows = sorted([*pair, similarity] for pair, similarity in self._by_pair.items())
+        digest = hashlib.sha256(canonical_text(cast("JsonValue", rows)))
+        return {"pairs": len(rows), "scores_sha256": digest.hexdigest()}
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """The recorded similarity of each pair; a failure for a pair that was not recorded.

@@ -17,7 +17,7 @@ from fieldmark.config.option_values import checked, describe
 from fieldmark.errors import ConfigError, Location
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
-__all__ = ["CASES_KEYS", "CASE_KEYS", "Cases", "read_cases", "read_place"]
+__all__ = ["CASES_KEYS", "CASE_KEYS", "COCO", "Cases", "read_cases", "read_place"]
 
 CASE_KEYS: Final = (
     "id",
@@ -34,7 +34,8 @@ CASE_KEYS: Final = (
 )
 _ONLY_OWN: Final = ("only_own", "skip_defaults")
 CASES_KEYS: Final = ("path", "id", "expected", "candidate")
-_OF_DETECTION: Final = "coco"
+COCO: Final = "coco"
+"""The key of a data set of object detection, which is read in a way of its own."""
 _HINT: Final = "Write the name of a file, or a list of {id: a, expected: {…}, candidate: {…}}."
 
 
@@ -45,6 +46,7 @@ class Cases(NamedTuple):
     id_key: str | None = None
     expected_key: str | None = None
     candidate_key: str | None = None
+    format_in: str | None = None
 
 
 def read_cases(marked: Marked, context: Context) -> Cases:
@@ -75,11 +77,9 @@ def read_place(marked: Marked, key: str, context: Context) -> Path | None:
 
 
 def _rows(marked: Marked, context: Context) -> Cases:
-    if _OF_DETECTION in marked.entries:
-        hint = "Write them as rows of {id, expected}, with the boxes in expected."
-        where = marked.key_location(_OF_DETECTION)
-        context.problems.add("Detection data sets are not read as cases.", where, hint)
-        return Cases()
+    if COCO in marked.entries:
+        refuse_unknown(marked, (COCO,), context)
+        return Cases(read_place(marked, COCO, context) or (), format_in=COCO)
     refuse_unknown(marked, CASES_KEYS, context)
     if "path" not in marked.entries:
         context.problems.add("Cases without a path.", marked.location, _HINT)

@@ -93,10 +93,12 @@ def _native(marked: Marked, context: Context) -> EvalSpec:
         id_key=cases.id_key,
         expected_key=cases.expected_key,
         candidate_key=cases.candidate_key,
+        format_in=cases.format_in,
         tags=_tags(marked, context),
         metadata=_metadata(marked, context),
     )
     _warn_of_nothing_extracted(spec, marked, context)
+    _refuse_nothing_detected(spec, marked, context)
     return replace(spec, warnings=context.problems.warnings)
 
 
@@ -186,3 +188,10 @@ def _warn_of_nothing_extracted(spec: EvalSpec, marked: Marked, context: Context)
         return
     hint = "Give each case a candidate, or the file candidates or target."
     context.problems.warn("Nothing says what was extracted.", given["cases"].location, hint)
+
+
+def _refuse_nothing_detected(spec: EvalSpec, marked: Marked, context: Context) -> None:
+    given = marked.entries
+    if spec.format_in is not None and "candidates" not in given and "target" not in given:
+        hint = "Add candidates: with a file of results."
+        context.problems.add("Nothing says what was detected.", given["cases"].location, hint)

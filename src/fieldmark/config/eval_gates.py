@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple, cast
 
 from fieldmark.config.context import Context
 from fieldmark.config.eval_cases import Cases
@@ -11,6 +12,7 @@ from fieldmark.config.keys import is_object, refuse_unknown
 from fieldmark.config.marked import Marked
 from fieldmark.config.option_values import checked
 from fieldmark.errors import OptionError
+from fieldmark.evaluators.accumulate import figures_of, of_the_data, start_all
 from fieldmark.evaluators.panel import Member
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.gate import Gate, GateKind, check_gate
@@ -18,6 +20,7 @@ from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.summary import EvaluatorSummary
 from fieldmark.metrics.sums import VerdictCounts
 from fieldmark.metrics.tally import Tally
+from fieldmark.metrics.usage import NO_USAGE
 from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject
 
@@ -26,8 +29,8 @@ __all__ = ["GATE_KEYS", "Gates", "read_gates"]
 _MAX_ERRORS: Final = "max_errors"
 GATE_KEYS: Final = (*(kind.value for kind in GateKind), _MAX_ERRORS)
 _OF_EVALUATORS: Final = "evaluators."
-_OF_THE_DATA: Final = "attributes."
-"""Which attributes there are is known only when the data has been read."""
+_OF_THE_DATA: Final = ("attributes.", "detection.")
+"""Which attributes and regions there are is known only when the data has been read."""
 
 
 class Gates(NamedTuple):
@@ -51,9 +54,11 @@ def read_gates(
         return Gates()
     refuse_unknown(marked, GATE_KEYS, context)
     before = len(context.problems)
-    # An evaluator that could not be read would be missed a second time here.
-    unsure = (_OF_THE_DATA, _OF_EVALUATORS) if before else (_OF_THE_DATA,)
     figures = _figures(convention, cases, evaluators)
+    # An evaluator that could not be read would be missed a second time here.
+    doubtful = (_OF_EVALUATORS,) if before else ()
+    said = cast("JsonObject", figures["evaluators"])
+    unsure = (*_OF_THE_DATA, *doubtful, *of_the_data(said, _OF_EVALUATORS))
     gates = tuple(
         gate for kind in GateKind for gate in _of_kind(marked, kind, figures, unsure, context)
     )
@@ -88,11 +93,14 @@ def _of_kind(
 def _figures(convention: Convention, cases: Cases, evaluators: Sequence[Member]) -> JsonObject:
     """Every figure that a run of these evaluators has, as a summary of nothing says."""
     own = cases.cases if isinstance(cases.cases, tuple) else ()
-    names = [member.name for member in evaluators]
-    names += [member.name for case in own for member in case.evaluators]
+    members = [*evaluators, *(member for case in own for member in case.evaluators)]
+    figures = figures_of(members, start_all(members))
     nothing = EvaluatorSummary(mean_score=None, scored=0, errors=0, verdicts=VerdictCounts())
-    tally = Tally(AttributeTable())
-    return summarise(tally, convention, evaluators=dict.fromkeys(names, nothing)).to_dict()
+    said = {
+        member.name: replace(nothing, figures=figures.get(member.name, {})) for member in members
+    }
+    summary = summarise(Tally(AttributeTable()), convention, evaluators=said)
+    return replace(summary, usage=NO_USAGE).to_dict()
 
 
 def _max_errors(marked: Marked, context: Context) -> int:

@@ -71,7 +71,8 @@ class EvalSpec:
     `cases` is a file, folder, or the cases themselves; `candidates` a file or folder, or nothing
     where rows hold both sides or a target makes them. `rules` are how fields are compared for the
     figures by attribute; without them, what the evaluators' own fields say holds. `provider` is
-    who judges meaning wherever nobody else is named.
+    who judges meaning wherever nobody else is named. `format_in` is the format of another tool
+    that cases and candidates are files of.
     """
 
     name: str
@@ -91,6 +92,7 @@ class EvalSpec:
     id_key: str | None = None
     expected_key: str | None = None
     candidate_key: str | None = None
+    format_in: str | None = None
     tags: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict)
     warnings: tuple[Problem, ...] = ()

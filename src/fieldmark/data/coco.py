@@ -21,7 +21,7 @@ from fieldmark.errors import DataError, Location
 from fieldmark.metrics.detection.coco_objects import class_names
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["COCO_LIMITS", "CocoSource", "coco_candidate", "coco_truth", "with_crowds"]
+__all__ = ["COCO_LIMITS", "CocoSource", "coco_candidate", "coco_truth"]
 
 COCO_LIMITS: Final = Limits(document_bytes=1 << 30, nodes=100_000_000)
 """One file holds a whole data set, so that it may be larger than a document."""
@@ -86,15 +86,6 @@ def coco_candidate(
         region["score"] = entry["score"]
         _listed(documents.setdefault(image, {"regions": []}), "regions").append(region)
     return _source(name, size, documents, truth.names, truth.images)
-
-
-def with_crowds(document: JsonValue) -> JsonValue:
-    """The document of a truth with its crowds among the regions, each marked as one."""
-    if not isinstance(document, dict):
-        return document
-    crowds = cast("list[JsonObject]", _listed(document, "crowd"))
-    marked: list[JsonValue] = [{**region, "iscrowd": 1} for region in crowds]
-    return {"regions": [*_listed(document, "regions"), *marked]}
 
 
 def _source(

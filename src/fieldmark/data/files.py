@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import stat
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, cast
 
+from fieldmark.data.packed import is_packed, unpacked
 from fieldmark.errors import DataError, Location, MissingExtra
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
 STDIN: Final = "-"
 _IN_MEMORY: Final = 16 << 20
 _PIECE: Final = 1 << 20
-_NEEDS_TABLES: Final = {".parquet": "reading Parquet", ".zst": "reading zstd"}
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """Without blocking, so that a pipe that nobody writes to is seen to be one."""
 
@@ -57,11 +56,9 @@ class Opened:
 
 
 def suffix_of(path: Path) -> str:
-    """The suffix that tells the format, looking through `.gz`."""
+    """The suffix that tells the format, looking through those of packed files."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    if suffixes and suffixes[-1] in _NEEDS_TABLES:
-        raise MissingExtra(_NEEDS_TABLES[suffixes[-1]], "tables")
-    if suffixes and suffixes[-1] == ".gz":
+    if is_packed(path):
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
 
@@ -84,9 +81,13 @@ def open_file(path: Path, *, follow: bool = True) -> Opened:
             'not a regular file; pipe it in and say "-" for standard input', Location(name)
         )
     file = os.fdopen(number, "rb")
-    if path.suffix.lower() == ".gz":
-        unpacked = cast("IO[bytes]", gzip.GzipFile(fileobj=file))
-        return Opened(name, unpacked, file, state.st_size, seekable=False)
+    if is_packed(path):
+        try:
+            stream = unpacked(path, file)
+        except MissingExtra:
+            file.close()
+            raise
+        return Opened(name, stream, file, state.st_size, seekable=False)
     return Opened(name, file, file, state.st_size, seekable=True)
 
 

@@ -13,6 +13,7 @@ from fieldmark.data.inputs import Inputs, Role
 from fieldmark.data.jsonl import JsonlSource, LineBlock
 from fieldmark.data.layout import Layout
 from fieldmark.data.opening import Opened, Side
+from fieldmark.data.packed import is_packed
 from fieldmark.data.pairs import PairStream
 from fieldmark.data.rows import RowBlock
 from fieldmark.data.ruler import Ruler, measured
@@ -150,7 +151,7 @@ def _is_plain(side: Side) -> bool:
     source = side.source
     if not isinstance(source, JsonlSource) or not source.from_path:
         return False
-    return not source.name.lower().endswith(".gz")
+    return not is_packed(Path(source.name))
 
 
 def _ruler(side: Side, options: Inputs, *, ids: bool) -> Ruler | None:

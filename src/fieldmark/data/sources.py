@@ -10,6 +10,8 @@ from fieldmark.data.exact import Grammar
 from fieldmark.data.files import STDIN, Opened, keep, open_file, open_stdin, read_whole, suffix_of
 from fieldmark.data.folders import FolderSource
 from fieldmark.data.jsonl import JsonlSource
+from fieldmark.data.packed import is_packed
+from fieldmark.data.parquet import ParquetSource
 from fieldmark.data.parsing import document_or_text, parse_bytes
 from fieldmark.data.rows import RowSource, located
 from fieldmark.data.tables import CsvSource
@@ -76,6 +78,13 @@ def _tsv(name: str, grammar: Grammar) -> RowSource:
     return _filled(CsvSource(name, grammar, "\t"))
 
 
+def _parquet(name: str, grammar: Grammar) -> RowSource:
+    path = Path(name)
+    if is_packed(path):
+        raise DataError("Parquet is packed already; unpack the file first", Location(name))
+    return ParquetSource(name, grammar)
+
+
 def _json(name: str, grammar: Grammar) -> RowSource:
     opened = open_file(Path(name))
     if opened.seekable and _is_lines(opened, grammar):
@@ -90,6 +99,7 @@ _BY_SUFFIX: Final[Mapping[str, Callable[[str, Grammar], RowSource]]] = {
     ".json": _json,
     ".csv": _csv,
     ".tsv": _tsv,
+    ".parquet": _parquet,
 }
 
 

@@ -34,7 +34,8 @@ class DetectionAp:
 
     `boxes` names the boxes of both documents; `class`, `score`, `area` and `crowd` what belongs
     to each of them. Classes that differ never match. A crowd may be found any number of times, or
-    not at all. Without an area it is that of the box; polygons count by their bounding rectangle.
+    not at all; `crowd` names their flags, or as `crowd[]` a list of crowds kept apart. Without an
+    area it is that of the box; polygons count by their bounding rectangle.
 
     >>> found = DetectionAp().evaluate(
     ...     {"regions": [{"bbox": [0, 0, 9, 9], "class": "car"}]},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from fieldmark.evaluators.places import values_at
@@ -22,6 +22,7 @@ ONE_CLASS: Final = "object"
 _NOWHERE: Final[Extent] = (0.0, 0.0, 0.0, 0.0)
 _LAST: Final = float("-inf")
 _SIZE: Final = 4
+_ITEMS: Final = "[]"
 
 
 class RegionsRead(NamedTuple, Generic[Region]):
@@ -36,7 +37,8 @@ class RegionPaths:
     """Where documents keep regions; values at the same place of their lists belong together.
 
     A box that cannot be read is a region that is nowhere: no other one overlaps it. A detection
-    without a readable score comes last.
+    without a readable score comes last. `crowd` names the flags of the regions, or if it ends in
+    `[]` a list of crowds that are kept apart and look like the regions.
     """
 
     boxes: str
@@ -47,7 +49,16 @@ class RegionPaths:
     form: BoxFormat
 
     def truths(self, document: JsonValue | Missing) -> RegionsRead[Truth]:
-        """The regions of a truth."""
+        """The regions of a truth, crowds that are kept apart behind the others."""
+        if self.crowd is None or not self.crowd.endswith(_ITEMS):
+            return self._regions(document)
+        boxes, label, area = (_beside(self.crowd, p) for p in (self.boxes, self.label, self.area))
+        apart = replace(self, boxes=boxes or self.crowd, label=label, area=area, crowd=None)
+        regions, invalid = replace(self, crowd=None).truths(document)
+        crowds = [each._replace(crowd=True) for each in apart.truths(document).regions]
+        return RegionsRead([*regions, *crowds], invalid)
+
+    def _regions(self, document: JsonValue | Missing) -> RegionsRead[Truth]:
         extents, invalid = self._extents(document)
         count = len(extents)
         columns = (
@@ -95,6 +106,15 @@ class RegionPaths:
         if self.form is BoxFormat.XYWH and isinstance(value, list):
             return left, top, *_size(value)
         return left, top, right - left, bottom - top
+
+
+def _beside(items: str, path: str | None) -> str | None:
+    """Where the items of another list keep what is at a path of the items of this one.
+
+    >>> _beside("crowd[]", "regions[].bbox")
+    'crowd[].bbox'
+    """
+    return None if path is None else items + path.rpartition(_ITEMS)[2]
 
 
 def _column(

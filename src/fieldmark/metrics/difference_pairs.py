@@ -23,6 +23,7 @@ SHOWN: Final = 50
 Shift: TypeAlias = tuple[str, str]
 """What a field was in the one run and is in the other."""
 
+_WORD: Final = (1 << 64) - 1
 NOTHING: Final = "nothing"
 """What a field is that a run has no outcome for."""
 
@@ -68,7 +69,7 @@ class Pairs:
 
     def add(self, case_id: str, before: Side, after: Side) -> None:
         """Take in one case of both runs."""
-        group = self.cases % GROUPS
+        group = self.cases if self.cases < GROUPS else _drawn(self.cases) % GROUPS
         if group == len(self.before):
             self.before.append(CaseRow())
             self.after.append(CaseRow())
@@ -108,6 +109,18 @@ class Pairs:
         self.scores["up" if change.gain > 0 else "down" if change.gain < 0 else "same"] += 1
         if old != new and Verdict.PASS in {old, new}:
             _keep(self.fixed if new == Verdict.PASS else self.broken, change)
+
+
+def _drawn(place: int) -> int:
+    """A number that looks drawn by chance, for a case by its place.
+
+    Cases must not take turns: where they are in some order, turns would make all rows alike and
+    hide how much cases differ.
+    """
+    mixed = (place + 1) * 0x9E3779B97F4A7C15 & _WORD
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _WORD
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _WORD
+    return mixed ^ mixed >> 31
 
 
 def greatest(changes: list[Change]) -> list[Change]:

@@ -91,4 +91,4 @@ def permutation_p(differences: Floats) -> float:
     if as_far or not defined.size:
         return share
     spread = math.sqrt(float(np.mean(defined**2)))
-    return min(share, 2 * _NORMAL.cdf(-abs(float(observed)) / spread))
+    return min(share, 2 * _NORMAL.cdf(-abs(float(observed)) / spread)) if spread else share

@@ -10,7 +10,6 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.data import Inputs, Limits, open_pairs, open_truth
-from fieldmark.data.coco import with_crowds
 from fieldmark.errors import DataError, LimitError, OptionError
 
 COCO = Inputs(format_in="coco")
@@ -48,12 +47,6 @@ def test_every_image_is_a_case_in_the_order_of_ids():
     }
     assert found[1].candidate == {"regions": [{"bbox": [0, 0, 5, 4], "class": "car", "score": 0.5}]}
     assert (stream.coverage.total, stream.coverage.missing) == (3, 0)
-
-
-def test_crowds_are_regions_for_those_who_ask():
-    (case,) = [case for case in cases(TRUTH, FOUND)[0] if case.id == "12"]
-    marks = [region.get("iscrowd") for region in with_crowds(case.expected)["regions"]]
-    assert marks == [None, 1]
 
 
 @pytest.mark.parametrize(

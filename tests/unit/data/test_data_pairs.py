@@ -503,7 +503,8 @@ def test_one_side_without_ids_is_warned_of(write):
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.jsonl.zst"])
-def test_tables_need_an_extra(write, name):
+def test_tables_need_an_extra(write, name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     path = write(name, b"x")
     with pytest.raises(MissingExtra, match=r"fieldmark\[tables\]"):
         open_pairs(path, path)

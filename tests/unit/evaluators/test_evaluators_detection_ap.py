@@ -137,3 +137,19 @@ def test_options_that_make_no_sense_are_refused(options, option):
     with pytest.raises(OptionError) as caught:
         DetectionAp(**options)
     assert caught.value.option == option
+
+
+@pytest.mark.parametrize(
+    ("crowd", "truth"),
+    [
+        pytest.param("regions[].iscrowd", {"regions": [{"bbox": CAR, "class": "car"}, {"bbox": DOG, "class": "car", "iscrowd": 1}]}, id="by-a-flag-of-the-region"),
+        pytest.param("crowd[]", {"regions": [{"bbox": CAR, "class": "car"}], "crowd": [{"bbox": DOG, "class": "car"}]}, id="in-a-list-of-their-own"),
+    ],
+)  # fmt: skip
+def test_crowds_are_marked(crowd, truth):
+    inside = [55, 55, 60, 60]
+    tally = DetectionAp(crowd=crowd).start()
+    got = tally.add(truth, page((CAR, "car", 0.9), (inside, "car", 0.8)))
+    assert (got.score, got.hits, got.misses) == (1.0, ("regions[0].bbox",), ())
+    assert tally.summary()["AP"] == pytest.approx(1.0)
+    assert DetectionAp().evaluate(truth, page((CAR, "car", 0.9), (inside, "car", 0.8))).score < 1

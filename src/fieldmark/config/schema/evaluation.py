@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Final
 
 from fieldmark import registry
-from fieldmark.config.eval_cases import CASES_KEYS
+from fieldmark.config.eval_cases import CASES_KEYS, COCO
 from fieldmark.config.eval_convention import NAME
 from fieldmark.config.eval_spec import Target
 from fieldmark.config.eval_target import PATIENCE, TARGET_WORDS
@@ -91,9 +91,15 @@ def _cases() -> JsonObject:
             },
         },
     }
+    coco: JsonObject = {
+        "type": "object",
+        "required": [COCO],
+        "additionalProperties": False,
+        "properties": {COCO: _told(_TEXT, "A file of COCO's with images and annotations.")},
+    }
     inline: JsonObject = {"type": "array", "items": ref("case"), "minItems": 1}
     file = _told(_TEXT, "A file or folder with the cases.")
-    return _told(any_of([file, inline, rows]), "What is to be extracted.")
+    return _told(any_of([file, inline, rows, coco]), "What is to be extracted.")
 
 
 def _case() -> JsonObject:

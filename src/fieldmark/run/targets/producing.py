@@ -12,6 +12,7 @@ from fieldmark.config.eval_spec import Target
 from fieldmark.data.candidate_text import read_candidate
 from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Role
+from fieldmark.data.values import as_json
 from fieldmark.errors import DataError
 from fieldmark.judges.request import request_of as judge_request
 from fieldmark.model.case import Case, CaseContext, CaseInput
@@ -101,7 +102,8 @@ def _asked(case: Case, answer: Future[Produced] | None, grammar: Grammar) -> Ask
     context = (case.context or CaseContext())._replace(text=got.text)
     case = case._replace(input=CaseInput.OK, note="", context=context)
     if got.text is None:
-        return Asked(case._replace(candidate=got.value))
+        value = MISSING if got.value is MISSING else as_json(got.value, grammar)
+        return Asked(case._replace(candidate=value))
     if isinstance(case.expected, str):
         return Asked(case._replace(candidate=got.text))
     try:

@@ -1,0 +1,59 @@
+"""Requests read strictly, answers written strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Final
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+
+from fieldmark.data import parse_json
+from fieldmark.errors import DataError, LimitError
+from fieldmark.server.refusals import Code, Refusal
+from fieldmark.store.json_text import finite_json
+
+__all__ = ["JSON", "Reply", "StrictRoute"]
+
+JSON: Final = "application/json"
+_WORTH_A_THREAD: Final = 1 << 18
+
+
+class Reply(Response):
+    """A value as strict JSON."""
+
+    media_type = JSON
+
+    def render(self, content: object) -> bytes:
+        """The bytes of the value."""
+        return finite_json(content)
+
+
+class _StrictRequest(Request):
+    """A request whose JSON is read as files are: no duplicate keys, no NaN, bounded depth."""
+
+    async def json(self) -> object:
+        """The value of the body."""
+        body = await self.body()
+        try:
+            if len(body) > _WORTH_A_THREAD:
+                return await run_in_threadpool(parse_json, body)
+            return parse_json(body)
+        except LimitError as error:
+            raise Refusal(Code.LIMIT_EXCEEDED, f"The body is {error.message}.") from None
+        except DataError as error:
+            raise Refusal(Code.BAD_JSON, f"The body is {error.message}.") from None
+
+
+class StrictRoute(APIRoute):
+    """A route whose requests are read strictly."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[None, None, Response]]:
+        """The handler, given a strict request in place of the usual one."""
+        handle = super().get_route_handler()
+
+        async def strict(request: Request) -> Response:
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return strict

@@ -1,0 +1,1 @@
+"""What every request passes before it is routed: one guard a module, outermost first."""

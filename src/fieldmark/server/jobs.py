@@ -1,0 +1,173 @@
+"""Work that takes longer than a request: a bounded queue, progress, and a way to stop."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from fieldmark.errors import FieldmarkError
+from fieldmark.model.json import JsonObject
+from fieldmark.server.refusals import Code, Refusal, described, refusal_of
+
+__all__ = ["Cancelled", "Job", "Jobs", "State", "Work"]
+
+
+class State(StrEnum):
+    """How far a job has come."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+_LOG: Final = logging.getLogger(__name__)
+_OVER: Final = frozenset({State.DONE, State.CANCELLED, State.FAILED})
+
+
+class Cancelled(Exception):
+    """Raised inside the work of a job that is to stop."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Job:
+    """One piece of work. `version` grows with every change, so that a watcher sees each."""
+
+    id: str
+    title: str
+    state: State = State.WAITING
+    cases: int = 0
+    bytes_read: int = 0
+    bytes_total: int | None = None
+    result: JsonObject | None = None
+    error: JsonObject | None = None
+    made: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+    version: int = 0
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.state in _OVER
+
+    def tell(self, cases: int, bytes_read: int, bytes_total: int | None) -> None:
+        """Note how far the work is; where it is to stop, this is where."""
+        if self.stop.is_set():
+            raise Cancelled
+        self.cases, self.bytes_read, self.bytes_total = cases, bytes_read, bytes_total
+        self.version += 1
+
+    def to_dict(self) -> JsonObject:
+        """The job as JSON."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "state": self.state.value,
+            "made": self.made,
+            "cases": self.cases,
+            "bytes_read": self.bytes_read,
+            "bytes_total": self.bytes_total,
+            "result": self.result,
+            "error": self.error,
+        }
+
+
+Work: TypeAlias = Callable[[Job], JsonObject]
+
+
+class Jobs:
+    """Runs jobs one after the other; beyond a number that wait, more are refused."""
+
+    def __init__(
+        self, *, waiting: int, kept: int, shown: Callable[[str], str], workers: int = 1
+    ) -> None:
+        self._most_waiting = waiting
+        self._kept = kept
+        self._shown = shown
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="fieldmark-job")
+
+    def start(self, title: str, work: Work) -> Job:
+        """Take work on, or refuse it if too much waits already."""
+        with self._lock:
+            waiting = sum(job.state is State.WAITING for job in self._jobs.values())
+            if waiting >= self._most_waiting:
+                message = f"{waiting} jobs are waiting already; try again when some are done."
+                raise Refusal(Code.TOO_MANY_JOBS, message, headers={"Retry-After": "5"})
+            job = Job(id=secrets.token_hex(16), title=title)
+            self._jobs[job.id] = job
+            self._forget_old()
+        self._pool.submit(self._do, job, work)
+        return job
+
+    def find(self, name: str) -> Job:
+        """The job of an id."""
+        job = self._jobs.get(name)
+        if job is None:
+            raise Refusal(Code.NOT_FOUND, "There is no such job.")
+        return job
+
+    def all(self) -> list[Job]:
+        """Every job that is remembered, the newest first."""
+        with self._lock:
+            return list(reversed(self._jobs.values()))
+
+    def cancel(self, name: str) -> Job:
+        """Stop a job; one that waits is over at once, one that is over stays as it is."""
+        job = self.find(name)
+        job.stop.set()
+        with self._lock:
+            if job.state is State.WAITING:
+                self._end(job, State.CANCELLED)
+        return job
+
+    def close(self) -> None:
+        """Stop everything."""
+        for job in self.all():
+            job.stop.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _do(self, job: Job, work: Work) -> None:
+        with self._lock:
+            if job.is_over:
+                return
+            job.state = State.RUNNING
+            job.version += 1
+        try:
+            job.result = work(job)
+            self._end(job, State.DONE)
+        except Cancelled:
+            self._end(job, State.CANCELLED)
+        except FieldmarkError as error:
+            self._fail(job, refusal_of(error))
+        except Refusal as refusal:
+            self._fail(job, refusal)
+        except Exception:
+            # The worker must live on, and whoever waits must hear of it.
+            _LOG.exception("a job failed")
+            self._fail(job, Refusal(Code.INTERNAL, "Something went wrong in the server."))
+
+    def _fail(self, job: Job, refusal: Refusal) -> None:
+        refusal.message = self._shown(refusal.message)
+        error = described(refusal)["error"]
+        job.error = error if isinstance(error, dict) else None
+        self._end(job, State.FAILED)
+
+    def _end(self, job: Job, state: State) -> None:
+        job.state = state
+        job.version += 1
+
+    def _forget_old(self) -> None:
+        over = [name for name, job in self._jobs.items() if job.is_over]
+        for name in over[: max(0, len(self._jobs) - self._kept)]:
+            del self._jobs[name]

@@ -1,0 +1,144 @@
+"""Hostile texts in a real browser: shown as they are, and never more than shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.api.report import write_report
+from fieldmark.model.block import AttributeTable, OutcomeBlock
+from fieldmark.report.html.page import page as whole_page
+from fieldmark.report.html.shown import ShownRun
+from fieldmark.report.html.view import view_of
+from fieldmark.store.reader import StoredCase
+
+LISTS = json.loads(
+    (Path(__file__).parents[1] / "data" / "naughty" / "strings.json").read_text("utf-8")
+)
+OWN = [
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "]]>",
+    "\u2028alert(1)\u2029",
+    "a\u202egnp.exe",
+    "zero\u200bwidth",
+    "\x00\x07\x1b[31m",
+    "__proto__",
+    "constructor",
+    "toString",
+    "&lt;b&gt; &amp;",
+]
+STRINGS = list(dict.fromkeys(text for texts in [*LISTS.values(), OWN] for text in texts if text))
+EVERY_CASE = """
+(async () => {
+  const found = [];
+  const lines = JSON.parse(document.getElementById("run").textContent).cases.lines;
+  for (let rank = 0; rank < lines.length; rank += 1) {
+    const turned = new Promise((done) => addEventListener("hashchange", done, { once: true }));
+    location.hash = `case-${rank + 1}`;
+    await turned;
+    const all = document.getElementById("single");
+    const texts = (selector) => [...all.querySelectorAll(selector)].map((each) => each.textContent);
+    found.push({
+      id: texts("#case-title")[0], keys: texts(".key"), literals: texts(".literal"), tags: texts(".tag"),
+      judges: texts(".judge h3"), details: texts(".judge pre"),
+    });
+  }
+  location.hash = "overview";
+  return found;
+})()
+"""
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A report in which every hostile text is an id, a key, a value, a tag and a reason."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rows = [
+        {
+            "id": text,
+            "expected": {text: text, "items": [{text: text}], "other": text},
+            "candidate": {text: text, "items": [{text: f"{text}!"}], "other": 1},
+            "tags": [text],
+        }
+        for text in STRINGS
+    ]
+    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    fm.score(folder / "rows.jsonl", out=folder / "run")
+    results = folder / "run" / "results.jsonl"
+    told = [_told(json.loads(line)) for line in results.read_text("utf-8").split("\n")[:-1]]
+    results.write_text("".join(f"{json.dumps(row)}\n" for row in told), "utf-8")
+    summary = json.loads((folder / "run" / "summary.json").read_text("utf-8"))
+    summary["warnings"] = STRINGS
+    summary["gates"] = [
+        {"name": text, "kind": "min", "limit": 1, "value": 0.5, "passed": False, "note": text}
+        for text in STRINGS
+    ]
+    (folder / "run" / "summary.json").write_text(json.dumps(summary), "utf-8")
+    return write_report(folder / "run")
+
+
+def _told(row):
+    text = row["case_id"]
+    judge = {
+        "name": text, "type": text, "score": 0, "verdict": "fail", "reasoning": text,
+        "hits": [text], "misses": [text], "details": {text: text},
+    }  # fmt: skip
+    return {**row, "tags": [text], "evaluator_results": [judge]}
+
+
+def test_every_text_is_shown_as_it_is(open_page, hostile):
+    page = open_page(hostile)
+    shown = {each["id"]: each for each in page.run(EVERY_CASE)}
+    assert set(shown) == set(STRINGS)
+    for text, each in shown.items():
+        assert text in each["keys"]
+        assert {text, f"{text}!"} <= set(each["literals"])
+        assert each["tags"] == [text]
+        assert each["judges"] == [text]
+        assert json.loads(each["details"][0]) == {text: text}
+        # Expected twice and candidate once, id, reasoning, a hit, a miss: all of it literal.
+        assert each["literals"].count(text) >= 6
+    warnings = page.run(
+        "[...document.querySelectorAll('#method .notice')].map((n) => n.textContent)"
+    )
+    assert warnings == STRINGS
+    gates = page.run("[...document.querySelectorAll('.gate-name')].map((n) => n.textContent)")
+    assert gates == STRINGS
+
+
+def test_the_policy_lets_no_other_script_in(open_page, hostile, tmp_path):
+    """The second lock: even if a text became markup, nothing of it would run."""
+    place = tmp_path / "broken.html"
+    attack = b'<body><img src="https://example.invalid/x" onerror="document.title=1"><script>document.title=2</script>'
+    place.write_bytes(hostile.read_bytes().replace(b"<body>", attack, 1))
+    page = open_page(place)
+    assert page.run("document.title") not in {"1", "2"}
+    refused = [each for each in page.complaints if "Content Security Policy" in each]
+    assert len(refused) >= 2
+    # What was refused is what this test wanted: it never left the machine.
+    page._browser.events.clear()
+
+
+def test_a_broken_character_is_shown_as_a_replacement(open_page, tmp_path):
+    case = StoredCase(
+        id="half \ud83d",
+        score=None,
+        verdict=None,
+        status="error",
+        block=OutcomeBlock(),
+        table=AttributeTable(),
+        expected={"k\udc00": "a\ud800b"},
+        candidate={"k\udc00": "a\ud800c"},
+    )
+    run = ShownRun(name="x", manifest={}, summary={}, cases=lambda: [case])
+    place = tmp_path / "broken.html"
+    place.write_bytes(whole_page(view_of(run)))
+    page = open_page(place)
+    page.run("void (location.hash = 'case-1')")
+    page.wait("document.getElementById('case-title')")
+    assert page.text("#case-title") == "half \ufffd"
+    assert "a\ufffdb" in page.text(".documents")

@@ -1,0 +1,126 @@
+"""How the report looks: light and dark, on a phone, on paper, to eyes that confuse colours."""
+
+from __future__ import annotations
+
+import pytest
+
+WIDE = "document.documentElement.scrollWidth > innerWidth"
+OUTCOMES = ("match", "wrong", "format", "missing", "invented")
+
+
+def brightness(page, selector="body"):
+    color = page.run(f"getComputedStyle({page.one(selector)}).backgroundColor")
+    red, green, blue = (int(each) for each in color.strip("rgb()").split(",")[:3])
+    return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
+def test_it_follows_the_system_until_told_otherwise(open_page, invoices):
+    page = open_page(invoices)
+    assert brightness(page) > 200
+    page.media(scheme="dark")
+    assert brightness(page) < 60
+    page.click("#theme")
+    assert page.text("#theme").endswith("Light")
+    assert brightness(page) > 200
+    page.click("#theme")
+    assert page.text("#theme").endswith("Dark")
+    page.media(scheme="light")
+    assert brightness(page) < 60
+    page.click("#theme")
+    assert page.text("#theme").endswith("Auto")
+    assert brightness(page) > 200
+
+
+@pytest.mark.parametrize("place", ["", "case-1"], ids=["the-report", "a-case"])
+@pytest.mark.parametrize("report", ["sample", "versus", "invoices", "valueless"])
+def test_a_phone_never_scrolls_sideways(open_page, request, report, place):
+    page = open_page(request.getfixturevalue(report), width=360, height=740, phone=True)
+    page.run(f"void (location.hash = '{place}')")
+    page.settle()
+    assert page.run("innerWidth") == 360
+    assert not page.run(WIDE)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read(open_page, invoices, scheme):
+    """Every text stands out from its ground by 4.5 to 1, as people with weak eyes need."""
+    page = open_page(invoices)
+    page.media(scheme=scheme)
+    for place in ("", "case-1"):
+        page.run(f"void (location.hash = '{place}')")
+        page.settle()
+        assert page.run(CONTRAST) == []
+
+
+def test_every_outcome_has_a_sign_beside_its_colour(open_page, invoices):
+    page = open_page(invoices)
+    signs = page.run(
+        "[...document.querySelectorAll('#attributes .legend .mark')].map((m) => m.querySelector('.glyph').innerText)"
+    )
+    assert len(signs) == len(set(signs)) == 4
+    shapes = page.run(
+        "[...document.querySelectorAll('.heat .legend path')].map((p) => p.getAttribute('d'))"
+    )
+    assert len(shapes) == len(set(shapes)) == 6
+
+
+def test_paper_has_everything_and_no_controls(open_page, sample):
+    page = open_page(sample)
+    page.media(medium="print", scheme="dark")
+    assert brightness(page) == 255
+    for control in ("nav.sections", ".controls", "#theme", ".more"):
+        assert page.count(control) == 0
+    for part in ("#overview", "#attributes", "#cases", "#method", ".tile"):
+        assert page.count(part) > 0
+    assert page.paper().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("size", "media"),
+    [
+        pytest.param({}, {"scheme": "light"}, id="light"),
+        pytest.param({}, {"scheme": "dark"}, id="dark"),
+        pytest.param(
+            {"width": 390, "height": 800, "phone": True}, {"scheme": "light"}, id="narrow"
+        ),
+        pytest.param({}, {"medium": "print"}, id="print"),
+    ],
+)
+def test_a_picture_of_it_is_not_blank(open_page, sample, tmp_path, size, media):
+    page = open_page(sample, **size)
+    page.media(**media)
+    assert len(page.picture(tmp_path / "picture.png")) > 20_000
+
+
+CONTRAST = """
+(() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const channels = (color) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const ground = (node) => {
+    let layers = [];
+    for (let each = node; each; each = each.parentElement) layers.push(channels(getComputedStyle(each).backgroundColor));
+    let color = [255, 255, 255];
+    for (const [r, g, b, a] of layers.reverse()) color = color.map((c, i) => [r, g, b][i] * a + c * (1 - a));
+    return color;
+  };
+  const light = (color) => {
+    const [r, g, b] = color.map((c) => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const weak = new Set();
+  for (const node of document.querySelectorAll("#app *")) {
+    const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
+    if (!own || !node.getClientRects().length || node.closest("svg, .spoken, .skip, button:disabled, [aria-hidden]")) continue;
+    const [one, two] = [light(channels(getComputedStyle(node).color).slice(0, 3)), light(ground(node))];
+    const ratio = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+    if (ratio < 4.5) weak.add(`${node.tagName}.${node.className} ${node.textContent.slice(0, 20)} ${ratio.toFixed(2)}`);
+  }
+  return [...weak];
+})()
+"""

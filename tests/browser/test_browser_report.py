@@ -1,0 +1,337 @@
+"""The report in a real browser: it shows what is in the run, and every control does its work."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+DATA = "JSON.parse(document.getElementById('run').textContent)"
+
+
+def titles(page):
+    return page.run(
+        "[...document.querySelectorAll('#report > section h2')].map((h) => h.innerText)"
+    )
+
+
+def column(page, table, place):
+    script = f"[...document.querySelectorAll('{table} tbody tr')].map((row) => row.children[{place}].innerText)"
+    return page.run(script)
+
+
+def test_every_section_is_there(open_page, versus):
+    assert titles(open_page(versus)) == [
+        "Overview", "Compared", "Worst fields", "Attributes", "Heat map", "Cases", "Method",
+    ]  # fmt: skip
+
+
+def test_the_first_screen_says_the_verdict_and_the_figures(open_page, invoices):
+    page = open_page(invoices)
+    assert page.run("document.title") == "invoices · fieldmark"
+    assert "Failed" in page.text(".verdict-panel")
+    assert "1 of 2 gates not met" in page.text(".verdict-panel")
+    assert "micro_f1" in page.text(".gate.failed")
+    assert "hallucination" in page.text(".gate.passed")
+    assert "1 of 3 cases perfect" in page.text(".headline")
+    labels = page.run(
+        "[...document.querySelectorAll('#overview .tile dt')].map((t) => t.innerText)"
+    )
+    assert labels == [
+        "Macro F1", "Micro F1", "Macro F1 by case", "Completeness", "Hallucination", "Accuracy",
+        "RQS", "Perfect", "Coverage", "Errors",
+    ]  # fmt: skip
+    assert "of 0.85" in page.text(".tiles")
+
+
+class TestAttributes:
+    def test_a_part_of_a_path_filters_them(self, open_page, sample):
+        page = open_page(sample)
+        page.type("#attribute-filter", "soilhorizons")
+        assert page.text("#attributes [role=status]") == "7 of 352 attributes"
+        assert all("soilHorizons" in each for each in column(page, "#attributes", 0))
+
+    def test_those_with_mistakes_can_be_had_alone(self, open_page, sample):
+        page = open_page(sample)
+        page.click("#attributes [data-value=wrong]")
+        wrong = page.run(f"{DATA}.attributes.filter((row) => row[4].some(Boolean)).length")
+        assert page.text("#attributes [role=status]") == f"{wrong} of 352 attributes"
+        page.click("#attributes [data-value=all]")
+        assert page.text("#attributes [role=status]") == "352 attributes"
+
+    def test_a_column_sorts_them_both_ways(self, open_page, sample):
+        page = open_page(sample)
+        head = "#attributes th:nth-child(5)"
+        page.click(f"{head} button")
+        assert page.run(f"{page.one(head)}.getAttribute('aria-sort')") == "descending"
+        down = [int(each) for each in column(page, "#attributes", 4)]
+        assert down == sorted(down, reverse=True)
+        assert down[0] == 18
+        page.click(f"{head} button")
+        up = [int(each) for each in column(page, "#attributes", 4)]
+        assert up == sorted(up)
+
+    def test_undefined_figures_come_last_either_way(self, open_page, sample):
+        page = open_page(sample)
+        for _ in range(2):
+            page.click("#attributes th:nth-child(9) button")
+            page.click("#attributes .more button:last-child") if page.count(
+                "#attributes .more button"
+            ) else None
+            assert column(page, "#attributes", 8)[-1] == "–"
+
+    def test_more_are_shown_on_request(self, open_page, sample):
+        page = open_page(sample)
+        assert page.count("#attributes tbody tr") == 25
+        page.click("#attributes .more button")
+        assert page.count("#attributes tbody tr") == 50
+        page.click("#attributes .more button:last-child")
+        assert page.count("#attributes tbody tr") == 352
+        assert page.count("#attributes .more button") == 0
+
+
+class TestCases:
+    @pytest.mark.parametrize(
+        ("control", "value", "found"),
+        [
+            pytest.param("verdict", "pass", ["fine"], id="by-verdict"),
+            pytest.param("verdict", "fail", ["empty"], id="by-another-verdict"),
+            pytest.param("mistake", "1", ["moved"], id="by-type-of-mistake"),
+            pytest.param("tag", "hard", ["empty", "moved"], id="by-tag"),
+            pytest.param("tag", "scan", ["empty"], id="by-another-tag"),
+        ],
+    )
+    def test_choices_narrow_the_list(self, open_page, invoices, control, value, found):
+        page = open_page(invoices)
+        place = {"verdict": 2, "mistake": 3, "tag": 4}[control]
+        page.choose(f"#cases .controls label:nth-child({place}) select", value)
+        assert sorted(page.run(NAMES)) == found
+        page.choose(f"#cases .controls label:nth-child({place}) select", "")
+        assert len(page.run(NAMES)) == 3
+
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            pytest.param("MOV", ["moved"], id="part-of-an-id-in-any-case"),
+            pytest.param("washers", ["moved"], id="a-value-of-the-candidate"),
+            pytest.param("globex", ["fine"], id="a-value-of-the-truth"),
+            pytest.param("bbox", ["moved"], id="a-key"),
+            pytest.param("nowhere at all", [], id="nothing"),
+        ],
+    )
+    def test_text_narrows_the_list(self, open_page, invoices, text, found):
+        page = open_page(invoices)
+        page.type("#case-filter", text)
+        assert page.run(NAMES) == found
+
+    def test_the_worst_comes_first(self, open_page, sample):
+        scores = [float(each) for each in column(open_page(sample), "#cases", 2)]
+        assert scores == sorted(scores)
+
+
+NAMES = "[...document.querySelectorAll('#cases tbody th a')].map((a) => a.innerText)"
+
+
+class TestOneCase:
+    def opened(self, open_page, report, name):
+        page = open_page(report)
+        names = page.run(f"{DATA}.cases.lines.map((line) => line[0])")
+        page.click(f'#cases a[href="#case-{names.index(name) + 1}"]')
+        page.wait("document.getElementById('case-title')")
+        return page
+
+    def test_it_is_opened_by_a_click_and_left_by_a_link(self, open_page, invoices):
+        page = self.opened(open_page, invoices, "moved")
+        assert page.text("#case-title") == "moved"
+        assert page.count("#report > section") == 0
+        page.click(".case-nav a")
+        assert page.count("#cases tbody tr") == 3
+
+    def test_characters_that_differ_are_marked(self, open_page, invoices):
+        page = self.opened(open_page, invoices, "moved")
+        row = page.one(".field-wrong")
+        assert page.run(f"{row}.querySelector('.ours .literal').textContent") == "Acme Tools Ltd"
+        assert page.run(f"{row}.querySelector('.theirs .literal').textContent") == "Acme Tool Ltd"
+        assert page.run(f"[...{row}.querySelectorAll('.ours del')].map((d) => d.textContent)") == [
+            "s"
+        ]
+        assert page.run(f"{row}.querySelectorAll('.theirs ins').length") == 0
+
+    def test_a_number_is_written_as_it_was(self, open_page, invoices):
+        page = self.opened(open_page, invoices, "moved")
+        totals = page.run(
+            "[...document.querySelectorAll('.field')].filter((f) => f.querySelector('.key')?.innerText === 'total')"
+            ".map((f) => [f.querySelector('.ours').innerText, f.querySelector('.theirs').innerText])"
+        )
+        assert totals == [["30", "30.0"]]
+
+    def test_line_items_are_aligned_rows(self, open_page, invoices):
+        page = self.opened(open_page, invoices, "moved")
+        rows = page.run(
+            "[...document.querySelectorAll('tr.item')].map((r) => [r.className.trim(), r.innerText.replace(/\\s+/g, ' ')])"
+        )
+        kinds = [kind for kind, _ in rows]
+        texts = [text for _, text in rows]
+        assert kinds == ["item lost has-mistake", "item", "item added has-mistake"]
+        assert "Bolts" in texts[0]
+        assert "2 → 1" in texts[1]
+        assert "Washers" in texts[2]
+
+    def test_boxes_are_drawn_on_the_page(self, open_page, invoices):
+        page = self.opened(open_page, invoices, "moved")
+        assert (
+            page.run("document.querySelector('.region-ours').getAttribute('points')")
+            == "10,10 60,10 60,40 10,40"
+        )
+        assert (
+            page.run("document.querySelector('.region-theirs').getAttribute('points')")
+            == "30,10 90,10 90,40 30,40"
+        )
+
+    def test_evaluators_have_their_say(self, open_page, invoices):
+        page = self.opened(open_page, invoices, "moved")
+        assert page.count(".judge") == 2
+        text = page.text(".judges")
+        assert "constraints" in text
+        assert "sum(items[].amount) == total" in text
+        page.click(".judge:last-child details:last-child summary")
+        assert '"constraints"' in page.text(".judge:last-child pre")
+
+    def test_mistakes_can_be_had_alone(self, open_page, invoices):
+        page = self.opened(open_page, invoices, "moved")
+        page.click("[data-value=mistakes]")
+        assert page.count(".field:not(.has-mistake)") == 0
+        assert page.count(".field.has-mistake") > 0
+        page.click(".documents [data-value=all]")
+        assert page.count(".field:not(.has-mistake)") > 0
+
+    def test_a_branch_closes(self, open_page, invoices):
+        page = self.opened(open_page, invoices, "moved")
+        before = page.count(".field, tr.item")
+        page.click(".branch > summary")
+        assert page.count(".field, tr.item") < before
+
+    def test_next_and_previous_turn_the_pages(self, open_page, invoices):
+        page = self.opened(open_page, invoices, "fine")
+        assert page.run(
+            "[...document.querySelectorAll('.case-nav button')].map((b) => b.disabled)"
+        ) == [False, True]
+        page.click(".case-nav button")
+        page.click(".case-nav button")
+        assert page.text(".case-place") == "1 of 3, worst first"
+
+
+class TestKeys:
+    def test_letters_turn_the_pages_and_escape_leaves(self, open_page, invoices):
+        page = open_page(invoices)
+        page.run("void (location.hash = 'case-1')")
+        page.wait("document.getElementById('case-title')")
+        page.press("j")
+        assert page.text(".case-place").startswith("2 of 3")
+        page.press("k")
+        assert page.text(".case-place").startswith("1 of 3")
+        page.press("k")
+        assert page.text(".case-place").startswith("1 of 3")
+        page.press("Escape", 27)
+        assert page.count("#cases tbody tr") == 3
+
+    def test_a_slash_goes_to_the_search(self, open_page, invoices):
+        page = open_page(invoices)
+        page.press("/", 191)
+        page.wait("document.activeElement.id === 'case-filter'")
+        assert page.run("document.activeElement.value") == ""
+
+    def test_the_first_stop_skips_to_the_report(self, open_page, invoices):
+        page = open_page(invoices)
+        page.press("Tab", 9)
+        assert page.run("document.activeElement.innerText") == "Skip to the report"
+
+    def test_enter_sorts_a_column_and_opens_a_case(self, open_page, invoices):
+        page = open_page(invoices)
+        page.run("document.querySelector('#attributes th:nth-child(5) button').focus()")
+        page.press("Enter", 13)
+        assert (
+            page.run(
+                "document.querySelector('#attributes th:nth-child(5)').getAttribute('aria-sort')"
+            )
+            == "descending"
+        )
+        page.run("document.querySelector('#cases a').focus()")
+        page.press("Enter", 13)
+        page.wait("document.getElementById('case-title')")
+
+
+def test_a_column_of_the_heat_map_opens_its_case(open_page, sample):
+    page = open_page(sample)
+    worst = page.run(f"{DATA}.cases.lines[0][0]")
+    page.run("document.querySelector('.heat-picture').scrollIntoView()")
+    box = page.run(
+        "(() => { const b = document.querySelector('.heat-picture').getBoundingClientRect(); return [b.x + 5, b.y + 5]; })()"
+    )
+    for kind in ("mousePressed", "mouseReleased"):
+        page.ask(
+            "Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1
+        )
+    page.wait("document.getElementById('case-title')")
+    assert page.text("#case-title") == worst
+
+
+class TestTwoRuns:
+    def test_what_became_worse_comes_first(self, open_page, versus):
+        page = open_page(versus)
+        changes = column(page, "#versus .table:nth-of-type(2)", 3) or column(
+            page, "#versus .table", 3
+        )
+        assert changes[0].startswith("▼")
+        assert "5 worse, 10 better, 8 unchanged" in page.text("#versus .headline")
+
+    def test_what_became_better_can_be_chosen(self, open_page, versus):
+        page = open_page(versus)
+        page.click("#versus [data-value=better]")
+        first = page.run(
+            "document.querySelector('#versus .table tbody tr td:nth-child(4)').innerText"
+        )
+        assert first.startswith(("▲", "="))
+        page.click("#versus [data-value=all]")
+        assert (
+            page.run(
+                "document.querySelectorAll('#versus .table')[0].querySelectorAll('tbody tr').length"
+            )
+            == 15
+        )
+
+
+def test_a_run_without_values_shows_paths_and_scores(open_page, valueless):
+    page = open_page(valueless)
+    assert "Acme" not in page.run("document.documentElement.textContent")
+    page.run("void (location.hash = 'case-1')")
+    page.wait("document.getElementById('case-title')")
+    assert "paths and scores only" in page.text(".documents")
+    assert page.count(".field .side") == 0
+    assert page.count(".field.has-mistake") > 0
+
+
+def test_a_list_that_was_cut_says_so(open_page, tmp_path, sample):
+    from fieldmark.api.report import html_report
+    from fieldmark.report.html.worst import Limits
+
+    place = tmp_path / "cut.html"
+    limits = Limits(listed=10, opened=4)
+    place.write_bytes(html_report(sample.parent / "candidate", limits=limits))
+    page = open_page(place)
+    assert page.text("#sampled") == (
+        "This list holds the 10 worst of 23 cases; the documents of the 4 worst can be opened here."
+        " Every case is in results.jsonl. The figures above are those of all cases."
+    )
+    page.run("void (location.hash = 'case-5')")
+    page.wait("document.getElementById('case-title')")
+    assert "not in the report" in page.text("#single .notice")
+
+
+def test_the_method_is_told(open_page, invoices):
+    text = open_page(invoices).text("#method")
+    summary = json.loads((invoices.parent / "summary.json").read_text("utf-8"))
+    for said in ("confusion, version 1", "header", "invoices.jsonl", "items", "67,108,864"):
+        assert said in text
+    for name in ("comparison_sha256", "counting_sha256"):
+        assert summary["convention"][name] in text

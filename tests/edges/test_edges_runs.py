@@ -1,0 +1,203 @@
+"""Runs from the command line: listed, filtered, shown, followed, annotated, removed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.store.lock import RunLock
+
+TRUTH = [{"id": str(n), "total": n} for n in range(20)]
+
+
+def found(right):
+    return [{"id": str(n), "total": n if n < right else -1} for n in range(20)]
+
+
+@pytest.fixture
+def runs(folder):
+    """Four iterations, each with so many cases right."""
+    truth = folder / "all.jsonl"
+    truth.write_text("".join(json.dumps(row) + "\n" for row in TRUTH))
+    for name, right in (("it-1", 10), ("it-2", 15), ("it-3", 15), ("it-4", 14)):
+        candidate = folder / f"{name}.jsonl"
+        candidate.write_text("".join(json.dumps(row) + "\n" for row in found(right)))
+        fm.score(truth, candidate, out=folder / "runs" / name)
+    return folder / "runs"
+
+
+def listed(command, *options):
+    return [run["id"] for run in command("runs", "--format", "json", *options).summary["runs"]]
+
+
+def test_runs_are_listed_oldest_first(runs, command):
+    done = command("runs")
+    assert done.code == 0
+    assert [line.split()[0] for line in done.out.splitlines()[1:]] == [
+        "it-1",
+        "it-2",
+        "it-3",
+        "it-4",
+    ]
+    assert "0.750" in done.out
+
+
+def test_a_folder_without_runs(folder, command):
+    assert command("runs").out.strip() == "No runs here."
+    assert command("runs", "--trend").out.strip() == "No complete runs to compare."
+
+
+def test_lists_are_filtered(runs, command):
+    command("runs", "it-2", "--add-tag", "prompt-2", "--add-tag", "kept")
+    manifest = runs / "it-3" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"complete"', '"failed"'))
+    assert listed(command, "--tag", "prompt-2") == ["it-2"]
+    assert listed(command, "--tag", "prompt-2", "--tag", "other") == []
+    assert listed(command, "--status", "failed") == ["it-3"]
+    assert listed(command, "--since", "1h") == ["it-1", "it-2", "it-3", "it-4"]
+    assert listed(command, "--since", "2999-01-01") == []
+    assert listed(command, "--since", datetime.now(UTC).isoformat()) == []
+
+
+@pytest.mark.parametrize("since", ["yesterday", "12", "d", "2025-13-01"])
+def test_a_time_that_is_none_is_refused(runs, command, since):
+    done = command("runs", "--since", since)
+    assert done.code == 2
+    assert "is no time" in done.err
+
+
+def test_a_corrupt_run_is_listed_as_such_and_hinders_no_other(runs, command):
+    for file in ("manifest.json", "summary.json", "results.jsonl"):
+        path = runs / "it-2" / file
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2])
+        done = command("runs")
+        assert done.code == 0
+        [line] = [line for line in done.out.splitlines() if line.startswith("it-2")]
+        assert "corrupt" in line
+        assert len(done.out.splitlines()) >= 5
+        assert command("runs", "--trend").code == 0
+        path.write_bytes(whole)
+
+
+def test_one_run_is_shown_with_intervals(runs, command):
+    said = command("runs", "it-2", "--format", "json").summary
+    low, high = said["intervals"]["mean_score"]
+    assert low < said["summary"]["mean_score"] == 0.75 < high
+    assert said["manifest"]["status"] == "complete"
+    done = command("runs", "it-2")
+    assert "macro_f1_by_case" in done.out
+    rows = list(csv.DictReader(io.StringIO(command("runs", "it-2", "--format", "csv").out)))
+    assert {row["figure"]: row["value"] for row in rows}["passed"] == "0.75"
+    assert "| mean_score | 0.750 |" in command("runs", "it-2", "--format", "markdown").out
+
+
+def test_a_run_that_did_not_end_is_shown_without_figures(runs, command):
+    (runs / "it-2" / "summary.json").unlink()
+    manifest = runs / "it-2" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"complete"', '"interrupted"'))
+    done = command("runs", "it-2")
+    assert done.code == 0
+    assert "interrupted" in done.out
+    assert command("runs", "it-2", "--format", "json").summary["intervals"] == {}
+
+
+def test_tags_and_notes(runs, command):
+    command("runs", "it-1", "--add-tag", "baseline", "--note", "the first prompt")
+    assert "[baseline] the first prompt" in command("runs").out
+    command("runs", "it-1", "--remove-tag", "baseline", "--note", "")
+    assert "[baseline]" not in command("runs").out
+    assert command("runs", "it-1", "--format", "json").summary["note"] == ""
+    assert fm.diff(runs / "it-1", runs / "it-2")
+
+
+@pytest.mark.parametrize("tag", ["", " x", "x "])
+def test_a_tag_that_is_none_is_refused(runs, command, tag):
+    assert command("runs", "it-1", "--add-tag", tag).code == 2
+
+
+def test_changes_need_the_name_of_a_run(runs, command):
+    for options in (["--add-tag", "x"], ["--note", "x"], ["--delete", "--yes"]):
+        done = command("runs", *options)
+        assert done.code == 2
+        assert "Name the RUN" in done.err
+
+
+def test_a_trend_has_a_best_run_and_an_end(runs, command):
+    said = command("runs", "--trend", "--patience", "2", "--format", "json").summary
+    assert [step["run"] for step in said["steps"]] == ["it-1", "it-2", "it-3", "it-4"]
+    assert said["best"] == "it-2"
+    assert said["stop"] == "plateau"
+    assert command("runs", "--trend", "--format", "json").summary["stop"] == "go on"
+    reached = command("runs", "--trend", "--target", "0.7", "--format", "json").summary
+    assert reached["stop"] == "target reached"
+    assert "plateau: stop" in command("runs", "--trend", "--patience", "2").out
+    assert "| **it" in command("runs", "--trend", "--format", "markdown").out
+    assert command("runs", "--trend", "--format", "csv").out.count("\n") == 5
+
+
+def test_a_trend_leaves_out_what_cannot_be_compared(runs, folder, command):
+    fm.score("all.jsonl", "it-1.jsonl", out=runs / "other", options={"wrong_value": "fp"})
+    said = command("runs", "--trend", "--format", "json").summary
+    assert [step["run"] for step in said["steps"]] == ["other"]
+    assert said["left_out"] == 4
+    assert "4 run(s) left out" in command("runs", "--trend").out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--target", "1.5"], ["--patience", "0"], ["--min-gain", "-1"], ["--figure", "macro"]],
+)
+def test_settings_of_a_trend_that_cannot_be(runs, command, options):
+    assert command("runs", "--trend", *options).code == 2
+
+
+def test_a_run_is_only_removed_when_that_is_meant(runs, command):
+    done = command("runs", "--delete", "it-1")
+    assert done.code == 2
+    assert "say --yes" in done.err
+    assert (runs / "it-1").is_dir()
+    assert command("runs", "--delete", "it", "--yes").code == 2
+    done = command("runs", "--delete", "it-1", "--yes")
+    assert (done.code, done.err) == (0, "removed runs/it-1\n")
+    assert listed(command) == ["it-2", "it-3", "it-4"]
+
+
+def test_a_run_that_is_being_written_is_not_removed(runs, command):
+    with RunLock(runs / "it-1"):
+        done = command("runs", "--delete", "runs/it-1", "--yes")
+    assert done.code == 75
+    assert "is being written by process" in done.err
+    assert (runs / "it-1").is_dir()
+
+
+def test_runs_elsewhere(runs, command):
+    runs.rename(runs.with_name("kept"))
+    assert listed(command) == []
+    assert listed(command, "--root", "kept") == ["it-1", "it-2", "it-3", "it-4"]
+
+
+def test_forms_of_a_list(runs, command):
+    rows = list(csv.DictReader(io.StringIO(command("runs", "--format", "csv").out)))
+    assert [row["mean_score"] for row in rows] == ["0.5", "0.75", "0.75", "0.7"]
+    assert "| it\\-1 |" in command("runs", "--format", "markdown").out
+    assert command("runs", "--quiet").out == ""
+
+
+def test_notes_cannot_command_the_terminal(runs, command):
+    command("runs", "it-1", "--note", "\x1b[31mred")
+    for form in ("table", "markdown"):
+        assert "\x1b" not in command("runs", "--format", form).out
+    assert "\x1b" not in command("runs", "it-1").out
+
+
+def test_from_python(runs):
+    found = fm.runs(runs)
+    assert len(found) == 4
+    assert found.trend().best == "it-2"
+    assert "it-4" in repr(found)

@@ -1,0 +1,30 @@
+"""Two runs written by hand: a word for every field of every case, in both."""
+
+from __future__ import annotations
+
+from metrics_cells import block_of
+
+from fieldmark.metrics.case_score import CaseCounter
+from fieldmark.metrics.conventions import DEFAULT_CONVENTION
+from fieldmark.metrics.difference import Effort, paired_figures
+from fieldmark.metrics.difference_pairs import Pairs, Side
+from fieldmark.model.block import AttributeTable
+
+COUNTING = DEFAULT_CONVENTION.counting
+QUICK = Effort(resamples=200, permutations=499)
+
+
+def pairs_of(*cases):
+    """Each case is a pair of mappings from attributes to words."""
+    pairs, table = Pairs(), AttributeTable()
+    counter = CaseCounter(DEFAULT_CONVENTION, table)
+    for number, case in enumerate(cases):
+        blocks = [block_of(list(fields.items()), table) for fields in case]
+        sides = [Side(block=b, stats=counter.stats(b), table=table) for b in blocks]
+        pairs.add(f"case-{number}", *sides)
+    return pairs, table
+
+
+def figures_of(*cases, effort=QUICK):
+    pairs, table = pairs_of(*cases)
+    return paired_figures(pairs, table, table, COUNTING, effort)

@@ -1,0 +1,192 @@
+"""Intervals are as wide as the number of cases allows, and the same for every split of a run."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import numpy as np
+import pytest
+from metrics_cells import block_of
+
+from fieldmark.metrics.case_score import CaseCounter
+from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
+from fieldmark.metrics.intervals import deviations, resampling_weights, wilson
+from fieldmark.metrics.intervals_run import run_intervals, with_intervals
+from fieldmark.metrics.intervals_sample import CaseSample
+from fieldmark.metrics.summarise import summarise
+from fieldmark.metrics.tally import Tally
+from fieldmark.model.block import AttributeTable
+
+COUNTING = DEFAULT_CONVENTION.counting
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "interval"),
+    [
+        pytest.param(0, 0, None, id="of-nothing-there-is-none"),
+        pytest.param(5, 10, (0.2366, 0.7634), id="a-half"),
+        pytest.param(0, 10, (0.0, 0.2775), id="none-of-ten-may-still-be-some"),
+        pytest.param(10, 10, (0.7225, 1.0), id="all-of-ten-may-still-not-be-all"),
+        pytest.param(81, 263, (0.2553, 0.3662), id="the-published-example-of-newcombe"),
+        pytest.param(1, 1, (0.2065, 1.0), id="a-single-case-says-little"),
+    ],
+)
+def test_the_interval_of_a_share(part, whole, interval):
+    assert wilson(part, whole) == (None if interval is None else pytest.approx(interval, abs=5e-5))
+
+
+@pytest.mark.parametrize("cases", [5, 10, 30, 100, 1000])
+def test_the_interval_of_a_mean_is_as_wide_as_that_by_students_t(cases):
+    students = {5: 2.776, 10: 2.262, 30: 2.045, 100: 1.984, 1000: 1.962}
+    values = np.random.default_rng(1).normal(size=cases)
+    weights = resampling_weights(cases, 8000, seed=2)
+    low, high = deviations(weights @ values / cases, cases)
+    half = students[cases] * values.std(ddof=1) / cases**0.5
+    assert (high - low) / 2 == pytest.approx(half, rel=0.2 if cases < 10 else 0.06)
+
+
+def test_weights_draw_as_many_cases_as_there_are():
+    weights = resampling_weights(7, 50, seed=0)
+    assert (weights[0] == 1).all()
+    assert (weights.sum(axis=1) == 7).all()
+    assert (weights == resampling_weights(7, 50, seed=0)).all()
+    assert not (weights == resampling_weights(7, 50, seed=1)).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "cases"),
+    [
+        pytest.param([0.5, 0.4], 1, id="a-single-case"),
+        pytest.param([float("nan"), 0.4], 9, id="a-figure-that-is-undefined"),
+        pytest.param([0.5, float("nan")], 9, id="resamples-that-all-are"),
+    ],
+)
+def test_where_nothing_varies_there_is_no_interval(values, cases):
+    assert deviations(np.array(values), cases) is None
+
+
+class Run:
+    """A run of cases with words for their fields."""
+
+    def __init__(self, cases, *, limit=2048, convention="confusion"):
+        self.convention = CONVENTIONS[convention]
+        self.table = AttributeTable()
+        self.tally = Tally(self.table)
+        self.sample = CaseSample(self.table, limit=limit)
+        counter = CaseCounter(self.convention, self.table)
+        for name, fields in cases:
+            block = block_of(fields, self.table)
+            stats = counter.stats(block)
+            self.tally.add(block, stats)
+            self.sample.add(name, block, stats)
+
+    def intervals(self):
+        summary = summarise(self.tally, self.convention)
+        return run_intervals(self.sample, summary, self.convention.counting, resamples=300)
+
+
+def drawn(number, *, right=0.8, seed=0):
+    chance = random.Random(seed)
+    words = ("wrong", "omission", "invented-key", "null-null")
+    return [
+        (f"case-{case}", [(path, "match" if chance.random() < right else chance.choice(words))
+                          for path in ("a", "b", "rows[].x", "rows[].x")])
+        for case in range(number)
+    ]  # fmt: skip
+
+
+def told(run):
+    found = run.intervals()
+    return found.figures, found.attributes
+
+
+def test_every_headline_figure_and_every_attribute_has_one():
+    figures, attributes = told(Run(drawn(40)))
+    assert set(figures) == {
+        "mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1", "micro_precision",
+        "micro_recall", "completeness", "hallucination", "accuracy", "rqs", "passed", "perfect",
+    }  # fmt: skip
+    assert set(attributes) == {"a", "b", "rows[].x"}
+
+
+@pytest.mark.parametrize("convention", sorted(CONVENTIONS))
+def test_an_interval_holds_its_figure(convention):
+    run = Run(drawn(40), convention=convention)
+    summary = summarise(run.tally, run.convention)
+    found = run.intervals()
+    for path, (low, high) in found.attributes.items():
+        assert 0 <= low < summary.attributes[path].f1 < high <= 1
+    low, high = found.figures["mean_score"]
+    assert low < summary.mean_score < high
+    low, high = found.figures["rqs"]
+    assert low < summary.quality.rqs < high
+
+
+def test_more_cases_make_it_narrower():
+    wide, narrow = (told(Run(drawn(cases)))[0]["micro_f1"] for cases in (30, 480))
+    assert (wide[1] - wide[0]) / (narrow[1] - narrow[0]) == pytest.approx(4, rel=0.4)
+
+
+def test_a_run_without_mistakes_is_not_certain_to_stay_so():
+    _, attributes = told(Run(drawn(10, right=1.0)))
+    assert attributes["a"] == wilson(10, 10)
+
+
+def test_an_undefined_figure_has_no_interval():
+    run = Run([("a", [("total", "wrong")]), ("b", [("total", "wrong")])])
+    assert summarise(run.tally, run.convention).attributes["total"].f1 is None
+    assert "total" not in told(run)[1]
+
+
+def test_nothing_at_all_has_none():
+    assert told(Run([])) == ({}, {})
+
+
+def test_order_and_split_change_nothing():
+    cases = drawn(300)
+    whole = Run(cases, limit=64)
+    backwards = Run(cases[::-1], limit=64)
+    parts = [Run(cases[start::3], limit=64) for start in range(3)]
+    merged = pickle.loads(pickle.dumps(parts[1].sample))  # noqa: S301 - made a line above
+    merged.merge(parts[0].sample)
+    merged.merge(parts[2].sample)
+    whole_rows, others = whole.sample.rows(), (backwards.sample.rows(), merged.rows())
+    for rows in others:
+        assert [row.means for row in rows] == [row.means for row in whole_rows]
+    summary = summarise(whole.tally, DEFAULT_CONVENTION)
+    merged_intervals = run_intervals(merged, summary, COUNTING, resamples=300)
+    assert (merged_intervals.figures, merged_intervals.attributes) == told(whole)
+
+
+def test_memory_is_bounded_and_small_runs_are_kept_whole():
+    assert len(Run(drawn(64), limit=64).sample.rows()) == 64
+    sample = Run(drawn(2000), limit=64).sample
+    assert 16 <= len(sample.rows()) <= 64
+    assert sample.cases == 2000
+
+
+def test_ids_that_are_all_the_same_end_the_sample_not_the_run():
+    run = Run([("same", [("a", "match")])] * 100, limit=10)
+    assert len(run.sample.rows()) <= 100
+    run.intervals()
+
+
+def test_ids_that_are_no_valid_text_are_ids():
+    assert len(Run([("\ud800", [("a", "match")]), ("b", [("a", "match")])]).sample.rows()) == 2
+
+
+def test_a_sample_stands_for_the_whole_run():
+    cases = drawn(3000)
+    part, whole = (told(Run(cases, limit=limit))[0]["micro_f1"] for limit in (256, 4096))
+    assert part[1] - part[0] == pytest.approx(whole[1] - whole[0], rel=0.35)
+
+
+def test_a_summary_takes_them_in_as_it_is_written():
+    run = Run(drawn(20))
+    summary = summarise(run.tally, run.convention).to_dict()
+    written = with_intervals(summary, run.intervals())
+    low, high = written["attributes"]["a"]["interval"]["f1"]
+    assert low < summary["attributes"]["a"]["f1"] < high
+    assert written["intervals"]["mean_score"][0] < summary["mean_score"]
+    assert {key for key in written if key not in summary} == {"intervals"}

@@ -1,0 +1,72 @@
+"""Runs to export: an ordinary one, and one whose every text is hostile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import fieldmark as fm
+from fieldmark.report.html.shown import ShownRun
+from fieldmark.store.reader import open_run
+
+DATA = Path(__file__).parents[2] / "data"
+FORMULAS = (DATA / "csv-injection" / "csv-payload.txt").read_text("utf-8").splitlines()
+NAUGHTY = json.loads((DATA / "naughty-strings" / "blns_even.json").read_text("utf-8"))
+ODD = [
+    "=1+1",
+    "+1",
+    "-1+1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "_x0041_",
+    "\ufffe\uffff",
+    "\x00\x01\x1b[31m\x7f\x85",
+    "]]>",
+    "a|b\\|c`d``",
+    "@everyone #1 http://example.invalid <b>x</b> ![](x)",
+    " ",
+    "line\nbreak\r\n\u2028",
+    "\u202egnp.exe",
+]
+HOSTILE = list(dict.fromkeys([*FORMULAS, *ODD, *NAUGHTY]))
+
+TRUTH = [
+    {"id": "a", "expected": {"vendor": "Acme GmbH", "total": 12.5, "items": [{"d": "x", "q": 3}]}},
+    {"id": "b", "expected": {"vendor": "Bolt", "total": 1, "items": []}},
+    {"id": "c", "expected": {"vendor": "Gone", "total": 2, "items": []}},
+]
+FOUND = [
+    {
+        "id": "a",
+        "candidate": {"vendor": "Acme Gmbh", "total": "twelve", "items": [{"d": "y", "q": 3}]},
+    },
+    {"id": "b", "candidate": {"vendor": "Bolt", "total": 1, "items": []}},
+]
+SECRETS = ("Acme", "Gmbh", "twelve", "Gone", "Bolt", "12.5")
+
+
+def shown(folder):
+    run = open_run(folder)
+    return ShownRun(name=run.path.name, manifest=run.manifest, summary=run.summary, cases=run.cases)
+
+
+def ordinary_run(folder, **options):
+    fm.score(TRUTH, FOUND, out=folder, **options)
+    return shown(folder)
+
+
+def hostile_run(folder):
+    """Every hostile text as a key, as a value on each side, and as the id of a case."""
+    truth = [
+        {"id": text, "expected": {text: text, "same": text, "lost": text}}
+        for text in HOSTILE
+        if text
+    ]
+    found = [
+        {"id": text, "candidate": {text: f"{text}!", "same": text, "new": text}}
+        for text in HOSTILE
+        if text
+    ]
+    fm.score(truth, found, out=folder)
+    return shown(folder)

@@ -1,0 +1,158 @@
+"""`eval-results.json`: the shape and the figures that an improvement loop reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+import fieldmark as fm
+from fieldmark.report.exports.eval_results import write_eval_results
+from unit.report.exported import FOUND, TRUTH, hostile_run, ordinary_run, shown
+
+SCHEMA = json.loads(
+    (Path(__file__).parents[3] / "schemas" / "eval-results.schema.json").read_text("utf-8")
+)
+
+
+def compute_metrics(total_gt_fields, counts, *, both):
+    """The guide's formulas; `both` counts a wrong value as invented and as lost."""
+    wrong = counts["format_error"] + counts["wrong_value"]
+    tp = total_gt_fields - counts["omission"] - wrong
+    fp = counts["hallucination"] + wrong
+    fn = counts["omission"] + (wrong if both else 0)
+    precision = tp / (tp + fp) if tp + fp else 0.0
+    recall = tp / (tp + fn) if tp + fn else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f1": f1,
+        "true_positives": tp,
+        "false_positives": fp,
+        "false_negatives": fn,
+        "total_gt_fields": total_gt_fields,
+        "correct_fields": tp,
+    }
+
+
+def compute_aggregate_metrics(eval_results):
+    """The guide's aggregate."""
+    number = len(eval_results)
+    macro = {
+        name: sum(each["metrics"][name] for each in eval_results) / number
+        for name in ("precision", "recall", "f1")
+    }
+    tp, fp, fn = (
+        sum(each["metrics"][name] for each in eval_results)
+        for name in ("true_positives", "false_positives", "false_negatives")
+    )
+    precision = tp / (tp + fp) if tp + fp else 0
+    recall = tp / (tp + fn) if tp + fn else 0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0
+    return {
+        "macro": macro,
+        "micro": {"precision": precision, "recall": recall, "f1": f1},
+        "total_true_positives": tp,
+        "total_false_positives": fp,
+        "total_false_negatives": fn,
+        "eval_count": number,
+    }
+
+
+def flat(figures):
+    parts = figures.items()
+    return {k: v for k, v in parts if not isinstance(v, dict)} | {
+        f"{k}.{name}": value for k, v in parts if isinstance(v, dict) for name, value in v.items()
+    }
+
+
+def written(run, tmp_path, **options):
+    write_eval_results(run, tmp_path / "eval-results.json", **options)
+    document = json.loads((tmp_path / "eval-results.json").read_text("utf-8"))
+    jsonschema_rs.validator_for(SCHEMA).validate(document)
+    return document
+
+
+@pytest.mark.parametrize(
+    ("convention", "both"),
+    [
+        pytest.param("confusion", True, id="confusion"),
+        pytest.param("taxonomy", True, id="taxonomy"),
+        pytest.param("taxonomy_code", False, id="taxonomy-as-its-code-counts"),
+    ],
+)
+def test_figures_are_those_of_the_guide(tmp_path, convention, both):
+    fm.score(TRUTH, FOUND, convention=convention, out=tmp_path / "run")
+    document = written(shown(tmp_path / "run"), tmp_path)
+    for each in document["eval_results"]:
+        total = each["metrics"]["total_gt_fields"]
+        expected = compute_metrics(total, each["errors_by_type"], both=both)
+        assert each["metrics"] == pytest.approx(expected)
+    aggregate = compute_aggregate_metrics(document["eval_results"])
+    assert flat(document["aggregate"]) == pytest.approx(flat(aggregate))
+
+
+@pytest.mark.parametrize("convention", ["taxonomy", "taxonomy_code"])
+def test_the_aggregate_is_what_the_summary_says(tmp_path, convention):
+    result = fm.score(TRUTH, FOUND, convention=convention, out=tmp_path / "run")
+    aggregate = written(shown(tmp_path / "run"), tmp_path)["aggregate"]
+    assert aggregate["macro"]["f1"] == result.summary.macro_f1_by_case
+    assert aggregate["micro"]["f1"] == result.summary.micro.f1
+
+
+def test_discrepancies_name_the_path_the_type_and_the_values(tmp_path):
+    first, second, third = written(ordinary_run(tmp_path / "run"), tmp_path)["eval_results"]
+    assert first["discrepancies"][1] == {
+        "path": "total",
+        "error_type": "format_error",
+        "reason": "type_mismatch",
+        "expected": 12.5,
+        "candidate": "twelve",
+    }
+    assert second["discrepancies"] == []
+    assert third["discrepancies"][0] == {
+        "path": "vendor",
+        "error_type": "omission",
+        "reason": "missing",
+        "expected": "Gone",
+    }
+
+
+def test_an_extraction_without_output_scores_nothing(tmp_path):
+    *_, third = written(ordinary_run(tmp_path / "run"), tmp_path)["eval_results"]
+    assert third["metrics"] == compute_metrics(3, third["errors_by_type"], both=True)
+    assert third["metrics"]["false_negatives"] == 3
+
+
+def test_what_could_not_be_evaluated_is_in_no_figure(tmp_path):
+    run = ordinary_run(tmp_path / "run")
+    cases = list(run.cases())
+    broken = replace(cases[0], id="z", score=None, verdict=None, status="error")
+    failed = replace(broken, id="y", input="failed", row={"case_id": "y", "score": None})
+    document = written(replace(run, cases=lambda: [*cases, broken, failed]), tmp_path)
+    assert document["not_evaluated"] == [
+        {"eval_id": "z", "input": "ok"},
+        {"eval_id": "y", "input": "failed"},
+    ]
+    assert document["aggregate"] == written(run, tmp_path)["aggregate"]
+
+
+def test_without_evals_every_rate_is_zero(tmp_path):
+    run = replace(ordinary_run(tmp_path / "run"), cases=list)
+    aggregate = written(run, tmp_path)["aggregate"]
+    assert set(flat(aggregate).values()) == {0}
+
+
+def test_without_values_only_paths_and_types_are_left(tmp_path):
+    document = written(ordinary_run(tmp_path / "run"), tmp_path, values=False)
+    assert set(document["eval_results"][0]["discrepancies"][0]) == {"path", "error_type", "reason"}
+
+
+def test_hostile_text_stays_what_it_is(tmp_path):
+    run = hostile_run(tmp_path / "run")
+    document = written(run, tmp_path)
+    assert [each["eval_id"] for each in document["eval_results"]] == [c.id for c in run.cases()]

@@ -1,0 +1,115 @@
+"""`--no-values`: paths and scores stay, and no export quotes a document."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import zipfile
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+
+from fieldmark.model.json import MISSING
+from fieldmark.report.exports.hiding import hidden_case, without_values
+from fieldmark.report.exports.json import write_json
+from unit.report.exported import SECRETS, ordinary_run
+
+EXPORTS = [
+    ("markdown", "write_markdown"),
+    ("markdown", "write_markdown_short"),
+    ("junit", "write_junit"),
+    ("csv", "write_csv"),
+    ("csv", "write_outcomes_csv"),
+    ("xlsx", "write_xlsx"),
+    ("parquet", "write_parquet"),
+    ("eval_results", "write_eval_results"),
+    ("json", "write_json"),
+]
+QUOTE = "Acme said twelve"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run in which everything that may quote a value does so."""
+    plain = ordinary_run(tmp_path / "run", at_least={"micro.f1": 0.1})
+
+    def loud(case):
+        said = {place: each._replace(note=QUOTE) for place, each in case.block.comparisons.items()}
+        judge = {
+            "name": "judge", "type": "llm_judge", "score": 0.5, "weight": 1, "verdict": "partial",
+            "status": "ok", "reasoning": QUOTE, "hits": [QUOTE], "misses": [QUOTE],
+            "skipped": [QUOTE], "details": {"quote": QUOTE},
+        }  # fmt: skip
+        row = {**case.row, "reasoning": QUOTE, "note": QUOTE, "hits": [QUOTE], "other": QUOTE}
+        row["evaluator_results"] = [judge]
+        block = replace(case.block, comparisons=said)
+        return replace(case, block=block, note=QUOTE, row=row)
+
+    return replace(
+        plain,
+        manifest={**plain.manifest, "request": {"rules": QUOTE}},
+        summary={**plain.summary, "warnings": [QUOTE, QUOTE]},
+        cases=lambda: map(loud, plain.cases()),
+    )
+
+
+def text_of(path):
+    if path.suffix == ".xlsx":
+        with zipfile.ZipFile(path) as book:
+            return "".join(book.read(name).decode() for name in book.namelist())
+    if path.suffix == ".parquet":
+        return json.dumps(pq.read_table(path).to_pylist())
+    return path.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("module", "function"), EXPORTS)
+def test_no_export_quotes_a_document(run, tmp_path, module, function):
+    write = getattr(importlib.import_module(f"fieldmark.report.exports.{module}"), function)
+    suffix = {"xlsx": ".xlsx", "parquet": ".parquet"}.get(module, ".txt")
+    out = tmp_path / f"out{suffix}"
+    write(run, out, values=False)
+    text = text_of(out)
+    assert [secret for secret in SECRETS if secret in text] == []
+    assert "vendor" in text
+    write(run, out)
+    if function not in ("write_csv", "write_markdown_short"):
+        assert any(secret in text_of(out) for secret in SECRETS)
+
+
+def test_scores_and_paths_stay(run):
+    hidden = without_values(run)
+    for case, plain in zip(hidden.cases(), run.cases(), strict=True):
+        assert (case.id, case.score, case.verdict) == (plain.id, plain.score, plain.verdict)
+        assert case.expected is case.candidate is MISSING
+        assert [each.path for each in case.block.records(case.table)] == [
+            each.path for each in plain.block.records(plain.table)
+        ]
+        assert case.evaluator_results[0]["score"] == 0.5
+        assert QUOTE not in repr(case)
+    assert hidden.summary["micro"] == run.summary["micro"]
+    assert hidden.summary["warnings"] == ["2 warnings are not shown: values are left out"]
+
+
+def test_the_run_that_was_given_stays_as_it_is(run):
+    before = next(iter(run.cases()))
+    hidden_case(before)
+    assert before.note == QUOTE
+
+
+def test_json_holds_the_run_with_every_field(run, tmp_path):
+    write_json(run, tmp_path / "run.json")
+    document = json.loads((tmp_path / "run.json").read_text("utf-8"))
+    assert list(document) == ["format", "name", "manifest", "summary", "cases"]
+    assert document["summary"] == run.summary
+    first, *_, last = document["cases"]
+    assert first["evaluator_results"][0]["details"] == {"quote": QUOTE}
+    assert first["outcomes"][0] == {
+        "path": "vendor", "candidate_path": "vendor", "attribute": "vendor",
+        "outcome": "wrong_value", "expected_presence": "value", "candidate_presence": "value",
+        "score": 0.0, "similarity": None, "reason": "different", "comparator": "exact",
+        "weight": 1.0, "required": True, "flags": [], "expected": "Acme GmbH",
+        "candidate": "Acme Gmbh", "note": QUOTE,
+    }  # fmt: skip
+    assert "candidate" not in last["outcomes"][0]
+    assert not {"cells", "comparisons", "items"} & set(first)

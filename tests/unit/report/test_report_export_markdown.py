@@ -1,0 +1,118 @@
+"""Markdown for a pull request: short, right, and nothing in it is markup but ours."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from fieldmark.report.exports.markdown import (
+    in_code,
+    markdown,
+    short_markdown,
+    write_markdown,
+    write_markdown_short,
+)
+from unit.report.exported import HOSTILE, hostile_run, ordinary_run
+
+COMMENT: int = 65_536
+"""Characters of a comment on a pull request."""
+
+
+@pytest.fixture
+def run(tmp_path):
+    return ordinary_run(tmp_path / "run", at_least={"micro.f1": 0.9}, at_most={"rqs": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("vendor.name", "`vendor.name`", id="plain"),
+        pytest.param("@everyone #1", "`@everyone #1`", id="nobody-is-called"),
+        pytest.param("a|b", "<code>a&#124;b</code>", id="no-new-cell"),
+        pytest.param("a\\|b", "<code>a&#92;&#124;b</code>", id="no-new-cell-by-escape"),
+        pytest.param("a`b", "<code>a&#96;b</code>", id="code-does-not-end"),
+        pytest.param("</code>`", "<code>&#60;&#47;code&#62;&#96;</code>", id="no-tag"),
+        pytest.param(" a", "<code> a</code>", id="spaces-stay"),
+        pytest.param("  ", "<code>&nbsp;&nbsp;</code>", id="only-spaces"),
+        pytest.param("", "", id="nothing"),
+        pytest.param("a\nb", "<code>a&#92;nb</code>", id="one-line"),
+        pytest.param("\x1b[2J", "<code>&#92;x1b&#91;2J</code>", id="no-control-characters"),
+    ],
+)
+def test_text_stands_in_code(text, shown):
+    assert in_code(text) == shown
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_leaves_its_cell(text):
+    shown = in_code(text, 10_000)
+    assert "\n" not in shown
+    assert "|" not in shown
+    inside = re.fullmatch(r"`([^`]*)`|<code>([^<>`|\\*_\[\]!@#]*)</code>|", shown)
+    assert inside
+
+
+def test_the_account_tells_verdict_gates_figures_and_what_is_worst(run):
+    text = markdown(run)
+    head, *rest = text.splitlines()
+    assert head == "### `run`: **failed**"
+    assert rest[1].startswith("- gate **failed**: `micro.f1 = 0.4706, wanted ≥ 0.9`")
+    assert rest[2].startswith("- gate passed: `rqs = ")
+    assert "| Micro F1 | 0.500 | all fields pooled |" in rest
+    assert (
+        "| `total` | 1 | 0 | 1 | 2 | 0.500 | 0.333 | 0.400 | 1 omission, 1 format error |" in rest
+    )
+    assert '| `c` | 0.000 | `vendor` | omission | `"Gone"` |  |' in rest
+    assert '|  |  | `total` | format error | `12.5` | `"twelve"` |' in rest
+
+
+def test_the_short_form_has_one_line_of_figures_and_the_worst_attributes(run):
+    text = short_markdown(run)
+    assert "macro F1 **0.417** by attribute" in text or "macro F1 **" in text
+    assert "2 of 3 cases" in text or "3 of 3 cases scored" in text
+    assert len(text) < len(markdown(run)) / 2
+    assert "`items[].q`" not in text  # nothing is wrong with it
+
+
+def test_without_values_only_paths_and_scores_are_left(run):
+    text = markdown(run, values=False)
+    assert "Expected" not in text
+    assert "`vendor`" in text
+    assert "Acme" not in text
+
+
+def test_intervals_have_a_column_where_there_are_some(run):
+    summary = {**run.summary, "interval": {"macro_f1_by_attribute": [0.25, 0.75]}}
+    text = markdown(replace(run, summary=summary))
+    assert "| 0.250 to 0.750 |" in text
+    assert "| Figure | Value | 95 % | |" in text
+
+
+def test_a_comment_has_room_for_it_however_large_the_run(tmp_path):
+    run = hostile_run(tmp_path / "run")
+    text = markdown(run)
+    assert len(text) < COMMENT
+    assert "… and " in text
+    widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
+    assert widths == {4, 10, 7}
+
+
+def test_a_run_that_is_all_right_has_no_worst_cases(tmp_path):
+    import fieldmark as fm
+    from unit.report.exported import TRUTH, shown
+
+    same = [{"id": row["id"], "candidate": row["expected"]} for row in TRUTH]
+    fm.score(TRUTH, same, out=tmp_path / "run")
+    text = markdown(shown(tmp_path / "run"))
+    assert "Worst cases" not in text
+    assert text.splitlines()[0] == "### `run`: no gates were set"
+    assert "| Attribute |" not in short_markdown(shown(tmp_path / "run"))
+
+
+def test_both_forms_are_written_as_utf_8(run, tmp_path):
+    write_markdown(run, tmp_path / "a.md")
+    write_markdown_short(run, tmp_path / "b.md")
+    assert (tmp_path / "a.md").read_text("utf-8") == markdown(run)
+    assert (tmp_path / "b.md").read_text("utf-8") == short_markdown(run)

@@ -1,0 +1,222 @@
+"""A list of runs: read from the runs, remembered, and never broken by one of them."""
+
+from __future__ import annotations
+
+import shutil
+import time
+
+import orjson
+import pytest
+
+import fieldmark as fm
+from fieldmark.errors import ConfigError, DataError, RunLockedError, StorageError
+from fieldmark.store import index as index_module
+from fieldmark.store.index import INDEX, list_runs
+from fieldmark.store.lock import RunLock
+from fieldmark.store.notes import NOTES, RunNotes, delete_run, read_notes, write_notes
+
+PAIRS = [({"total": 1, "vendor": "Acme"}, {"total": 1, "vendor": "Acne"})]
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A folder with two runs."""
+    for name in ("first", "second"):
+        fm.score(PAIRS, out=tmp_path / name)
+    return tmp_path
+
+
+def statuses(root):
+    return {entry.id: entry.status for entry in list_runs(root)}
+
+
+def test_a_run_is_listed_with_its_figures(root):
+    first, second = list_runs(root)
+    assert (first.id, first.status, first.cases, first.convention) == (
+        "first", "complete", 1, "confusion",
+    )  # fmt: skip
+    assert first.figures == {
+        "mean_score": 0.5, "macro_f1_by_attribute": 0.5, "macro_f1_by_case": 0.5, "micro_f1": 0.5,
+    }  # fmt: skip
+    assert first.comparable == second.comparable
+    assert first.started_at <= first.finished_at
+
+
+def test_runs_of_another_convention_cannot_be_compared(root):
+    fm.score(PAIRS, out=root / "third", options={"wrong_value": "fp"})
+    first, _, third = list_runs(root)
+    assert first.comparable != third.comparable
+
+
+def test_what_is_no_run_is_not_listed(root):
+    (root / "notes").mkdir()
+    (root / "file.txt").write_text("x")
+    (root / ".hidden").mkdir()
+    assert set(statuses(root)) == {"first", "second"}
+
+
+def test_a_folder_that_is_not_there_has_no_runs(tmp_path):
+    assert list_runs(tmp_path / "missing") == []
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format": 99}', b"\xff\xfe", b"null"])
+@pytest.mark.parametrize("name", ["manifest.json", "summary.json", "results.jsonl", NOTES])
+def test_one_corrupt_run_never_breaks_a_list(root, name, content):
+    write_notes(root / "first", RunNotes(tags=("kept",)))
+    list_runs(root)
+    (root / "first" / name).write_bytes(content)
+    harmless = {(NOTES, b'{"format": 99}'), ("results.jsonl", b"")}
+    wanted = "complete" if (name, content) in harmless else "corrupt"
+    assert statuses(root) == {"first": wanted, "second": "complete"}
+    entry = list_runs(root)[0] if wanted == "complete" else next(
+        each for each in list_runs(root) if each.id == "first"
+    )  # fmt: skip
+    assert (name in entry.problem) is (wanted == "corrupt")
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "summary.json", "results.jsonl"])
+def test_a_file_that_is_missing_makes_a_run_corrupt(root, name):
+    (root / "first" / name).unlink()
+    assert statuses(root) == {"first": "corrupt", "second": "complete"}
+
+
+def test_a_file_that_is_cut_off_makes_a_run_corrupt(root):
+    for name in ("manifest.json", "summary.json", "results.jsonl"):
+        whole = (root / "first" / name).read_bytes()
+        (root / "first" / name).write_bytes(whole[:-20])
+        assert statuses(root)["first"] == "corrupt", name
+        (root / "first" / name).write_bytes(whole)
+    assert statuses(root)["first"] == "complete"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"nonsense", b"[]", b'{"format": 1, "runs": {"first": 3}}']
+)
+def test_an_index_that_cannot_be_used_is_made_anew(root, content):
+    before = list_runs(root)
+    (root / INDEX).write_bytes(content)
+    assert list_runs(root) == before
+    assert orjson.loads((root / INDEX).read_bytes())["runs"].keys() == {"first", "second"}
+
+
+def test_what_is_remembered_is_not_read_again(root, monkeypatch):
+    before = list_runs(root)
+    monkeypatch.setattr(index_module, "_read", None)
+    assert [tuple(entry)[:6] for entry in list_runs(root)] == [tuple(e)[:6] for e in before]
+
+
+def test_what_was_changed_is_read_again(root):
+    list_runs(root)
+    write_notes(root / "first", RunNotes(tags=("baseline",), note="before"))
+    entry = list_runs(root)[0]
+    assert (list(entry.tags), entry.note) == (["baseline"], "before")
+
+
+def test_a_run_that_is_gone_is_gone(root):
+    list_runs(root)
+    shutil.rmtree(root / "first")
+    assert set(statuses(root)) == {"second"}
+    assert orjson.loads((root / INDEX).read_bytes())["runs"].keys() == {"second"}
+
+
+def test_a_folder_that_cannot_be_written_is_listed_all_the_same(root, monkeypatch):
+    def refuse(*_):
+        raise StorageError("read-only")
+
+    monkeypatch.setattr(index_module, "write_whole", refuse)
+    assert set(statuses(root)) == {"first", "second"}
+    assert not (root / INDEX).exists()
+
+
+def running(root):
+    path = root / "first" / "manifest.json"
+    path.write_bytes(path.read_bytes().replace(b'"complete"', b'"running"'))
+
+
+def test_a_run_that_nobody_writes_any_more_was_broken_off(root):
+    running(root)
+    assert statuses(root)["first"] == "interrupted"
+
+
+def test_a_run_that_is_being_written_is_running(root):
+    running(root)
+    with RunLock(root / "first"):
+        assert statuses(root)["first"] == "running"
+
+
+def test_ten_thousand_runs_are_a_matter_of_seconds(root):
+    """The time for a few hundred, remembered: ten thousand stay below a second."""
+    files = {
+        name: (root / "first" / name).read_bytes() for name in ("manifest.json", "summary.json")
+    }
+    for number in range(500):
+        folder = root / f"run-{number:05}"
+        folder.mkdir()
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        (folder / "results.jsonl").write_bytes(b"{}\n")
+    list_runs(root)
+    begun = time.process_time()
+    assert len(list_runs(root)) == 502
+    assert time.process_time() - begun < 502 * 1e-4 * 2
+
+
+def test_notes_are_kept_beside_a_run(root):
+    assert read_notes(root / "first") == RunNotes()
+    notes = RunNotes(tags=("a", "b")).changed(add=["c", "a"], remove=["b"], note="why")
+    assert notes == RunNotes(tags=("a", "c"), note="why")
+    write_notes(root / "first", notes)
+    assert read_notes(root / "first") == notes
+    assert notes.changed() == notes
+
+
+def test_notes_belong_to_a_run(tmp_path):
+    with pytest.raises(ConfigError, match="holds no run"):
+        write_notes(tmp_path, RunNotes(note="x"))
+
+
+def test_notes_have_an_end(root):
+    with pytest.raises(ConfigError, match="at most"):
+        write_notes(root / "first", RunNotes(note="x" * 20_000))
+
+
+def test_notes_that_cannot_be_read_are_told(root):
+    (root / "first" / NOTES).write_bytes(b"[]")
+    with pytest.raises(DataError, match=NOTES):
+        read_notes(root / "first")
+
+
+def test_a_run_is_removed_with_all_that_is_its_own(root):
+    write_notes(root / "first", RunNotes(note="x"))
+    delete_run(root / "first")
+    assert not (root / "first").exists()
+    assert set(statuses(root)) == {"second"}
+
+
+@pytest.mark.parametrize("other", ["thesis.docx", "folder/"])
+def test_a_folder_with_other_things_is_left_alone(root, other):
+    path = root / "first" / other.rstrip("/")
+    path.mkdir() if other.endswith("/") else path.write_text("x")
+    with pytest.raises(ConfigError, match="other things"):
+        delete_run(root / "first")
+    assert (root / "first" / "results.jsonl").exists()
+
+
+def test_a_folder_without_a_run_is_left_alone(tmp_path):
+    (tmp_path / "summary.json").write_text("{}")
+    with pytest.raises(ConfigError, match="holds no run"):
+        delete_run(tmp_path)
+    assert (tmp_path / "summary.json").exists()
+
+
+def test_a_link_to_a_run_is_not_followed(root):
+    (root / "link").symlink_to(root / "first")
+    with pytest.raises(ConfigError, match="holds no run"):
+        delete_run(root / "link")
+    assert (root / "first" / "results.jsonl").exists()
+
+
+def test_a_run_that_is_being_written_is_not_removed(root):
+    with RunLock(root / "first"), pytest.raises(RunLockedError):
+        delete_run(root / "first")
+    assert (root / "first" / "results.jsonl").exists()
