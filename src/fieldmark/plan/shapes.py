@@ -49,7 +49,7 @@ class Shape:
 
     def plain(self, objects: Sequence[JsonObject]) -> bool:
         """Whether all objects have this shape and hold nothing but text and finite numbers."""
-        if not self.every or not all(map(self._keys.__eq__, map(tuple, objects))):
+        if not self.every or list(map(tuple, objects)).count(self._keys) < len(objects):
             return False
         columns = zip(*map(dict.values, objects), strict=True)
         return all(map(_is_plain, self._kinds, columns))
@@ -60,7 +60,7 @@ def _is_plain(kind: str, column: Sequence[JsonValue]) -> bool:
     kinds = set(map(type, column))
     if kind is TEXT:
         texts = cast("Sequence[str]", column)
-        return kinds == {str} and "" not in texts and True not in map(str.isspace, texts)
+        return kinds == {str} and all(texts) and True not in map(str.isspace, texts)
     if float not in kinds:
         return kinds == {int}
     try:
