@@ -101,11 +101,12 @@ class Tally:
         distinct = {id(stats): stats for stats in self._stats}
         times = Counter(map(id, self._stats))
         cells = self._cells
+        known = cells.get
         for key, number in times.items():
             block = self._waiting[key]
             counted = block.times or Counter(block.cells)
             for cell, count in counted.items():
-                cells[cell] += count * number
+                cells[cell] = known(cell, 0) + count * number
         self._sums += RunSums.of([(stats, times[key]) for key, stats in distinct.items()])
         self._waiting.clear()
         self._stats.clear()

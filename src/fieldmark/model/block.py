@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from fieldmark.model.comparison import Comparison
@@ -78,7 +78,7 @@ class FieldOutcome(NamedTuple):
     comparison: Comparison | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class OutcomeBlock:
     """What happened to every field of one case.
 
@@ -89,11 +89,26 @@ class OutcomeBlock:
     someone has counted them.
     """
 
-    cells: list[int] = field(default_factory=list)
-    comparisons: dict[int, Comparison] = field(default_factory=dict)
-    items: list[ItemMark] = field(default_factory=list)
-    fallback: bool = False
-    times: Mapping[int, int] | None = None
+    cells: list[int]
+    comparisons: dict[int, Comparison]
+    items: list[ItemMark]
+    fallback: bool
+    times: Mapping[int, int] | None
+
+    def __init__(
+        self,
+        cells: list[int] | None = None,
+        comparisons: dict[int, Comparison] | None = None,
+        items: list[ItemMark] | None = None,
+        *,
+        fallback: bool = False,
+    ) -> None:
+        # By hand, because every case has one and default factories are slow.
+        self.cells = [] if cells is None else cells
+        self.comparisons = {} if comparisons is None else comparisons
+        self.items = [] if items is None else items
+        self.fallback = fallback
+        self.times = None
 
     def records(self, table: AttributeTable) -> Iterator[FieldOutcome]:
         """Every outcome with its concrete path."""

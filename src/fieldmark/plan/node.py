@@ -18,7 +18,7 @@ from fieldmark.compare.ignore import Ignore
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.block import Attribute, AttributeTable
 from fieldmark.model.comparison import Comparator, DearComparator
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
@@ -236,6 +236,13 @@ class Node:
             for state in self._states
             for segment in state.segments[state.used :]
         )
+
+    def has_value(self, value: JsonValue | Missing) -> bool:
+        """Whether a field surely holds more than nothing: a shorter way to ask for its presence."""
+        kind = value.__class__
+        if kind is str:
+            return self.text_match > 0 and value != "" and not cast("str", value).isspace()
+        return self.number_match > 0 and (kind is float or kind is int)
 
     def agree(self, text: str) -> None:
         """Remember a text that matches itself, so that equal pairs of it are settled at once."""

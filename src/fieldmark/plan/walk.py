@@ -6,7 +6,7 @@ where the shapes of the two sides decide, and ends in `_leaf`, where presence an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
 from fieldmark.model.block import OutcomeBlock
@@ -24,12 +24,14 @@ from fieldmark.plan.classify import (
 )
 from fieldmark.plan.node import Mode, Node
 from fieldmark.plan.questions import Question, Questions
-from fieldmark.plan.shapes import LEARNT, Shape, Values
 
 __all__ = ["Walk"]
 
 _ERROR_FACT = VALUE_FACTS[Outcome.ERROR]
 _VALUE = Presence.VALUE
+_LOST = FACT_OF_PRESENCES[_VALUE][Presence.ABSENT]
+_NULLED = FACT_OF_PRESENCES[_VALUE][Presence.NULL]
+_INVENTED = FACT_OF_PRESENCES[Presence.ABSENT][_VALUE]
 _WALK, _LEAF, _IGNORE = Mode.WALK, Mode.LEAF, Mode.IGNORE
 
 
@@ -126,29 +128,38 @@ class Walk:
         """Two non-empty objects, key by key."""
         keys = tuple(expected)
         shape = node.shapes.get(keys) or node.shape(keys)
-        try:
-            others, lacking = shape.take(candidate), 0
-        except KeyError:
-            others = tuple([candidate.get(key, MISSING) for key in keys])
-            lacking = others.count(MISSING)
-        if shape.pair is not None:
-            shape.pair(expected, others, block)
-        else:
-            self._each(shape, tuple(expected.values()), others, block)
-        if len(candidate) > len(keys) - lacking and self._extras:
+        form = shape.form
+        if form is None:
+            for key, child in zip(keys, shape.children, strict=True):
+                self.field(child, expected[key], candidate.get(key, MISSING), block)
+            if len(candidate) > len(keys) or not candidate.keys() <= expected.keys():
+                self._further(node, expected, candidate, block)
+            shape.see(node, expected)
+            return
+        unsettled = form.settle(expected, candidate)
+        if not unsettled:
+            block.cells += form.every
+            return
+        cells, every, done = block.cells, form.every, 0
+        for start, end, below, value, other in unsettled:
+            cells += every[done:start]
+            if (other is MISSING or other is None) and below.has_value(value):
+                cells.append(below.base | (_NULLED if other is None else _LOST))
+            elif start < end:
+                self.field(below, value, other, block)
+            else:
+                self._further(below, value, other, block)  # type: ignore[arg-type]
+            done = end
+        cells += every[done:]
+
+    def _further(
+        self, node: Node, expected: JsonObject, candidate: JsonObject, block: OutcomeBlock
+    ) -> None:
+        """The keys that only the candidate has."""
+        if self._extras:
             for key, other in candidate.items():
                 if key not in expected:
                     self.field(node.child(key), MISSING, other, block)
-
-    def _each(
-        self, shape: Shape, values: Sequence[JsonValue], others: Values, block: OutcomeBlock
-    ) -> None:
-        """The fields of a shape that is not well known yet."""
-        for child, value, other in zip(shape.children, values, others, strict=True):
-            self.field(child, value, other, block)
-        shape.seen += 1
-        if shape.seen == LEARNT:
-            shape.learn(values, self.field, self.objects)
 
     def _lists(
         self, node: Node, expected: list[JsonValue], candidate: list[JsonValue], block: OutcomeBlock
@@ -197,9 +208,13 @@ class Walk:
             return
         inside = node.mode is _WALK and value and value.__class__ in node.containers
         if inside and isinstance(value, dict):
+            fact = _INVENTED if invented else _LOST
             for key, inner in value.items():
                 below = node.children.get(key) or node.child(key)
-                self._alone(below, inner, block, invented=invented, empties=empties)
+                if below.has_value(inner):
+                    block.cells.append(below.base | fact)
+                else:
+                    self._alone(below, inner, block, invented=invented, empties=empties)
         elif inside and isinstance(value, list):
             for place, inner in enumerate(value):
                 places = (None, place) if invented else (place, None)
