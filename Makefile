@@ -24,8 +24,17 @@ demo: $(USABLE) ## Score the bundled sample data and print the table
 	@$(BIN)/fieldmark demo $(ARGS)
 
 .PHONY: test
-test: $(READY) ## Run all tests (ARGS='-k date' passes options on)
+test: $(READY) browser ## Run all tests (ARGS='-k date' passes options on)
 	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+# Pages are tested in a real browser. A Debian gets it when root asks.
+.PHONY: browser
+browser: ## Install Chromium, which the tests of pages open
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
+	  || command -v google-chrome >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && echo 'adding chromium' && apt-get -qq update \
+	    && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; } \
+	  || { echo 'the tests of pages need Chromium: apt-get install chromium' >&2; exit 1; }
 
 .PHONY: check
 check: $(READY) ## Check format, style, types, layers and documents

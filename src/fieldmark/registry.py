@@ -31,6 +31,7 @@ __all__ = [
     "names",
     "options",
     "provider",
+    "with_safety",
 ]
 
 
@@ -63,6 +64,11 @@ _NOUNS: Final = {
     Plugin.TARGETS: "target",
     Plugin.SAFETY: "judge of safety",
 }
+
+_SAFE: Final[Mapping[str, str]] = {
+    "response_quality": "fieldmark.judges.safe_quality:SafeQuality",
+}
+"""Evaluators that hear a judge of safety, and the class that brings the two together."""
 
 _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
     Plugin.COMPARATORS: {
@@ -179,6 +185,15 @@ def aligner(name: str) -> type[Aligner]:
 def provider(name: str) -> type[Provider]:
     """The provider of this name."""
     return cast("type[Provider]", load(Plugin.PROVIDERS, name))
+
+
+def with_safety(name: str) -> type | None:
+    """The class that makes one evaluator of that of this name and a judge of safety, if one does.
+
+    >>> with_safety("field_accuracy") is None
+    True
+    """
+    return _load(_SAFE[name], name) if name in _SAFE else None
 
 
 @cache

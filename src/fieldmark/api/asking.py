@@ -48,7 +48,10 @@ class Asked:
 
     def identities(self) -> JsonValue:
         """Who they are: model, endpoint, hash of weights, edition of the prompt."""
-        return list[JsonValue](map(described, self._all))
+        told: list[JsonValue] = []
+        for each in map(described, self._all):
+            told += [] if each in told else [each]
+        return told
 
     def added(self, summary: Summary) -> Summary:
         """The summary with what the answers took to make, where somebody keeps books."""
@@ -62,7 +65,8 @@ class Asked:
 
     def _told(self, books: str) -> list[JsonObject]:
         keeping = [each for each in self._all if hasattr(each, books)]
-        return [{**_named(each), **getattr(each, books)()} for each in keeping]
+        once = {id(getattr(each, "ledger", each)): each for each in keeping}
+        return [{**_named(each), **getattr(each, books)()} for each in once.values()]
 
 
 def _named(asked: object) -> JsonObject:

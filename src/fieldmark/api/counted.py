@@ -170,11 +170,11 @@ class CountedRun:
             self._known = (stored.table, numbers)
         if numbers is None:
             return stored.block
+        block = stored.block
         cells = [
-            numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT_MASK
-            for cell in stored.block.cells
+            numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT_MASK for cell in block.cells
         ]
-        return replace(stored.block, cells=cells)
+        return OutcomeBlock(cells, block.comparisons, block.items, fallback=block.fallback)
 
     def _own(self, attribute: Attribute) -> Attribute:
         worth = self._worth.get(attribute.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from fieldmark.metrics.difference_pairs import Change, Pairs, greatest
 from fieldmark.metrics.gate import GateResult
 from fieldmark.metrics.significance import ALPHA, mcnemar
 from fieldmark.metrics.summary import Summary
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -73,21 +74,12 @@ class DiffResult:
 
     def to_dict(self) -> JsonObject:
         """Everything as JSON."""
-        fixed, broken = self.pairs.passes()
-        before, after = (summary.errors_by_type._asdict() for summary in self.summaries)
         return {
             "format": 1,
             "before": asdict(self.before),
             "after": asdict(self.after),
             "convention": self.summaries[0].convention.name,
-            "cases": {
-                "paired": self.pairs.cases,
-                "only_before": self.only_before,
-                "only_after": self.only_after,
-                "score_up": self.pairs.scores["up"],
-                "score_down": self.pairs.scores["down"],
-                "score_same": self.pairs.scores["same"],
-            },
+            "cases": self._cases(),
             "conclusion": {
                 "word": self.word.value,
                 "figure": MAIN_FIGURE,
@@ -96,26 +88,34 @@ class DiffResult:
             },
             "figures": {name: each.to_dict() for name, each in self.figures.headline.items()},
             "attributes": {path: each.to_dict() for path, each in self.attributes.items()},
-            "errors_by_type": {
-                name: {"before": before[name], "after": after[name]} for name in before
-            },
-            "shifts": [
-                {"before": shift[0], "after": shift[1], "fields": number}
-                for shift, number in self.pairs.shifts.most_common()
-            ],
-            "verdicts": {
-                "fixed": fixed,
-                "broken": broken,
-                "p": mcnemar(fixed, broken),
-                "changes": [
-                    {"before": pair[0], "after": pair[1], "cases": number}
-                    for pair, number in self.pairs.verdicts.most_common()
-                ],
-            },
+            "errors_by_type": self._mistakes(),
+            "shifts": _changes(self.pairs.shifts, "fields"),
+            "verdicts": self._verdicts(),
             "fixed": [asdict(change) for change in self.fixed],
             "broken": [asdict(change) for change in self.broken],
             "gates": [gate.to_dict() for gate in self.gates],
             "notes": list(self.notes),
+        }
+
+    def _cases(self) -> JsonObject:
+        return {
+            "paired": self.pairs.cases,
+            "only_before": self.only_before,
+            "only_after": self.only_after,
+            **{f"score_{way}": self.pairs.scores[way] for way in ("up", "down", "same")},
+        }
+
+    def _mistakes(self) -> JsonObject:
+        before, after = (summary.errors_by_type._asdict() for summary in self.summaries)
+        return {name: {"before": before[name], "after": after[name]} for name in before}
+
+    def _verdicts(self) -> JsonObject:
+        fixed, broken = self.pairs.passes()
+        return {
+            "fixed": fixed,
+            "broken": broken,
+            "p": mcnemar(fixed, broken),
+            "changes": _changes(self.pairs.verdicts, "cases"),
         }
 
     def __repr__(self) -> str:
@@ -127,3 +127,9 @@ class DiffResult:
         from fieldmark.report.diff_view import diff_view
 
         return diff_view(self.to_dict())
+
+
+def _changes(pairs: Counter[tuple[str, str]], unit: str) -> list[JsonValue]:
+    """What something was and is, and how often, most frequent first."""
+    ranked = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
+    return [{"before": old, "after": new, unit: number} for (old, new), number in ranked]

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from fieldmark.api.settings import Settings
 from fieldmark.config.eval_spec import EvalSpec
-from fieldmark.evaluators.by_field import FieldEvaluator
 from fieldmark.evaluators.panel import Member
 from fieldmark.model.rule import Rule, Rules, Scope
 
@@ -40,6 +39,6 @@ def claimed(members: Iterable[Member]) -> tuple[Rule, ...]:
 def _claims(members: Iterable[Member]) -> Iterator[Rule]:
     for member in members:
         evaluator = member.evaluator
-        if isinstance(evaluator, FieldEvaluator):
+        if hasattr(evaluator, "claims"):
             yield from evaluator.claims()
         yield from _claims(getattr(evaluator, "evaluators", ()))

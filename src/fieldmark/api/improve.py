@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Final
 
 from fieldmark.api.counted import CountedCase, CountedRun, RunLike, stored_run
@@ -115,7 +114,7 @@ class _Gains:
             for cell, own in zip(block.cells, mine, strict=True)
         ]
         said = {place: each for place, each in block.comparisons.items() if not mine[place]}
-        return replace(block, cells=cells, comparisons=said, times=None)
+        return OutcomeBlock(cells, said, block.items, fallback=block.fallback)
 
 
 def _ranked(summary: Summary, gains: _Gains, clusters: Clusters) -> list[AttributeGain]:

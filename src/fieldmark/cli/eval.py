@@ -14,7 +14,7 @@ from fieldmark.api.requests import request_of_run
 from fieldmark.api.watching import Progress
 from fieldmark.cli.exit_codes import ExitCode, strongest
 from fieldmark.cli.github import Annotations, wants_annotations
-from fieldmark.cli.options import gates, limits_of, printing, resuming, top
+from fieldmark.cli.options import gates, limits_of, offline, printing, resuming, top
 from fieldmark.cli.progress import progress_for
 from fieldmark.cli.score import exit_code
 from fieldmark.cli.show import Format, show_run
@@ -60,6 +60,7 @@ class _Asked(TypedDict):
     out: Path | None
     save: bool
     values: bool
+    offline: bool
     resume: Path | None
     accept_changes: bool
     form: Format
@@ -102,6 +103,7 @@ class _Asked(TypedDict):
     default=True,
     help="Keep values out of the run: paths and scores only.",
 )
+@offline
 @resuming
 @top
 @printing
@@ -173,6 +175,7 @@ def _evaluated(
         return resume_eval(
             asked["resume"],
             accept_changes=asked["accept_changes"],
+            offline=asked["offline"],
             concurrency=asked["concurrency"],
             observers=observers,
             progress=progress,
@@ -186,6 +189,7 @@ def _evaluated(
         at_most=limits_of(asked["maximum"], GateKind.MAX),
         out=_folder(spec, asked, several=several),
         values=asked["values"],
+        offline=asked["offline"],
         observers=observers,
         progress=progress,
     )

@@ -25,6 +25,7 @@ __all__ = [
     "gates",
     "input_options",
     "limits_of",
+    "offline",
     "printing",
     "refuse_two_streams",
     "resuming",
@@ -61,6 +62,11 @@ top = click.option(
     help="Attributes to show in tables; 0 shows all.",
 )
 """How much of a table is shown."""
+
+offline = click.option(
+    "--offline", is_flag=True, help="Ask no model: only its answers that are kept."
+)
+"""Whether models are asked."""
 
 _QUIET: Final = "No table, notes or progress: only errors, failed gates, and another --format."
 _PRINTING: Final = (

@@ -18,6 +18,7 @@ from fieldmark.cli.options import (
     gates,
     input_options,
     limits_of,
+    offline,
     printing,
     refuse_two_streams,
     resuming,
@@ -64,6 +65,7 @@ class _Asked(TypedDict):
     save: bool
     values: bool
     workers: int
+    offline: bool
     resume: Path | None
     accept_changes: bool
     form: Format
@@ -135,6 +137,7 @@ class _Asked(TypedDict):
     metavar="N",
     help="Processes that share the work on large files.  [default: cores]",
 )
+@offline
 @resuming
 @top
 @printing
@@ -152,6 +155,7 @@ def command(truth: str | None, candidate: str | None, **asked: Unpack[_Asked]) -
             run = resume_score(
                 asked["resume"],
                 accept_changes=asked["accept_changes"],
+                offline=asked["offline"],
                 workers=asked["workers"],
                 progress=progress,
             )
@@ -183,6 +187,7 @@ def _scored(
         at_most=limits_of(asked["maximum"], GateKind.MAX),
         out=_folder(asked),
         values=asked["values"],
+        offline=asked["offline"],
         workers=asked["workers"],
         progress=progress,
     )

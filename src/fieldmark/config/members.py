@@ -22,7 +22,15 @@ from fieldmark.model.json import JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.values.text import is_slip
 
-__all__ = ["MAX_NESTING", "MEMBER_KEYS", "known_keys", "read_member", "read_members"]
+__all__ = [
+    "MAX_NESTING",
+    "MEMBER_KEYS",
+    "SAFETY",
+    "hears_safety",
+    "known_keys",
+    "read_member",
+    "read_members",
+]
 
 MEMBER_KEYS: Final = ("name", "type", "weight")
 """The keys that every evaluator has."""
@@ -30,6 +38,8 @@ _RULE_KEYS: Final = (*DEFAULT_KEYS, "strict", "provider")
 """The keys of a rules file that an evaluator takes beside its options if it compares fields."""
 MAX_NESTING: Final = 8
 _DEFAULT: Final = "default"
+SAFETY: Final = "safety"
+"""The key that names a judge of safety."""
 _JUDGED: Final = {"response_quality": "auto"}
 """Evaluators that compare by meaning where nothing is said, and so have to know who judges it."""
 
@@ -47,8 +57,14 @@ def read_member(marked: Marked, context: Context) -> Member | None:
 def known_keys(strategy: type) -> tuple[str, ...]:
     """Every key that an evaluator of this class may have, in the order of its options."""
     own = [*MEMBER_KEYS, *registry.options(strategy)]
+    own += [SAFETY] if hears_safety(strategy) else []
     rules = _RULE_KEYS if compares(strategy) else ()
     return (*own, *(key for key in rules if key not in own))
+
+
+def hears_safety(strategy: type) -> bool:
+    """Whether an evaluator of this class can be told who judges safety."""
+    return registry.with_safety(str(getattr(strategy, "name", ""))) is not None
 
 
 def _members(marked: Marked, context: Context, depth: int) -> tuple[Member, ...]:
@@ -115,10 +131,24 @@ def _member(marked: Marked, context: Context, depth: int) -> Member | None:
     name = _name(marked, choice, context)
     weight = read_weight(marked, context)
     evaluator = _evaluator(marked, choice, context, depth)
+    if SAFETY in marked.entries and hears_safety(choice.strategy):
+        evaluator = _with_safety(evaluator, choice, marked.entries[SAFETY], context)
     if len(context.problems) > before:
         return None
     made = cast("Evaluator | Judge | Combiner", evaluator)
     return Member(name=name, type=choice.name, evaluator=made, weight=weight)
+
+
+def _with_safety(
+    evaluator: object, choice: Choice, settings: Marked, context: Context
+) -> object | None:
+    """The evaluator together with the judge of safety that its settings name."""
+    chosen = choose(Plugin.SAFETY, settings, context)
+    judge = None if chosen is None else build(chosen, context)
+    both = registry.with_safety(choice.name)
+    if evaluator is None or judge is None or both is None:
+        return None
+    return registry.made(both, {"quality": evaluator, "safety": judge})
 
 
 def _no_type(marked: Marked, context: Context) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, cast
 
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.ignore import Ignore
-from fieldmark.compare.semantic import Semantic
+from fieldmark.compare.semantic import Semantic, is_guarded
 from fieldmark.compare.text import ExactText
 from fieldmark.model.comparison import Comparator, Provider
 
@@ -24,10 +24,12 @@ def strategy(word: str, provider: Provider | None = None) -> Comparator | None:
 
 
 def _fuzzy(provider: Provider | None) -> Comparator:
-    # Whoever configures a judge of meaning wants it asked about near misses too.
-    if provider is None or provider.name == "lexical":
+    # Words in common and vectors say nothing of spelling; whoever reads is asked about it.
+    if provider is None or is_guarded(provider):
         return Fuzzy(threshold=FUZZY_THRESHOLD)
-    return Semantic(provider=provider, threshold=FUZZY_THRESHOLD)
+    of_form = getattr(provider, "of_form", None)
+    asked = cast("Provider", of_form()) if callable(of_form) else provider
+    return Semantic(provider=asked, threshold=FUZZY_THRESHOLD)
 
 
 def _semantic(provider: Provider | None) -> Comparator:

@@ -12,6 +12,7 @@ from fieldmark.evaluators.score import Judging, Score, Status
 from fieldmark.judges.safety import Assessing, NoSafety, SafetyJudge
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING
+from fieldmark.model.rule import Rule
 
 __all__ = ["SafeQuality"]
 
@@ -23,6 +24,10 @@ class SafeQuality:
     name: ClassVar[str] = "response_quality"
     quality: ResponseQuality = field(default_factory=ResponseQuality)
     safety: SafetyJudge = field(default_factory=NoSafety)
+
+    def claims(self) -> tuple[Rule, ...]:
+        """The fields that the score is about, with how they are compared."""
+        return self.quality.claims()
 
     def unready(self) -> str | None:
         """Why not a single candidate could be judged; nothing if it can."""

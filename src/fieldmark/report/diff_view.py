@@ -109,7 +109,7 @@ def _ranked(attributes: _Figures) -> list[tuple[str, _Figure]]:
     """What got worse first, then what got better, then what may be chance."""
     return sorted(
         attributes.items(),
-        key=lambda item: (_ORDER[item[1]["word"]], item[1]["p_adjusted"], item[0]),
+        key=lambda item: (_ORDER[item[1]["word"]], item[1]["p"], item[0]),
     )
 
 

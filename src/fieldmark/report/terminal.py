@@ -16,6 +16,7 @@ from fieldmark.metrics.gate import GateResult
 from fieldmark.metrics.summary import Summary
 from fieldmark.report.detection import detection_tables
 from fieldmark.report.escape import visible
+from fieldmark.report.remarks import figure_lines, usage_lines
 from fieldmark.report.tables import AttributeRow, attribute_rows, gate_text, number
 
 __all__ = ["as_text", "attribute_table", "evaluator_table", "run_view"]
@@ -46,10 +47,12 @@ def run_view(summary: Summary, notes: Sequence[str] = (), *, top: int | None = N
     parts: list[RenderableType] = [_line(f"· {visible(note)}", "dim") for note in notes]
     parts += [attribute_table(summary, top=top), Text(), _scores(summary), Text()]
     if summary.evaluators:
-        parts += [evaluator_table(summary), Text()]
+        figures = [_line(visible(text)) for text in figure_lines(summary)]
+        parts += [evaluator_table(summary), *figures, Text()]
     if summary.detection:
         parts += [detection_tables(summary.detection), Text()]
     parts.append(_coverage(summary))
+    parts += [_line(visible(text)) for text in usage_lines(summary)]
     parts += [_gate(gate) for gate in summary.gates]
     parts += [_line(f"warning: {visible(text)}", "yellow") for text in summary.warnings]
     return Group(*parts)
@@ -193,7 +196,9 @@ def _rates(summary: Summary) -> Table:
         ("macro by case", macro.by_case[:3]),
     ):
         table.add_row(name, *map(number, rates))
-    table.add_row(f"mean score ({summary.convention.name})", "", "", number(summary.mean_score))
+    # Where evaluators score cases, the convention only counts their fields.
+    whose = "evaluators" if summary.evaluators else summary.convention.name
+    table.add_row(f"mean score ({whose})", "", "", number(summary.mean_score))
     return table
 
 

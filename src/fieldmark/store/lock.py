@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -16,6 +18,9 @@ from fieldmark.errors import RunLockedError, StorageError
 __all__ = ["LOCK", "RunLock", "is_locked"]
 
 LOCK: Final = "lock"
+_LOOKS: Final = 20
+_TRIES: Final = 2
+_PAUSE: Final = 0.02
 
 
 class RunLock:
@@ -37,7 +42,7 @@ class RunLock:
         except OSError as error:
             raise StorageError(f"cannot lock {self._path.parent}: {error.strerror}") from error
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take()
         except BlockingIOError:
             owner = _owner(self._file)
             self._close()
@@ -46,7 +51,6 @@ class RunLock:
             self._close()
             said = f"{self._path.parent} cannot be locked: {error.strerror}"
             raise StorageError(said) from error
-        self._sign()
         return self
 
     def __exit__(
@@ -57,13 +61,20 @@ class RunLock:
     ) -> None:
         self._close()
 
-    def _sign(self) -> None:
-        """Say who holds it; a name that cannot be written is no reason to stop."""
+    def _take(self) -> None:
+        """Take the lock; who only looks whether it is held may hold it for a moment."""
+        for _ in range(_TRIES):
+            with suppress(BlockingIOError):
+                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            time.sleep(_PAUSE)
+        return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def sign(self) -> None:
+        """Say who holds it and is going to write; a name that cannot be written stops nobody."""
+        owner = orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()})
         try:
             os.ftruncate(self._file, 0)
-            os.pwrite(
-                self._file, orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()}), 0
-            )
+            os.pwrite(self._file, owner, 0)
         except OSError:
             return
 
@@ -76,15 +87,26 @@ class RunLock:
 def is_locked(folder: Path) -> bool:
     """Whether some process writes to a run just now."""
     try:
-        with RunLock(folder):
-            return False
-    except RunLockedError:
+        file = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
         return True
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+    return False
 
 
 def _owner(file: int) -> str:
-    try:
-        owner = orjson.loads(os.pread(file, 4096, 0))
-        return f"process {int(owner['pid'])} on {owner['host']}"
-    except (OSError, ValueError, TypeError, KeyError):
-        return "another process"
+    """Who holds the lock; an owner who has just come may not have signed yet."""
+    for _ in range(_LOOKS):
+        try:
+            owner = orjson.loads(os.pread(file, 4096, 0))
+            return f"process {int(owner['pid'])} on {owner['host']}"
+        except (OSError, ValueError, TypeError, KeyError):
+            time.sleep(_PAUSE)
+    return "another process"

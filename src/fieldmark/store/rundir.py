@@ -15,7 +15,7 @@ from fieldmark.model.json import JsonObject
 from fieldmark.store.disk import DISK, Disk
 from fieldmark.store.durable import PART, write_whole
 from fieldmark.store.json_text import pretty_json
-from fieldmark.store.lock import LOCK, RunLock, is_locked
+from fieldmark.store.lock import LOCK, RunLock
 from fieldmark.store.recovery import Whole, cut_torn_tail
 
 __all__ = ["MANIFEST", "RESULTS", "SUMMARY", "RunFolder", "new_run_id"]
@@ -39,8 +39,18 @@ class RunFolder:
     `interrupted`. With `resumed`, a run that did not end goes on: `whole` says from where.
     """
 
-    __slots__ = ("_disk", "_manifest", "_ours", "_pending", "_results", "_resumed", "_stack", "_synced",
-                 "path", "whole")  # fmt: skip
+    __slots__ = (
+        "_disk",
+        "_manifest",
+        "_ours",
+        "_pending",
+        "_results",
+        "_resumed",
+        "_stack",
+        "_synced",
+        "path",
+        "whole",
+    )
 
     def __init__(
         self, path: Path, manifest: JsonObject, *, resumed: bool = False, disk: Disk = DISK
@@ -62,24 +72,25 @@ class RunFolder:
             self._disk.make_folder(self.path)
         except OSError as error:
             raise StorageError(f"cannot use {self.path}: {error.strerror}") from error
-        if not self._resumed:
+        if not self._resumed and not (self.path / LOCK).exists():
+            # Nothing is put into a folder that belongs to something else.
             self._refuse_occupied()
-        self._stack.enter_context(RunLock(self.path))
+        lock = self._stack.enter_context(RunLock(self.path))
         try:
-            self._begin()
+            self._begin(lock)
         except BaseException as error:
             self.__exit__(type(error))
             raise
         return self
 
-    def _begin(self) -> None:
+    def _begin(self, lock: RunLock) -> None:
         if self._resumed:
             self.whole = cut_torn_tail(self.path / RESULTS, self._disk)
         else:
-            # Another run may have come and gone since the first look.
             self._refuse_occupied()
         self._sweep()
         self._ours = True
+        lock.sign()
         self._write_manifest()
         try:
             self._results = self._disk.open_append(self.path / RESULTS)
@@ -98,8 +109,7 @@ class RunFolder:
             names = {each.name for each in self.path.iterdir() if each.suffix != PART}
         except OSError as error:
             raise StorageError(f"cannot use {self.path}: {error.strerror}") from error
-        # A run that another process has just begun is found by its lock, which names the owner.
-        if names - {LOCK} and not (LOCK in names and MANIFEST in names and is_locked(self.path)):
+        if names - {LOCK}:
             raise ConfigError.of(
                 f"{self.path} is not empty.",
                 hint="Name a new folder: a run never writes over another.",

@@ -11,8 +11,9 @@ from fieldmark.config.eval_convention import NAME
 from fieldmark.config.eval_spec import Target
 from fieldmark.config.eval_target import PATIENCE, TARGET_WORDS
 from fieldmark.config.member_options import DEFAULT_KEYS, compares
-from fieldmark.config.members import known_keys
+from fieldmark.config.members import SAFETY, hears_safety, known_keys
 from fieldmark.config.schema.prose import promise_of
+from fieldmark.config.schema.rules import strategy_definitions
 from fieldmark.config.schema.values import any_of, either, options_schema, ref, spellings
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.gate import GateKind
@@ -39,6 +40,7 @@ def eval_definitions() -> JsonObject:
         "evaluator": _evaluator(),
         **{f"evaluator_{name}": _one(name) for name in registry.names(Plugin.EVALUATORS)},
         "gates": _gates(),
+        **strategy_definitions(SAFETY, Plugin.SAFETY),
     }
 
 
@@ -79,27 +81,24 @@ def _told(schema: JsonObject, description: str) -> JsonObject:
 
 
 def _cases() -> JsonObject:
-    rows: JsonObject = {
-        "type": "object",
-        "required": ["path"],
-        "additionalProperties": False,
-        "properties": {
-            "path": _told(_TEXT, "A file or folder with the cases."),
-            **{
-                key: _told({"type": ["string", "null"]}, f"The key of a row that holds its {key}.")
-                for key in CASES_KEYS[1:]
-            },
-        },
-    }
-    coco: JsonObject = {
-        "type": "object",
-        "required": [COCO],
-        "additionalProperties": False,
-        "properties": {COCO: _told(_TEXT, "A file of COCO's with images and annotations.")},
-    }
     inline: JsonObject = {"type": "array", "items": ref("case"), "minItems": 1}
     file = _told(_TEXT, "A file or folder with the cases.")
+    keys: JsonObject = {
+        key: _told({"type": ["string", "null"]}, f"The key of a row that holds its {key}.")
+        for key in CASES_KEYS[1:]
+    }
+    rows = _closed("path", {"path": file, **keys})
+    coco = _closed(COCO, {COCO: _told(_TEXT, "A file of COCO's with images and annotations.")})
     return _told(any_of([file, inline, rows, coco]), "What is to be extracted.")
+
+
+def _closed(needed: str, properties: JsonObject) -> JsonObject:
+    return {
+        "type": "object",
+        "required": [needed],
+        "additionalProperties": False,
+        "properties": properties,
+    }
 
 
 def _case() -> JsonObject:
@@ -135,12 +134,7 @@ def _convention() -> JsonObject:
         for key, schema in inner.items()
         if isinstance(schema, dict)
     }
-    whole: JsonObject = {
-        "type": "object",
-        "required": [NAME],
-        "additionalProperties": False,
-        "properties": {NAME: name, **options},
-    }
+    whole = _closed(NAME, {NAME: name, **options})
     return _told(any_of([name, whole]), "How outcomes are counted.")
 
 
@@ -256,7 +250,9 @@ def _one(name: str) -> JsonObject:
     own = schema["properties"]
     properties: JsonObject = dict(own) if isinstance(own, dict) else {}
     _only_lists(properties)
-    extra = _RULE_KEYS if compares(strategy) else {}
+    extra = dict(_RULE_KEYS) if compares(strategy) else {}
+    if hears_safety(strategy):
+        extra[SAFETY] = ref(SAFETY)
     known: JsonObject = {**extra, **_member_properties(), **properties}
     kept = {key: known[key] for key in known_keys(strategy) if key in known}
     open_ended = hasattr(strategy, "collects_unknown")

@@ -13,7 +13,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.registry import Plugin
 
-__all__ = ["rule_definitions", "rules_schema"]
+__all__ = ["rule_definitions", "rules_schema", "strategy_definitions"]
 
 _WORDS: Final = {
     "match": Plugin.COMPARATORS,
@@ -28,7 +28,7 @@ def rule_definitions() -> JsonObject:
     """Every definition that rules are made of, by its name."""
     definitions: JsonObject = {}
     for word, kind in _WORDS.items():
-        definitions.update(_strategy_definitions(word, kind))
+        definitions.update(strategy_definitions(word, kind))
     return {
         **definitions,
         "field": _field(),
@@ -78,7 +78,7 @@ def rules_schema() -> JsonObject:
 _TEXTS: Final[JsonObject] = {"type": "array", "items": {"type": "string"}}
 
 
-def _strategy_definitions(word: str, kind: Plugin) -> JsonObject:
+def strategy_definitions(word: str, kind: Plugin) -> JsonObject:
     """A strategy by its name alone, or as an object with its type and options."""
     names = registry.names(kind)
     typed: JsonObject = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, Final
 
@@ -63,6 +63,12 @@ class OpenAi(ChatConnection):
     def identity(self) -> JsonObject:
         """The model, where it is, and what it is asked."""
         return {**self.parameters(), **self._about(), "batch": self.batch}
+
+    def of_form(self) -> OpenAi:
+        """The same model, asked how alike texts are in writing; both keep one set of books."""
+        other = replace(self, aspect=Aspect.FORM)
+        object.__setattr__(other, "_ledger", self._ledger)
+        return other
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """The model's judgement of each pair; a failure for each that it gave none on."""

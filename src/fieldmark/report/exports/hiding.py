@@ -84,7 +84,7 @@ def hidden_case(case: ShownCase) -> ShownCase:
         score=case.score,
         verdict=case.verdict,
         status=case.status,
-        block=replace(case.block, comparisons=said),
+        block=OutcomeBlock(case.block.cells, said, case.block.items, fallback=case.block.fallback),
         table=case.table,
         input=case.input,
         tags=case.tags,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["write_xlsx"]
 
 _Cell = JsonValue | Missing
+_Rows = Iterable[Sequence[_Cell]]
 _LAST_ROW: Final = 1_048_576
 """A sheet has no more rows."""
 
@@ -50,33 +51,41 @@ def write_xlsx(run: ShownRun, out: Path, *, values: bool = True) -> None:
     except ImportError as error:
         raise MissingExtra("writing XLSX", "tables") from error
     shown = shown_with(run, values=values)
-    book = Workbook(write_only=True)
-    _sheet(book, "Summary", ("figure", "value", "low", "high", "meaning"), _figures(shown))
-    rows = (row.to_dict() for row in stored_attributes(shown.summary))
-    attributes = ([row[name] for name in ATTRIBUTE_COLUMNS] for row in rows)
-    _sheet(book, "Attributes", ATTRIBUTE_COLUMNS, attributes)
-    _sheet(book, "Cases", _CASE_COLUMNS, _cases(shown))
-    columns = [name for name in OutcomeRow._fields if values or name not in VALUES]
-    _sheet(book, "Mistakes", columns, _mistakes(shown, len(columns)))
     with whole_file(out) as beside:
+        book = Workbook(write_only=True)
+        for title, columns, rows in _sheets(shown, values=values):
+            _sheet(book, title, columns, rows)
         book.save(beside)
 
 
-def _sheet(
-    book: Workbook, title: str, columns: Sequence[str], rows: Iterable[Sequence[_Cell]]
-) -> None:
+def _sheets(run: ShownRun, *, values: bool) -> Iterator[tuple[str, Sequence[str], _Rows]]:
+    """Every sheet with its title, its columns and its rows."""
+    yield "Summary", ("figure", "value", "low", "high", "meaning"), _figures(run)
+    rows = (row.to_dict() for row in stored_attributes(run.summary))
+    attributes = ([row[name] for name in ATTRIBUTE_COLUMNS] for row in rows)
+    yield "Attributes", ATTRIBUTE_COLUMNS, attributes
+    yield "Cases", _CASE_COLUMNS, _cases(run)
+    columns = [name for name in OutcomeRow._fields if values or name not in VALUES]
+    yield "Mistakes", columns, _mistakes(run, len(columns))
+
+
+def _sheet(book: Workbook, title: str, columns: Sequence[str], rows: _Rows) -> None:
     """A sheet with a head that stays in view; what does not fit is counted in its last row."""
     sheet = book.create_sheet(title)
     sheet.freeze_panes = "A2"
-    sheet.append(list(columns))
-    left_out = 0
-    for place, row in enumerate(rows, 2):
-        if place < _LAST_ROW:
-            sheet.append([_cell(sheet, value) for value in row])
-        else:
-            left_out += 1
-    if left_out:
-        sheet.append([f"… and {left_out:,} more rows: the JSON and Parquet exports hold them all"])
+    try:
+        sheet.append(list(columns))
+        left_out = 0
+        for place, row in enumerate(rows, 2):
+            if place < _LAST_ROW:
+                sheet.append([_cell(sheet, value) for value in row])
+            else:
+                left_out += 1
+        if left_out:
+            rest = f"… and {left_out:,} more rows: the JSON and Parquet exports hold them all"
+            sheet.append([rest])
+    finally:
+        sheet.close()
 
 
 def _cell(sheet: object, value: _Cell) -> WriteOnlyCell | float | bool | None:

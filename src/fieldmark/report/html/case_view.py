@@ -21,6 +21,7 @@ ERROR_TYPES: Final = ErrorCounts._fields
 LARGEST_CASE: Final = 1 << 20
 """Bytes of one case on the page; a larger one shows its mistakes only, or is left out."""
 
+_LONGEST_NAME: Final = 500
 _LONGEST_DETAILS: Final = 20_000
 _MOST_LINES: Final = 200
 _MATCH: Final = 0
@@ -31,12 +32,12 @@ def case_line(case: ShownCase) -> list[JsonValue]:
     """A line of the list: id, score, verdict, status, input, tags, mistakes by type."""
     errors = mapping(case.row.get("errors_by_type"))
     return [
-        cut_text(case.id, 500),
+        cut_text(case.id, _LONGEST_NAME),
         figure(case.score),
         case.verdict,
         case.status,
         case.input,
-        list[JsonValue](cut_text(tag, 100) for tag in case.tags[:20]),
+        list[JsonValue](cut_text(tag, _LONGEST_NAME) for tag in case.tags[:20]),
         [whole(errors.get(name)) for name in ERROR_TYPES],
     ]
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
+from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome
 
 __all__ = ["COLUMNS", "ROWS", "HeatMap"]
 
@@ -23,8 +23,11 @@ _KINDS: Final = (
     Outcome.HALLUCINATION,
     Outcome.ERROR,
 )
-_KIND_OF: Final = {outcome: place for place, outcome in enumerate(_KINDS)}
 _NOWHERE: Final = -1
+_KIND_OF_CODE: Final = tuple(
+    _KINDS.index(fact.outcome) if fact.outcome in _KINDS else _NOWHERE for fact in FACTS
+)
+_CODE: Final = (1 << CELL_BITS) - 1
 
 
 class HeatMap:
@@ -51,13 +54,11 @@ class HeatMap:
             self._table = table
             self._rows = [self._row.get(each.path, _NOWHERE) for each in table.attributes]
         column = self._columns if rank is None else rank * self._columns // self._listed
-        rows = self._rows
+        rows, cells = self._rows, self._cells
         for cell, number in times.items():
-            row = rows[cell >> CELL_BITS]
-            if row != _NOWHERE:
-                kind = _KIND_OF.get(fact_of(cell).outcome)
-                if kind is not None:
-                    self._cells[row][column][kind] += number
+            row, kind = rows[cell >> CELL_BITS], _KIND_OF_CODE[cell & _CODE]
+            if row >= 0 <= kind:
+                cells[row][column][kind] += number
 
     def view(self) -> JsonObject:
         """The grid; a cell without fields is 0, and the columns say where their cases begin."""

@@ -1,0 +1,44 @@
+"""No spreadsheet program finds a formula in an export, whatever the documents hold.
+
+This needs LibreOffice and takes a while, so only `make prove` asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from fieldmark.report.exports.csv import write_csv, write_outcomes_csv
+from fieldmark.report.exports.xlsx import write_xlsx
+from unit.report.exported import hostile_run
+
+WRITERS = {"a.csv": write_csv, "o.csv": write_outcomes_csv, "x.xlsx": write_xlsx}
+FORMULA = re.compile(r"table:formula=|<text:a[ >]")
+
+
+def opened(file, folder):
+    """The file as LibreOffice understands it, as one XML document."""
+    program = shutil.which("soffice") or shutil.which("libreoffice")
+    assert program, "LibreOffice is needed to prove this: apt-get install libreoffice-calc"
+    subprocess.run(
+        [program, "--headless", "--convert-to", "fods", "--outdir", folder, file],
+        check=True,
+        capture_output=True,
+        timeout=600,
+        env={**os.environ, "HOME": str(folder)},
+    )
+    return (folder / f"{file.stem}.fods").read_text("utf-8")
+
+
+if os.environ.get("FIELDMARK_PROVE") == "1":
+
+    @pytest.mark.parametrize("name", WRITERS)
+    def test_a_spreadsheet_program_finds_no_formula(tmp_path, name):
+        WRITERS[name](hostile_run(tmp_path / "run"), tmp_path / name)
+        sheet = opened(tmp_path / name, tmp_path / "out")
+        assert "calc" in sheet
+        assert not FORMULA.search(sheet)
