@@ -6,12 +6,22 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from benchmarks import detection, judges, measure, slope, workers
+from benchmarks import detection, eval_memory, judges, measure, slope, workers
 from benchmarks.peers import compare
 from benchmarks.works import WORKS
 
-PARTS = ("throughput", "cold-start", "memory", "slope", "judges", "detection", "workers", "peers")
-USUAL = {"throughput", "memory", "slope", "judges", "detection", "workers"}
+PARTS = (
+    "throughput",
+    "cold-start",
+    "memory",
+    "slope",
+    "judges",
+    "detection",
+    "workers",
+    "evaluation",
+    "peers",
+)
+USUAL = {"throughput", "memory", "slope", "judges", "detection", "workers", "evaluation"}
 
 
 def main() -> int:
@@ -36,6 +46,7 @@ def main() -> int:
         "judges": judges.judges,
         "detection": detection.detection,
         "workers": workers.print_workers,
+        "evaluation": eval_memory.eval_memory,
         "peers": lambda: compare.peers(works, limit=asked["limit"]),
     }
     met = [runs[part]() for part in PARTS if part in parts]

@@ -45,7 +45,8 @@ An eval file may name programs, and they are run: treat it as you treat a script
 \b
 Exit codes: 0 passed, 1 a gate failed, 2 bad input or configuration,
             3 more evaluation errors than --max-errors,
-            74 results or output could not be written, 130 interrupted.
+            74 results or output could not be written, 75 the run is being written by
+            another process, 130 interrupted.
 """
 
 

@@ -44,14 +44,14 @@ class Tally:
         if read is not CaseInput.OK:
             self._sums += RunSums(cases=CaseTotals.of_input(read))
         if len(self._stats) >= _BATCH:
-            self._settle()
+            self.settle()
 
     def add_all(self, blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]) -> None:
         """Add many cases that could be read."""
         self._waiting.update(zip(map(id, stats), blocks, strict=True))
         self._stats += stats
         if len(self._stats) >= _BATCH:
-            self._settle()
+            self.settle()
 
     def add_invalid_truth(self) -> None:
         """Add one case whose truth could not be read; nothing of it is scored."""
@@ -78,12 +78,12 @@ class Tally:
 
     def cells(self) -> Mapping[int, int]:
         """How often each cell happened."""
-        self._settle()
+        self.settle()
         return self._cells
 
     def sums(self) -> RunSums:
         """The sums over cases."""
-        self._settle()
+        self.settle()
         return self._sums
 
     def facts(self) -> FactsByPath:
@@ -94,7 +94,7 @@ class Tally:
             facts[cell & _FACT_MASK] = facts.get(cell & _FACT_MASK, 0) + times
         return dict(sorted(by_path.items()))
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Count what waits. Cases with equal cells share one record, so identity groups them."""
         if not self._stats:
             return
@@ -112,7 +112,7 @@ class Tally:
         self._stats.clear()
 
     def __getstate__(self) -> _State:
-        self._settle()
+        self.settle()
         return self.table, self._cells, self._sums
 
     def __setstate__(self, state: _State) -> None:

@@ -119,6 +119,8 @@ def _count(batch: Sequence[Case], judged: Judged, tally: Tally) -> None:
         tally.add_failed()
     for _ in range(len(batch) - len(judged.batch.cases) - len(judged.failed)):
         tally.add_invalid_truth()
+    # Scores differ from case to case, so cases that wait to be counted together only take room.
+    tally.settle()
 
 
 class EvaluatorTally:
