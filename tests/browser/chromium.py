@@ -167,7 +167,11 @@ class Page:
     def count(self, selector: str) -> int:
         """How many of these can be seen."""
         script = f"[...document.querySelectorAll({json.dumps(selector)})]"
-        return int(self.run(f"{script}.filter((each) => each.getClientRects().length && each.checkVisibility()).length"))
+        return int(
+            self.run(
+                f"{script}.filter((each) => each.getClientRects().length && each.checkVisibility()).length"
+            )
+        )
 
     def click(self, selector: str) -> None:
         """Click in the middle of an element, as a hand does."""

@@ -33,8 +33,16 @@ INVOICES = [
     {
         "id": "fine",
         "tags": ["easy"],
-        "expected": {"vendor": {"name": "Globex"}, "items": [{"text": "Pins", "amount": 5}], "total": 5},
-        "candidate": {"vendor": {"name": "Globex"}, "items": [{"text": "Pins", "amount": 5}], "total": 5},
+        "expected": {
+            "vendor": {"name": "Globex"},
+            "items": [{"text": "Pins", "amount": 5}],
+            "total": 5,
+        },
+        "candidate": {
+            "vendor": {"name": "Globex"},
+            "items": [{"text": "Pins", "amount": 5}],
+            "total": 5,
+        },
     },
     {
         "id": "empty",

@@ -253,6 +253,7 @@ def test_a_name_that_may_be_several_runs(runs, command):
     for name in ("go", "good-2"):
         fm.score(TRUTH, rows(10), out=runs / name)
     assert "any of 3 runs" in command("diff", "bad", "g").err
+    assert command("diff", "bad", "go", "-q", "--force").code == 0
 
 
 def test_text_from_runs_cannot_command_the_terminal(folder, command):
@@ -267,6 +268,15 @@ def test_text_from_runs_cannot_command_the_terminal(folder, command):
         done = command("diff", "one", "two", "--format", form)
         assert done.code == 0
         assert "\x1b" not in done.out
+
+
+def test_names_of_runs_cannot_either(folder, command):
+    for name in ("plain", "\x1b[31mred"):
+        fm.score(TRUTH, rows(30), out=f"runs/{name}")
+    done = command("diff", "plain", "\x1b[31mred", "--rescore")
+    assert done.code == 0
+    assert "was counted as plain was" in done.out
+    assert "\x1b" not in done.out
 
 
 def test_a_baseline_for_gates_of_a_run(runs):

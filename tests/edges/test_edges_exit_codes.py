@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -192,3 +195,34 @@ def test_every_command_explains_itself(command, name):
     assert done.code == 0
     assert done.out.startswith(f"Usage: fieldmark {name}")
     assert name == "demo" or "Examples:" in done.out
+
+
+def test_a_process_that_is_asked_to_end_leaves_a_run_that_can_go_on(folder):
+    truth = "".join(f'{{"id": "{n}", "total": {n}}}\n' for n in range(20_000))
+    (folder / "many.jsonl").write_text(truth, "utf-8")
+    (folder / "slow.eval.yaml").write_text(
+        "cases: many.jsonl\ncandidates: many.jsonl\n"
+        "evaluators: [{name: j, type: code_judge, script: [python3, judge.py], protocol: lines}]\n"
+    )
+    (folder / "judge.py").write_text(
+        "import sys, time\nfor _ in sys.stdin:\n"
+        "    time.sleep(0.001)\n    print('{\"score\": 1}', flush=True)\n"
+    )
+    words = [COMMAND, "eval", "slow.eval.yaml", "--out", "run", "--quiet"]
+    process = subprocess.Popen(words, env=ENVIRONMENT, cwd=folder, stderr=subprocess.PIPE)
+    results = folder / "run" / "results.jsonl"
+    for _ in range(1_000):
+        if results.exists() and results.stat().st_size:
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said.strip()) == (130, b"fieldmark: interrupted")
+    manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))
+    assert manifest["status"] == "interrupted"
+
+
+def test_the_command_leaves_signals_as_they_were(command):
+    before = signal.getsignal(signal.SIGTERM)
+    command("score", "truth.jsonl", "candidate.jsonl", "--no-save")
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -61,6 +61,16 @@ def test_fixing_an_attribute_returns_what_was_said(run):
     assert after.micro.f1 - before.micro.f1 == pytest.approx(gain.micro_f1)
 
 
+@pytest.mark.parametrize("invented", [{"extra": "x"}, {"memo": "made up"}])
+def test_what_was_invented_returns_something_too(folder, invented):
+    truth = [{"id": str(n), "total": n, "memo": None} for n in range(4)]
+    before = fm.score(truth, [{**row, **invented} for row in truth], out="runs/invented")
+    [gain] = fm.improve(before).attributes
+    assert gain.attribute == next(iter(invented))
+    assert gain.mean_score == pytest.approx(fm.score(truth, truth).mean_score - before.mean_score)
+    assert gain.micro_f1 > 0
+
+
 def test_mistakes_that_look_alike_stand_together_with_examples(run, command):
     said = command("improve", "run", "--format", "json").summary
     [largest, *others] = said["clusters"]

@@ -55,7 +55,11 @@ def test_it_is_the_run_that_was_counted_like_that_from_the_start(run, command):
     again, native = open_run("runs/again"), open_run("runs/start")
     assert [case.row for case in again.cases()] == [case.row for case in native.cases()]
     assert again.summary == native.summary
-    assert again.status == "complete"
+    assert [(each.id, each.status) for each in fm.runs().entries][-2:] == [
+        ("again", "complete"),
+        ("start", "complete"),
+    ]
+    assert list(again.manifest)[-4:] == ["started_at", "attributes", "lists", "finished_at"]
     assert again.manifest["rescored_from"]["run"] == "run"
     assert fm.diff("runs/again", "runs/start").word == "no difference"
 

@@ -242,3 +242,17 @@ def test_a_secret_in_an_exception_is_hidden(evaluated, folder, monkeypatch):
     assert done.code == 3
     assert "ValueError: refused: " in json.dumps(rows)
     assert not sentinels(written(folder))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("return '{\"total\": NaN}'", id="in-the-text-of-a-model"),
+        pytest.param("return {'total': float('inf')}", id="in-a-value"),
+    ],
+)
+def test_numbers_that_json_lacks_are_told_and_stay_visible(evaluated, folder, body):
+    (folder / "odd.py").write_text(f"def run(case):\n    {body}\n", "utf-8")
+    done, rows = evaluated('python: "odd:run"')
+    assert "warning: target: NaN or infinite numbers; each is an invalid number" in done.out
+    assert {row["candidate"]["total"] for row in rows} <= {"NaN", "Infinity"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
+from fieldmark.metrics import difference_pairs
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.clusters_patterns import BY_NAME, pattern_of
 from fieldmark.metrics.conventions import CONVENTIONS
@@ -158,6 +160,26 @@ def test_before_and_after_are_the_figures_of_the_runs(pairs, convention):
         for value, summary in ((each.before, before), (each.after, after)):
             known = summary.attributes.get(path)
             assert (value or 0.0) == pytest.approx((known.f1 if known else 0.0) or 0.0)
+
+
+@given(paired_runs)
+def test_shifts_are_the_same_found_by_order_or_by_path(pairs):
+    counted = Counted(CONVENTIONS["confusion"])
+    for one, other in pairs:
+        # A path stands once in a document, unless it belongs to a list.
+        sides = [counted.side(dict(fields).items()) for fields in (one, other)]
+        old, new = (difference_pairs._outcomes(side) for side in sides)
+        by_path = Counter(
+            (old.get(place, "nothing"), new.get(place, "nothing")) for place in {**old, **new}
+        )
+        apart = Counter({pair: n for pair, n in by_path.items() if pair[0] != pair[1]})
+        if not difference_pairs._in_step(*sides):
+            assert difference_pairs._shifts(*sides) == apart
+            continue
+        found = difference_pairs._shifts(*sides)
+        changed_truth = any(a.expected_presence != b.expected_presence
+                            for a, b in zip(*(s.block.records(s.table) for s in sides), strict=True))  # fmt: skip
+        assert changed_truth or found == apart
 
 
 @given(chances)

@@ -84,6 +84,22 @@ def test_options_are_the_fields_of_the_dataclass():
     assert registry.options(registry.aligner("key"))["key"].default is MISSING
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keywords:
+    """Options that Python cannot spell as files do."""
+
+    name: ClassVar[str] = "keywords"
+    class_: str = "a"
+    id_: str = "b"
+
+
+def test_an_option_that_is_a_keyword_of_python_is_spelled_without_its_underscore():
+    assert list(registry.options(Keywords)) == ["class", "id_"]
+    made = registry.made(Keywords, {"class": "x", "id_": "y"})
+    assert made == Keywords(class_="x", id_="y")
+    assert "class" in registry.options(registry.load(Plugin.EVALUATORS, "detection_ap"))
+
+
 def test_a_plug_in_stands_beside_the_built_ins(installed):
     installed.append(EntryPoint("shouting-loud", f"{__name__}:Shouting", "fieldmark.comparators"))
     assert registry.names(Plugin.COMPARATORS)[-1] == "shouting_loud"

@@ -118,17 +118,22 @@ def worth_of(run: StoredRun) -> Worth:
 class CountedRun:
     """The cases of a stored run, counted under its own convention or another.
 
-    `worth` gives attributes the weights that they have in another run.
+    `worth` gives attributes the weights that they have in another run. Runs that share a `table`
+    have the same numbers for the same attributes.
     """
 
     __slots__ = ("_counter", "_known", "_worth", "convention", "failed", "run", "table", "tally")
 
     def __init__(
-        self, run: StoredRun, convention: Convention | None = None, worth: Worth | None = None
+        self,
+        run: StoredRun,
+        convention: Convention | None = None,
+        worth: Worth | None = None,
+        table: AttributeTable | None = None,
     ) -> None:
         self.run = run
         self.convention = convention or convention_of(run)
-        self.table = AttributeTable()
+        self.table = AttributeTable() if table is None else table
         self.tally = Tally(self.table)
         self.failed: set[str] = set()
         self._counter = CaseCounter(self.convention, self.table)

@@ -53,7 +53,8 @@ def diff(
     if found:
         raise ConfigError(found)
     first = CountedRun(old)
-    second = CountedRun(new, first.convention, worth_of(old)) if rescore else CountedRun(new)
+    convention, worth = (first.convention, worth_of(old)) if rescore else (None, None)
+    second = CountedRun(new, convention, worth, first.table)
     gathered = _Gathered(first, second, strict=not force, trusted=same_truth(old, new) is True)
     gathered.all()
     if not gathered.pairs.cases:

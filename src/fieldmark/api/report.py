@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, cast
 
-from fieldmark.api.counted import stored_run
+from fieldmark.api.counted import CountedRun, stored_run
 from fieldmark.api.runs import ROOT
 from fieldmark.errors import ConfigError, DataError, Location
+from fieldmark.metrics.intervals_run import run_intervals, with_intervals
+from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.report.exports.hiding import shown_with
 from fieldmark.report.html.page import page
 from fieldmark.report.html.shown import ShownRun, mapping
 from fieldmark.report.html.trend import Earlier
 from fieldmark.report.html.view import view_of
 from fieldmark.report.html.worst import Limits
+from fieldmark.run.collector import patient_collector
 from fieldmark.store.durable import write_whole
 from fieldmark.store.index import list_runs
-from fieldmark.store.reader import open_run
+from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.values.text import did_you_mean
 
 __all__ = ["KINDS", "file_name", "html_report", "write_report"]
 
 HTML: Final = "html"
+_DRAWN_FROM: Final = 2_000
 _EARLIER: Final = 11
 """Runs before this one whose figures are drawn as a trend."""
 
@@ -110,9 +115,10 @@ def html_report(
     limits: Limits | None = None,
 ) -> bytes:
     """The report of a run as one page that needs nothing else; with another run, a comparison."""
-    shown = shown_with(_shown(run), values=values)
+    shown = shown_with(_with_intervals(_shown(run), stored_run(run)), values=values)
     other = None if against is None else shown_with(_shown(against), values=values)
-    return page(view_of(shown, other, earlier=_earlier(Path(run)), limits=limits))
+    with patient_collector():
+        return page(view_of(shown, other, earlier=_earlier(Path(run)), limits=limits))
 
 
 def _shown(path: Path | str) -> ShownRun:
@@ -125,6 +131,23 @@ def _shown(path: Path | str) -> ShownRun:
     return ShownRun(
         name=run.path.resolve().name, manifest=run.manifest, summary=run.summary, cases=run.cases
     )
+
+
+def _with_intervals(shown: ShownRun, stored: StoredRun) -> ShownRun:
+    """The run with intervals around its figures: those it was stored with, or drawn now.
+
+    Drawing takes another reading of the cases; where there are many, intervals are narrow anyway.
+    """
+    total = mapping(shown.summary.get("cases")).get("total")
+    if "intervals" in shown.summary or not isinstance(total, int) or total > _DRAWN_FROM:
+        return shown
+    counted = CountedRun(stored)
+    sample = CaseSample(counted.table)
+    for case in counted.cases():
+        counted.add(case)
+        sample.add(case.stored.id, case.block, case.stats)
+    drawn = run_intervals(sample, counted.summary(), counted.convention.counting)
+    return replace(shown, summary=with_intervals(shown.summary, drawn))
 
 
 def _earlier(path: Path) -> list[Earlier]:

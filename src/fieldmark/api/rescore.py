@@ -26,8 +26,10 @@ from fieldmark.store.rundir import RunFolder
 __all__ = ["rescore"]
 
 _COMPARISON: Final = ("scope", "depth", "comparator", "aligner")
+_FACTS: Final = ("attributes", "lists")
+"""What is known of a run only at its end."""
 _NOT_ITS_OWN: Final = frozenset(
-    {"format", "status", "started_at", "finished_at", "request", "convention"}
+    {"format", "status", "started_at", "finished_at", "request", "convention", *_FACTS}
 )
 """What a run that was counted again does not take over from the one that it came from."""
 _LINES: Final = 512
@@ -217,4 +219,4 @@ def _manifest(run: StoredRun, stamp: ConventionStamp) -> JsonObject:
 
 
 def _facts(run: StoredRun) -> JsonObject:
-    return {name: run.manifest[name] for name in ("attributes", "lists") if name in run.manifest}
+    return {name: run.manifest[name] for name in _FACTS if name in run.manifest}

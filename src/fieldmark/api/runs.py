@@ -118,9 +118,9 @@ def find_run(name: str | Path, root: Path | str = ROOT) -> Path:
 
     `latest~1` is the run before the latest. A tag names the newest run that has it.
     """
-    path = Path(name)
-    if path.is_dir():
-        return path
+    for path in (Path(name), Path(root) / name):
+        if path.is_dir():
+            return path
     entries = [entry for entry in list_runs(root) if entry.status != CORRUPT]
     word, _, back = str(name).partition("~")
     if word == _LATEST and (back.isdigit() or not back) and len(entries) > int(back or 0):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import io
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 import click
@@ -31,6 +33,7 @@ _COMMANDS: Final = {
     "import": ("import_", "Write the native form of another tool's eval file."),
     "judge": ("judge", "Answer a code judge's request with a built-in evaluator."),
     "calibrate": ("calibrate", "Measure a judge or comparator against human verdicts."),
+    "serve": ("serve", "Serve the web application and the HTTP API on this machine."),
     "demo": ("demo", "Score the bundled sample of real documents."),
 }
 """Every command, the module that holds it, and its line in the list: loading none of them."""
@@ -113,16 +116,36 @@ def fieldmark() -> None:
 
 def main() -> None:
     """Run the command line; errors that are the user's end in one line and an exit code."""
+    with _terminated_as_interrupted():
+        code = _ended()
+    sys.exit(code)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Let whoever ends this process, as schedulers do, leave a run that can go on."""
+    try:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    except ValueError:  # only the first thread of a process hears signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _ended() -> int:
     try:
         code = _run()
         finish()
     except FieldmarkError as error:
         tell(error, prefix="fieldmark: ")
-        code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), _OTHER)
+        return next((code for kind, code in _CODES.items() if isinstance(error, kind)), _OTHER)
     except (click.Abort, KeyboardInterrupt):
         tell("fieldmark: interrupted")
-        code = ExitCode.INTERRUPTED
-    sys.exit(code)
+        return ExitCode.INTERRUPTED
+    return code
 
 
 def _run() -> int:

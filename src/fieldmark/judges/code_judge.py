@@ -21,7 +21,7 @@ from fieldmark.judges.preflight import program_of, unstartable
 from fieldmark.judges.process import Finished, quoted_tail, run_contained
 from fieldmark.judges.reply import BadReply, read_reply
 from fieldmark.judges.request import request_of, written
-from fieldmark.judges.secret import Redactor
+from fieldmark.judges.secrecy import Secrets
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.json import JsonObject, JsonValue
 
@@ -96,11 +96,11 @@ class CodeJudge:
     def _opened(self) -> Iterator[Judging]:
         env = environment(self.env)
         argv = program_of(self.script, env)
-        redactor = Redactor.of(env)
+        secrets = Secrets.of(env)
         with Leash() as leash:
             if self.protocol == Protocol.PROCESS:
                 ask = partial(_ask_once, argv, self.cwd, env, self._limits(), leash)
-                yield partial(self._judge, ask, redactor)
+                yield partial(self._judge, ask, secrets)
                 return
             # Python would keep lines back until it has many of them.
             post = Post(
@@ -110,7 +110,7 @@ class CodeJudge:
                 limits=self._limits(),
             )
             with Crew(post, self.workers, leash) as crew:
-                yield partial(self._judge, crew.ask, redactor)
+                yield partial(self._judge, crew.ask, secrets)
 
     def _limits(self) -> ProcessLimits:
         return ProcessLimits(
@@ -120,7 +120,7 @@ class CodeJudge:
             long_lived=self.protocol == Protocol.LINES,
         )
 
-    def _judge(self, ask: Callable[[bytes], Finished], redactor: Redactor, case: Case) -> Score:
+    def _judge(self, ask: Callable[[bytes], Finished], secrets: Secrets, case: Case) -> Score:
         finished = ask(written(request_of(case, self.config)))
         if finished.failure is not None:
             return Score.error(finished.reason)
@@ -129,15 +129,15 @@ class CodeJudge:
             reply = read_reply(finished.stdout, named)
         except BadReply as error:
             return Score.error(
-                f"bad_reply: {redactor.text(str(error))}{quoted_tail(finished.stderr)}"
+                f"bad_reply: {secrets.hidden(str(error))}{quoted_tail(finished.stderr)}"
             )
         return Score(
             score=reply.score,
             verdict=Verdict.PASS if reply.score >= self.pass_threshold else Verdict.FAIL,
-            hits=tuple(map(redactor.text, reply.hits)),
-            misses=tuple(map(redactor.text, reply.misses)),
-            reasoning=redactor.text(reply.reasoning),
-            details=cast("JsonObject", redactor.value(reply.details)),
+            hits=tuple(map(secrets.hidden, reply.hits)),
+            misses=tuple(map(secrets.hidden, reply.misses)),
+            reasoning=secrets.hidden(reply.reasoning),
+            details=cast("JsonObject", secrets.hidden_in(reply.details)),
         )
 
 

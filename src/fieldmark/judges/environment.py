@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from fieldmark.errors import OptionError
-from fieldmark.judges.secret import looks_secret
+from fieldmark.judges.secrecy import looks_secret
 
 __all__ = ["REFERENCE", "check_declared", "environment", "undefined"]
 

@@ -15,7 +15,7 @@ from fieldmark.judges.contained import Contained
 from fieldmark.judges.leash import Leash, Stopped
 from fieldmark.judges.limits import ProcessLimits
 from fieldmark.judges.process import Failure, Finished, failed, not_started
-from fieldmark.judges.secret import Redactor
+from fieldmark.judges.secrecy import Secrets
 from fieldmark.judges.streams import Pumped, Streams
 
 __all__ = ["Crew", "Post"]
@@ -37,12 +37,12 @@ class Post:
 class _Worker:
     """One living program."""
 
-    __slots__ = ("_leash", "_post", "_program", "_redactor", "_streams")
+    __slots__ = ("_leash", "_post", "_program", "_secrets", "_streams")
 
     def __init__(self, post: Post, leash: Leash) -> None:
         self._post = post
         self._leash = leash
-        self._redactor = Redactor.of(post.env)
+        self._secrets = Secrets.of(post.env)
         self._program = Contained(
             post.argv, cwd=post.cwd, env=post.env, limits=post.limits, mark=leash.new_mark()
         )
@@ -94,10 +94,10 @@ class _Worker:
         }
 
     def _failed(self, failure: Failure, told: str) -> Finished:
-        return failed(failure, self._redactor.text(told), self._remarks())
+        return failed(failure, self._secrets.hidden(told), self._remarks())
 
     def _remarks(self) -> str:
-        return self._redactor.text(self._streams.tail) if self._streams.remarked else ""
+        return self._secrets.hidden(self._streams.tail) if self._streams.remarked else ""
 
     def dismiss(self) -> None:
         """Tell it that there are no more cases."""

@@ -12,7 +12,7 @@ from fieldmark.judges.contained import Contained
 from fieldmark.judges.escapees import kill_marked
 from fieldmark.judges.leash import Leash, Stopped
 from fieldmark.judges.limits import LIMITS, ProcessLimits
-from fieldmark.judges.secret import Redactor
+from fieldmark.judges.secrecy import Secrets
 from fieldmark.judges.streams import Pumped, Streams
 
 __all__ = [
@@ -112,7 +112,7 @@ def _run(
         # It may have come while the program was being started and had no owner yet.
         kill_marked(mark)
         raise
-    return _finished(pumped, program, streams, Redactor.of(env), limits)
+    return _finished(pumped, program, streams, env, limits)
 
 
 def failed(failure: Failure, told: str, stderr: str = "") -> Finished:
@@ -132,11 +132,11 @@ def _finished(
     pumped: Pumped,
     program: Contained,
     streams: Streams,
-    redactor: Redactor,
+    env: Mapping[str, str],
     limits: ProcessLimits,
 ) -> Finished:
     failure, told = _fate(pumped, program, limits)
-    stderr = redactor.text(streams.tail)
+    stderr = Secrets.of(env).hidden(streams.tail) if streams.tail else ""
     return Finished(
         stdout=bytes(streams.output),
         stderr=stderr,

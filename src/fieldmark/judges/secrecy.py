@@ -10,10 +10,12 @@ from typing import Final
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text
 
-__all__ = ["Secrets", "is_secret_name"]
+__all__ = ["Secrets", "is_secret_name", "looks_secret"]
 
 _SHORTEST: Final = 4
 """Shorter values would be found everywhere, and protect nothing."""
+_SHORTEST_GUESSED: Final = 6
+"""What only looks like a secret may be any word."""
 _SHORTEST_ENCODED: Final = 8
 _SECRET_NAME: Final = re.compile(
     r"auth(?!or(?!i))|cookie|token|secret|passw|credential|signature|(?:^|[-_]|api|access)key$",
@@ -30,6 +32,26 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+_VARIABLE: Final = re.compile(
+    r"(?:^|_)(?:TOKENS?|SECRETS?|PASSWORD|PASSWD|PWD|PASSPHRASE|CREDENTIALS?|AUTH|AUTHORIZATION"
+    r"|API_?KEYS?|ACCESS_KEY|PRIVATE_KEY|SIGNING_KEY|CONNECTION_STRING|DSN)(?:_|$)",
+    re.IGNORECASE,
+)
+_VALUE: Final = re.compile(
+    r"\A(?:sk-|ghp_|gho_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|hf_|eyJ)[\w.-]{8,}\Z"
+    r"|://[^/\s:@]*:[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+
+
+def looks_secret(name: str, value: str) -> bool:
+    """Whether an environment variable holds something that nobody else may read.
+
+    >>> looks_secret("OPENAI_API_KEY", "sk-1"), looks_secret("TOKENIZER", "o200k")
+    (True, False)
+    """
+    return bool(_VARIABLE.search(name) or _VALUE.search(value))
+
+
 class Secrets:
     """Secret values by name, known in every spelling in which they may come back."""
 
@@ -44,6 +66,21 @@ class Secrets:
             if len(value) >= _SHORTEST
         ]
 
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> Secrets:
+        """The secrets among environment variables.
+
+        >>> Secrets.of({"API_KEY": "a-long-secret", "MODE": "fast"}).hidden("a-long-secret, fast")
+        '[API_KEY], fast'
+        """
+        return cls(
+            {
+                name: value
+                for name, value in env.items()
+                if len(value) >= _SHORTEST_GUESSED and looks_secret(name, value)
+            }
+        )
+
     def hidden(self, text: str) -> str:
         """The text with the names of secrets in place of their values.
 
@@ -53,6 +90,18 @@ class Secrets:
         for name, pattern in self._patterns:
             text = pattern.sub(f"[{name}]", text)
         return text
+
+    def hidden_in(self, value: JsonValue) -> JsonValue:
+        """The value with the same done to all its texts and keys."""
+        if not self._patterns:
+            return value
+        if isinstance(value, str):
+            return self.hidden(value)
+        if isinstance(value, list):
+            return [self.hidden_in(item) for item in value]
+        if isinstance(value, dict):
+            return {self.hidden(key): self.hidden_in(item) for key, item in value.items()}
+        return value
 
     def found_in(self, value: JsonValue) -> str | None:
         """The name of a secret whose value occurs in a text or anywhere in a value."""
@@ -76,9 +125,11 @@ def _spellings(value: str) -> Iterator[str]:
         skipped = (0, 2, 3)[before]
         whole = b64encode(b"\0" * before + raw).decode()
         rest = (before + len(raw)) % 3
-        inner = whole[skipped : len(whole) - (0, 3, 2)[rest]]
+        end = len(whole) - (0, 3, 2)[rest]
+        inner, tail = whole[skipped:end], whole[end:].rstrip("=")
         if len(inner) >= _SHORTEST_ENCODED:
-            yield re.escape(inner)
+            # Where nothing stands after it, the rest is known too.
+            yield re.escape(inner) + (f"(?:{re.escape(tail)}=*)?" if tail else "")
             yield re.escape(inner.replace("+", "-").replace("/", "_"))
 
 

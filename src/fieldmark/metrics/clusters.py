@@ -27,6 +27,7 @@ _UNREAD: Final = {CaseInput.MISSING: "no_candidate", CaseInput.PARSE_ERROR: "unr
 _EMPTY: Final = {Presence.NULL: "null_given", Presence.BLANK: "blank_given"}
 _VAGUE: Final = frozenset({"different", "one_digit", "date_part"})
 """Patterns that say less than that the value stands in another field."""
+_NO_PATTERN: Final = "different"
 _NOT_KEPT: Final = ""
 """The pattern of a wrong value that nobody can look at."""
 _INDEX: Final = re.compile(r"\[([0-9]+)\]")
@@ -87,8 +88,13 @@ class Clusters:
                 self._note(mistake, name, note, case.case_id)
 
     def largest(self) -> list[Cluster]:
-        """All clusters, the largest first."""
-        return sorted(self._found.values(), key=lambda each: (-each.number, each.pattern.name))
+        """All clusters, the largest first; what has nothing in common stands last."""
+
+        def place(cluster: Cluster) -> tuple[bool, int, str]:
+            name = cluster.pattern.name
+            return name == _NO_PATTERN, -cluster.number, name
+
+        return sorted(self._found.values(), key=place)
 
     def _note(self, mistake: _Mistake, name: str, note: str, case_id: str) -> None:
         cluster = self._found.setdefault(name, Cluster(BY_NAME[name]))

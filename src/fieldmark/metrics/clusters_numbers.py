@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from decimal import Decimal
 from typing import Final
@@ -13,6 +14,7 @@ from fieldmark.metrics.clusters_text import Contrast
 __all__ = [
     "date_part",
     "date_swapped",
+    "date_without_year",
     "date_written_otherwise",
     "is_currency",
     "is_leading_zeros",
@@ -28,6 +30,7 @@ _MARKS: Final = (",", ".", "'", "\u00a0", "\u202f", " ")
 _GROUPS: Final = frozenset(Decimal(1000) ** power for power in range(4))
 _POWERS: Final = frozenset(Decimal(10) ** power for power in range(1, 13))
 _FINE: Final = 30
+_NO_YEAR: Final = re.compile(r"([0-9]{1,2})[/.\- ]([0-9]{1,2})\.?\Z")
 
 
 def date_swapped(pair: Contrast) -> bool:
@@ -41,6 +44,15 @@ def date_swapped(pair: Contrast) -> bool:
 def date_written_otherwise(pair: Contrast) -> bool:
     """The same day in another way of writing."""
     return bool(pair.expected.days & pair.candidate.days)
+
+
+def date_without_year(pair: Contrast) -> bool:
+    """Day and month of the expected date alone."""
+    found = _NO_YEAR.match(pair.candidate.text.strip())
+    if found is None:
+        return False
+    parts = {int(found[1]), int(found[2])}
+    return any({day.month, day.day} == parts for day in pair.expected.days)
 
 
 def date_part(pair: Contrast) -> bool:

@@ -128,6 +128,8 @@ _TABLE: Final[tuple[tuple[_Fits, str, str, str], ...]] = (
      "State the document's date order in the prompt, and ask for ISO dates (YYYY-MM-DD)."),
     (numbers.date_written_otherwise, "date_format", "the same day written otherwise",
      "Ask for ISO dates (YYYY-MM-DD), or convert after extraction."),
+    (numbers.date_without_year, "date_without_year", "day and month without the year",
+     "Ask for whole dates (YYYY-MM-DD), and say where the year stands if not beside the day."),
     (numbers.date_part, "date_part", "one of day, month and year is wrong",
      "Check the reading of the page here; with two dates nearby, say which one is meant."),
     (numbers.is_currency, "currency_sign", "the amount is right, its currency sign is not",

@@ -11,6 +11,7 @@ from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.intervals_rows import CaseRow, row_means
 from fieldmark.model.block import AttributeTable, FieldOutcome, OutcomeBlock
 from fieldmark.model.case import Verdict
+from fieldmark.model.outcome import CELL_BITS, FACTS
 
 __all__ = ["GROUPS", "SHOWN", "Change", "Pairs", "Side", "greatest"]
 
@@ -23,6 +24,10 @@ SHOWN: Final = 50
 Shift: TypeAlias = tuple[str, str]
 """What a field was in the one run and is in the other."""
 
+_FACT: Final = (1 << CELL_BITS) - 1
+_OUTCOME: Final = 4
+"""Bits of a cell below its outcome: both presences."""
+_LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
 _WORD: Final = (1 << 64) - 1
 NOTHING: Final = "nothing"
 """What a field is that a run has no outcome for."""
@@ -136,6 +141,10 @@ def _keep(changes: list[Change], change: Change) -> None:
 
 def _shifts(before: Side, after: Side) -> Mapping[Shift, int]:
     """Fields that are something else in the second run, by what they were and are."""
+    if _in_step(before, after):
+        cells = zip(before.block.cells, after.block.cells, strict=True)
+        apart = (pair for pair in cells if pair[0] >> _OUTCOME != pair[1] >> _OUTCOME)
+        return Counter((_LABELS[old & _FACT], _LABELS[new & _FACT]) for old, new in apart)
     old, new = _outcomes(before), _outcomes(after)
     found: Counter[Shift] = Counter()
     for place in {**old, **new}:
@@ -145,10 +154,21 @@ def _shifts(before: Side, after: Side) -> Mapping[Shift, int]:
     return found
 
 
+def _in_step(before: Side, after: Side) -> bool:
+    """Whether both runs have the same fields in the same order, as most cases do."""
+    old, new = before.block, after.block
+    return (
+        before.table is after.table
+        and len(old.cells) == len(new.cells)
+        and old.items == new.items
+        and all(one ^ other <= _FACT for one, other in zip(old.cells, new.cells, strict=True))
+    )
+
+
 def _outcomes(side: Side) -> dict[tuple[str, bool], str]:
     """Outcomes by path; what stands only in the candidate is no field of the truth."""
     records = side.block.records(side.table)
-    return {(each.path, _is_extra(each)): each.outcome.label for each in records}
+    return {(each.path, _is_extra(each)): _LABELS[each.outcome << _OUTCOME] for each in records}
 
 
 def _is_extra(record: FieldOutcome) -> bool:

@@ -107,10 +107,12 @@ def _texts(value: JsonValue) -> list[str]:
 
 def _ranked(attributes: _Figures) -> list[tuple[str, _Figure]]:
     """What got worse first, then what got better, then what may be chance."""
-    return sorted(
-        attributes.items(),
-        key=lambda item: (_ORDER[item[1]["word"]], item[1]["p"], item[0]),
-    )
+
+    def place(item: tuple[str, _Figure]) -> tuple[int, float, float, str]:
+        path, figure = item
+        return _ORDER[figure["word"]], figure["p"], -abs(figure["delta"] or 0.0), path
+
+    return sorted(attributes.items(), key=place)
 
 
 def _sentence(diff: JsonObject) -> str:

@@ -20,8 +20,8 @@ def figure_lines(summary: Summary) -> list[str]:
     lines: list[str] = []
     for name, each in summary.evaluators.items():
         told = list(_told(each.figures))
-        for start in range(0, len(told), _A_LINE):
-            lines.append(f"{name}: {', '.join(told[start : start + _A_LINE])}")
+        starts = range(0, len(told), _A_LINE)
+        lines += [f"{name}: {', '.join(told[start : start + _A_LINE])}" for start in starts]
     return lines
 
 

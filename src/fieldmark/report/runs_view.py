@@ -29,7 +29,7 @@ __all__ = [
 
 _STYLES: Final = {"complete": "green", "running": "cyan", "corrupt": "bold red"}
 _FIGURES: Final = ("mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1")
-_TITLES: Final = ("Mean score", "Macro F1 attr", "Macro F1 case", "Micro F1")
+_TITLES: Final = ("Score", "F1 attr", "F1 case", "F1 micro")
 _WORDS: Final = {
     "go on": "go on: the last gains still count",
     "target reached": "target reached",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -9,7 +10,7 @@ from fieldmark.metrics.gate import GateKind, GateResult
 from fieldmark.metrics.summary import AttributeSummary, Summary
 from fieldmark.model.json import JsonObject
 
-__all__ = ["DASH", "AttributeRow", "attribute_rows", "gate_text", "number"]
+__all__ = ["DASH", "AttributeRow", "attribute_rows", "gate_text", "number", "worst_first"]
 
 DASH: Final = "\N{EN DASH}"
 """How an undefined figure is shown."""
@@ -40,8 +41,12 @@ class AttributeRow:
 
 
 def attribute_rows(summary: Summary) -> list[AttributeRow]:
-    """One row an attribute: worst F1 first, then most mistakes, then by name."""
-    rows = [_row(path, figures) for path, figures in summary.attributes.items()]
+    """One row an attribute, the worst first."""
+    return worst_first(_row(path, figures) for path, figures in summary.attributes.items())
+
+
+def worst_first(rows: Iterable[AttributeRow]) -> list[AttributeRow]:
+    """The rows in the order of every table: worst F1 first, then most mistakes, then by name."""
     return sorted(rows, key=lambda row: (_rank(row), -(row.fp + row.fn), row.attribute))
 
 

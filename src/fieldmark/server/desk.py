@@ -34,9 +34,7 @@ class Desk:
         self.shelf = Shelf(options.runs, self.fleeting)
         self._scratch = scratch
         bounds = options.bounds
-        self.jobs = Jobs(
-            waiting=bounds.waiting_jobs, kept=bounds.kept_jobs, shown=self.hiding.text
-        )
+        self.jobs = Jobs(waiting=bounds.waiting_jobs, kept=bounds.kept_jobs, shown=self.hiding.text)
         self.turns = anyio.CapacityLimiter(bounds.evaluations)
         self.streams = 0
 

@@ -152,7 +152,7 @@ class Jobs:
             self._fail(job, refusal_of(error))
         except Refusal as refusal:
             self._fail(job, refusal)
-        except Exception:
+        except Exception:  # noqa: BLE001
             # The worker must live on, and whoever waits must hear of it.
             _LOG.exception("a job failed")
             self._fail(job, Refusal(Code.INTERNAL, "Something went wrong in the server."))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from fieldmark.model.json import JsonObject
+from fieldmark.model.comparison import Provider
 
 __all__ = ["CSRF_HEADER", "Bounds", "Secrets", "ServerOptions"]
 
@@ -55,9 +55,14 @@ class ServerOptions:
     roots: Mapping[str, Path] = field(default_factory=dict)
     write: bool = False
     hosts: frozenset[str] = frozenset()
-    provider: JsonObject | None = None
+    provider: Provider | None = None
     bounds: Bounds = field(default_factory=Bounds)
     secrets: Secrets = field(default_factory=Secrets)
+
+    @property
+    def judge(self) -> str:
+        """The name of who judges meaning."""
+        return "lexical" if self.provider is None else self.provider.name
 
     @property
     def runs(self) -> Path:

@@ -114,7 +114,7 @@ def refusal_of(error: FieldmarkError) -> Refusal:
     """The refusal that an error of the library becomes."""
     code = next((code for kind, code in _CODES if isinstance(error, kind)), Code.INVALID_REQUEST)
     if isinstance(error, ConfigError):
-        problems = [_problem(problem) for problem in error.problems]
+        problems: list[JsonValue] = [_problem(problem) for problem in error.problems]
         return Refusal(code, "\n".join(map(_sentence, error.problems)), problems=problems)
     return Refusal(code, str(error))
 

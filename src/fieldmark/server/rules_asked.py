@@ -7,18 +7,25 @@ could name an endpoint, a function or a file would make the server fetch, run or
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias, cast
 
 from fieldmark import registry
-from fieldmark.api.settings import settle
+from fieldmark.config.choice import build_comparator, choose
+from fieldmark.config.context import Context
+from fieldmark.config.marked import Marked
 from fieldmark.config.rules_file import read_rules
+from fieldmark.metrics.conventions import find_convention
+from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rules
 from fieldmark.registry import Plugin
 from fieldmark.server.refusals import Code, Refusal
 
-__all__ = ["allowed_rules", "rules_under"]
+__all__ = ["RulesAsked", "allowed_rules", "rules_under"]
 
+RulesAsked: TypeAlias = "Rules | JsonObject | list[JsonValue] | None"
+"""Rules as the library takes them."""
+_AUTO: Final = "auto"
 _PROVIDER: Final = "provider"
 _TYPE: Final = "type"
 _HARMLESS: Final = frozenset({"lexical", "recorded"})
@@ -40,25 +47,26 @@ def allowed_rules(value: JsonValue) -> JsonValue:
     return value
 
 
-def rules_under(value: JsonValue, trusted: JsonObject | None, convention: str) -> RulesAsked:
+def rules_under(value: JsonValue, judge: Provider | None, convention: str) -> RulesAsked:
     """Rules for the library: as they came, or with the judge that the server was started with."""
     allowed_rules(value)
-    if isinstance(value, str) and value != "auto":
-        # The library takes a text for the name of a file.
+    # The library takes any other text for the name of a file.
+    if not (value is None or isinstance(value, dict | list) or value == _AUTO):
         raise Refusal(Code.INVALID_RULES, "Rules are an object, a list of fields, or auto.")
-    if value is not None and not isinstance(value, dict | list | str):
-        raise Refusal(Code.INVALID_RULES, "Rules are an object, a list of fields, or auto.")
-    if trusted is None or _names_provider(value):
-        return read_rules(value).rules if isinstance(value, str) else value
-    judged = settle({_PROVIDER: trusted}, convention=convention).rules.default
-    if value is None:
-        return Rules(default=judged)
-    judge = read_rules({_PROVIDER: trusted}).provider
-    given = read_rules(value, provider=judge).rules
-    return given if given.default is not None else replace(given, default=judged)
+    if judge is None or _names_provider(value):
+        return read_rules(value).rules if value == _AUTO else cast("RulesAsked", value)
+    given = Rules() if value is None else read_rules(value, provider=judge).rules
+    if given.default is not None:
+        return given
+    return replace(given, default=_usual(convention, judge))
 
 
-RulesAsked = Rules | JsonObject | list[JsonValue] | None
+def _usual(convention: str, judge: Provider) -> Comparator | None:
+    """The comparator of fields without a rule, which must know who judges meaning."""
+    context = Context(provider=judge)
+    name = find_convention(convention).comparison.comparator
+    choice = choose(Plugin.COMPARATORS, Marked(value=name), context)
+    return None if choice is None else build_comparator(choice, context)
 
 
 def _names_provider(value: JsonValue) -> bool:

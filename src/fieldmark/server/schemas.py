@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fieldmark.data import Inputs
+from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = [
     "BatchRequest",
@@ -25,6 +27,8 @@ __all__ = [
     "Strategies",
     "StrategyQuery",
     "TrendQuery",
+    "as_json",
+    "as_object",
 ]
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -34,12 +38,22 @@ _Json = Annotated[object, Field(description="Any JSON value.")]
 _Rules = Annotated[
     object,
     Field(
-        description="Rules in any form that a rules file may have: an object with `fields`, a list of"
-        " fields, a mapping of paths to strategies (flat or nested), `auto`, or null."
+        description="Rules in any form that a rules file may have: an object with `fields`, a list"
+        " of fields, a mapping of paths to strategies (flat or nested), `auto`, or null."
     ),
 ]
 _Short = Annotated[str, Field(max_length=200)]
 _Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+def as_json(value: object) -> JsonValue:
+    """A part of a body that was left as it is, which is JSON: nothing else can be parsed."""
+    return cast("JsonValue", value)
+
+
+def as_object(value: Mapping[str, object]) -> JsonObject:
+    """The same of an object."""
+    return cast("JsonObject", dict(value))
 
 
 class _Counted(BaseModel):
@@ -210,7 +224,7 @@ class Strategies(_Counted):
             "examples": [
                 {
                     "convention": "four_phase",
-                    "rules": {"fields": {"name": "FUZZY", "notes": "IGNORE"}},
+                    "rules": {"name": "FUZZY", "notes": "IGNORE"},
                     "options": {"rqs_form": "subtract"},
                     "gates": {"min": {"quality.rqs": 0.7}},
                 }
@@ -267,9 +281,7 @@ class _Paged(BaseModel):
 class RunQuery(_Paged):
     """Which runs are wanted, the newest first."""
 
-    text: Annotated[
-        _Short, Field(description="Part of the id, an input, a tag or the note.")
-    ] = ""
+    text: Annotated[_Short, Field(description="Part of the id, an input, a tag or the note.")] = ""
     status: Literal["running", "complete", "interrupted", "failed", "corrupt"] | None = None
     tag: _Short | None = None
     convention: _Short | None = None
@@ -280,9 +292,9 @@ class TrendQuery(BaseModel):
 
     model_config = _QUERY
 
-    figure: Literal[
-        "mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1"
-    ] = "mean_score"
+    figure: Literal["mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1"] = (
+        "mean_score"
+    )
 
 
 class CaseQuery(_Paged):

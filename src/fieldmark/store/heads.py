@@ -27,6 +27,9 @@ def manifest_head(path: str) -> JsonObject:
     """What a manifest says before it describes attributes, and when the run was finished."""
     content, tail = _ends(path)
     head = _parsed(content, path)
+    if "status" not in head:
+        # Written in another order than usual: then all of it is read.
+        head = _parsed(_ends(path, whole=True)[0], path)
     finished = _FINISHED.search(tail)
     if finished is not None:
         head["finished_at"] = finished[1].decode()
@@ -54,18 +57,18 @@ def notes_of(path: str) -> tuple[tuple[str, ...], str]:
     return tuple(map(str, tags)), note
 
 
-def _ends(path: str) -> tuple[bytes, bytes]:
+def _ends(path: str, *, whole: bool = False) -> tuple[bytes, bytes]:
     """The beginning of a file up to its attributes, or all of it, and its last bytes."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             content = tail = os.read(file, _HEAD)
-            wide = _WIDE.search(content)
+            wide = None if whole else _WIDE.search(content)
             if len(content) == _HEAD:
                 size = os.fstat(file).st_size
                 if wide is None:
                     content += _rest(file, size - _HEAD)
-                    wide = _WIDE.search(content)
+                    wide = None if whole else _WIDE.search(content)
                 tail = os.pread(file, _TAIL, max(0, size - _TAIL))
         finally:
             os.close(file)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from typing import NoReturn
 
 import orjson
 
-__all__ = ["finite_json", "pretty_json", "strict_json"]
+from fieldmark.model.json import JsonValue
+
+__all__ = ["finite_json", "pretty_json", "read_json", "strict_json"]
 
 
 def strict_json(value: object) -> bytes:
@@ -20,6 +23,23 @@ def strict_json(value: object) -> bytes:
     except TypeError:
         text = json.dumps(_finite(value), separators=(",", ":"), allow_nan=False)
         return text.encode("ascii")
+
+
+def read_json(text: bytes) -> JsonValue:
+    """What `strict_json` wrote, half characters included; anything else is a `ValueError`."""
+    try:
+        value: JsonValue = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Half of a pair of surrogates is data, and only the slower parser takes it.
+        try:
+            value = json.loads(text, parse_constant=_refuse)
+        except RecursionError as error:
+            raise ValueError("nested too deep") from error
+    return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def finite_json(value: object) -> bytes:

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeGuard
 
-import orjson
-
 from fieldmark.errors import DataError, Location
 from fieldmark.model.block import Attribute, AttributeTable, ItemMark, OutcomeBlock
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, Reason, fact_of
+from fieldmark.store.json_text import read_json
 from fieldmark.store.rows import FLAGS
 from fieldmark.store.rundir import MANIFEST, RESULTS, SUMMARY
 from fieldmark.store.segments import seeded
@@ -102,10 +101,7 @@ def _document(path: Path) -> JsonObject | None:
         return None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", Location(str(path))) from error
-    try:
-        value: JsonValue = orjson.loads(content)
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"is not JSON: {error}", Location(str(path))) from error
+    value = _parsed(content, Location(str(path)))
     if not isinstance(value, dict):
         raise DataError("is not an object", Location(str(path)))
     return value
@@ -127,11 +123,15 @@ def _rows(path: Path) -> Iterator[JsonObject]:
             yield _row(line, Location(str(path), number))
 
 
-def _row(line: bytes, place: Location) -> JsonObject:
+def _parsed(content: bytes, place: Location) -> JsonValue:
     try:
-        row: JsonValue = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
+        return read_json(content)
+    except ValueError as error:
         raise DataError(f"is not JSON: {error}", place) from error
+
+
+def _row(line: bytes, place: Location) -> JsonObject:
+    row = _parsed(line, place)
     if not isinstance(row, dict):
         raise DataError("is not an object", place)
     return row

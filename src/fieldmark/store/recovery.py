@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-import orjson
-
 from fieldmark.errors import DataError, Location, StorageError
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.store.disk import DISK, Disk
 from fieldmark.store.durable import write_whole
+from fieldmark.store.json_text import read_json
 
 __all__ = ["Whole", "cut_torn_tail", "whole_part"]
 
@@ -100,8 +99,8 @@ def _row(line: bytes) -> JsonObject | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        row: JsonValue = orjson.loads(line)
-    except orjson.JSONDecodeError:
+        row = read_json(line)
+    except ValueError:
         return None
     return row if isinstance(row, dict) else None
 

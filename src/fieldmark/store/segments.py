@@ -8,7 +8,6 @@ was done before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from fieldmark.metrics.case_score import CaseStats
@@ -100,13 +99,11 @@ def _renumbered(block: OutcomeBlock, places: dict[int, int], shared: int) -> Out
     least = shared << CELL_BITS
     if max(block.cells, default=0) < least:
         return block
-    return replace(
-        block,
-        cells=[
-            cell if cell < least else places[cell >> CELL_BITS] << CELL_BITS | cell & _FACT
-            for cell in block.cells
-        ],
-    )
+    cells = [
+        cell if cell < least else places[cell >> CELL_BITS] << CELL_BITS | cell & _FACT
+        for cell in block.cells
+    ]
+    return OutcomeBlock(cells, block.comparisons, block.items, fallback=block.fallback)
 
 
 def _begun(

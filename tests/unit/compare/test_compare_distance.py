@@ -6,6 +6,7 @@ import pytest
 
 from fieldmark.compare.distance import Distance
 from fieldmark.errors import OptionError
+from fieldmark.model.outcome import Reason
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,8 @@ def test_what_cannot_be_compared_has_a_reason(expected, candidate, wrong_kind, n
     assert not said.matched
     assert said.wrong_kind is wrong_kind
     assert note in said.note
+    dimension = note.startswith("dimension")
+    assert said.reason is (Reason.DIMENSION_MISMATCH if dimension else Reason.INVALID_POINT)
 
 
 @pytest.mark.parametrize(

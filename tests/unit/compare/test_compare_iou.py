@@ -53,6 +53,7 @@ def test_what_is_no_shape_has_a_reason(expected, candidate, wrong_kind, note):
     assert said.score == 0.0
     assert said.wrong_kind is wrong_kind
     assert note in said.note
+    assert said.reason is (Reason.INVALID_SHAPE if note else Reason.TYPE_MISMATCH)
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def test_rows_out_of_order_are_found_by_id(tmp_path, shuffled, monkeypatch):
 def test_numbers_json_lacks_survive_being_read_out_of_order(tmp_path, monkeypatch):
     monkeypatch.setattr("fieldmark.data.partners._FEWEST", 1)
     monkeypatch.setattr("fieldmark.data.partners._WINDOW_ROWS", 1)
-    truth = [{"id": str(n), "expected": {"x": 1.0}} for n in range(6)]
-    found = [{"id": str(n), "candidate": {"x": math.nan}} for n in reversed(range(6))]
+    truth = [{"id": str(n), "expected": {"x": 1.0}} for n in range(60)]
+    found = [{"id": str(n), "candidate": {"x": math.nan}} for n in reversed(range(60))]
     stream = open_pairs(
         parquet(tmp_path / "t.parquet", truth), parquet(tmp_path / "c.parquet", found)
     )
@@ -207,7 +207,8 @@ def test_what_is_no_parquet_is_said_in_one_line(tmp_path, content):
 
 
 def test_a_file_that_breaks_off_is_said_in_one_line(tmp_path):
-    path = parquet(tmp_path / "x.parquet", pa.table({"x": ["abc" * 9] * 5_000}))
+    path = parquet(tmp_path / "x.parquet", pa.table({"x": [f"{n * n * n}" for n in range(5_000)]}))
+    assert rows_of(path)
     whole = path.read_bytes()
     path.write_bytes(whole[:40] + b"\xff" * 200 + whole[240:])
     with pytest.raises(DataError, match="not Parquet"):

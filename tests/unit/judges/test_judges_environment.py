@@ -11,7 +11,7 @@ import pytest
 from fieldmark.errors import OptionError
 from fieldmark.judges.environment import check_declared, environment, undefined
 from fieldmark.judges.escapees import MARK
-from fieldmark.judges.secret import REDACTED, Redactor, looks_secret
+from fieldmark.judges.secrecy import Secrets, looks_secret
 from unit.judges.lab import judge, judged
 
 OWN = {
@@ -93,13 +93,13 @@ SECRET = 'p"ä/s wörd+1'
     ],
 )
 def test_a_secret_is_found_however_it_is_spelled(spelled):
-    redactor = Redactor.of({"TOKEN": SECRET, "OTHER": "harmless"})
-    assert redactor.text(f"<{spelled}> harmless") == f"<{REDACTED}> harmless"
-    assert redactor.value({spelled: [spelled, 1]}) == {REDACTED: [REDACTED, 1]}
+    secrets = Secrets.of({"TOKEN": SECRET, "OTHER": "harmless"})
+    assert secrets.hidden(f"<{spelled}> harmless") == "<[TOKEN]> harmless"
+    assert secrets.hidden_in({spelled: [spelled, 1]}) == {"[TOKEN]": ["[TOKEN]", 1]}
 
 
 def test_a_short_value_is_no_secret():
-    assert Redactor.of({"TOKEN": "abc"}).text("abc") == "abc"
+    assert Secrets.of({"TOKEN": "abc"}).hidden("abc") == "abc"
 
 
 def test_a_judge_knows_nothing_that_was_not_declared(monkeypatch):
@@ -125,4 +125,4 @@ def test_a_secret_that_was_declared_is_never_written_down(monkeypatch, behaviour
     monkeypatch.setenv("MY_API_KEY", "key-0123456789")
     said = judged(*behaviour, env=("MY_API_KEY",))
     assert "0123456789" not in json.dumps(said.to_dict())
-    assert REDACTED in json.dumps(said.to_dict()[seen])
+    assert "[MY_API_KEY]" in json.dumps(said.to_dict()[seen])

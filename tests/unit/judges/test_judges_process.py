@@ -189,7 +189,7 @@ def test_a_leash_that_was_pulled_starts_nothing():
 def test_secrets_are_taken_out_of_what_is_told():
     env = {**ENV, "API_KEY": "k-123456789", "MODE": "fast-enough"}
     done = run("complain_and", "k-123456789 is wrong, fast-enough", "leave", "1", env=env)
-    assert done.stderr == "[redacted] is wrong, fast-enough"
+    assert done.stderr == "[API_KEY] is wrong, fast-enough"
     assert "k-123456789" not in done.reason
 
 

@@ -19,6 +19,7 @@ from fieldmark.model.json import MISSING
         pytest.param("2024-03-02", "03/02/2024", "date_format", id="the-same-day-otherwise"),
         pytest.param("2024-03-02", "02-MAR-2024", "date_format", id="a-month-in-letters"),
         pytest.param("2024-03-02", "2023-03-02", "date_part", id="another-year"),
+        pytest.param("2015-09-01", "09/01", "date_without_year", id="no-year"),
         pytest.param("1,240.00", "1240.00", "thousands_separator", id="separators-left-out"),
         pytest.param(1240, 1.24, "thousands_separator", id="a-separator-read-as-a-point"),
         pytest.param("1.240,50", "1,240.50", "thousands_separator", id="two-ways-of-writing"),

@@ -24,10 +24,11 @@ ODD = [
     "\x00\x01\x1b[31m\x7f\x85",
     "]]>",
     "a|b\\|c`d``",
-    "@everyone #1 http://example.invalid <b>x</b> ![](x)",
+    "@everyone #tag http://example.invalid <b>x</b> ![](x)",
     " ",
     "line\nbreak\r\n\u2028",
     "\u202egnp.exe",
+    "half a pair: \ud800",
 ]
 HOSTILE = list(dict.fromkeys([*FORMULAS, *ODD, *NAUGHTY]))
 

@@ -67,8 +67,10 @@ def test_what_could_not_run_is_an_error(run, tmp_path):
         first, score=None, verdict=None, status="error", row={"reasoning": "no answer"}
     )
     odd = replace(first, verdict="splendid")
-    root = parsed(replace(run, cases=lambda: [broken, odd]), tmp_path)
-    assert [case.find("error").get("message") for case in root[:2]] == ["no answer", "3 mistakes"]
+    unscored = replace(first, score=None)
+    root = parsed(replace(run, cases=lambda: [broken, odd, unscored]), tmp_path)
+    told = [case.find("error").get("message") for case in root[:3]]
+    assert told == ["no answer", "3 mistakes", "3 mistakes"]
 
 
 def test_without_values_only_paths_and_reasons_are_left(run, tmp_path):

@@ -29,7 +29,7 @@ def run(tmp_path):
     ("text", "shown"),
     [
         pytest.param("vendor.name", "`vendor.name`", id="plain"),
-        pytest.param("@everyone #1", "`@everyone #1`", id="nobody-is-called"),
+        pytest.param("@everyone #tag", "`@everyone #tag`", id="nobody-is-called"),
         pytest.param("a|b", "<code>a&#124;b</code>", id="no-new-cell"),
         pytest.param("a\\|b", "<code>a&#92;&#124;b</code>", id="no-new-cell-by-escape"),
         pytest.param("a`b", "<code>a&#96;b</code>", id="code-does-not-end"),
@@ -57,7 +57,7 @@ def test_the_account_tells_verdict_gates_figures_and_what_is_worst(run):
     assert head == "### `run`: **failed**"
     assert rest[1].startswith("- gate **failed**: `micro.f1 = 0.4706, wanted ≥ 0.9`")
     assert rest[2].startswith("- gate passed: `rqs = ")
-    assert "| Micro F1 | 0.500 | all fields pooled |" in rest
+    assert "| Micro F1 | 0.471 | all fields pooled |" in rest
     assert (
         "| `total` | 1 | 0 | 1 | 2 | 0.500 | 0.333 | 0.400 | 1 omission, 1 format error |" in rest
     )
@@ -67,8 +67,9 @@ def test_the_account_tells_verdict_gates_figures_and_what_is_worst(run):
 
 def test_the_short_form_has_one_line_of_figures_and_the_worst_attributes(run):
     text = short_markdown(run)
-    assert "macro F1 **0.417** by attribute" in text or "macro F1 **" in text
-    assert "2 of 3 cases" in text or "3 of 3 cases scored" in text
+    assert re.search(
+        r"macro F1 \*\*0\.\d{3}\*\* by attribute, .* 3 of 3 cases scored, 1 perfect", text
+    )
     assert len(text) < len(markdown(run)) / 2
     assert "`items[].q`" not in text  # nothing is wrong with it
 
@@ -81,7 +82,7 @@ def test_without_values_only_paths_and_scores_are_left(run):
 
 
 def test_intervals_have_a_column_where_there_are_some(run):
-    summary = {**run.summary, "interval": {"macro_f1_by_attribute": [0.25, 0.75]}}
+    summary = {**run.summary, "intervals": {"macro_f1_by_attribute": [0.25, 0.75]}}
     text = markdown(replace(run, summary=summary))
     assert "| 0.250 to 0.750 |" in text
     assert "| Figure | Value | 95 % | |" in text

@@ -48,6 +48,33 @@ def test_runs_of_another_convention_cannot_be_compared(root):
     assert first.comparable != third.comparable
 
 
+def test_a_wide_run_is_listed_by_the_heads_of_its_files(tmp_path):
+    wide = {f"field {number}": number for number in range(2000)}
+    fm.score([(wide, wide)], out=tmp_path / "wide")
+    [entry] = list_runs(tmp_path)
+    assert (entry.status, entry.cases) == ("complete", 1)
+    assert entry.finished_at >= entry.started_at > ""
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "summary.json"])
+def test_a_run_of_a_newer_version_is_not_guessed_at(root, name):
+    path = root / "first" / name
+    path.write_bytes(path.read_bytes().replace(b'"format": 1', b'"format": 2', 1))
+    entry = next(each for each in list_runs(root) if each.id == "first")
+    assert (entry.status, entry.problem) == (
+        "corrupt",
+        f"{name} is of format 2, newer than this version reads",
+    )
+
+
+def test_a_manifest_in_another_order_is_read_whole(root):
+    path = root / "first" / "manifest.json"
+    manifest = orjson.loads(path.read_bytes())
+    moved = {"format": 1, "attributes": manifest.pop("attributes"), **manifest}
+    path.write_bytes(orjson.dumps(moved, option=orjson.OPT_INDENT_2))
+    assert statuses(root)["first"] == "complete"
+
+
 def test_what_is_no_run_is_not_listed(root):
     (root / "notes").mkdir()
     (root / "file.txt").write_text("x")

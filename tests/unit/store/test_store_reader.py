@@ -118,3 +118,11 @@ def test_a_broken_manifest_is_named(run):
     (run / "manifest.json").write_text("{")
     with pytest.raises(DataError, match="manifest.json: is not JSON"):
         open_run(run)
+
+
+def test_half_characters_come_back(tmp_path):
+    broken = {"\ud800": "a\udfff"}
+    fm.score([{"id": "\ud800", "expected": broken}], [{"id": "\ud800", "candidate": broken}],
+             out=tmp_path / "run")  # fmt: skip
+    [case] = open_run(tmp_path / "run").cases()
+    assert (case.id, case.expected) == ("\ud800", broken)

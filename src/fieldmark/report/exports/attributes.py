@@ -7,9 +7,8 @@ from typing import Final
 
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject
-from fieldmark.report.html.figures import attribute_lines
-from fieldmark.report.html.shown import figure, listed, mapping, whole
-from fieldmark.report.tables import AttributeRow
+from fieldmark.report.html.shown import figure, mapping, whole
+from fieldmark.report.tables import AttributeRow, worst_first
 
 __all__ = ["ATTRIBUTE_COLUMNS", "ERROR_TYPES", "stored_attributes"]
 
@@ -20,8 +19,7 @@ ERROR_TYPES: Final = ErrorCounts._fields
 def stored_attributes(summary: JsonObject) -> list[AttributeRow]:
     """One row an attribute, the worst first."""
     figures = mapping(summary.get("attributes"))
-    order = [str(listed(line)[0]) for line in attribute_lines(summary, {})]
-    return [_row(path, mapping(figures.get(path))) for path in order]
+    return worst_first(_row(path, mapping(each)) for path, each in figures.items())
 
 
 def _row(path: str, figures: JsonObject) -> AttributeRow:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
-from fieldmark.model.json import JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.report.escape import for_csv
 from fieldmark.report.exports.attributes import ATTRIBUTE_COLUMNS, stored_attributes
 from fieldmark.report.exports.hiding import shown_with
@@ -18,6 +19,9 @@ from fieldmark.report.exports.whole import whole_file
 from fieldmark.report.html.shown import ShownRun
 
 __all__ = ["csv_text", "write_csv", "write_outcomes_csv"]
+
+_PLAIN: Final = re.compile(r"(?:[A-Za-z0-9\[][ -~]{0,200})?\Z")
+"""Text that is safe as it stands, known at a look."""
 
 _Row = Iterable[JsonValue | Missing]
 
@@ -61,17 +65,16 @@ def _put(target: TextIO, columns: Iterable[str], rows: Iterable[_Row]) -> None:
     writer = csv.writer(target, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
-        writer.writerow([for_csv(_cell(value)) for value in row])
+        writer.writerow([_cell(value) for value in row])
 
 
 def _cell(value: JsonValue | Missing) -> str:
-    """Text as it is, other values as Python writes them in a table of figures or as JSON."""
-    match value:
-        case None | Missing():
-            return ""
-        case str():
-            return value
-        case bool() | list() | dict():
-            return json_text(value) or ""
-        case _:
-            return str(value)
+    """Text that is safe, and other values as a table of figures or JSON writes them."""
+    # The most frequent kinds first: a run has millions of cells.
+    if isinstance(value, str):
+        return value if _PLAIN.match(value) else for_csv(value)
+    if value is None or value is MISSING:
+        return ""
+    if isinstance(value, bool | list | dict):
+        return for_csv(json_text(value) or "")
+    return str(value)

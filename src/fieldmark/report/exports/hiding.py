@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from fieldmark.model.block import AttributeTable, OutcomeBlock
-from fieldmark.model.json import MISSING, JsonObject, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.report.html.shown import ShownCase, ShownRun, listed
 
 __all__ = ["hidden_case", "shown_with", "without_values"]
@@ -23,8 +23,6 @@ _OF_CASE: Final = frozenset(
      "input", "parsed_from", "tags", "hits_total", "misses_total"}
 )  # fmt: skip
 _OF_EVALUATOR: Final = frozenset({"name", "type", "score", "weight", "verdict", "status"})
-_NEVER_IN_SUMMARY: Final = frozenset({"warnings"})
-"""Warnings name the first thing that went wrong in its own words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +51,10 @@ def shown_with(run: ShownRun, *, values: bool) -> ShownRun:
 
 def without_values(run: ShownRun) -> ShownRun:
     """The run with paths and scores only: no values, notes, reasons in words or warnings."""
-    summary = {key: value for key, value in run.summary.items() if key not in _NEVER_IN_SUMMARY}
-    if warnings := listed(run.summary.get("warnings")):
-        told = "warning is" if len(warnings) == 1 else "warnings are"
-        summary["warnings"] = [f"{len(warnings)} {told} not shown: values are left out"]
+    # A warning names the first thing that went wrong in its own words.
+    hidden = len(listed(run.summary.get("warnings")))
+    told = f"{hidden} {'warning is' if hidden == 1 else 'warnings are'} not shown"
+    warnings: list[JsonValue] = [f"{told}: values are left out"] if hidden else []
 
     def cases() -> Iterator[ShownCase]:
         return map(hidden_case, run.cases())
@@ -64,7 +62,7 @@ def without_values(run: ShownRun) -> ShownRun:
     return replace(
         run,
         manifest={key: value for key, value in run.manifest.items() if key in _OF_RUN},
-        summary=summary,
+        summary={**run.summary, "warnings": warnings},
         cases=cases,
     )
 

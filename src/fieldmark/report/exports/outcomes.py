@@ -29,6 +29,8 @@ VALUES: Final = ("expected", "candidate", "note")
 """The columns that may quote a document."""
 
 _SCORED: Final = frozenset({Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR})
+_LABELS: Final = {outcome: outcome.label for outcome in Outcome}
+_PRESENCES: Final = {presence: presence.name.lower() for presence in Presence}
 _FLAGS: Final = ("coerced", "ambiguous", "approximate")
 
 
@@ -60,15 +62,15 @@ def outcome_rows(case: ShownCase) -> Iterator[OutcomeRow]:
         rule = case.table.attributes[record.attribute]
         said = record.comparison
         reason = reason_of(record)
-        flags = [name for name in _FLAGS if said is not None and getattr(said, name)]
+        flags = [] if said is None else [name for name in _FLAGS if getattr(said, name)]
         yield OutcomeRow(
             case.id,
             record.path,
             record.candidate_path,
             rule.path,
-            record.outcome.label,
-            record.expected_presence.name.lower(),
-            record.candidate_presence.name.lower(),
+            _LABELS[record.outcome],
+            _PRESENCES[record.expected_presence],
+            _PRESENCES[record.candidate_presence],
             _score(record),
             None if said is None else said.similarity,
             None if reason is None else reason.value,

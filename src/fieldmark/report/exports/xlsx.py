@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -41,6 +42,12 @@ _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 _ESCAPE: Final = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 """What a spreadsheet would read as the code of a character."""
 
+_PLAIN: Final = re.compile(r"[A-Za-z0-9\[][ -^`-~]{0,1000}\Z")
+"""Text that needs no care: no formula, no code of an error, no control character, no escape."""
+
+_MISTAKE_COLUMNS: Final = (
+    "case_id", "path", "outcome", "reason", "similarity", "expected", "candidate", "note",
+)  # fmt: skip
 _CASE_COLUMNS: Final = ("case_id", "score", "verdict", "status", "input", "tags", *ERROR_TYPES)
 
 
@@ -65,8 +72,8 @@ def _sheets(run: ShownRun, *, values: bool) -> Iterator[tuple[str, Sequence[str]
     attributes = ([row[name] for name in ATTRIBUTE_COLUMNS] for row in rows)
     yield "Attributes", ATTRIBUTE_COLUMNS, attributes
     yield "Cases", _CASE_COLUMNS, _cases(run)
-    columns = [name for name in OutcomeRow._fields if values or name not in VALUES]
-    yield "Mistakes", columns, _mistakes(run, len(columns))
+    columns = [name for name in _MISTAKE_COLUMNS if values or name not in VALUES]
+    yield "Mistakes", columns, _mistakes(run, columns)
 
 
 def _sheet(book: Workbook, title: str, columns: Sequence[str], rows: _Rows) -> None:
@@ -88,7 +95,7 @@ def _sheet(book: Workbook, title: str, columns: Sequence[str], rows: _Rows) -> N
         sheet.close()
 
 
-def _cell(sheet: object, value: _Cell) -> WriteOnlyCell | float | bool | None:
+def _cell(sheet: object, value: _Cell) -> WriteOnlyCell | str | float | bool | None:
     """Numbers and booleans as they are, everything else as a text that stays one."""
     match value:
         case None | Missing() | "":
@@ -98,7 +105,7 @@ def _cell(sheet: object, value: _Cell) -> WriteOnlyCell | float | bool | None:
         case int() if -_EXACT < value < _EXACT:
             return value
         case str():
-            return _text(sheet, value)
+            return value if _PLAIN.match(value) else _text(sheet, value)
         case _:
             return _text(sheet, json_text(value) or "")
 
@@ -146,8 +153,9 @@ def _cases(run: ShownRun) -> Iterator[list[_Cell]]:
         ]
 
 
-def _mistakes(run: ShownRun, columns: int) -> Iterator[Sequence[_Cell]]:
+def _mistakes(run: ShownRun, columns: Sequence[str]) -> Iterator[Sequence[_Cell]]:
+    cells = itemgetter(*map(OutcomeRow._fields.index, columns))
     for case in run.cases():
         for row in outcome_rows(case):
             if row.outcome in MISTAKES:
-                yield row[:columns]
+                yield cells(row)

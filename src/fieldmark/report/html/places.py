@@ -50,19 +50,21 @@ def placed(block: OutcomeBlock, table: AttributeTable) -> Placed:
     items: dict[str, ItemPair] = {}
     marks = iter(block.items)
     upcoming = next(marks, None)
+    seen: set[str] = set()
     for position, cell in enumerate(block.cells):
         while upcoming is not None and upcoming[0] <= position:
             _pair(upcoming, items, found)
             upcoming = next(marks, None)
         number = cell >> CELL_BITS
         attribute = table.path(number)
-        place = Place(attribute, _inside(attribute, items))
+        place = Place(attribute, _inside(attribute, items) if items else ())
         told = Told(fact_of(cell).outcome, number, block.comparisons.get(position))
         found.outcomes.setdefault(place, told)
-        found.inner.update(_above(attribute))
+        seen.add(attribute)
     while upcoming is not None:
         _pair(upcoming, items, found)
         upcoming = next(marks, None)
+    found.inner.update(*map(_above, seen))
     return found
 
 

@@ -19,7 +19,7 @@ class Limits:
     """How much a report holds: cases in its list, cases that can be opened, and their bytes."""
 
     listed: int = 10_000
-    opened: int = 2_000
+    opened: int = 1_000
     opened_bytes: int = 6 << 20
 
 

@@ -15,8 +15,7 @@ from fieldmark.judges.limits import MEGABYTE, ProcessLimits
 from fieldmark.judges.preflight import program_of, unstartable
 from fieldmark.judges.process import Failure, Finished, Leash, run_contained
 from fieldmark.judges.request import written
-from fieldmark.judges.secrecy import Secrets
-from fieldmark.judges.secret import looks_secret
+from fieldmark.judges.secrecy import Secrets, looks_secret
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.targets.asking import Asking, Produced
 from fieldmark.run.targets.file_digest import digest_of

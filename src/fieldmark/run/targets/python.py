@@ -22,7 +22,7 @@ from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Role
 from fieldmark.data.values import as_json
 from fieldmark.errors import DataError, OptionError
-from fieldmark.judges.secret import Redactor
+from fieldmark.judges.secrecy import Secrets
 from fieldmark.judges.time_limit import OverdueError, TimeLimit
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.targets.asking import Asking, Produced
@@ -165,5 +165,5 @@ async def _awaited(answer: Awaitable[object], seconds: float) -> object:
 
 
 def _said(what: str, error: BaseException) -> str:
-    message = Redactor.of(os.environ).text(str(error))
+    message = Secrets.of(os.environ).hidden(str(error))
     return f"{what}: {type(error).__name__}{': ' if message else ''}{message}"

@@ -70,7 +70,9 @@ class Bodies:
             raise self._too_large()
         if self._in_flight > self._bounds.bytes_in_flight:
             raise Refusal(
-                Code.BUSY, "Too much is being sent at once; try again.", headers={"Retry-After": "5"}
+                Code.BUSY,
+                "Too much is being sent at once; try again.",
+                headers={"Retry-After": "5"},
             )
         return message
 

@@ -8,14 +8,15 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends
 
 from fieldmark.api.case_result import CaseResult
-from fieldmark.api.compare import compare
+from fieldmark.api.compare import compare_under, json_of
 from fieldmark.api.rank import rank
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.api.settings import settle
+from fieldmark.model.json import JsonObject
 from fieldmark.server.answers import Reply, StrictRoute
 from fieldmark.server.desk import Desk, desk_of
 from fieldmark.server.replies import Evaluation, refused
 from fieldmark.server.rules_asked import rules_under
-from fieldmark.server.schemas import EvaluateRequest
+from fieldmark.server.schemas import EvaluateRequest, as_json, as_object
 from fieldmark.server.views import pair_view
 
 __all__ = ["router"]
@@ -35,46 +36,25 @@ async def evaluate(asked: EvaluateRequest, desk: Annotated[Desk, Depends(desk_of
 
 
 def _evaluated(asked: EvaluateRequest, desk: Desk) -> JsonObject:
-    how = _How(asked, desk)
+    rules = rules_under(as_json(asked.rules), desk.options.provider, asked.convention)
+    options = as_object(asked.options)
+    settings = settle(rules, convention=asked.convention, options=options)
+    answer: JsonObject
     if asked.candidates is None:
-        result = how.compared()
-        answer: JsonObject = {"result": result.to_dict()}
-        return {**answer, **how.viewed([result])}
-    ranked = how.ranked()
-    return {"ranking": ranked.to_dict(), **how.viewed(ranked.results)}
-
-
-class _How:
-    """A request as arguments of the library."""
-
-    def __init__(self, asked: EvaluateRequest, desk: Desk) -> None:
-        self._asked = asked
-        self._rules = rules_under(_json(asked.rules), desk.options.provider, asked.convention)
-        self._options = {name: _json(value) for name, value in asked.options.items()}
-
-    def compared(self) -> CaseResult:
-        return compare(
-            _json(self._asked.expected),
-            _json(self._asked.candidate),
-            rules=self._rules,
-            convention=self._asked.convention,
-            options=self._options,
+        pair = {"expected": as_json(asked.expected), "candidate": as_json(asked.candidate)}
+        result = compare_under(settings, *json_of(pair))
+        results: tuple[CaseResult, ...] = (result,)
+        answer = {"result": result.to_dict()}
+    else:
+        ranked = rank(
+            as_json(asked.expected),
+            [as_json(each) for each in asked.candidates],
+            rules=rules,
+            convention=asked.convention,
+            options=options,
         )
-
-    def ranked(self):
-        return rank(
-            _json(self._asked.expected),
-            [_json(each) for each in self._asked.candidates or ()],
-            rules=self._rules,
-            convention=self._asked.convention,
-            options=self._options,
-        )
-
-    def viewed(self, results) -> JsonObject:
-        if not self._asked.view:
-            return {}
-        return {"views": [pair_view(result, self._rules) for result in results]}
-
-
-def _json(value: object) -> JsonValue:
-    return value  # type: ignore[return-value]  # it was parsed as JSON
+        results = ranked.results
+        answer = {"ranking": ranked.to_dict()}
+    if asked.view:
+        answer["views"] = [pair_view(result, settings.rules) for result in results]
+    return {**answer, "warnings": list(settings.warnings)}

@@ -62,7 +62,7 @@ function heatCell(counts, left, row, title) {
   let worst = 0;
   for (let kind = 1; kind < counts.length; kind += 1) if (counts[kind] && (!worst || counts[kind] > counts[worst])) worst = kind;
   const outcome = HEAT_KINDS[worst];
-  const strength = wrong ? 0.3 + 0.7 * wrong / total : 1;
+  const strength = wrong ? 0.15 + 0.85 * wrong / total : 1;
   return svg("path", {
     class: `heat-${OUTCOMES[outcome].css}`, d: HEAT_SHAPES[outcome], "fill-rule": "evenodd",
     transform: `translate(${left} ${row * CELL})`, "fill-opacity": strength.toFixed(2),

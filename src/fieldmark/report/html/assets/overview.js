@@ -37,7 +37,7 @@ function verdictPanel(run) {
 function leftOut(totals) {
   const words = [["errors", "not evaluated"], ["missing", "without a candidate"], ["unparseable", "unreadable"], ["invalid_truth", "with an invalid truth"], ["unexpected", "not in the truth"]];
   const parts = words.filter(([name]) => totals[name]).map(([name, word]) => `${whole(totals[name])} ${word}`);
-  return parts.length > 0 && el("p", { class: "notice" }, `Cases ${parts.join(", ")}.`);
+  return parts.length > 0 && el("p", { class: "notice" }, `Cases: ${parts.join(", ")}.`);
 }
 
 function gateList(gates) {
@@ -63,7 +63,7 @@ function tileNode({ label, value, meaning, interval, most, better, before }) {
     el("dd", null,
       el("span", { class: "figure" }, count ? whole(value) : rate(value), most !== undefined && el("span", { class: "out-of" }, ` of ${most}`)),
       before !== undefined && el("span", { class: `change ${good}` }, `${good === "better" ? "▲" : good === "worse" ? "▼" : "="} ${signed(change, count ? 0 : 3)}`),
-      !count && gauge(value === null ? null : value / (most || 1), interval, { width: 120, height: 10 }),
+      !count && gauge(value === null ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),
       interval && el("span", { class: "interval" }, `${rate(interval[0])} to ${rate(interval[1])}`),
       el("span", { class: "meaning" }, before === undefined ? meaning : `was ${count ? whole(before) : rate(before)}`)));
 }

@@ -1,0 +1,51 @@
+"""The first look at a run: everything that its summary says, which needs no case to be read."""
+
+from __future__ import annotations
+
+from fieldmark.model.json import JsonObject
+from fieldmark.report.html.figures import (
+    attribute_lines,
+    domain_lines,
+    gate_lines,
+    tiles,
+    verdict_of,
+)
+from fieldmark.report.html.shown import mapping, whole
+from fieldmark.server.desk import Desk
+from fieldmark.server.routes.runs import comparators_of, described_run
+
+__all__ = ["run_view"]
+
+
+def run_view(desk: Desk, run: str) -> JsonObject:
+    """The figures of a run in the form that the components of the report draw."""
+    described = described_run(desk, run)
+    summary = mapping(described["summary"])
+    manifest = mapping(described["manifest"])
+    view: JsonObject = {
+        "run": described,
+        "title": str(described["note"] or manifest.get("eval") or run),
+        "made": str(manifest.get("finished_at") or manifest.get("started_at") or ""),
+        "convention": str(mapping(manifest.get("convention")).get("name", "")),
+        "write": desk.options.write,
+    }
+    if not summary:
+        return view
+    stored = desk.shelf.run(run)
+    return {
+        **view,
+        "verdict": verdict_of(summary),
+        "gates": gate_lines(summary),
+        "tiles": tiles(summary),
+        "micro": _numbers(summary, "micro"),
+        "totals": _numbers(summary, "cases"),
+        "verdicts": _numbers(summary, "verdicts"),
+        "errors": _numbers(summary, "errors_by_type"),
+        "attributes": attribute_lines(summary, comparators_of(stored)),
+        "domains": domain_lines(summary),
+        "warnings": summary.get("warnings") or [],
+    }
+
+
+def _numbers(summary: JsonObject, name: str) -> JsonObject:
+    return {key: whole(value) for key, value in mapping(summary.get(name)).items()}

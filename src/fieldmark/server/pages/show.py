@@ -1,0 +1,122 @@
+"""The pages: which data each one begins with, and which script draws it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
+
+from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.metrics.gate import GateKind
+from fieldmark.model.json import JsonObject
+from fieldmark.registry import Plugin, names
+from fieldmark.server.desk import Desk, desk_of
+from fieldmark.server.guards.headers import NONCE
+from fieldmark.server.pages.markup import Page, frame
+from fieldmark.server.pages.run_view import run_view
+from fieldmark.server.refusals import Refusal
+from fieldmark.server.strategy_file import read_strategies
+
+__all__ = ["refused", "router"]
+
+router = APIRouter(include_in_schema=False)
+OurDesk = Annotated[Desk, Depends(desk_of)]
+
+
+@router.get("/")
+def evaluate(request: Request, desk: OurDesk) -> HTMLResponse:
+    """Two documents, compared while they are typed."""
+    data = {"strategies": read_strategies(desk), **_words()}
+    page = Page(name="evaluate", title="Evaluate", data=data, script="evaluate.js")
+    return _shown(page, request, desk)
+
+
+@router.get("/rules")
+def rules(request: Request, desk: OurDesk) -> HTMLResponse:
+    """How fields are compared and counted."""
+    data = {"strategies": read_strategies(desk), **_words()}
+    page = Page(name="rules", title="Rules", data=data, script="rules.js")
+    return _shown(page, request, desk)
+
+
+@router.get("/batch")
+def batch(request: Request, desk: OurDesk) -> HTMLResponse:
+    """Two data sets, and how far their comparison is."""
+    data = {
+        "strategies": read_strategies(desk),
+        "roots": list(desk.places.names),
+        "write": desk.options.write,
+        "body_bytes": desk.options.bounds.body_bytes,
+        **_words(),
+    }
+    page = Page(name="batch", title="Batch", data=data, script="batch.js")
+    return _shown(page, request, desk)
+
+
+@router.get("/runs")
+def runs(request: Request, desk: OurDesk) -> HTMLResponse:
+    """The history."""
+    data = {"write": desk.options.write, "conventions": list(CONVENTIONS)}
+    return _shown(Page(name="runs", title="Runs", data=data, script="runs.js"), request, desk)
+
+
+@router.get("/runs/{run}")
+def run(run: str, request: Request, desk: OurDesk) -> HTMLResponse:
+    """One run."""
+    page = Page(
+        name="runs", title=f"Run {run}", data=run_view(desk, run), script="run.js", spoken=True
+    )
+    return _shown(page, request, desk)
+
+
+@router.get("/runs/{run}/cases/{case}")
+def case(run: str, case: int, request: Request, desk: OurDesk) -> HTMLResponse:
+    """One case of a run."""
+    desk.shelf.path(run)
+    data = {"run": run, "case": case}
+    page = Page(
+        name="runs", title=f"Case {case} of {run}", data=data, script="one_case.js", spoken=True
+    )
+    return _shown(page, request, desk)
+
+
+@router.get("/diff")
+def diff(request: Request, desk: OurDesk) -> HTMLResponse:
+    """Two runs, side by side."""
+    page = Page(name="runs", title="Compare two runs", data={}, script="diff.js")
+    return _shown(page, request, desk)
+
+
+def refused(refusal: Refusal, request: Request, desk: Desk) -> HTMLResponse:
+    """A page that says why there is no other."""
+    content = f'<p class="problem" role="alert">{escape(refusal.message)}</p>'
+    page = Page(
+        name="", title="Not here", content=f'{content}<p><a href="/runs">All runs</a></p>',
+        script="plain.js",
+    )  # fmt: skip
+    shown = _shown(page, request, desk)
+    shown.status_code = refusal.status_code
+    return shown
+
+
+def _words() -> JsonObject:
+    """The names that can be chosen."""
+    return {
+        "comparators": list(names(Plugin.COMPARATORS)),
+        "aligners": list(names(Plugin.ALIGNERS)),
+        "conventions": list(CONVENTIONS),
+        "gate_kinds": [kind.value for kind in GateKind],
+    }
+
+
+def _shown(page: Page, request: Request, desk: Desk) -> HTMLResponse:
+    return HTMLResponse(
+        frame(
+            page,
+            csrf=desk.options.secrets.csrf,
+            nonce=request.scope[NONCE],
+            write=desk.options.write,
+        )
+    )

@@ -1,0 +1,168 @@
+"""`/api/runs/{run}/cases` and `/outcomes`: what happened, case by case and field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import Presence
+from fieldmark.server.answers import Reply, StrictRoute
+from fieldmark.server.case_index import CaseHead, CaseIndex
+from fieldmark.server.desk import Desk, desk_of
+from fieldmark.server.refusals import Code, Refusal
+from fieldmark.server.replies import CaseList, CaseOpened, OutcomeList, refused
+from fieldmark.server.schemas import CaseQuery, OutcomeQuery
+from fieldmark.server.views import opened
+from fieldmark.store.reader import StoredCase
+from fieldmark.values.paths import ROOT, resolve
+
+__all__ = ["router"]
+
+router = APIRouter(route_class=StrictRoute, tags=["cases"])
+OurDesk = Annotated[Desk, Depends(desk_of)]
+
+_ERRORS: Final = ErrorCounts._fields
+_MISTAKES: Final = frozenset(_ERRORS)
+_BY: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
+    "worst": lambda head: (head.score is not None, head.score, -sum(head.mistakes), head.number),
+    "number": lambda head: (head.number,),
+    "id": lambda head: (head.id, head.number),
+    "score": lambda head: (head.score is not None, head.score, head.number),
+    "mistakes": lambda head: (sum(head.mistakes), head.number),
+}
+
+
+@router.get("/runs/{run}/cases", response_model=CaseList, responses=refused(404, 422))
+def cases(run: str, asked: Annotated[CaseQuery, Query()], desk: OurDesk) -> Reply:
+    """The cases of a run: some of them, in some order; the worst first if none is named."""
+    found = _chosen(desk.shelf.cases(run), asked)
+    part = found[asked.offset : asked.offset + asked.limit]
+    listed = [_head(head) for head in part]
+    return Reply({"total": len(found), "offset": asked.offset, "cases": listed})
+
+
+@router.get("/runs/{run}/cases/{case}", response_model=CaseOpened, responses=refused(404, 422))
+def case(
+    run: str,
+    case: Annotated[int, Path(ge=1, description="The number of the case, from 1.")],
+    asked: Annotated[CaseQuery, Query()],
+    desk: OurDesk,
+) -> Reply:
+    """One case with its documents side by side, and its neighbours in the list of a filter."""
+    index = desk.shelf.cases(run)
+    if case > len(index.heads):
+        raise Refusal(Code.NOT_FOUND, "There is no such case.")
+    (stored,) = index.open([case])
+    return Reply(
+        {
+            **_head(index.heads[case - 1]),
+            "documents": opened(stored),
+            "note": stored.note,
+            **_neighbours(_chosen(index, asked), case),
+        }
+    )
+
+
+@router.get("/runs/{run}/outcomes", response_model=OutcomeList, responses=refused(404, 422))
+def outcomes(run: str, asked: Annotated[OutcomeQuery, Query()], desk: OurDesk) -> Reply:
+    """Every field of every case, from a case on; `next` says where to go on."""
+    index = desk.shelf.cases(run)
+    numbers = [head.number for head in index.heads[asked.from_case - 1 :] if _may_hold(head, asked)]
+    rows: list[JsonValue] = []
+    for number, stored in zip(numbers, index.open(numbers), strict=True):
+        if len(rows) >= asked.limit:
+            return Reply({"outcomes": rows, "next": number})
+        rows += _outcomes(number, stored, asked)
+    return Reply({"outcomes": rows, "next": None})
+
+
+def _chosen(index: CaseIndex, asked: CaseQuery) -> list[CaseHead]:
+    found = [head for head in index.heads if _wanted(head, asked)]
+    # A score that is undefined has no place among numbers: those come first, as the worst.
+    found.sort(key=lambda head: tuple(part for part in _BY[asked.sort](head) if part is not None))
+    return found[::-1] if asked.descending else found
+
+
+def _wanted(head: CaseHead, asked: CaseQuery) -> bool:
+    if asked.verdict == "error" and head.status != "error":
+        return False
+    if asked.verdict not in {None, "error", head.verdict}:
+        return False
+    if asked.error is not None and not head.mistakes[_ERRORS.index(asked.error)]:
+        return False
+    if asked.attribute is not None and asked.attribute not in head.wrong:
+        return False
+    text = asked.text.lower()
+    return not text or any(text in word.lower() for word in (head.id, *head.tags))
+
+
+def _head(head: CaseHead) -> JsonObject:
+    return {
+        "number": head.number,
+        "id": head.id,
+        "score": head.score,
+        "verdict": head.verdict,
+        "status": head.status,
+        "input": head.input,
+        "tags": list(head.tags),
+        "errors_by_type": dict(zip(_ERRORS, head.mistakes, strict=True)),
+    }
+
+
+def _neighbours(chosen: list[CaseHead], number: int) -> JsonObject:
+    numbers = [head.number for head in chosen]
+    if number not in numbers:
+        return {"place": None, "of": len(numbers), "previous": None, "next": None}
+    place = numbers.index(number)
+    return {
+        "place": place + 1,
+        "of": len(numbers),
+        "previous": numbers[place - 1] if place else None,
+        "next": numbers[place + 1] if place + 1 < len(numbers) else None,
+    }
+
+
+def _may_hold(head: CaseHead, asked: OutcomeQuery) -> bool:
+    """Whether a case can have an outcome that is asked for, as far as its head tells."""
+    if asked.outcome not in _MISTAKES:
+        return True
+    by_type = head.mistakes[_ERRORS.index(asked.outcome)] > 0
+    return by_type and (asked.attribute is None or asked.attribute in head.wrong)
+
+
+def _outcomes(number: int, stored: StoredCase, asked: OutcomeQuery) -> list[JsonValue]:
+    rows: list[JsonValue] = []
+    for record in stored.block.records(stored.table):
+        attribute = stored.table.path(record.attribute)
+        if asked.outcome not in {None, record.outcome.label}:
+            continue
+        if asked.attribute not in {None, attribute}:
+            continue
+        said = record.comparison
+        row: JsonObject = {
+            "case": number,
+            "case_id": stored.id,
+            "path": record.path,
+            "attribute": attribute,
+            "outcome": record.outcome.label,
+            "similarity": said.similarity if said else None,
+            "reason": said.reason.value if said and said.reason else None,
+        }
+        ours = _value(stored.expected, record.path, record.expected_presence)
+        theirs = _value(stored.candidate, record.candidate_path, record.candidate_presence)
+        if ours is not MISSING:
+            row["expected"] = ours
+        if theirs is not MISSING:
+            row["candidate"] = theirs
+        rows.append(row)
+    return rows
+
+
+def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
+    if document is MISSING or presence is Presence.ABSENT:
+        return MISSING
+    return document if path == ROOT else resolve(document, path)

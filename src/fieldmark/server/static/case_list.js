@@ -1,0 +1,74 @@
+// The cases of a run, a page at a time: the server chooses and sorts, however many there are.
+
+import { ask, query } from "./api.js";
+import { ERROR_NAMES, ERROR_TYPES, OUTCOMES, button, el, gauge, mistakeChips, plural, rate, reasonText, replace, search, section, select, shown, sortableTable, verdictChip, whole } from "./report.js";
+import { address, empty, later, problem, remember } from "./shell.js";
+
+const STEP = 50;
+export const FILTERS = ["text", "verdict", "error", "attribute", "sort", "offset"];
+
+export function caseList(run, page) {
+  const state = address(FILTERS);
+  const list = el("div"), pages = el("div", { class: "pages" });
+  const number = el("span", { class: "quiet", role: "status" }, "Reading the cases …");
+  const changed = later(200, () => { remember(state); draw(); });
+  const set = (name) => (value) => { state[name] = value; state.offset = ""; changed(); };
+
+  async function draw() {
+    const offset = Number(state.offset) || 0;
+    try {
+      const found = await ask(`/api/runs/${run}/cases${query({ ...state, offset, limit: STEP })}`);
+      number.textContent = plural(found.total, "case");
+      replace(list, found.cases.length ? caseTable(run, found.cases, state) : empty("No case matches", "Change the filter to see others."));
+      replace(pages, found.total > STEP && [
+        button("Previous", () => go(offset - STEP), { disabled: offset === 0 }),
+        el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + STEP, found.total))} of ${whole(found.total)}`),
+        button("Next", () => go(offset + STEP), { disabled: offset + STEP >= found.total })]);
+    } catch (error) {
+      replace(list, problem(error));
+    }
+  }
+  function go(offset) {
+    state.offset = Math.max(0, offset) || "";
+    remember(state, { push: true });
+    draw();
+    document.getElementById("cases").scrollIntoView();
+  }
+  function chosen(label, name, options) {
+    const box = select(label, options, set(name));
+    box.querySelector("select").value = state[name];
+    box.querySelector("select").id = `case-${name}`;
+    return box;
+  }
+  const wrong = page.attributes.filter((row) => row[4].some(Boolean)).map((row) => [row[0], row[0]]);
+  const controls = el("div", { class: "controls" },
+    search("Search", "id or tag", set("text"), { id: "case-filter", value: state.text }),
+    chosen("Verdict", "verdict", [["", "any"], ...["fail", "partial", "pass", "error"].map((word) => [word, word])]),
+    chosen("Mistake", "error", [["", "any or none"], ...ERROR_NAMES.map((name, place) => [name, OUTCOMES[ERROR_TYPES[place]].word])]),
+    chosen("Wrong attribute", "attribute", [["", "any or none"], ...wrong]),
+    chosen("Order", "sort", [["", "worst first"], ["number", "as in the data"], ["id", "by id"], ["mistakes", "fewest mistakes"]]),
+    number);
+  window.addEventListener("popstate", () => { Object.assign(state, address(FILTERS)); draw(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("case-filter").focus(); }
+  });
+  draw();
+  return section("cases", "Cases", "Open one to see its documents side by side.", controls, list, pages);
+}
+
+function caseTable(run, cases, state) {
+  const filters = query({ ...state, offset: "" });
+  const table = sortableTable({
+    caption: "Cases", step: STEP,
+    columns: [
+      { name: "case", label: "Case", cell: (row) => [el("a", { href: `/runs/${run}/cases/${row.number}${filters}` }, el("bdi", { class: "literal" }, row.id === "" ? "(no id)" : shown(row.id))), row.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
+      { name: "verdict", label: "Verdict", cell: (row) => verdictChip(row.verdict, row.status) },
+      { name: "score", label: "Score", numeric: true, cell: (row) => rate(row.score) },
+      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row.score, null) },
+      { name: "mistakes", label: "Mistakes", cell: (row) => mistakeChips(ERROR_NAMES.map((name) => row.errors_by_type[name])) },
+      { name: "input", label: "Input", cell: (row) => (row.input === "ok" ? el("span", { class: "zero" }, "ok") : reasonText(row.input)) },
+    ],
+  });
+  table.show(cases);
+  return table.node;
+}

@@ -1,0 +1,3 @@
+// A page that needs nothing but its frame.
+
+import "./shell.js";

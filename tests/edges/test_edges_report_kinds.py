@@ -1,0 +1,92 @@
+"""`fieldmark report RUN --as KIND`: every kind of file, whole, safe, and without values if asked."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pyarrow.parquet as pq
+import pytest
+
+from fieldmark.api.report import KINDS, file_name
+from fieldmark.errors import StorageError
+
+EXPORTS = [kind for kind in KINDS if kind != "html"]
+BEGINNINGS = {
+    "markdown": b"### ",
+    "markdown-short": b"### ",
+    "junit": b"<?xml",
+    "csv": b'"attribute"',
+    "csv-outcomes": b'"case_id"',
+    "xlsx": b"PK",
+    "parquet": b"PAR1",
+    "eval-results": b'{"format":1',
+    "json": b'{"format":1',
+}
+
+
+@pytest.fixture
+def run(command):
+    assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/one").code == 0
+    return "runs/one"
+
+
+def content(path):
+    """All the text of a file, unpacked."""
+    if path.suffix == ".xlsx":
+        with zipfile.ZipFile(path) as book:
+            return "".join(book.read(name).decode() for name in book.namelist())
+    if path.suffix == ".parquet":
+        return json.dumps(pq.read_table(path).to_pylist())
+    return path.read_text("utf-8")
+
+
+def test_every_kind_is_tried():
+    assert set(BEGINNINGS) == set(EXPORTS)
+
+
+@pytest.mark.parametrize("kind", EXPORTS)
+def test_a_kind_is_written_into_the_folder_of_its_run(run, command, folder, kind):
+    done = command("report", run, "--as", kind)
+    place = folder / run / file_name(kind)
+    assert (done.code, done.out) == (0, "")
+    assert str(file_name(kind)) in done.err
+    assert place.read_bytes().startswith(BEGINNINGS[kind])
+
+
+@pytest.mark.parametrize("kind", EXPORTS)
+def test_no_kind_quotes_a_document_without_values(run, command, folder, kind):
+    out = folder / file_name(kind)
+    assert command("report", run, "--as", kind, "--out", out, "--no-values").code == 0
+    assert "Bolt" not in content(out)
+    assert "vendor" in content(out)
+
+
+@pytest.mark.parametrize("kind", EXPORTS)
+def test_a_place_that_cannot_be_written_is_told(run, command, folder, kind):
+    done = command("report", run, "--as", kind, "--out", folder / "missing" / "file")
+    assert done.code == 74
+    assert done.err.startswith("fieldmark: cannot write")
+    assert done.err.count("\n") == 1
+
+
+def test_a_kind_for_people_can_be_printed(run, command):
+    done = command("report", run, "--as", "markdown-short", "--out", "-")
+    assert done.out.startswith("### `one`: no gates were set")
+
+
+def test_a_run_without_values_is_exported_as_it_is(command, folder):
+    words = ("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/two", "--no-values")
+    assert command(*words).code == 0
+    for kind in EXPORTS:
+        out = folder / f"x-{file_name(kind)}"
+        assert command("report", "runs/two", "--as", kind, "--out", out).code == 0
+        assert "Bolt" not in content(out)
+
+
+def test_an_error_of_storage_is_one(folder):
+    from fieldmark.report.exports.whole import whole_file
+
+    with pytest.raises(StorageError), whole_file(folder / "x"):
+        raise OSError(28, "No space left on device")
+    assert not [path for path in folder.iterdir() if path.name.endswith(".part")]

@@ -1,0 +1,137 @@
+"""The page itself: one file that asks for nothing and lets nothing in."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html.parser
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.api.report import html_report
+from fieldmark.report.html.embedding import embedded
+from fieldmark.report.html.page import SCRIPTS, STYLES, script, style
+
+ASSETS = Path(fm.__file__).parent / "report" / "html" / "assets"
+NAUGHTY = json.loads(
+    (Path(__file__).parents[2] / "data" / "naughty" / "strings.json").read_text("utf-8")
+)
+
+
+class Parts(html.parser.HTMLParser):
+    """Every element with its attributes, and the text of scripts and styles."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.texts, self._inside = [], {}, ("", None)
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag, dict(attrs).get("id")
+
+    def handle_endtag(self, _tag):
+        self._inside = "", None
+
+    def handle_data(self, data):
+        self.texts.setdefault(self._inside, []).append(data)
+
+    def one(self, tag, name=None):
+        return "".join(self.texts[tag, name])
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    run = tmp_path_factory.mktemp("page") / "run"
+    pairs = [({text: text}, {text: f"{text}!"}) for texts in NAUGHTY.values() for text in texts]
+    fm.score(pairs, out=run)
+    return html_report(run).decode("utf-8")
+
+
+def test_no_text_from_data_is_markup(page):
+    parts = Parts(page)
+    assert {tag for tag, _ in parts.tags} == {
+        "html", "head", "meta", "title", "link", "style", "body", "div", "noscript", "p", "script",
+    }  # fmt: skip
+    assert [tag for tag, _ in parts.tags].count("script") == 3
+    run = json.loads(parts.one("script", "run"))
+    opened = json.loads(parts.one("script", "opened"))
+    told = {node[0] for case in opened.values() for node in case["tree"]}
+    assert told == {text for texts in NAUGHTY.values() for text in texts}
+    assert run["cases"]["opened"] == len(opened)
+
+
+def test_the_policy_names_the_only_script_and_style(page):
+    parts = Parts(page)
+    policy = next(
+        attributes["content"]
+        for tag, attributes in parts.tags
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    told = dict(each.split(" ", 1) for each in policy.split("; "))
+    assert told["default-src"] == "'none'"
+    assert told["script-src"] == f"'{hashed(parts.one('script'))}'"
+    assert told["style-src"] == f"'{hashed(parts.one('style'))}'"
+    assert {told["base-uri"], told["form-action"]} == {"'none'"}
+    assert told["img-src"] == "data:"
+
+
+def hashed(text):
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def test_the_page_asks_for_nothing(page):
+    links = [
+        value for _, a in Parts(page).tags for name, value in a.items() if name in {"src", "href"}
+    ]
+    assert links == ["data:,"]
+    assert b"url(" not in style()
+    assert b"@import" not in style()
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function",
+     "DOMParser", "createContextualFragment", "fetch(", "XMLHttpRequest", "import(", "WebSocket"],
+)  # fmt: skip
+def test_the_script_has_no_way_to_make_markup_of_text(word):
+    assert word.encode() not in script()
+
+
+def test_the_script_cannot_end_its_own_element():
+    assert not re.search(rb"</script|<!--|\]\]>", script(), re.IGNORECASE)
+    assert not re.search(rb"</style", style(), re.IGNORECASE)
+
+
+def test_every_asset_is_used_once():
+    assert sorted([*SCRIPTS, *STYLES]) == sorted(each.name for each in ASSETS.iterdir())
+
+
+@pytest.mark.parametrize("asset", sorted(ASSETS.glob("*.js")), ids=lambda each: each.name)
+def test_a_script_makes_one_decision(asset):
+    assert len(asset.read_text("utf-8").splitlines()) <= 300
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param("</script>", b'"\\u003c/script\\u003e"', id="the-end-of-a-script"),
+        pytest.param("a&b", b'"a\\u0026b"', id="an-entity"),
+        pytest.param("\u2028\u2029", b'"\\u2028\\u2029"', id="ends-of-lines-in-old-scripts"),
+        pytest.param("a\ud800b", '"a\ufffdb"'.encode(), id="half-a-character"),
+        pytest.param({"\ud800": ["\udc00"]}, '{"\ufffd":["\ufffd"]}'.encode(), id="however-deep"),
+        pytest.param(2**70, b'"1180591620717411303424"', id="a-number-too-long-for-a-page"),
+        pytest.param("\\u003c", b'"\\\\u003c"', id="an-escape-that-was-there-before"),
+    ],
+)
+def test_json_is_embedded_so_that_it_stays_json(value, text):
+    assert embedded(value) == text
+
+
+def test_what_is_embedded_reads_back_as_it_was():
+    assert json.loads(embedded(NAUGHTY)) == NAUGHTY

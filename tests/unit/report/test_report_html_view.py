@@ -1,0 +1,243 @@
+"""The view of a run: the figures of its summary, its worst cases, and what changed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.api.report import html_report, write_report
+from fieldmark.errors import ConfigError, DataError
+from fieldmark.report.html.case_view import LARGEST_CASE, opened_case
+from fieldmark.report.html.regions import Region, drawn_regions
+from fieldmark.report.html.shown import ShownRun
+from fieldmark.report.html.trend import Earlier, trends_of
+from fieldmark.report.html.view import view_of
+from fieldmark.report.html.worst import Limits
+from fieldmark.store.reader import open_run
+
+TRUTH = [{"id": str(n), "total": n, "vendor": {"name": f"v{n}"}} for n in range(20)]
+
+
+def worse_by(wrong, missing=0):
+    """The truth with some totals wrong and, in the first cases, vendors left out."""
+    return [
+        {
+            "id": row["id"],
+            "total": row["total"] + (n < wrong),
+            **({} if n < missing else {"vendor": row["vendor"]}),
+        }
+        for n, row in enumerate(TRUTH)
+    ]
+
+
+@pytest.fixture
+def run(tmp_path):
+    def made(candidate, name="run", truth=TRUTH, **options):
+        fm.score(truth, candidate, out=tmp_path / name, **options)
+        stored = open_run(tmp_path / name)
+        return ShownRun(
+            name=name, manifest=stored.manifest, summary=stored.summary, cases=stored.cases
+        )
+
+    return made
+
+
+def test_the_figures_are_those_of_the_summary(run):
+    shown = run(worse_by(4, 2), at_least={"micro_f1": 0.99}, at_most={"hallucination": 1})
+    view, summary = view_of(shown).run, shown.summary
+    tiles = {tile["label"]: tile["value"] for tile in view["tiles"]}
+    assert tiles["Macro F1"] == summary["macro_f1_by_attribute"]
+    assert tiles["Micro F1"] == summary["micro"]["f1"]
+    assert tiles["RQS"] == summary["quality"]["rqs"]
+    assert tiles["Perfect"] == 16 / 20
+    assert view["verdict"] == "fail"
+    assert [gate[0] for gate in view["gates"]] == ["micro_f1", "hallucination"]
+    assert {line[0]: line[1] for line in view["attributes"]} == {
+        "total": [16, 0, 4, 4],
+        "vendor.name": [18, 0, 0, 2],
+    }
+    assert view["domains"] == [["total", 1, 20, 0, 0, 0, 4], ["vendor", 1, 20, 2, 0, 0, 0]]
+
+
+def test_intervals_are_shown_where_the_summary_has_them(run):
+    shown = run(worse_by(4))
+    shown.summary["intervals"] = {"micro_f1": [0.7, 0.95], "rqs": None}
+    shown.summary["attributes"]["total"]["interval"] = {"f1": [0.6, 0.9]}
+    view = view_of(shown).run
+    tiles = {tile["label"]: tile.get("interval") for tile in view["tiles"]}
+    assert tiles["Micro F1"] == [0.7, 0.95]
+    assert tiles["RQS"] is None
+    assert {line[0]: line[3] for line in view["attributes"]}["total"] == [0.6, 0.9]
+
+
+def test_mistakes_of_a_kind_are_counted_together(run):
+    view = view_of(run(worse_by(4, 2))).run
+    assert view["mistakes"] == [
+        ["total", 1, "different", 4, 4, 0, 0, 1],
+        ["vendor.name", 3, "", 2, 2, 0, "v0", {"m": 1}],
+    ]
+
+
+def test_an_invented_item_has_no_expected_value(run):
+    """Another item of the truth may stand at its place."""
+    shown = run(
+        [{"id": "a", "items": [{"t": "new"}, {"t": "b"}]}],
+        truth=[{"id": "a", "items": [{"t": "b"}, {"t": "b"}]}],
+        align="greedy",
+    )
+    invented = next(each for each in view_of(shown).run["mistakes"] if each[1] == 4)
+    assert invented[-2:] == [{"m": 1}, "new"]
+
+
+class TestLimits:
+    def test_the_worst_are_listed_first(self, run):
+        lines = view_of(run(worse_by(6, 3))).run["cases"]["lines"]
+        assert [line[0] for line in lines[:6]] == ["0", "1", "2", "3", "4", "5"]
+        assert lines[0][6] == [1, 0, 0, 1]
+
+    def test_a_long_list_is_cut_after_the_worst(self, run):
+        view = view_of(run(worse_by(6)), limits=Limits(listed=8, opened=3))
+        assert [line[0] for line in view.run["cases"]["lines"]] == [str(n) for n in range(8)]
+        assert view.run["cases"]["total"] == 20
+        assert [rank for rank, _ in view.opened] == [0, 1, 2]
+
+    def test_documents_stop_where_the_bytes_do(self, run):
+        whole = view_of(run(worse_by(6)))
+        size = sum(len(each) for _, each in whole.opened[:5])
+        view = view_of(run(worse_by(6), "again"), limits=Limits(opened_bytes=size))
+        assert [rank for rank, _ in view.opened] == [0, 1, 2, 3, 4]
+        assert view.run["cases"]["opened"] == 5
+
+    def test_the_heat_map_has_a_column_for_what_the_list_leaves_out(self, run):
+        heat = view_of(run(worse_by(20)), limits=Limits(listed=8)).run["heat"]
+        assert heat["attributes"] == ["total"]
+        assert heat["rest"] == 12
+        assert heat["cells"] == [[[0, 1]] * 8 + [[0, 12]]]
+
+    def test_columns_of_the_heat_map_hold_neighbours(self, run, monkeypatch):
+        monkeypatch.setattr("fieldmark.report.html.heat.COLUMNS", 5)
+        heat = view_of(run(worse_by(4))).run["heat"]
+        assert heat["starts"] == [0, 4, 8, 12, 16]
+        assert heat["cells"] == [[[0, 4], [4], [4], [4], [4]]]
+
+    @pytest.mark.parametrize(
+        ("columns", "cases"), [(7, 20), (6, 19), (3, 20)], ids=["sevenths", "sixths", "thirds"]
+    )
+    def test_every_case_is_in_the_column_that_says_so(self, run, monkeypatch, columns, cases):
+        monkeypatch.setattr("fieldmark.report.html.heat.COLUMNS", columns)
+        heat = view_of(run(worse_by(20)), limits=Limits(listed=cases)).run["heat"]
+        ends = [*heat["starts"][1:], cases]
+        wide = [end - start for start, end in zip(heat["starts"], ends, strict=True)]
+        assert [cell[1] for cell in heat["cells"][0][:columns]] == wide
+
+    def test_a_large_case_shows_its_mistakes_only(self, tmp_path):
+        many = {f"key{n}": "x" * 3_000 for n in range(LARGEST_CASE // 3_000 + 1)}
+        fm.score([(many, {**many, "key7": "y"})], out=tmp_path / "run")
+        (case,) = open_run(tmp_path / "run").cases()
+        view = json.loads(opened_case(case))
+        assert view["cut"] is True
+        assert [node[0] for node in view["tree"]] == ["key7"]
+
+    def test_a_case_with_too_many_mistakes_cannot_be_opened(self, tmp_path):
+        many = {f"key{n}": "x" * 3_000 for n in range(LARGEST_CASE // 3_000 + 1)}
+        fm.score([(many, {})], out=tmp_path / "run")
+        (case,) = open_run(tmp_path / "run").cases()
+        assert opened_case(case) is None
+
+
+class TestTwoRuns:
+    def test_what_became_worse_comes_first(self, run):
+        view = view_of(run(worse_by(4, 2), "new"), run(worse_by(3), "old")).run["versus"]
+        assert view["counts"] == [3, 0, 17, 0, 0]
+        names = [(line[0], line[7], line[8]) for line in view["cases"]]
+        assert names == [
+            ("0", [["vendor.name", 1]], []),
+            ("1", [["vendor.name", 1]], []),
+            ("3", [["total", 1]], []),
+        ]
+        assert [line[0] for line in view["attributes"]] == ["vendor.name", "total"]
+
+    def test_what_became_better_is_told_as_well(self, run):
+        view = view_of(run(worse_by(1), "new"), run(worse_by(3), "old")).run["versus"]
+        assert view["counts"] == [0, 2, 18, 0, 0]
+        assert [line[0] for line in view["cases"]] == ["1", "2"]
+
+    def test_cases_of_one_run_alone_are_counted(self, run):
+        old = run(worse_by(0)[:19], "old", TRUTH[:19])
+        new = run(worse_by(0)[1:], "new", TRUTH[1:])
+        assert view_of(new, old).run["versus"]["counts"] == [0, 0, 18, 1, 1]
+
+    def test_unlike_figures_are_not_compared(self, run):
+        old = run(worse_by(0), "old", convention="taxonomy")
+        with pytest.raises(ConfigError, match="compared or counted differently"):
+            view_of(run(worse_by(0), "new"), old)
+
+
+def test_figures_of_earlier_runs_make_a_trend(run):
+    new, old = run(worse_by(4), "new").summary, run(worse_by(8), "old").summary
+    trends = trends_of(new, [Earlier("old", old)])
+    assert dict(map(tuple, trends["attributes"]))["total"] == [
+        old["attributes"]["total"]["f1"],
+        new["attributes"]["total"]["f1"],
+    ]
+    assert trends_of(new, []) is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "form", "corners"),
+    [
+        pytest.param([1, 2, 3, 4], None, "xyxy", [[1, 2], [3, 2], [3, 4], [1, 4]], id="two-corners"),
+        pytest.param([9, 9, 3, 4], None, "xywh", [[9, 9], [12, 9], [12, 13], [9, 13]], id="a-corner-and-a-size"),
+        pytest.param([[0, 0], [4, 0], [0, 4]], None, "xyxy", [[0, 0], [4, 0], [0, 4]], id="a-polygon"),
+        pytest.param(
+            {"format": "xywh", "coordinates": [0, 0, 2, 2]}, None, "xyxy", [[0, 0], [2, 0], [2, 2], [0, 2]],
+            id="one-that-says-what-it-is",
+        ),
+    ],
+)  # fmt: skip
+def test_regions_are_drawn(expected, candidate, form, corners):
+    drawn = drawn_regions([Region("box", expected, candidate, None)])
+    assert drawn == {"form": form, "regions": [["box", 8, corners, None]], "more": 0}
+
+
+@pytest.mark.parametrize("value", ["none", 5, [1, 2], ["a", "b", "c", "d"], {"x": 1}])
+def test_what_is_no_region_is_not_drawn(value):
+    assert drawn_regions([Region("box", value, value, None)]) is None
+
+
+class TestFile:
+    def test_it_is_written_into_the_folder_of_its_run(self, tmp_path):
+        fm.score(TRUTH, worse_by(1), out=tmp_path / "run")
+        place = write_report(tmp_path / "run")
+        assert place == tmp_path / "run" / "report.html"
+        assert place.read_bytes() == html_report(tmp_path / "run")
+
+    def test_values_can_be_left_out(self, tmp_path):
+        fm.score([({"k": "SECRET"}, {"k": "SECRET too"})], out=tmp_path / "run")
+        assert b"SECRET" in html_report(tmp_path / "run")
+        assert b"SECRET" not in html_report(tmp_path / "run", values=False)
+
+    def test_intervals_are_drawn_where_a_run_has_none(self, tmp_path):
+        fm.score(TRUTH, worse_by(4), out=tmp_path / "run")
+        summary = json.loads((tmp_path / "run" / "summary.json").read_text("utf-8"))
+        summary.pop("intervals", None)
+        (tmp_path / "run" / "summary.json").write_text(json.dumps(summary), "utf-8")
+        assert html_report(tmp_path / "run").count(b'"interval":[') >= 7
+
+    def test_a_run_that_did_not_end_is_refused(self, tmp_path):
+        fm.score(TRUTH, worse_by(1), out=tmp_path / "run")
+        (tmp_path / "run" / "summary.json").unlink()
+        with pytest.raises(DataError, match="no summary"):
+            write_report(tmp_path / "run")
+
+    def test_an_unknown_kind_is_refused(self, tmp_path):
+        with pytest.raises(ConfigError, match=r"no report of kind 'htm'.*html"):
+            write_report(tmp_path, kind="htm")
+
+    def test_earlier_runs_beside_it_make_a_trend(self, tmp_path):
+        for name, wrong in (("one", 8), ("two", 4)):
+            fm.score(TRUTH, worse_by(wrong), out=tmp_path / "runs" / name)
+        assert b'"trends"' not in html_report(tmp_path / "runs" / "one")
+        assert b'"trends":{"runs":["one",""]' in html_report(tmp_path / "runs" / "two")

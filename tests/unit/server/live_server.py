@@ -1,0 +1,111 @@
+"""The application on a loopback port of its own, in a thread, asked over real connections."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+
+from fieldmark.server.options import CSRF_HEADER, ServerOptions
+from fieldmark.server.serving import Listening, configured, listen
+
+PATIENCE = 30.0
+TRUTH = [{"id": f"case-{n}", "total": n, "vendor": {"name": f"Vendor {n}"}} for n in range(1, 9)]
+FOUND = [
+    {"id": f"case-{n}", "total": n if n % 2 else n + 1, "vendor": {"name": f"Vendor {n}"}}
+    for n in range(1, 9)
+]
+
+
+@dataclass(frozen=True)
+class Live:
+    """A server that runs; `ask` has the token, `browser` a session and what its pages hold."""
+
+    options: ServerOptions
+    listening: Listening
+    ask: httpx.Client
+
+    @property
+    def url(self) -> str:
+        return self.listening.address.rstrip("/")
+
+    def browser(self) -> httpx.Client:
+        client = httpx.Client(base_url=self.url, follow_redirects=True)
+        page = client.get(self.listening.start_address)
+        client.headers[CSRF_HEADER] = re.search(r'name="csrf" content="([^"]+)"', page.text)[1]
+        return client
+
+    def finished(self, job: str) -> dict:
+        until = time.monotonic() + PATIENCE
+        while True:
+            state = self.ask.get(f"/api/jobs/{job}").json()
+            if state["state"] in {"done", "failed", "cancelled"}:
+                return state
+            assert time.monotonic() < until, state
+            time.sleep(0.01)
+
+    def run(self, truth=None, candidate=None, **asked) -> str:
+        """Score two lists of rows; the id of the run."""
+        body = {"truth": {"rows": truth or TRUTH}, "candidate": {"rows": candidate or FOUND}}
+        answer = self.ask.post("/api/batch", json={**body, **asked})
+        assert answer.status_code == 202, answer.text
+        job = self.finished(answer.json()["id"])
+        assert job["state"] == "done", job
+        return job["result"]["run"]
+
+
+@contextmanager
+def live(workspace: Path, **given):
+    """Serve a workspace."""
+    options = ServerOptions(workspace=workspace, **given)
+    listening = listen(options, host="127.0.0.1", port=0)
+    server = uvicorn.Server(configured(options))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening.socket]})
+    thread.start()
+    try:
+        until = time.monotonic() + PATIENCE
+        while not server.started:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        headers = {"Authorization": f"Bearer {options.secrets.token}"}
+        with httpx.Client(
+            base_url=listening.address, headers=headers, timeout=PATIENCE
+        ) as client:
+            yield Live(options, listening, client)
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.socket.close()
+
+
+@pytest.fixture(scope="module")
+def reading(tmp_path_factory):
+    """A server that only reads, with a root that holds a truth and a candidate."""
+    root = tmp_path_factory.mktemp("data")
+    lines(root / "truth.jsonl", TRUTH)
+    lines(root / "candidate.jsonl", FOUND)
+    with live(tmp_path_factory.mktemp("workspace"), roots={"data": root}) as server:
+        yield server
+
+
+@pytest.fixture
+def writing(tmp_path):
+    """A server that keeps what it is told."""
+    with live(tmp_path, write=True) as server:
+        yield server
+
+
+def lines(path: Path, rows) -> None:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+
+
+def code(answer: httpx.Response) -> str:
+    return answer.json()["error"]["code"]

@@ -1,0 +1,156 @@
+"""Files below declared roots, and nothing else, however a path is written."""
+
+from __future__ import annotations
+
+import os
+import threading
+from urllib.parse import quote
+
+import pytest
+
+from fieldmark.server.places import Places
+from fieldmark.server.refusals import Code, Refusal
+from unit.server.live_server import code, live
+
+SECRET = "the canary sings"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "data"
+    (root / "inner").mkdir(parents=True)
+    (root / "inner" / "truth.jsonl").write_text('{"a": 1}\n', "utf-8")
+    (tmp_path / "data-secret").mkdir()
+    (tmp_path / "data-secret" / "canary.jsonl").write_text(f'{{"a": "{SECRET}"}}\n', "utf-8")
+    (tmp_path / "canary.jsonl").write_text(f'{{"a": "{SECRET}"}}\n', "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def places(tree):
+    return Places({"data": tree / "data"})
+
+
+def read(places, path):
+    with places.opened(path) as place:
+        return os.read(place.number, 1 << 16) if place.is_file else b""
+
+
+def test_a_file_below_a_root_is_opened(places):
+    assert read(places, "data/inner/truth.jsonl") == b'{"a": 1}\n'
+
+
+PAYLOADS = [
+    "", "/", ".", "..", "data/..", "data/../canary.jsonl", "data/inner/../../canary.jsonl", "data/./inner/truth.jsonl",
+    "data//inner/truth.jsonl", "data/", "/data/inner/truth.jsonl", "../data/inner/truth.jsonl", "data/.../canary.jsonl",
+    "data/....//canary.jsonl", "data/..;/canary.jsonl", "data/.. /canary.jsonl", "data/..\t/canary.jsonl",
+    "data-secret/canary.jsonl", "data/../data-secret/canary.jsonl", "data-secret", "dat/canary.jsonl", "DATA/inner/truth.jsonl",
+    "data\\..\\canary.jsonl", "data/..\\canary.jsonl", "..\\canary.jsonl", "data/\\..\\/canary.jsonl", "\\\\server\\share\\x",
+    "//server/share/x", "C:/canary.jsonl", "C:\\canary.jsonl", "c:canary.jsonl", "data/c:canary.jsonl", "file:///etc/passwd",
+    "data/%2e%2e/canary.jsonl", "data/%2e%2e%2fcanary.jsonl", "data/..%2fcanary.jsonl", "data/%252e%252e/canary.jsonl",
+    "data/%c0%ae%c0%ae/canary.jsonl", "data/..%c0%afcanary.jsonl", "data/%u002e%u002e/canary.jsonl", "data/inner%00/truth.jsonl",
+    "data/\0/truth.jsonl", "data/inner/truth.jsonl\0.txt", "data/inner/truth.jsonl\n", "data/inner\r/truth.jsonl",
+    "data/inner/truth.jsonl.", "data/inner/truth.jsonl ", "data/inner./truth.jsonl", "~/canary.jsonl", "data/~/canary.jsonl",
+    "data/" + "a" * 300, "data/" + "a/" * 200 + "b", "/etc/passwd", "etc/passwd", "data/inner/truth.jsonl/x", "data/none.jsonl",
+    "data/․․/canary.jsonl", "data/．．/canary.jsonl", "data/\u202e../canary.jsonl", "data/\ud800", "proc/self/environ",
+    "data/inner/../../../../../../../../../../etc/passwd",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_no_other_path_is_opened_and_none_is_told(places, path):
+    with pytest.raises(Refusal) as refused:
+        read(places, path)
+    assert refused.value.code is Code.OUTSIDE_ROOTS
+    assert "canary" not in refused.value.message
+
+
+@pytest.mark.parametrize("path", [p for p in PAYLOADS if "\ud800" not in p][::3], ids=str)
+def test_over_http_nothing_outside_is_read_or_named(tree, path):
+    with live(tree / "data", roots={"data": tree / "data"}) as server:
+        answers = [
+            server.ask.post("/api/batch", json={"truth": {"path": path}}),
+            server.ask.get(f"/api/files?path={quote(path or '.')}"),
+        ]
+        for answer in answers:
+            assert answer.status_code == 403 or (path == "" and answer.status_code in {200, 403})
+            assert SECRET not in answer.text
+            assert "canary" not in answer.text
+            assert str(tree) not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        pytest.param("data/file.jsonl", "canary.jsonl", id="a-file"),
+        pytest.param("data/folder", "data-secret", id="a-folder"),
+        pytest.param("data/chain", "data/file2", id="a-chain"),
+    ],
+)
+def test_links_are_not_followed(tree, places, link, target):
+    (tree / "data" / "file2").symlink_to(tree / "canary.jsonl")
+    (tree / link).symlink_to(tree / target)
+    for path in (link, f"{link}/canary.jsonl"):
+        with pytest.raises(Refusal):
+            read(places, path)
+    assert link.split("/")[1] not in [name for name, *_ in places.listed("data", 100)]
+
+
+def test_a_link_inside_a_folder_is_left_out(tree, places):
+    (tree / "data" / "inner" / "linked.json").symlink_to(tree / "canary.jsonl")
+    with places.opened("data/inner") as folder:
+        assert [place.name for place in places.inside(folder, 100)] == ["truth.jsonl"]
+
+
+def test_what_is_swapped_while_it_is_opened_is_never_read_from_outside(tree, places):
+    flips = tree / "data" / "flips"
+    beside = tree / "data" / "beside"
+    over = threading.Event()
+
+    def swap():
+        while not over.is_set():
+            beside.unlink(missing_ok=True)
+            beside.symlink_to(tree / "canary.jsonl")
+            os.replace(beside, flips)
+            beside.write_text("fine", "utf-8")
+            os.replace(beside, flips)
+
+    flips.write_text("fine", "utf-8")
+    thread = threading.Thread(target=swap)
+    thread.start()
+    seen = set()
+    try:
+        for _ in range(10_000):
+            try:
+                seen.add(read(places, "data/flips"))
+            except Refusal:
+                seen.add(None)
+    finally:
+        over.set()
+        thread.join()
+    assert seen <= {b"fine", b"", None}
+    assert {b"fine", None} <= seen
+
+
+def test_a_pipe_does_not_hang_and_is_no_file(tree, places):
+    os.mkfifo(tree / "data" / "pipe")
+    os.mkfifo(tree / "data" / "inner" / "pipe")
+    with pytest.raises(Refusal):
+        read(places, "data/pipe")
+    with places.opened("data/inner") as folder:
+        assert [place.name for place in places.inside(folder, 100)] == ["truth.jsonl"]
+
+
+def test_a_folder_with_too_many_files_is_refused(tree, places):
+    with places.opened("data/inner") as folder, pytest.raises(Refusal) as refused:
+        list(places.inside(folder, 0))
+    assert refused.value.code is Code.LIMIT_EXCEEDED
+
+
+def test_an_input_that_is_too_large_is_refused(tree):
+    from fieldmark.server.options import Bounds
+
+    (tree / "data" / "large.jsonl").write_bytes(b"1\n" * 4096)
+    with live(tree, roots={"data": tree / "data"}, bounds=Bounds(input_bytes=1000)) as server:
+        answer = server.ask.post("/api/batch", json={"truth": {"path": "data/large.jsonl"}})
+        assert (answer.status_code, code(answer)) == (413, "too_large")
