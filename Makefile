@@ -20,8 +20,8 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: $(USABLE) ## Score the bundled sample data and print the table
-	@$(BIN)/fieldmark demo $(ARGS)
+demo: $(USABLE) ## Score the bundled sample data, print the table and write demo-report.html
+	@$(BIN)/fieldmark demo --report demo-report.html $(ARGS)
 
 .PHONY: test
 test: $(READY) browser ## Run all tests (ARGS='-k date' passes options on)
