@@ -126,11 +126,15 @@ def test_an_evaluation_keeps_what_its_evaluators_said(folder):
     cases = [{"id": "a", "expected": {"total": 1}, "candidate": {"total": 2}}]
     spec = {
         "cases": cases,
-        "evaluators": [{"name": "e", "type": "field_accuracy", "fields": [{"path": "total"}]}],
+        "evaluators": [
+            {"name": "e", "type": "field_accuracy", "fields": [{"path": "total"}]},
+            {"name": "boxes", "type": "detection_ap"},
+        ],
     }
     run = fm.evaluate(spec, out="runs/eval")
     again = fm.rescore(run, options={"wrong_value": "fp"})
     assert again.summary.evaluators == run.summary.evaluators
+    assert again.summary.evaluators["boxes"].figures["images"] == 1
     assert again.mean_score == run.mean_score
     assert again.micro.fn == 0
 

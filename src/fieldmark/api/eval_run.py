@@ -16,6 +16,7 @@ from fieldmark.data import PairStream, Role
 from fieldmark.data.exact import Grammar
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.accumulate import figures_of, start_all
+from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.metrics.tally import Tally
@@ -60,6 +61,7 @@ class EvalRun:
         self._warnings: list[str] = []
         self._grammar = Grammar(role=Role.CANDIDATE)
         self._done = 0
+        self.sample: CaseSample | None = None
         self.watchers: list[Watcher] = []
         self.observers: list[Observer] = []
 
@@ -67,6 +69,11 @@ class EvalRun:
     def plan(self) -> Plan:
         """How fields are compared."""
         return self._begun.plan
+
+    def sampled(self) -> CaseSample:
+        """A sample of the cases, to be shown all that is done."""
+        self.sample = CaseSample(self.plan.table)
+        return self.sample
 
     def write_to(self, folder: RunFolder, *, values: bool) -> None:
         """Write every segment that is not on disk."""

@@ -10,11 +10,13 @@ from typing import TypeAlias, cast
 
 from fieldmark.api.asking import Asked
 from fieldmark.api.asking import offline as went_offline
+from fieldmark.api.baseline import baseline_of
 from fieldmark.api.detection import with_regions
 from fieldmark.api.eval_cases import Wanted, inputs_of, open_cases, refuse_unready, sources_of
 from fieldmark.api.eval_rules import settings_of
 from fieldmark.api.eval_run import EvalRun, nothing_said
-from fieldmark.api.gates import check_names, checked, gates_of
+from fieldmark.api.finishing import Finishing
+from fieldmark.api.gates import check_names, gates_of
 from fieldmark.api.lists import list_notes
 from fieldmark.api.requests import EvalRequest, eval_request, request_of_run
 from fieldmark.api.resuming import Keeping, begin, finish, folder_for
@@ -25,7 +27,7 @@ from fieldmark.config.context import Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.config.marked import mark
-from fieldmark.data import Inputs
+from fieldmark.data import Inputs, PairStream
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.evaluation import Observer
 
@@ -56,6 +58,9 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     resume: bool = False,
     accept_changes: bool = False,
     offline: bool = False,
+    intervals: bool | None = None,
+    baseline: str | Path | None = None,
+    max_drop: Mapping[str, float] | None = None,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
 ) -> EvalResult:
@@ -64,7 +69,8 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     `only` keeps the cases with one of some tags, `cases` those whose id fits a pattern. Gates are
     added to those of the file. `out` names a new folder for the run's results, or with `resume`
     that of a run that was broken off. With `offline`, models are asked for nothing but answers
-    that are kept.
+    that are kept. With `intervals`, and for a run that is kept, figures get confidence intervals.
+    `max_drop` says how far figures may fall below those of a `baseline`.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -75,31 +81,78 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     1.0
     """
     spec = went_offline(_spec(source), wanted=offline)
+    keeping = Keeping(
+        out=out,
+        resume=resume,
+        accept_changes=accept_changes,
+        values=values,
+        intervals=intervals,
+    )
+    gates = [*spec.gates, *gates_of(at_least, at_most)]
+    finishing = Finishing(gates=gates, baseline=baseline_of(baseline, max_drop))
+    limits = {"at_least": at_least or {}, "at_most": at_most or {}}
+    chosen = {"only": list(only), "cases": list(cases), **limits, "values": values}
+    prepared = _prepared(spec, finishing, chosen)
+    return prepared.run(keeping, concurrency or spec.concurrency, observers, progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """An evaluation with everything checked that can be checked before it is run."""
+
+    spec: EvalSpec
+    settings: Settings
+    stream: PairStream
+    wanted: Wanted
+    asked: Asked
+    about: JsonObject
+    finishing: Finishing
+
+    def run(
+        self,
+        keeping: Keeping,
+        concurrency: int,
+        observers: Sequence[Observer],
+        progress: Progress | None,
+    ) -> EvalResult:
+        """Run it, from its first case to its verdict."""
+        spec, stream, settings = self.spec, self.stream, self.settings
+        with ExitStack() as stack:
+            stack.enter_context(closing(stream))
+            refuse_unready(spec, self.asked.unready())
+            folder = stack.enter_context(folder_for(keeping, self.about) or nullcontext())
+            run = EvalRun(spec, settings, stream, self.wanted, begin(settings, folder))
+            if keeping.sampled:
+                run.watchers.append(run.sampled())
+            if progress is not None:
+                run.watchers.append(teller(progress, stream))
+            if folder is not None:
+                run.write_to(folder, values=keeping.values)
+            run.observers += observers
+            summary = self.asked.added(run.finished(concurrency, values=keeping.values))
+            summary = self.finishing.finished(summary, run.sample, settings.convention)
+            lists = run.plan.lists()
+            path = finish(folder, run.plan.table, lists, summary, self.asked.spent())
+        notes = (*stream.notes, *list_notes(lists))
+        return EvalResult(summary, notes, path, name=spec.name, max_errors=spec.max_errors)
+
+
+def _prepared(spec: EvalSpec, finishing: Finishing, chosen: Mapping[str, object]) -> _Prepared:
     reading = inputs_of(spec)
     settings = with_regions(settings_of(spec), reading)
+    check_names(finishing.gates, settings, lambda: nothing_said(spec))
     asked = Asked(settings.rules, spec.evaluators, spec.cases)
-    gates = [*spec.gates, *gates_of(at_least, at_most)]
-    check_names(gates, settings, lambda: nothing_said(spec))
-    stream = open_cases(spec, reading)
-    wanted = Wanted(only, cases)
-    limits = {"at_least": at_least or {}, "at_most": at_most or {}}
-    chosen = {"only": wanted.tags, "cases": wanted.ids, **limits, "values": values}
     about = {**_about(spec, settings, reading, chosen), "providers": asked.identities()}
-    keeping = Keeping(out=out, resume=resume, accept_changes=accept_changes, values=values)
-    with ExitStack() as stack:
-        stack.enter_context(closing(stream))
-        refuse_unready(spec, asked.unready())
-        folder = stack.enter_context(folder_for(keeping, about) or nullcontext())
-        run = EvalRun(spec, settings, stream, wanted, begin(settings, folder))
-        run.watchers += [] if progress is None else [teller(progress, stream)]
-        if folder is not None:
-            run.write_to(folder, values=values)
-        run.observers += observers
-        summary = run.finished(concurrency or spec.concurrency, values=values)
-        summary = checked(asked.added(summary), gates)
-        path = finish(folder, run.plan.table, run.plan.lists(), summary, asked.spent())
-    notes = (*stream.notes, *list_notes(run.plan.lists()))
-    return EvalResult(summary, notes, path, name=spec.name, max_errors=spec.max_errors)
+    wanted = Wanted(cast("list[str]", chosen["only"]), cast("list[str]", chosen["cases"]))
+    return _Prepared(
+        spec=spec,
+        settings=settings,
+        stream=open_cases(spec, reading),
+        wanted=wanted,
+        asked=asked,
+        about=about,
+        finishing=finishing,
+    )
 
 
 def _about(

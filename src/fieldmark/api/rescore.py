@@ -138,7 +138,9 @@ def _figures(case: CountedCase) -> JsonObject:
 def _summary(counted: CountedRun, stamp: ConventionStamp) -> Summary:
     """The figures of all rows, with what the old summary knows beside them."""
     old = counted.run.summary or {}
-    cases, warnings, detection = old.get("cases"), old.get("warnings"), old.get("detection")
+    cases, warnings, detection, usage = (
+        old.get(key) for key in ("cases", "warnings", "detection", "usage")
+    )
     known = cases if isinstance(cases, dict) else {}
     unread, extra = (_number(known.get(name)) for name in ("invalid_truth", "unexpected"))
     found = counted.summary(stamp)
@@ -147,6 +149,7 @@ def _summary(counted: CountedRun, stamp: ConventionStamp) -> Summary:
         cases=found.cases + CaseTotals(total=unread, invalid_truth=unread, unexpected=extra),
         evaluators=_evaluators(old.get("evaluators")),
         detection=detection if isinstance(detection, dict) else {},
+        usage=usage if isinstance(usage, dict) else {},
         warnings=tuple(map(str, warnings)) if isinstance(warnings, list) else (),
     )
 
@@ -161,10 +164,15 @@ def _evaluators(said: JsonValue) -> dict[str, EvaluatorSummary]:
                 "scored": int(scored),
                 "errors": int(errors),
                 "verdicts": {"pass": int(passed), "partial": int(partial), "fail": int(failed)},
+                **rest,
             }:
-                verdicts = VerdictCounts(passed, partial, failed)
+                figures = rest.get("figures")
                 found[name] = EvaluatorSummary(
-                    mean_score=mean, scored=scored, errors=errors, verdicts=verdicts
+                    mean_score=mean,
+                    scored=scored,
+                    errors=errors,
+                    verdicts=VerdictCounts(passed, partial, failed),
+                    figures=figures if isinstance(figures, dict) else {},
                 )
             case _:
                 continue

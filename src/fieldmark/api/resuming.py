@@ -56,6 +56,12 @@ class Keeping:
     resume: bool = False
     accept_changes: bool = False
     values: bool = True
+    intervals: bool | None = None
+
+    @property
+    def sampled(self) -> bool:
+        """Whether intervals are wanted: where nothing is said, of a run that is kept."""
+        return self.out is not None if self.intervals is None else self.intervals
 
 
 def folder_for(keeping: Keeping, about: JsonObject) -> RunFolder | None:

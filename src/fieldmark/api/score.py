@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +10,10 @@ from typing import cast
 
 from fieldmark.api.asking import Asked
 from fieldmark.api.asking import offline as went_offline
+from fieldmark.api.baseline import baseline_of
 from fieldmark.api.detection import Detection, with_regions
-from fieldmark.api.gates import check_names, checked, gates_of
+from fieldmark.api.finishing import Finishing
+from fieldmark.api.gates import check_names, gates_of
 from fieldmark.api.lists import list_notes
 from fieldmark.api.reading import InputsLike, inputs_of
 from fieldmark.api.requests import ScoreRequest, request_of_run, score_request
@@ -21,7 +23,6 @@ from fieldmark.api.score_run import ScoreRun
 from fieldmark.api.settings import Choice, RulesLike, Settings, settle
 from fieldmark.api.watching import Progress, Source, manifest
 from fieldmark.data import PairStream, open_pairs
-from fieldmark.metrics.gate import Gate
 from fieldmark.metrics.summarise import summarise
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.collector import patient_collector
@@ -48,6 +49,9 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     resume: bool = False,
     accept_changes: bool = False,
     offline: bool = False,
+    intervals: bool | None = None,
+    baseline: str | Path | None = None,
+    max_drop: Mapping[str, float] | None = None,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> RunResult:
@@ -82,8 +86,15 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     asked = {"rules": rules, **choice, **limits, "values": values}
     about = {"command": "score", **manifest(settings, reading, truth, candidate)}
     about["request"] = score_request((truth, candidate), reading, **asked)
-    keeping = Keeping(out=out, resume=resume, accept_changes=accept_changes, values=values)
-    return _scored(stream, settings, gates, about, keeping, progress=progress, workers=workers)
+    keeping = Keeping(
+        out=out,
+        resume=resume,
+        accept_changes=accept_changes,
+        values=values,
+        intervals=intervals,
+    )
+    finishing = Finishing(gates=gates, baseline=baseline_of(baseline, max_drop))
+    return _scored(stream, settings, finishing, about, keeping, progress=progress, workers=workers)
 
 
 def _ready(settings: Settings, *, offline: bool) -> Settings:
@@ -96,7 +107,7 @@ def _ready(settings: Settings, *, offline: bool) -> Settings:
 def _scored(  # noqa: PLR0913 - what a run is made of
     stream: PairStream,
     settings: Settings,
-    gates: Sequence[Gate],
+    finishing: Finishing,
     about: JsonObject,
     keeping: Keeping,
     *,
@@ -109,7 +120,7 @@ def _scored(  # noqa: PLR0913 - what a run is made of
         stack.enter_context(folder or nullcontext())
         stack.enter_context(patient_collector())
         begun = begin(settings, folder)
-        run = ScoreRun(stream, begun, settings, folder, values=keeping.values, progress=progress)
+        run = ScoreRun(stream, begun, settings, folder, keeping, progress=progress)
         detection = Detection(stream.format_in)
         run.watchers += [detection] if stream.format_in else []
         tally = run.counted(workers)
@@ -117,7 +128,8 @@ def _scored(  # noqa: PLR0913 - what a run is made of
             tally, settings.convention, rules=settings.rules, warnings=run.warnings(tally)
         )
         asked = Asked(settings.rules)
-        summary = checked(asked.added(detection.added(summary)), gates)
+        summary = asked.added(detection.added(summary))
+        summary = finishing.finished(summary, run.sample, settings.convention)
         path = finish(folder, begun.plan.table, run.lists, summary, asked.spent())
     return RunResult(summary, (*stream.notes, *list_notes(run.lists)), path)
 

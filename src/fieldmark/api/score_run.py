@@ -8,13 +8,14 @@ from dataclasses import replace
 from itertools import chain, count, islice
 from typing import Final
 
-from fieldmark.api.resuming import Begun
+from fieldmark.api.resuming import Begun, Keeping
 from fieldmark.api.settings import Settings
 from fieldmark.api.watching import Progress, teller
 from fieldmark.data import PairStream
 from fieldmark.data.names import Names
 from fieldmark.data.pairs import PartRead
 from fieldmark.data.portions import Recipe
+from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator
@@ -46,20 +47,21 @@ class ScoreRun:
         begun: Begun,
         settings: Settings,
         folder: RunFolder | None,
+        keeping: Keeping,
         *,
-        values: bool,
         progress: Progress | None = None,
     ) -> None:
         self._stream = stream
         self._begun = begun
         self._settings = settings
         self._folder = folder
-        self._values = values
+        self._values = values = keeping.values
         self._progress = progress
         self._flags = Flags()
         self._faults = Faults(begun.plan.table, notes=values)
         self._lists: dict[str, Aligner] = {}
         self._tally = Tally(begun.plan.table)
+        self.sample = CaseSample(begun.plan.table) if keeping.sampled else None
         self._shared = begun.shared
         self._next = self._bytes = 0
         self.watchers: list[Watcher] = []
@@ -92,6 +94,8 @@ class ScoreRun:
         """Read everything in this process; segments that are done already are passed over."""
         begun = self._begun
         watchers: list[Watcher] = [self._flags, self._faults, *self.watchers]
+        if self.sample is not None:
+            watchers.append(self.sample)
         if self._folder is not None:
             watchers.append(self._writer(self._folder))
         if self._progress is not None:
@@ -135,7 +139,7 @@ class ScoreRun:
             found = cut(self._stream, SEGMENT, careful=careful)
             if found is None:
                 return False
-            job = self._job(found[0])
+            job = self._job(found[0], SEGMENT * len(found[1]))
             if job is None:
                 return False
             todo = list(enumerate(found[1]))[self._next :]
@@ -158,7 +162,7 @@ class ScoreRun:
             pass
         return True
 
-    def _job(self, recipe: Recipe) -> Job | None:
+    def _job(self, recipe: Recipe, cases: int) -> Job | None:
         """What others must know; nothing if rules hold what cannot leave this process."""
         job = Job(
             recipe=recipe,
@@ -166,6 +170,7 @@ class ScoreRun:
             convention=self._settings.convention,
             values=self._values,
             keep_rows=self._folder is not None,
+            sampled=0 if self.sample is None else cases,
         )
         try:
             pickle.dumps(job)
@@ -178,6 +183,8 @@ class ScoreRun:
         self._flags.merge(shard.flags)
         self._faults.merge(shard.faults)
         self._lists.update(shard.lists)
+        if self.sample is not None and shard.sample is not None:
+            self.sample.merge(shard.sample)
         if self._folder is not None and shard.number >= self._folder.whole.next_segment:
             self._folder.append([shard.rows])
         self._next = shard.number + 1

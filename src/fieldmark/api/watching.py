@@ -46,6 +46,7 @@ def manifest(settings: Settings, reading: Inputs, *sources: Source | None) -> Js
         "providers": Asked(settings.rules).identities(),
         "inputs": [_input(source) for source in sources if source is not None],
         "limits": asdict(reading.limits),
+        "weights": [[r.path, r.weight, r.required] for r in settings.rules.fields],
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -11,11 +10,9 @@ from fieldmark.api.diff import diff
 from fieldmark.api.runs import ROOT, find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.forms import Forms
-from fieldmark.cli.options import printing, top
+from fieldmark.cli.options import max_drops, printing, top
 from fieldmark.cli.show import Format
 from fieldmark.cli.telling import tell
-from fieldmark.errors import ConfigError
-from fieldmark.metrics.difference_gates import MAIN_FIGURE
 
 __all__ = ["command", "max_drops"]
 
@@ -104,18 +101,3 @@ def command(  # noqa: PLR0913 - one argument for each option
             if not gate.passed:
                 tell(f"fieldmark: {view.gate_line(gate.to_dict())}")
     return ExitCode.OK if found.passed else ExitCode.GATE_FAILED
-
-
-def max_drops(texts: Sequence[str]) -> dict[str, float]:
-    """Read `figure=limit` texts, or a limit alone; a figure has one limit."""
-    limits: dict[str, float] = {}
-    for text in texts:
-        name, _, limit = text.rpartition("=")
-        figure = name.strip() or MAIN_FIGURE
-        if figure in limits:
-            raise ConfigError.of(f"--max-drop: {figure} has a limit already; give it one")
-        try:
-            limits[figure] = float(limit)
-        except ValueError:
-            raise ConfigError.of(f"--max-drop: {limit!r} in {text!r} is no number") from None
-    return limits

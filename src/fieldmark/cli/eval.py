@@ -14,7 +14,16 @@ from fieldmark.api.requests import request_of_run
 from fieldmark.api.watching import Progress
 from fieldmark.cli.exit_codes import ExitCode, strongest
 from fieldmark.cli.github import Annotations, wants_annotations
-from fieldmark.cli.options import gates, limits_of, offline, printing, resuming, top
+from fieldmark.cli.options import (
+    against_baseline,
+    gates,
+    limits_of,
+    max_drops,
+    offline,
+    printing,
+    resuming,
+    top,
+)
 from fieldmark.cli.progress import progress_for
 from fieldmark.cli.score import exit_code
 from fieldmark.cli.show import Format, show_run
@@ -62,6 +71,8 @@ class _Asked(TypedDict):
     save: bool
     values: bool
     offline: bool
+    baseline: str | None
+    max_drop: tuple[str, ...]
     resume: Path | None
     accept_changes: bool
     form: Format
@@ -105,6 +116,7 @@ class _Asked(TypedDict):
     help="Keep values out of the run: paths and scores only.",
 )
 @offline
+@against_baseline
 @resuming
 @top
 @printing
@@ -190,6 +202,9 @@ def _evaluated(
         at_most=limits_of(asked["maximum"], GateKind.MAX),
         out=_folder(spec, asked, several=several),
         values=asked["values"],
+        intervals=True,
+        baseline=asked["baseline"],
+        max_drop=max_drops(asked["max_drop"]),
         offline=asked["offline"],
         observers=observers,
         progress=progress,

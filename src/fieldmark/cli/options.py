@@ -16,15 +16,18 @@ from fieldmark.data import Inputs
 from fieldmark.data.files import STDIN
 from fieldmark.data.inputs import Duplicates, InputFormat, Parse, RowsAre
 from fieldmark.errors import ConfigError, OptionError
+from fieldmark.metrics.difference_gates import MAIN_FIGURE
 from fieldmark.metrics.gate import GateKind, parse_gate
 from fieldmark.model.json import JsonValue
 
 __all__ = [
     "Word",
+    "against_baseline",
     "counting_options",
     "gates",
     "input_options",
     "limits_of",
+    "max_drops",
     "offline",
     "printing",
     "refuse_two_streams",
@@ -110,6 +113,15 @@ _GATES: Final = (
         help="Cases that may fail to be evaluated.  [default: 0]",
     ),
 )
+_BASELINE: Final = (
+    click.option("--baseline", metavar="RUN", help="A run that figures must not fall behind."),
+    click.option(
+        "--max-drop",
+        multiple=True,
+        metavar="[FIGURE=]LIMIT",
+        help="How far a figure may fall below the baseline; without a name, the mean score.",
+    ),
+)
 _RESUMING: Final = (
     click.option(
         "--resume",
@@ -165,6 +177,11 @@ _INPUT_NAMES: Final = frozenset(field.name for field in fields(Inputs)) - {"limi
 def printing(command: _Command) -> _Command:
     """The options that every command with a table has."""
     return _with(_PRINTING, command)
+
+
+def against_baseline(command: _Command) -> _Command:
+    """The options that keep a run from falling behind another."""
+    return _with(_BASELINE, command)
 
 
 def resuming(command: _Command) -> _Command:
@@ -228,3 +245,18 @@ def counting_options(texts: Sequence[str]) -> Mapping[str, JsonValue]:
         except orjson.JSONDecodeError:
             options[name] = value
     return options
+
+
+def max_drops(texts: Sequence[str]) -> dict[str, float]:
+    """Read `figure=limit` texts, or a limit alone; a figure has one limit."""
+    limits: dict[str, float] = {}
+    for text in texts:
+        name, _, limit = text.rpartition("=")
+        figure = name.strip() or MAIN_FIGURE
+        if figure in limits:
+            raise ConfigError.of(f"--max-drop: {figure} has a limit already; give it one")
+        try:
+            limits[figure] = float(limit)
+        except ValueError:
+            raise ConfigError.of(f"--max-drop: {limit!r} in {text!r} is no number") from None
+    return limits

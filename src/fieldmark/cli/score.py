@@ -14,10 +14,12 @@ from fieldmark.api.watching import Progress
 from fieldmark.cli.exit_codes import ExitCode, strongest
 from fieldmark.cli.options import (
     Word,
+    against_baseline,
     counting_options,
     gates,
     input_options,
     limits_of,
+    max_drops,
     offline,
     printing,
     refuse_two_streams,
@@ -66,6 +68,8 @@ class _Asked(TypedDict):
     values: bool
     workers: int
     offline: bool
+    baseline: str | None
+    max_drop: tuple[str, ...]
     resume: Path | None
     accept_changes: bool
     form: Format
@@ -138,6 +142,7 @@ class _Asked(TypedDict):
     help="Processes that share the work on large files.  [default: cores]",
 )
 @offline
+@against_baseline
 @resuming
 @top
 @printing
@@ -187,6 +192,9 @@ def _scored(
         at_most=limits_of(asked["maximum"], GateKind.MAX),
         out=_folder(asked),
         values=asked["values"],
+        intervals=True,
+        baseline=asked["baseline"],
+        max_drop=max_drops(asked["max_drop"]),
         offline=asked["offline"],
         workers=asked["workers"],
         progress=progress,

@@ -95,7 +95,7 @@ class ParquetSource(SourceBase):
                 self._check_size(batch, done)
                 done += batch.num_rows
                 yield batch.to_pylist()
-        except KeyError as error:
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
             raise self._unreadable(error) from None
 
     def _check_size(self, batch: RecordBatch, done: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.metrics.intervals import (
@@ -17,12 +17,12 @@ from fieldmark.metrics.intervals import (
     wilson,
 )
 from fieldmark.metrics.intervals_draws import Draws
+from fieldmark.metrics.intervals_record import RunIntervals
 from fieldmark.metrics.intervals_rows import CaseMatrix, Columns
 from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.options import CountingHalf
 from fieldmark.metrics.quality import QualityCounts, quality
 from fieldmark.metrics.summary import Summary
-from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,33 +30,10 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-__all__ = ["RunIntervals", "run_intervals", "with_intervals"]
+__all__ = ["run_intervals"]
 
 _QUALITY: Final = ("completeness", "hallucination", "accuracy", "rqs")
 _LIMITS: Final = (0.0, 1.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunIntervals:
-    """Intervals by the short names of figures, and by attribute; where there is none, no entry."""
-
-    figures: Mapping[str, Interval] = field(default_factory=dict)
-    attributes: Mapping[str, Interval] = field(default_factory=dict)
-
-    def to_dict(self) -> JsonObject:
-        """The intervals of the headline figures as JSON."""
-        return {name: list(interval) for name, interval in self.figures.items()}
-
-
-def with_intervals(summary: JsonObject, intervals: RunIntervals) -> JsonObject:
-    """A summary as it is written, with `intervals` and an `interval` for each attribute."""
-    attributes = summary.get("attributes")
-    told: JsonObject = {}
-    for path, figures in (attributes if isinstance(attributes, dict) else {}).items():
-        own = intervals.attributes.get(path)
-        known = figures if isinstance(figures, dict) else {}
-        told[path] = {**known, "interval": {"f1": None if own is None else list(own)}}
-    return {**summary, "attributes": told, "intervals": intervals.to_dict()}
 
 
 def run_intervals(

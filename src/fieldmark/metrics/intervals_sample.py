@@ -21,6 +21,9 @@ SAMPLED: Final = 2_048
 _SHORT: Final = 64
 """Cells of a case that are kept as they are; those of a longer one are counted already."""
 
+_MARGIN: Final = 8
+"""Times the limit that a part of a run keeps, in proportion, so that the whole lacks nothing."""
+
 _MIX: Final = 0x9E3779B1
 _WORD: Final = 0xFFFFFFFF
 _FACT_MASK: Final = (1 << CELL_BITS) - 1
@@ -44,15 +47,17 @@ class CaseSample:
 
     Each id has a number that decides how long its case stays: when there are too many, those
     with the higher half of the numbers go. So neither order nor partition changes the sample.
+    Where so many cases are `expected` that most will go, those are not kept in the first place.
     """
 
     __slots__ = ("_bits", "_kept", "cases", "limit", "table")
 
-    def __init__(self, table: AttributeTable, *, limit: int = SAMPLED) -> None:
+    def __init__(self, table: AttributeTable, *, limit: int = SAMPLED, expected: int = 0) -> None:
         self.table = table
         self.limit = limit
         self.cases = 0
-        self._bits = 32
+        # A part of a large run need not keep what the whole will drop.
+        self._bits = 32 - max(0, (expected // (_MARGIN * limit)).bit_length() - 1)
         self._kept: list[_Kept] = []
 
     def __call__(self, batch: FinishedCases) -> None:

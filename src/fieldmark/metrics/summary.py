@@ -8,6 +8,7 @@ from typing import Final
 
 from fieldmark.metrics.averages import MacroMean
 from fieldmark.metrics.gate import GateResult
+from fieldmark.metrics.intervals_record import RunIntervals, with_intervals
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.sums import CaseTotals, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
@@ -173,6 +174,7 @@ class Summary:
     quality: QualitySummary
     evaluators: Mapping[str, EvaluatorSummary] = field(default_factory=dict)
     detection: JsonObject = field(default_factory=dict)
+    intervals: RunIntervals | None = None
     usage: JsonObject = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -189,7 +191,7 @@ class Summary:
 
     def to_dict(self) -> JsonObject:
         """The summary as JSON, in the order in which people read it."""
-        return {
+        figures: JsonObject = {
             "format": FORMAT,
             "convention": self.convention.to_dict(),
             "cases": _named(self.cases),
@@ -209,6 +211,7 @@ class Summary:
             "gates": [gate.to_dict() for gate in self.gates],
             "warnings": list(self.warnings),
         }
+        return figures if self.intervals is None else with_intervals(figures, self.intervals)
 
 
 def _named(record: CaseTotals | ErrorCounts) -> JsonObject:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from fieldmark.data.pairs import PartRead
 from fieldmark.data.portions import Portion, Recipe
 from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.block import Attribute
@@ -29,7 +30,8 @@ __all__ = ["Job", "PortionWorker", "Shard"]
 class Job:
     """All that another process must know to do its share of a run.
 
-    `shared` are the attributes that have the same number in all segments.
+    `shared` are the attributes that have the same number in all segments; `sampled` is how many
+    cases the run has, where a sample of them is wanted.
     """
 
     recipe: Recipe
@@ -38,6 +40,7 @@ class Job:
     shared: tuple[Attribute, ...] = ()
     values: bool = True
     keep_rows: bool = True
+    sampled: int = 0
 
 
 class Shard(NamedTuple):
@@ -52,6 +55,7 @@ class Shard(NamedTuple):
     lists: Mapping[str, Aligner]
     size: int
     ids: Sequence[str]
+    sample: CaseSample | None = None
 
     @property
     def in_step(self) -> bool:
@@ -103,7 +107,8 @@ class PortionWorker:
                 ids.extend(case.id for case in segment)
                 yield segment
 
-        watchers: list[Watcher] = [flags, faults]
+        sample = CaseSample(self.plan.table, expected=job.sampled) if job.sampled else None
+        watchers: list[Watcher] = [flags, faults, *([] if sample is None else [sample])]
         if job.keep_rows:
             watchers.append(write)
         known = self._known
@@ -118,4 +123,4 @@ class PortionWorker:
         lists = self.plan.lists()
         rows = b"".join(lines)
         read = stream.part_read()
-        return Shard(number, rows, tally, flags, faults, read, lists, portion.size, ids)
+        return Shard(number, rows, tally, flags, faults, read, lists, portion.size, ids, sample)

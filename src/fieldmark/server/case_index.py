@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import threading
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import IO, Final, NamedTuple
@@ -26,6 +26,7 @@ from fieldmark.store.rundir import RESULTS
 __all__ = ["CaseHead", "CaseIndex"]
 
 _FACT: Final = (1 << CELL_BITS) - 1
+_CHOICES: Final = 8
 _WRONG: Final = tuple(any(row) for row in ERROR_TABLE)
 
 
@@ -52,6 +53,7 @@ class CaseIndex:
         self._is_read = False
         self._offsets: list[int] = []
         self._segments: list[int] = []
+        self._chosen: dict[Hashable, list[CaseHead]] = {}
         self.heads: list[CaseHead] = []
 
     def read(self) -> None:
@@ -60,6 +62,17 @@ class CaseIndex:
             if not self._is_read:
                 self._read()
                 self._is_read = True
+
+    def chosen(
+        self, key: Hashable, choose: Callable[[list[CaseHead]], list[CaseHead]]
+    ) -> list[CaseHead]:
+        """Some heads in some order; the last few choices are remembered by their key."""
+        found = self._chosen.get(key)
+        if found is None:
+            found = self._chosen[key] = choose(self.heads)
+            while len(self._chosen) > _CHOICES:
+                self._chosen.pop(next(iter(self._chosen)), None)
+        return found
 
     def open(self, numbers: Iterable[int]) -> Iterator[StoredCase]:
         """The cases of some numbers, which count from 1 and ascend."""
@@ -114,11 +127,14 @@ class CaseIndex:
 def _head(number: int, row: JsonObject, attributes: Sequence[str]) -> CaseHead:
     score, verdict, tags = row["score"], row.get("verdict"), row.get("tags")
     errors, cells = row.get("errors_by_type"), row.get("cells")
-    wrong = {
-        attributes[cell >> CELL_BITS]
-        for cell in (cells if isinstance(cells, list) else ())
-        if isinstance(cell, int) and _WRONG[cell & _FACT]
-    }
+    mistakes = tuple(_count(errors, name) for name in ErrorCounts._fields)
+    wrong = frozenset[str]()
+    if any(mistakes) and isinstance(cells, list):
+        wrong = frozenset(
+            attributes[cell >> CELL_BITS]
+            for cell in cells
+            if isinstance(cell, int) and _WRONG[cell & _FACT]
+        )
     return CaseHead(
         number=number,
         id=str(row["case_id"]),
@@ -127,8 +143,8 @@ def _head(number: int, row: JsonObject, attributes: Sequence[str]) -> CaseHead:
         status=str(row.get("status", "ok")),
         input=str(row.get("input", "ok")),
         tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
-        mistakes=tuple(_count(errors, name) for name in ErrorCounts._fields),
-        wrong=frozenset(wrong),
+        mistakes=mistakes,
+        wrong=wrong,
     )
 
 

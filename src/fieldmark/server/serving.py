@@ -18,7 +18,7 @@ from fieldmark.server.guards.hosts import check_bind
 from fieldmark.server.guards.slow_heads import patient
 from fieldmark.server.options import ServerOptions
 
-__all__ = ["Listening", "listen", "serve"]
+__all__ = ["Listening", "configured", "listen", "serve"]
 
 _BACKLOG: Final = 256
 _GRACE_SECONDS: Final = 3
@@ -41,18 +41,25 @@ def listen(
     """Bind an address; one that others can reach needs to be wanted in so many words."""
     check_bind(host, acknowledged=acknowledged)
     try:
-        found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
-        family, kind, protocol, _, address = found[0]
-        bound = socket.socket(family, kind, protocol)
+        return Listening(_bound(host.strip("[]"), port), options)
+    except OSError as error:
+        said = f"Cannot listen on {host}:{port}: {error.strerror}."
+        hint = "Another program may use the port; choose one with --port, or 0 for any."
+        raise ConfigError.of(said, hint=hint) from error
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family, kind, protocol, _, address = found[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         bound.listen(_BACKLOG)
-    except OSError as error:
-        hint = "Another program may use the port; choose one with --port, or 0 for any."
-        raise ConfigError.of(
-            f"Cannot listen on {host}:{port}: {error.strerror}.", hint=hint
-        ) from error
-    return Listening(bound, options)
+    except OSError:
+        bound.close()
+        raise
+    return bound
 
 
 def serve(

@@ -21,6 +21,7 @@ __all__ = ["RUN_ID", "Shelf", "Shown"]
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 """Names of runs that can stand in an address; no other name is ever looked for."""
 _FRESH_SECONDS: Final = 1.0
+_FRESH_TIMES: Final = 5.0
 _INDEXES: Final = 4
 
 
@@ -41,17 +42,19 @@ class Shelf:
         self._indexes: OrderedDict[tuple[str, int, int], CaseIndex] = OrderedDict()
 
     def all(self) -> list[Shown]:
-        """Every run, oldest first; a list that is a second old is good enough."""
+        """Every run, oldest first; the longer it takes to list them, the older a list may be."""
         with self._lock:
-            now = time.monotonic()
-            if now - self._listed[0] > _FRESH_SECONDS:
+            begun = time.monotonic()
+            if begun > self._listed[0]:
                 found = [
                     Shown(entry, kept)
                     for folder, kept in self._folders
                     for entry in list_runs(folder)
                 ]
                 found.sort(key=lambda each: (each.entry.started_at, each.entry.id))
-                self._listed = (now, found)
+                took = time.monotonic() - begun
+                fresh = max(_FRESH_SECONDS, _FRESH_TIMES * took)
+                self._listed = (time.monotonic() + fresh, found)
             return self._listed[1]
 
     def forget(self) -> None:

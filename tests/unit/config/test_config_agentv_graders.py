@@ -178,11 +178,11 @@ def test_weights_stay(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        pytest.param("llm_judge", "llm_judge needs a language model", id="a-model-judges"),
+        pytest.param("llm_judge", "llm_judge asks a language model", id="a-model-judges"),
         pytest.param(
-            "llm-rubric", "llm-rubric needs a language model", id="a-model-reads-a-rubric"
+            "llm-rubric", "llm-rubric asks a language model", id="a-model-reads-a-rubric"
         ),
-        pytest.param("rubric", "rubric needs a language model", id="a-rubric"),
+        pytest.param("rubric", "rubric asks a language model", id="a-rubric"),
         pytest.param("latency", "latency measures the agent's run", id="time"),
         pytest.param("cost", "cost measures the agent's run", id="money"),
         pytest.param("tool_trajectory", "tool_trajectory measures the agent's run", id="steps"),

@@ -12,7 +12,8 @@ from metrics_cells import block_of
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
 from fieldmark.metrics.intervals import deviations, resampling_weights, wilson
-from fieldmark.metrics.intervals_run import run_intervals, with_intervals
+from fieldmark.metrics.intervals_record import with_intervals
+from fieldmark.metrics.intervals_run import run_intervals
 from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.tally import Tally

@@ -37,11 +37,14 @@ class Live:
     def url(self) -> str:
         return self.listening.address.rstrip("/")
 
-    def browser(self) -> httpx.Client:
-        client = httpx.Client(base_url=self.url, follow_redirects=True)
-        page = client.get(self.listening.start_address)
-        client.headers[CSRF_HEADER] = re.search(r'name="csrf" content="([^"]+)"', page.text)[1]
-        return client
+    @contextmanager
+    def browser(self):
+        """A client that came by the start address and read the value of the page."""
+        with httpx.Client(base_url=self.url, follow_redirects=True) as client:
+            page = client.get(self.listening.start_address)
+            found = re.search(r'name="csrf" content="([^"]+)"', page.text)
+            client.headers[CSRF_HEADER] = found[1]
+            yield client
 
     def finished(self, job: str) -> dict:
         until = time.monotonic() + PATIENCE

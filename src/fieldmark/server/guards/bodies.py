@@ -62,7 +62,9 @@ class Bodies:
             async with asyncio.timeout_at(taken.until):
                 message = await receive()
         except TimeoutError:
-            raise Refusal(Code.TOO_SLOW, "The body did not arrive in time.") from None
+            raise Refusal(
+                Code.TOO_SLOW, "The body did not arrive in time.", headers={"Connection": "close"}
+            ) from None
         size = len(message.get("body", b""))
         taken.size += size
         self._in_flight += size

@@ -71,7 +71,7 @@ class Sessions:
             if name != _PARAMETER
         ]
         # Two slashes at the beginning would name another host.
-        path = "/" + quote(request.url.path.lstrip("/\\"))
+        path = "/" + quote(request.scope["path"].lstrip("/\\"))
         target = f"{path}?{urlencode(rest)}" if rest else path
         moved = RedirectResponse(target, 303)
         moved.set_cookie(

@@ -25,13 +25,19 @@ __all__ = ["router"]
 router = APIRouter(route_class=StrictRoute, tags=["cases"])
 OurDesk = Annotated[Desk, Depends(desk_of)]
 
+
+def _least(score: float | None) -> float:
+    """A score to sort by; a case without one comes before all others."""
+    return -1.0 if score is None else score
+
+
 _ERRORS: Final = ErrorCounts._fields
 _MISTAKES: Final = frozenset(_ERRORS)
 _BY: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
-    "worst": lambda head: (head.score is not None, head.score, -sum(head.mistakes), head.number),
+    "worst": lambda head: (_least(head.score), -sum(head.mistakes), head.number),
     "number": lambda head: (head.number,),
     "id": lambda head: (head.id, head.number),
-    "score": lambda head: (head.score is not None, head.score, head.number),
+    "score": lambda head: (_least(head.score), head.number),
     "mistakes": lambda head: (sum(head.mistakes), head.number),
 }
 
@@ -81,10 +87,13 @@ def outcomes(run: str, asked: Annotated[OutcomeQuery, Query()], desk: OurDesk) -
 
 
 def _chosen(index: CaseIndex, asked: CaseQuery) -> list[CaseHead]:
-    found = [head for head in index.heads if _wanted(head, asked)]
-    # A score that is undefined has no place among numbers: those come first, as the worst.
-    found.sort(key=lambda head: tuple(part for part in _BY[asked.sort](head) if part is not None))
-    return found[::-1] if asked.descending else found
+    def choose(heads: list[CaseHead]) -> list[CaseHead]:
+        found = [head for head in heads if _wanted(head, asked)]
+        found.sort(key=_BY[asked.sort], reverse=asked.descending)
+        return found
+
+    key = asked.model_dump_json(exclude={"offset", "limit"})
+    return index.chosen(key, choose)
 
 
 def _wanted(head: CaseHead, asked: CaseQuery) -> bool:

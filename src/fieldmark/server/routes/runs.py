@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
+import anyio.to_thread
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
@@ -32,6 +33,8 @@ from fieldmark.store.reader import StoredRun
 __all__ = ["comparators_of", "described_run", "router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
+_MOST_FOLLOWED: Final = 1000
+"""Runs that a trend looks back at."""
 OurDesk = Annotated[Desk, Depends(desk_of)]
 
 
@@ -47,7 +50,7 @@ def runs(asked: Annotated[RunQuery, Query()], desk: OurDesk) -> Reply:
 @router.get("/trend", response_model=Trend, responses=refused(422))
 def trend(asked: Annotated[TrendQuery, Query()], desk: OurDesk) -> Reply:
     """A figure over the runs that can be compared with the newest."""
-    kept = KeptRuns(entries=tuple(shown.entry for shown in desk.shelf.all()))
+    kept = KeptRuns(entries=tuple(shown.entry for shown in desk.shelf.all()[-_MOST_FOLLOWED:]))
     found: JsonObject = {"figure": asked.figure, **kept.trend(asked.figure).to_dict()}
     return Reply({**found, "left_out": len(kept) - len(kept.comparable())})
 
@@ -74,10 +77,13 @@ def attributes(run: str, desk: OurDesk) -> Reply:
     return Reply({"attributes": rows})
 
 
-@router.get("/runs/{run}/improve", responses=refused(404, 422))
-def improve(run: str, desk: OurDesk) -> Reply:
+@router.get("/runs/{run}/improve", responses=refused(404, 422, 429))
+async def improve(run: str, desk: OurDesk) -> Reply:
     """What to fix first: attributes by what they would return, and mistakes that look alike."""
-    return Reply(what_to_fix(_finished(desk, run)).to_dict())
+    desk.must_have_a_turn()
+    stored = _finished(desk, run)
+    found = await anyio.to_thread.run_sync(what_to_fix, stored, limiter=desk.turns)
+    return Reply(found.to_dict())
 
 
 @router.get(
