@@ -69,7 +69,32 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     >>> fm.score(truth, found).attributes["total"].f1
     0.5
     """
-    choice: Choice = {
+    choice = _choice(convention, options, match, align, scope, depth)
+    limits = {"at_least": at_least or {}, "at_most": at_most or {}}
+    reading = inputs_of(inputs)
+    settings = _ready(with_regions(settle(rules, **choice), reading), offline=offline)
+    gates = gates_of(**limits)
+    check_names(gates, settings)
+    finishing = Finishing(gates=gates, baseline=baseline_of(baseline, max_drop))
+    stream = open_pairs(truth, candidate, reading, quotes=values)
+    about = {"command": "score", **manifest(settings, reading, truth, candidate)}
+    asked = {"rules": rules, **choice, **limits, "values": values}
+    about["request"] = score_request((truth, candidate), reading, **asked)
+    keeping = Keeping(
+        out=out, resume=resume, accept_changes=accept_changes, values=values, intervals=intervals
+    )
+    return _scored(stream, settings, finishing, about, keeping, progress=progress, workers=workers)
+
+
+def _choice(
+    convention: str,
+    options: Mapping[str, JsonValue] | None,
+    match: str | None,
+    align: str | None,
+    scope: str | None,
+    depth: str | None,
+) -> Choice:
+    return {
         "convention": convention,
         "options": options or {},
         "match": match,
@@ -77,24 +102,6 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
         "scope": scope,
         "depth": depth,
     }
-    limits = {"at_least": at_least or {}, "at_most": at_most or {}}
-    reading = inputs_of(inputs)
-    settings = _ready(with_regions(settle(rules, **choice), reading), offline=offline)
-    gates = gates_of(**limits)
-    check_names(gates, settings)
-    stream = open_pairs(truth, candidate, reading, quotes=values)
-    asked = {"rules": rules, **choice, **limits, "values": values}
-    about = {"command": "score", **manifest(settings, reading, truth, candidate)}
-    about["request"] = score_request((truth, candidate), reading, **asked)
-    keeping = Keeping(
-        out=out,
-        resume=resume,
-        accept_changes=accept_changes,
-        values=values,
-        intervals=intervals,
-    )
-    finishing = Finishing(gates=gates, baseline=baseline_of(baseline, max_drop))
-    return _scored(stream, settings, finishing, about, keeping, progress=progress, workers=workers)
 
 
 def _ready(settings: Settings, *, offline: bool) -> Settings:

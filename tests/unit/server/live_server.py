@@ -79,9 +79,7 @@ def live(workspace: Path, **given):
             assert time.monotonic() < until
             time.sleep(0.01)
         headers = {"Authorization": f"Bearer {options.secrets.token}"}
-        with httpx.Client(
-            base_url=listening.address, headers=headers, timeout=PATIENCE
-        ) as client:
+        with httpx.Client(base_url=listening.address, headers=headers, timeout=PATIENCE) as client:
             yield Live(options, listening, client)
     finally:
         server.should_exit = True

@@ -67,7 +67,11 @@ def test_a_folder_below_a_root_is_read_file_by_file(tmp_path):
 
 
 def test_gates_are_checked_and_told(reading):  # noqa: F811
-    body = {"truth": {"rows": TRUTH}, "candidate": {"rows": FOUND}, "gates": {"min": {"micro_f1": 0.99}}}
+    body = {
+        "truth": {"rows": TRUTH},
+        "candidate": {"rows": FOUND},
+        "gates": {"min": {"micro_f1": 0.99}},
+    }
     job = reading.finished(reading.ask.post("/api/batch", json=body).json()["id"])
     assert job["result"]["passed"] is False
     assert job["result"]["summary"]["gates"][0]["name"] == "micro_f1"
@@ -97,7 +101,9 @@ def test_data_that_cannot_be_read_fails_the_job_without_naming_our_folders(readi
 
 
 def test_events_end_with_the_job(reading):  # noqa: F811
-    job = reading.ask.post("/api/batch", json={"truth": {"rows": TRUTH}, "candidate": {"rows": FOUND}}).json()["id"]
+    job = reading.ask.post(
+        "/api/batch", json={"truth": {"rows": TRUTH}, "candidate": {"rows": FOUND}}
+    ).json()["id"]
     with reading.ask.stream("GET", f"/api/jobs/{job}/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         told = [json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: ")]
@@ -288,5 +294,9 @@ def test_five_hundred_jobs_at_once_are_bounded(tmp_path):
 
 
 def test_a_job_that_is_unknown_is_not_found(reading):  # noqa: F811
-    for method, path in (("GET", "/api/jobs/x"), ("DELETE", "/api/jobs/x"), ("GET", "/api/jobs/x/events")):
+    for method, path in (
+        ("GET", "/api/jobs/x"),
+        ("DELETE", "/api/jobs/x"),
+        ("GET", "/api/jobs/x/events"),
+    ):
         assert code(reading.ask.request(method, path)) == "not_found"

@@ -13,7 +13,12 @@ from fieldmark.server.strategy_rows import counts_of, flat, nested, rows_of
 from unit.server.live_server import code, live, reading, writing  # noqa: F401
 
 FLAT = {"customer_name": "FUZZY", "address.line_1": "SEMANTIC", "phone": "EXACT", "notes": "IGNORE"}
-NESTED = {"customer_name": "FUZZY", "address": {"line_1": "SEMANTIC"}, "phone": "EXACT", "notes": "IGNORE"}
+NESTED = {
+    "customer_name": "FUZZY",
+    "address": {"line_1": "SEMANTIC"},
+    "phone": "EXACT",
+    "notes": "IGNORE",
+}
 ROWS = [{"path": path, "match": word} for path, word in FLAT.items()]
 
 
@@ -88,16 +93,26 @@ def test_rows_that_contradict_each_other_are_refused(rows):
 def test_flatten_over_http(reading):  # noqa: F811
     document = {"vendor": {"name": "Acme"}, "lines": [{"amount": 1}]}
     rows = reading.ask.post("/api/flatten", json={"document": document}).json()["rows"]
-    assert rows == [{"path": "vendor.name", "value": "Acme"}, {"path": "lines[0].amount", "value": 1}]
+    assert rows == [
+        {"path": "vendor.name", "value": "Acme"},
+        {"path": "lines[0].amount", "value": 1},
+    ]
     assert reading.ask.post("/api/flatten", json={"rows": rows}).json() == {"document": document}
-    assert code(reading.ask.post("/api/flatten", json={"rows": [{"path": "a[7]"}]})) == "invalid_data"
+    assert (
+        code(reading.ask.post("/api/flatten", json={"rows": [{"path": "a[7]"}]})) == "invalid_data"
+    )
     assert code(reading.ask.post("/api/flatten", json={})) == "invalid_request"
 
 
 def test_strategies_are_kept_in_one_file(writing, tmp_path):  # noqa: F811
     empty = writing.ask.get("/api/strategies").json()
     assert (empty["rows"], empty["revision"], empty["writable"]) == ([], "none", True)
-    body = {"convention": "four_phase", "rules": {"scope": "union", "fields": FLAT}, "options": {"rqs_form": "complement"}, "gates": {"min": {"rqs": 0.7}}}
+    body = {
+        "convention": "four_phase",
+        "rules": {"scope": "union", "fields": FLAT},
+        "options": {"rqs_form": "complement"},
+        "gates": {"min": {"rqs": 0.7}},
+    }
     said = writing.ask.put("/api/strategies", json={**body, "revision": "none"}).json()
     assert said["rows"] == ROWS
     assert said["counts"]["FUZZY"] == 1
@@ -163,11 +178,16 @@ def test_an_import_says_what_is_wrong(reading):  # noqa: F811
     answer = reading.ask.post("/api/strategies/import", json={"text": "a: FUZY\n"})
     assert code(answer) == "invalid_rules"
     assert "FUZZY" in answer.json()["error"]["message"]
-    assert code(reading.ask.post("/api/strategies/import", json={"text": "a: &x [*x]"})) == "invalid_rules"
+    assert (
+        code(reading.ask.post("/api/strategies/import", json={"text": "a: &x [*x]"}))
+        == "invalid_rules"
+    )
 
 
 def test_rules_that_are_sent_along_come_back_in_another_form(reading):  # noqa: F811
-    answer = reading.ask.post("/api/strategies/export?form=nested", json={"value": {"scope": "union", "fields": FLAT}})
+    answer = reading.ask.post(
+        "/api/strategies/export?form=nested", json={"value": {"scope": "union", "fields": FLAT}}
+    )
     assert answer.json() == NESTED
 
 
@@ -183,7 +203,12 @@ def test_whoever_starts_the_server_decides_who_judges_meaning(tmp_path):
     body = {"expected": {"a": "car"}, "candidate": {"a": "vehicle"}, "convention": "four_phase"}
     with live(tmp_path, provider=judge) as server:
         assert server.ask.get("/api/health").json()["provider"] == "recorded"
-        for rules in (None, {"a": "SEMANTIC"}, {"a": "FUZZY"}, {"fields": [{"path": "b", "match": "exact"}]}):
+        for rules in (
+            None,
+            {"a": "SEMANTIC"},
+            {"a": "FUZZY"},
+            {"fields": [{"path": "b", "match": "exact"}]},
+        ):
             said = server.ask.post("/api/evaluate", json={**body, "rules": rules}).json()
             assert said["result"]["outcomes"][0]["similarity"] == 0.93, rules
 
@@ -191,4 +216,6 @@ def test_whoever_starts_the_server_decides_who_judges_meaning(tmp_path):
 def test_the_prompts_in_use_are_shown_word_by_word(reading):  # noqa: F811
     prompts = reading.ask.get("/api/prompts").json()["prompts"]
     assert [each["name"] for each in prompts] == ["meaning", "form", "rubric", "safety"]
-    assert all(len(each["sha256"]) == 64 and each["messages"][0]["role"] == "system" for each in prompts)
+    assert all(
+        len(each["sha256"]) == 64 and each["messages"][0]["role"] == "system" for each in prompts
+    )
