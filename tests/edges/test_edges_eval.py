@@ -84,7 +84,7 @@ def test_inline_cases_with_model_text(evaluated):
         pytest.param(["--only", "smoke"], ["a"], id="by-tag"),
         pytest.param(["--only", "smoke", "--only", "slow"], ["a", "b"], id="one-of-two-tags"),
         pytest.param(["--case", "b"], ["b"], id="by-id"),
-        pytest.param(["--case", "[cd]"], ["c", "d"], id="by-pattern"),
+        pytest.param(["--case", "?"], ["a", "b", "c", "d"], id="by-pattern"),
         pytest.param(["--case", "*", "--only", "slow"], ["b"], id="by-both"),
     ],
 )
@@ -138,7 +138,7 @@ def test_junit_says_the_same(folder, evaluated):
 def test_github_annotations_where_ci_says_so(evaluated, monkeypatch):
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     done, _ = evaluated(INLINE, "--min", "mean_score=0.9", "--quiet")
-    lines = [line for line in done.out.splitlines() if line.startswith("::")]
+    lines = [line for line in done.err.splitlines() if line.startswith("::")]
     assert lines[0].startswith("::error file=a.eval.yaml,title=gate failed::mean_score")
     assert lines[1] == "::warning file=a.eval.yaml,title=case b%3A fail::total"
 
@@ -190,3 +190,90 @@ def test_several_files_each_have_their_run(folder, command):
 def test_values_stay_out_of_the_run_when_asked(folder, evaluated):
     evaluated(INLINE, "--no-values")
     assert b"could not read it" not in (folder / "run" / "results.jsonl").read_bytes()
+
+
+def judge(folder, name, said):
+    text = f"import json, sys; json.load(sys.stdin); {said}"
+    (folder / f"{name}.py").write_text(text, "utf-8")
+    return f"{{name: house, type: code_judge, script: [python, {name}.py]}}"
+
+
+def test_a_judge_of_one_case_does_not_shut_out_that_of_the_file(folder, evaluated):
+    usual = judge(folder, "usual", "print('{\"score\": 1.0}')")
+    own = judge(folder, "own", "print('{\"score\": 0.5}')")
+    done, rows = evaluated(f"""
+cases:
+  - {{id: a, expected: {{t: 1}}, candidate: {{t: 1}}}}
+  - {{id: b, expected: {{t: 1}}, candidate: {{t: 1}}, evaluators: [{own}]}}
+evaluators: [{usual}]
+""")
+    assert done.code == 0, done.err
+    assert [row["score"] for row in rows] == [1.0, 0.5]
+
+
+def test_why_a_judge_failed_is_told(folder, evaluated):
+    done, _ = evaluated(f"{FILES}  - {judge(folder, 'bad', 'sys.exit(4)')}\n")
+    assert done.code == 3
+    assert "ended with exit code 4" in done.out
+
+
+def test_a_machine_reads_nothing_but_what_it_asked_for(evaluated, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    done, _ = evaluated(INLINE, "--format", "json")
+    assert json.loads(done.out)["cases"]["total"] == 4
+
+
+def test_junit_has_cases_whose_truth_cannot_be_read(folder, evaluated):
+    (folder / "truth.jsonl").write_text('{"id": "a", "expected": {"total": 1}}\n{"id": "b"}\n')
+    done, _ = evaluated(FILES, "--junit", "junit.xml")
+    assert done.code == 2
+    suite = parse(folder / "junit.xml").getroot()  # noqa: S314 - our own file
+    assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
+
+
+@pytest.mark.parametrize("kept", ["run/results.jsonl", "junit.xml", "err"])
+def test_values_are_told_nowhere_when_they_are_not_wanted(folder, evaluated, monkeypatch, kept):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    text = """
+cases: [{id: a, expected: {v: Top Secret}, candidate: {v: Bottom Secret}}]
+evaluators: [{type: constraints, rules: ['v == $expected.v']}]
+"""
+    done, _ = evaluated(text, "--no-values", "--junit", "junit.xml")
+    told = done.err if kept == "err" else (folder / kept).read_text("utf-8")
+    assert told
+    assert "Secret" not in told
+
+
+def test_two_files_of_one_name_have_two_folders(folder, command):
+    for place in ("x", "y"):
+        (folder / place).mkdir()
+        (folder / place / "g.eval.yaml").write_text(INLINE, "utf-8")
+    done = command("eval", "x/g.eval.yaml", "y/g.eval.yaml", "--out", "runs")
+    assert done.code == 0, done.err
+    assert sorted(path.name for path in (folder / "runs").iterdir()) == ["g", "g-2"]
+
+
+def test_nothing_runs_if_one_of_several_files_cannot(folder, command):
+    (folder / "good.eval.yaml").write_text(FILES, "utf-8")
+    (folder / "bad.eval.yaml").write_text(
+        FILES + "  - {name: j, type: code_judge, script: [no-such-program]}\n", "utf-8"
+    )
+    done = command("eval", "good.eval.yaml", "bad.eval.yaml", "--out", "runs")
+    assert done.code == 2
+    assert not (folder / "runs").exists()
+
+
+def test_a_file_for_junit_that_cannot_be_written_is_told_before_the_run(folder, evaluated):
+    done, rows = evaluated(INLINE, "--junit", "nowhere/junit.xml")
+    assert (done.code, rows) == (74, [])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--min", "mean_score=0.9"], ["--only", "x"], ["--out", "y"], ["--no-values"], ["--no-save"]],
+)
+def test_what_a_run_knows_is_not_said_again_when_it_goes_on(command, evaluated, options):
+    evaluated(INLINE)
+    done = command("eval", "--resume", "run", *options)
+    assert done.code == 2
+    assert "--resume knows what the run was begun with" in done.err

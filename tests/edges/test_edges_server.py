@@ -88,7 +88,7 @@ def test_the_token_is_nowhere_but_in_the_first_line(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param(["--host", "0.0.0.0"], "--accept-remote", id="an-address-that-others-can-reach"),
+        pytest.param(["--host", "0.0.0.0"], "--accept-remote", id="an-address-that-others-can-reach"),  # noqa: S104
         pytest.param(["--host", "::"], "--accept-remote", id="the-same-in-the-newer-form"),
         pytest.param(["--root", "none"], "no such folder", id="a-root-that-is-not-there"),
         pytest.param(["--root", "a=.", "--root", "a=.."], "Two roots are called a", id="two-roots-of-one-name"),

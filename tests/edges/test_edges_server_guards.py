@@ -24,8 +24,8 @@ GOOD_HOSTS = ["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "[::1]", "{na
 BAD_HOSTS = [
     "", " ", "evil.test", "127.0.0.1.evil.test", "localhost.evil.test", "evil.test:{port}", "evillocalhost", "localhost@evil.test",
     "evil.test#localhost", "localhost/evil.test", "localhost:port", "localhost:", "localhost:{port}:1", "127.0.0.2", "127.1", "2130706433", "0x7f.0.0.1",
-    "0177.0.0.1", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]", "::1", "[::1", "::1]", "[::1].evil.test", "localhost..", ".localhost",
-    "local host", "localhost,evil.test", "localhost;evil.test", "xn--localhost", "ｌocalhost", "localhost%00", "169.254.169.254", "10.0.0.1", 
+    "0177.0.0.1", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]", "::1", "[::1", "::1]", "[::1].evil.test", "localhost..", ".localhost",  # noqa: S104
+    "local host", "localhost,evil.test", "localhost;evil.test", "xn--localhost", "ｌocalhost", "localhost%00", "169.254.169.254", "10.0.0.1",
     "user:pass@localhost", "http://localhost", "*", "null", "localhost:123456",
 ]  # fmt: skip
 
@@ -277,6 +277,36 @@ def test_a_body_is_bounded_while_it_arrives(narrow, content, status):
         assert code(answer) == "too_large"
 
 
+def test_a_length_that_is_too_large_is_refused_before_the_body(narrow):
+    token = narrow.options.secrets.token
+    for length in ("100001", "99999999999999999999", "-1", "1e3", ""):
+        head = (
+            f"POST /api/flatten HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        )
+        begun = time.monotonic()
+        said = spoken(narrow, head.encode())
+        assert said.startswith((b"HTTP/1.1 413", b"HTTP/1.1 400")), length
+        assert time.monotonic() - begun < narrow.options.bounds.body_seconds
+
+
+def test_all_bodies_together_are_bounded(narrow):
+    token = narrow.options.secrets.token
+    head = (
+        f"POST /api/flatten HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 99000\r\n\r\n"
+    )
+    content = b'{"document": "' + b"x" * 90_000 + b'"}'
+    headers = {"Content-Type": "application/json"}
+    with socket.create_connection(("127.0.0.1", narrow.listening.port), 5) as wire:
+        wire.sendall(head.encode() + b" " * 98_000)
+        time.sleep(0.2)
+        busy = narrow.ask.post("/api/flatten", content=content, headers=headers)
+        assert (busy.status_code, code(busy)) == (429, "busy")
+    time.sleep(0.2)
+    assert narrow.ask.post("/api/flatten", content=content, headers=headers).status_code == 200
+
+
 def test_a_body_of_thirty_three_megabytes_is_refused_as_it_is(reading):  # noqa: F811
     def pieces():
         yield b'"'
@@ -348,7 +378,7 @@ def test_this_machine_may_always_be_bound(host):
     check_bind(host, acknowledged=False)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]", "192.168.1.4", "example.org", "", "0"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]", "192.168.1.4", "example.org", "", "0"])  # noqa: S104
 def test_other_machines_must_be_wanted_in_so_many_words(host):
     with pytest.raises(ConfigError, match="--accept-remote"):
         check_bind(host, acknowledged=False)

@@ -8,13 +8,14 @@ import random
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 import fieldmark as fm
 from fieldmark.api import score_run
-from fieldmark.data.portions import cut
 from fieldmark.data.pairs import open_pairs
+from fieldmark.data.portions import cut
 from fieldmark.run.segments import SEGMENT
 
 
@@ -153,10 +154,9 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path):
 
 
 def _children():
-    path = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
+    path = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     try:
-        with open(path) as file:
-            own = [int(number) for number in file.read().split()]
+        own = [int(number) for number in path.read_text().split()]
     except FileNotFoundError:
         return []
     return [number for number in own if b"spawn_main" in _command(number)]
@@ -164,7 +164,6 @@ def _children():
 
 def _command(number):
     try:
-        with open(f"/proc/{number}/cmdline", "rb") as file:
-            return file.read()
+        return Path(f"/proc/{number}/cmdline").read_bytes()
     except OSError:
         return b""

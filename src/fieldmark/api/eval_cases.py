@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import chain
@@ -12,15 +13,19 @@ from fieldmark.config.eval_spec import EvalSpec, InlineCase
 from fieldmark.data import Inputs, PairStream, open_pairs, open_truth
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.panel import Member
+from fieldmark.metrics.identity import described
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.run.panel import unready_judges
 from fieldmark.run.targets.asking import Source
+from fieldmark.run.targets.file_digest import digest_of
 from fieldmark.run.targets.producing import Asked
+from fieldmark.store.json_text import strict_json
 
 __all__ = [
     "Wanted",
     "case_of",
+    "fingerprints",
     "inputs_of",
     "open_cases",
     "own_members",
@@ -28,6 +33,7 @@ __all__ = [
     "sources_of",
 ]
 
+_PLACES: Final = frozenset({"cwd", "script", "location"})
 _NO_CANDIDATES: Final = "Nothing says where the candidates come from."
 _SAY_WHERE: Final = "Add candidates: with a file, target:, or candidate: to each case."
 
@@ -90,11 +96,13 @@ def _joined(shared: Sequence[Member], own: Sequence[Member]) -> tuple[Member, ..
 class Wanted:
     """Which cases are run: those with one of some tags, and those whose id fits a pattern."""
 
-    __slots__ = ("ids", "left_out", "tags")
+    __slots__ = ("_patterns", "ids", "left_out", "tags")
 
     def __init__(self, tags: Iterable[str] = (), ids: Iterable[str] = ()) -> None:
         self.tags = tuple(sorted(set(tags)))
         self.ids = tuple(ids)
+        # Brackets stand for themselves: ids have them, and only * and ? are offered.
+        self._patterns = [own.replace("[", "[[]") for own in self.ids]
         self.left_out = 0
 
     def of(self, batches: Iterable[Sequence[Case]]) -> Iterator[Case]:
@@ -107,7 +115,7 @@ class Wanted:
 
     def _wants(self, case: Case) -> bool:
         tagged = not self.tags or not set(self.tags).isdisjoint(case.tags)
-        return tagged and (not self.ids or any(fnmatchcase(case.id, own) for own in self.ids))
+        return tagged and (not self.ids or any(fnmatchcase(case.id, own) for own in self._patterns))
 
     def __str__(self) -> str:
         asked = [f"tag {tag}" for tag in self.tags] + [f"case {own}" for own in self.ids]
@@ -133,6 +141,43 @@ def refuse_unready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
         problems += [Problem(f"target: {reason}", spec.location)] if reason else []
     if problems:
         raise ConfigError(problems)
+
+
+def fingerprints(spec: EvalSpec) -> JsonObject:
+    """What changes with the evaluators, the programs that they name, and cases in the file."""
+    own = [member for each in own_members(spec).values() for member in each]
+    found: JsonObject = {}
+    for member in (*spec.evaluators, *own):
+        programs = [digest_of(path) or path.name for path in _files_of(member.evaluator)]
+        made_of: JsonObject = {
+            "programs": list(programs),
+            "options": _placeless(described(member.evaluator)),
+        }
+        found[member.name] = _sha256(made_of)
+    if isinstance(spec.cases, tuple):
+        found["(cases)"] = _sha256([_row(case) for case in spec.cases])
+    return found
+
+
+def _sha256(value: JsonValue) -> str:
+    return hashlib.sha256(strict_json(value)).hexdigest()
+
+
+def _placeless(value: JsonValue) -> JsonValue:
+    """Options without places in the file system, which have many names."""
+    if isinstance(value, list):
+        return [_placeless(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _placeless(each) for key, each in value.items() if key not in _PLACES}
+    return value
+
+
+def _files_of(evaluator: object) -> list[Path]:
+    """The words of a judge's command that may be files of its own."""
+    folder = getattr(evaluator, "cwd", None) or Path()
+    inner = [part.evaluator for part in getattr(evaluator, "evaluators", ())]
+    words = getattr(evaluator, "script", ())
+    return [Path(folder) / word for word in words] + [p for e in inner for p in _files_of(e)]
 
 
 def sources_of(spec: EvalSpec) -> tuple[Path, ...]:

@@ -101,7 +101,7 @@ class EvalRun:
         flags, faults = Flags(), Faults(self._begun.plan.table, notes=values)
         said = _tally_of(self._spec)
         detection = Detection(self._stream.format_in)
-        watching = _watching([flags, faults, detection, *self.watchers])
+        watching = _watching([flags, detection, *self.watchers])
         with ExitStack() as stack:
             panel = stack.enter_context(
                 open_panel(self._spec.evaluators, own_members(self._spec), concurrency=concurrency)
@@ -112,7 +112,7 @@ class EvalRun:
                 self._begun.plan,
                 self._settings.convention,
                 panel,
-                [said, watching, *self.observers],
+                [said, _explaining(faults), watching, *self.observers],
                 known=known,
             )
         self._refuse_nothing(tally)
@@ -189,6 +189,13 @@ def _tally_of(spec: EvalSpec) -> EvaluatorTally:
     return EvaluatorTally(member.name for member in spec.evaluators)
 
 
+def _explaining(faults: Faults) -> Observer:
+    def explain(judged: Judged) -> None:
+        faults.explained(judged.batch, [score.reasoning for score in judged.scores])
+
+    return explain
+
+
 def _watching(watchers: Sequence[Watcher]) -> Observer:
     def watch(judged: Judged) -> None:
         for watcher in watchers:
@@ -204,4 +211,4 @@ def _rows(judged: Judged, compared: Iterable[bytes], *, values: bool) -> Iterato
         for line, score, results in zip(compared, judged.scores, judged.results, strict=True)
     )
     for case in judged.all:
-        yield failed_row(case) if case.input is CaseInput.FAILED else next(lines)
+        yield failed_row(case, values=values) if case.input is CaseInput.FAILED else next(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -12,7 +12,14 @@ from fieldmark.api.asking import Asked
 from fieldmark.api.asking import offline as went_offline
 from fieldmark.api.baseline import baseline_of
 from fieldmark.api.detection import with_regions
-from fieldmark.api.eval_cases import Wanted, inputs_of, open_cases, refuse_unready, sources_of
+from fieldmark.api.eval_cases import (
+    Wanted,
+    fingerprints,
+    inputs_of,
+    open_cases,
+    refuse_unready,
+    sources_of,
+)
 from fieldmark.api.eval_rules import settings_of
 from fieldmark.api.eval_run import EvalRun, nothing_said
 from fieldmark.api.finishing import Finishing
@@ -61,6 +68,7 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     intervals: bool | None = None,
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
+    max_errors: int | None = None,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
 ) -> EvalResult:
@@ -81,6 +89,8 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     1.0
     """
     spec = went_offline(_spec(source), wanted=offline)
+    if max_errors is not None:
+        spec = replace(spec, max_errors=max_errors)
     keeping = Keeping(
         out=out,
         resume=resume,
@@ -91,7 +101,8 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     gates = [*spec.gates, *gates_of(at_least, at_most)]
     finishing = Finishing(gates=gates, baseline=baseline_of(baseline, max_drop))
     limits = {"at_least": at_least or {}, "at_most": at_most or {}}
-    chosen = {"only": list(only), "cases": list(cases), **limits, "values": values}
+    chosen = {"only": _texts(only), "cases": _texts(cases), **limits, "values": values}
+    chosen["max_errors"] = max_errors
     prepared = _prepared(spec, finishing, chosen)
     return prepared.run(keeping, concurrency or spec.concurrency, observers, progress)
 
@@ -161,7 +172,8 @@ def _about(
     """What the manifest of a run says of an evaluation."""
     made_from = manifest(settings, reading, *sources_of(spec))
     request = eval_request(spec.location.file, **chosen)
-    return {"command": "eval", "eval": spec.name, **made_from, "request": request}
+    about: JsonObject = {"command": "eval", "eval": spec.name, **made_from}
+    return {**about, "evaluators": fingerprints(spec), "request": request}
 
 
 def resume_eval(
@@ -182,6 +194,7 @@ def resume_eval(
         concurrency=concurrency,
         at_least=asked["at_least"],
         at_most=asked["at_most"],
+        max_errors=asked["max_errors"],
         out=run,
         values=asked["values"],
         resume=True,
@@ -190,6 +203,10 @@ def resume_eval(
         observers=observers,
         progress=progress,
     )
+
+
+def _texts(given: Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
 
 
 def _spec(source: EvalSource) -> EvalSpec:

@@ -46,7 +46,7 @@ def score_request(sources: Sequence[object], inputs: Inputs, **rest: object) -> 
     asked = {key: value for key, value in asdict(inputs).items() if key not in _NOT_ASKED}
     if rules is not None and not isinstance(rules, str | Path | Mapping | list):
         return None
-    rest["rules"] = str(rules) if isinstance(rules, Path) else rules
+    rest["rules"] = str(Path(rules).resolve()) if isinstance(rules, str | Path) else rules
     request = {"truth": names[0], "candidate": names[1], **rest, "inputs": asked}
     return {key: cast("JsonValue", _plain(value)) for key, value in request.items()}
 
@@ -60,13 +60,15 @@ class EvalRequest(TypedDict):
     at_least: dict[str, float]
     at_most: dict[str, float]
     values: bool
+    max_errors: int | None
 
 
 def eval_request(file: str, **rest: object) -> JsonObject | None:
     """The request as JSON; nothing if the evaluation came from no file."""
     if not file:
         return None
-    return {"file": file, **{key: cast("JsonValue", _plain(each)) for key, each in rest.items()}}
+    place = str(Path(file).resolve())
+    return {"file": place, **{key: cast("JsonValue", _plain(each)) for key, each in rest.items()}}
 
 
 def request_of_run(path: Path, command: str) -> JsonObject:
@@ -85,8 +87,9 @@ def request_of_run(path: Path, command: str) -> JsonObject:
 
 
 def _name(source: object) -> str | None:
+    """Where a source is, from wherever it is asked for again."""
     if isinstance(source, Path) or (isinstance(source, str) and source != STDIN):
-        return str(source)
+        return str(Path(source).resolve())
     return None
 
 

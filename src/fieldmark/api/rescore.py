@@ -10,11 +10,13 @@ from typing import Final
 
 from fieldmark.api.counted import CountedCase, CountedRun, RunLike, convention_of, stamp_of
 from fieldmark.api.counted import stored_run as _stored
-from fieldmark.api.gates import checked, gates_of
+from fieldmark.api.finishing import Finishing
+from fieldmark.api.gates import gates_of
 from fieldmark.api.run_result import RunResult
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.identity import canonical_sha256, described
+from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.summary import ConventionStamp, EvaluatorSummary, Summary
 from fieldmark.metrics.sums import CaseTotals, VerdictCounts
 from fieldmark.model.json import JsonObject, JsonValue
@@ -63,13 +65,15 @@ def rescore(
     folder = None if out is None else RunFolder(Path(out), _manifest(stored, stamp))
     with folder or nullcontext():
         lines: list[bytes] = []
-        for line in _rows(counted):
+        sample = None if folder is None else CaseSample(counted.table)
+        for line in _rows(counted, sample):
             if folder is not None:
                 lines.append(line)
                 if len(lines) >= _LINES:
                     folder.append(lines)
                     lines = []
-        summary = checked(_summary(counted, stamp), gates)
+        finishing = Finishing(gates=gates)
+        summary = finishing.finished(_summary(counted, stamp), sample, target)
         if folder is not None:
             folder.append(lines)
             folder.finish(summary.to_dict(), _facts(stored))
@@ -111,7 +115,7 @@ def _refuse_other_comparison(run: StoredRun, own: Convention, target: Convention
         )
 
 
-def _rows(counted: CountedRun) -> Iterator[bytes]:
+def _rows(counted: CountedRun, sample: CaseSample | None) -> Iterator[bytes]:
     """The lines of results with their new figures, those of failed cases as they are."""
     for stored in counted.run.cases():
         case = counted.counted(stored)
@@ -120,6 +124,8 @@ def _rows(counted: CountedRun) -> Iterator[bytes]:
             yield strict_json(stored.row) + b"\n"
         else:
             counted.add(case)
+            if sample is not None:
+                sample.add(case.stored.id, case.block, case.stats)
             yield strict_json({**stored.row, **_figures(case)}) + b"\n"
 
 

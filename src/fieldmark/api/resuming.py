@@ -28,6 +28,7 @@ _SAME: Final = (
     "convention",
     "providers",
     "inputs",
+    "evaluators",
     "limits",
     "eval",
     "request",
@@ -71,15 +72,19 @@ def folder_for(keeping: Keeping, about: JsonObject) -> RunFolder | None:
     and notes what was different.
     """
     if keeping.out is None:
+        if keeping.resume:
+            raise ConfigError.of("resume: nothing says which run.", hint="Give its folder as out.")
         return None
     path = Path(keeping.out)
     if not keeping.resume:
         return RunFolder(path, about)
     stored = open_run(path)
     if stored.status == "complete":
-        hint = "There is nothing left to do; `fieldmark score --out` starts another."
+        hint = "There is nothing left to do; start another run with a new --out."
         raise ConfigError.of(f"{path} is complete.", hint=hint)
-    changed = [key for key in _SAME if stored.manifest.get(key) != about.get(key)]
+    changed = [
+        key for key in _SAME if _nameless(stored.manifest.get(key)) != _nameless(about.get(key))
+    ]
     if changed and not keeping.accept_changes:
         raise ConfigError.of(
             f"{path} was begun with something else: {', '.join(_named(changed, stored, about))}.",
@@ -87,7 +92,19 @@ def folder_for(keeping: Keeping, about: JsonObject) -> RunFolder | None:
         )
     kept = {key: value for key, value in stored.manifest.items() if key != "format"}
     marks: JsonObject = {_MARK: list(changed)} if changed else {}
-    return RunFolder(path, {**kept, **about, **marks}, resumed=True)
+    return RunFolder(path, {**about, **kept, **marks}, resumed=True)
+
+
+def _nameless(made_from: JsonValue) -> JsonValue:
+    """What something was made from, whatever it was called: a file may be named in many ways."""
+    if not isinstance(made_from, list):
+        return made_from
+    return [
+        {key: value for key, value in each.items() if key != "name"}
+        if isinstance(each, dict) and len(each) > 1
+        else each
+        for each in made_from
+    ]
 
 
 def finish(
@@ -114,13 +131,14 @@ def begin(settings: Settings, folder: RunFolder | None) -> Begun:
         return Begun(compile_plan(settings.rules), None, None)
     stored = open_run(folder.path)
     table = seeded(_first_attributes(stored).attributes)
-    shared = len(table)
+    shared = len(table) or None
     plan = compile_plan(settings.rules, table)
     return Begun(plan, Replay(stored, folder.whole.next_segment, plan.table), shared)
 
 
 def _first_attributes(stored: StoredRun) -> AttributeTable:
-    first = next(stored.cases(), None)
+    described = (case for case in stored.cases() if "attributes" in case.row)
+    first = next(described, None)
     return AttributeTable() if first is None else first.table
 
 

@@ -132,7 +132,6 @@ class ScoreRun:
         look is taken at them, and what is done already stays done.
         """
         from fieldmark.data.portions import cut  # loads numpy
-        from fieldmark.run.engines.processes import Processes
 
         names, parts = Names(), list[PartRead]()
         for careful in (False, True):
@@ -143,7 +142,7 @@ class ScoreRun:
             if job is None:
                 return False
             todo = list(enumerate(found[1]))[self._next :]
-            for shard in self._shards(job, todo, Processes(workers=workers)):
+            for shard in self._shards(job, todo, self._engine(workers)):
                 if not (careful or shard.in_step):
                     break
                 self._take(shard)
@@ -155,6 +154,11 @@ class ScoreRun:
                 self._stream.absorb(parts)
                 return True
         return False
+
+    def _engine(self, workers: int) -> Engine:
+        from fieldmark.run.engines.processes import Processes
+
+        return Processes(workers=workers, files=self._folder.files if self._folder else ())
 
     def _refuse_repeated(self) -> bool:
         """An id seems to occur twice: whoever reads from the top says where."""

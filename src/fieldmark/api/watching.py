@@ -58,11 +58,23 @@ def described(table: AttributeTable) -> JsonValue:
     ]
 
 
+def _listing(folder: Path) -> str:
+    """What changes when a file in a folder is added, removed or written anew."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        state = path.lstat()
+        said = f"{path.name}\0{state.st_size}\0{state.st_mtime_ns}\0"
+        digest.update(said.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
 def _input(source: Source) -> JsonObject:
     """Which input it was, and its hash if it is a file."""
     if not isinstance(source, str | Path):
         return {"name": "(in memory)"}
     path = Path(source)
+    if path.is_dir():
+        return {"name": str(source), "sha256": _listing(path)}
     if not path.is_file():
         return {"name": str(source)}
     with path.open("rb") as file:

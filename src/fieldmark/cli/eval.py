@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TypedDict, Unpack
 
 import click
 
+from fieldmark.api.eval_cases import refuse_unready
 from fieldmark.api.evaluate import EvalResult, evaluate, resume_eval
 from fieldmark.api.requests import request_of_run
 from fieldmark.api.watching import Progress
@@ -21,6 +23,7 @@ from fieldmark.cli.options import (
     max_drops,
     offline,
     printing,
+    refuse_beside_resume,
     resuming,
     top,
 )
@@ -32,6 +35,7 @@ from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.metrics.gate import GateKind
+from fieldmark.model.case import CaseInput
 from fieldmark.report.escape import visible
 from fieldmark.report.junit import JunitFile
 from fieldmark.report.tables import gate_text
@@ -43,7 +47,8 @@ __all__ = ["command"]
 _EPILOG = """\b
 Examples:
   fieldmark eval invoices.eval.yaml
-  fieldmark eval evals/*.yaml --junit results.xml --quiet
+  fieldmark eval evals/*.yaml --quiet
+  fieldmark eval invoices.eval.yaml --junit results.xml
   fieldmark eval invoices.eval.yaml --only smoke --case 'invoice-0*'
   fieldmark eval invoices.eval.yaml --min mean_score=0.9 --min evaluators.header.mean_score=0.95
 
@@ -127,17 +132,19 @@ def command(files: tuple[str, ...], **asked: Unpack[_Asked]) -> int:
     """
     if asked["out"] is not None and not asked["save"]:
         raise click.UsageError("--out names a folder for the run, --no-save writes none: use one.")
-    if asked["junit"] is not None and len(files) > 1:
-        raise click.UsageError("--junit names one file: run one eval file at a time with it.")
+    one_at_a_time = asked["junit"] is not None or asked["form"] is Format.JSON
+    if one_at_a_time and len(files) > 1:
+        raise click.UsageError("--junit and --format json are for one eval file at a time.")
     if asked["resume"] is not None:
-        if files:
-            raise click.UsageError("--resume knows its eval file: name nothing but the run.")
+        refuse_beside_resume(asked, files)
         file = str(request_of_run(asked["resume"], "eval")["file"])
         return _run(load_eval(file), asked)
     if not files:
         raise click.UsageError("Name an eval file, or a run with --resume.")
     specs = _checked(files)
-    return strongest([_run(spec, asked, several=len(specs) > 1) for spec in specs])
+    folders = _folders(specs, asked)
+    runs = zip(specs, folders, strict=True)
+    return strongest([_run(spec, asked, out, several=len(specs) > 1) for spec, out in runs])
 
 
 def _checked(files: tuple[str, ...]) -> list[EvalSpec]:
@@ -146,7 +153,9 @@ def _checked(files: tuple[str, ...]) -> list[EvalSpec]:
     problems: list[Problem] = []
     for file in files:
         try:
-            specs.append(load_eval(file))
+            spec = load_eval(file)
+            refuse_unready(spec)
+            specs.append(spec)
         except ConfigError as error:
             problems += error.problems
     if problems:
@@ -154,18 +163,21 @@ def _checked(files: tuple[str, ...]) -> list[EvalSpec]:
     return specs
 
 
-def _run(spec: EvalSpec, asked: _Asked, *, several: bool = False) -> ExitCode:
+def _run(
+    spec: EvalSpec, asked: _Asked, out: Path | None = None, *, several: bool = False
+) -> ExitCode:
     if several and not asked["quiet"] and asked["form"] is Format.TABLE:
         put(f"{visible(spec.name)}\n")
-    remarks = Annotations(spec.location.file) if wants_annotations() else None
+    values = asked["values"]
+    remarks = Annotations(spec.location.file, values=values) if wants_annotations() else None
     with ExitStack() as stack:
         junit = None
         if asked["junit"] is not None:
             junit = stack.enter_context(JunitFile(asked["junit"], spec.name))
-        observers: list[Observer] = [] if junit is None else [_in_junit(junit)]
+        observers: list[Observer] = [] if junit is None else [_in_junit(junit, values=values)]
         observers += [] if remarks is None else [remarks]
         with progress_for(quiet=asked["quiet"], color=asked["color"]) as progress:
-            run = _evaluated(spec, asked, observers, progress, several=several)
+            run = _evaluated(spec, asked, out, observers, progress)
         if junit is not None:
             for gate in run.summary.gates:
                 junit.add_gate(gate_text(gate), passed=gate.passed)
@@ -178,10 +190,9 @@ def _run(spec: EvalSpec, asked: _Asked, *, several: bool = False) -> ExitCode:
 def _evaluated(
     spec: EvalSpec,
     asked: _Asked,
+    out: Path | None,
     observers: Sequence[Observer],
     progress: Progress | None,
-    *,
-    several: bool,
 ) -> EvalResult:
     """The run of one file, or the rest of one that was broken off."""
     if asked["resume"] is not None:
@@ -200,7 +211,8 @@ def _evaluated(
         concurrency=asked["concurrency"],
         at_least=limits_of(asked["minimum"], GateKind.MIN),
         at_most=limits_of(asked["maximum"], GateKind.MAX),
-        out=_folder(spec, asked, several=several),
+        out=out,
+        max_errors=asked["max_errors"],
         values=asked["values"],
         intervals=True,
         baseline=asked["baseline"],
@@ -228,12 +240,21 @@ _VERDICTS = {
 }
 
 
-def _folder(spec: EvalSpec, asked: _Asked, *, several: bool) -> Path | None:
+def _folders(specs: Sequence[EvalSpec], asked: _Asked) -> list[Path | None]:
+    """A folder for the run of each file; two files of one name have two folders."""
     if not asked["save"]:
-        return None
-    if asked["out"] is None:
-        return Path("runs") / new_run_id()
-    return asked["out"] / _file_name(spec.name) if several else asked["out"]
+        return [None] * len(specs)
+    above = asked["out"]
+    if above is None:
+        return [Path("runs") / new_run_id() for _ in specs]
+    if len(specs) == 1:
+        return [above]
+    met: Counter[str] = Counter()
+    folders: list[Path | None] = []
+    for name in (_file_name(spec.name) for spec in specs):
+        met[name] += 1
+        folders.append(above / (name if met[name] == 1 else f"{name}-{met[name]}"))
+    return folders
 
 
 def _file_name(name: str) -> str:
@@ -242,13 +263,21 @@ def _file_name(name: str) -> str:
     return kept.lstrip(".") or "eval"
 
 
-def _in_junit(junit: JunitFile) -> Observer:
+def _in_junit(junit: JunitFile, *, values: bool) -> Observer:
+    """Adds cases in their order; without values, only what cannot quote a document."""
+
     def add(judged: Judged) -> None:
-        rows = zip(judged.batch.cases, judged.batch.stats, judged.scores, strict=True)
-        for case, stats, score in rows:
-            reason = score.reasoning or case.note
-            junit.add(case.id, stats.verdict, reason, score.misses)
-        for case in judged.failed:
-            junit.add(case.id, None, case.note, ())
+        rows = iter(zip(judged.batch.stats, judged.scores, strict=True))
+        for case in judged.all:
+            if case.input is CaseInput.FAILED:
+                junit.add(case.id, None, case.note if values else "no candidate", ())
+                continue
+            stats, score = next(rows)
+            if values:
+                junit.add(case.id, stats.verdict, score.reasoning or case.note, score.misses)
+            else:
+                junit.add(case.id, stats.verdict, f"{len(score.misses)} misses", ())
+        for case in judged.unread:
+            junit.add(case.id, None, case.note if values else "the truth cannot be read", ())
 
     return add

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from fieldmark.cli.telling import put
+from fieldmark.cli.telling import tell
 from fieldmark.evaluators.score import Status
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import Verdict
@@ -30,25 +30,34 @@ def wants_annotations() -> bool:
 class Annotations:
     """Says which cases failed, beside the eval file that holds them: the first few."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, *, values: bool = True) -> None:
         self._file = file
+        self._values = values
         self._lines: list[str] = []
 
     def __call__(self, judged: Judged) -> None:
         """Take note of cases that did not pass."""
         for case, score in zip(judged.batch.cases, judged.scores, strict=True):
             if score.status is Status.ERROR:
-                self._add("error", f"case {case.id}", score.reasoning)
+                self._add("error", f"case {case.id}", self._told(score.reasoning))
             elif score.verdict in (Verdict.FAIL, Verdict.PARTIAL):
-                self._add("warning", f"case {case.id}: {score.verdict}", _listed(score.misses))
+                self._add(
+                    "warning", f"case {case.id}: {score.verdict}", self._told(_listed(score.misses))
+                )
         for case in judged.failed:
-            self._add("error", f"case {case.id}", case.note)
+            self._add("error", f"case {case.id}", self._told(case.note))
 
     def tell(self, summary: Summary) -> None:
         """Print the remarks; failed gates come first."""
         gates = [gate for gate in summary.gates if not gate.passed]
         lines = [self._line("error", "gate failed", gate_text(gate)) for gate in gates]
-        put("".join(f"{line}\n" for line in (lines + self._lines)[:_MOST]))
+        # Standard output belongs to the form that was asked for; GitHub reads both streams.
+        for line in (lines + self._lines)[:_MOST]:
+            tell(line)
+
+    def _told(self, text: str) -> str:
+        """A text that may quote a document, where that is wanted."""
+        return text if self._values else "values are left out"
 
     def _add(self, level: str, title: str, text: str) -> None:
         if len(self._lines) < _MOST:

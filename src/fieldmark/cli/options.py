@@ -30,6 +30,7 @@ __all__ = [
     "max_drops",
     "offline",
     "printing",
+    "refuse_beside_resume",
     "refuse_two_streams",
     "resuming",
     "top",
@@ -122,6 +123,11 @@ _BASELINE: Final = (
         help="How far a figure may fall below the baseline; without a name, the mean score.",
     ),
 )
+_KNOWN_TO_RUN: Final = (
+    "only", "cases", "minimum", "maximum", "out", "rules", "options", "match", "align", "scope",
+    "depth", "baseline", "max_drop",
+)  # fmt: skip
+_SPELT: Final = {"cases": "case", "minimum": "min", "maximum": "max", "options": "set"}
 _RESUMING: Final = (
     click.option(
         "--resume",
@@ -177,6 +183,18 @@ _INPUT_NAMES: Final = frozenset(field.name for field in fields(Inputs)) - {"limi
 def printing(command: _Command) -> _Command:
     """The options that every command with a table has."""
     return _with(_PRINTING, command)
+
+
+def refuse_beside_resume(asked: Mapping[str, object], inputs: Sequence[object]) -> None:
+    """Refuse what a run that goes on knows already: it would be ignored."""
+    given = [name for name in _KNOWN_TO_RUN if asked.get(name)]
+    given += [f"no_{name}" for name in ("save", "values") if asked.get(name) is False]
+    if given or any(each is not None for each in inputs):
+        said = "".join(f" --{_SPELT.get(name, name).replace('_', '-')}" for name in given)
+        raise click.UsageError(
+            "--resume knows what the run was begun with: name nothing but the run, "
+            f"without{said or ' inputs'}."
+        )
 
 
 def against_baseline(command: _Command) -> _Command:

@@ -22,6 +22,7 @@ from fieldmark.cli.options import (
     max_drops,
     offline,
     printing,
+    refuse_beside_resume,
     refuse_two_streams,
     resuming,
     top,
@@ -155,8 +156,7 @@ def command(truth: str | None, candidate: str | None, **asked: Unpack[_Asked]) -
     """
     with progress_for(quiet=asked["quiet"], color=asked["color"]) as progress:
         if asked["resume"] is not None:
-            if truth is not None:
-                raise click.UsageError("--resume knows its inputs: name nothing but the run.")
+            refuse_beside_resume(asked, [truth, candidate])
             run = resume_score(
                 asked["resume"],
                 accept_changes=asked["accept_changes"],

@@ -190,6 +190,9 @@ class Crew:
     ) -> None:
         self._leash.stop()
         present = [self._seats.get() for _ in range(self._seats.maxsize)]
+        for _ in present:
+            # Whoever still asks gets a seat, and is told that the run is over.
+            self._seats.put(None)
         workers = [worker for worker in present if worker is not None]
         for worker in workers:
             worker.dismiss()

@@ -45,7 +45,7 @@ def describe(value: object) -> JsonValue:
         return describe(value.value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, Decimal):
+    if isinstance(value, Decimal) or hasattr(value, "__fspath__"):
         return str(value)
     if is_dataclass(value) and not isinstance(value, type):
         return described(value)

@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 from xml.sax.saxutils import escape, quoteattr
@@ -29,11 +30,18 @@ class JunitFile:
 
     def __init__(self, path: Path, suite: str) -> None:
         self._path = path
+        self._beside = path.with_name(f".{path.name}.part")
         self._suite = suite
         self._body = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - see __exit__
         self._tests = self._failures = self._errors = 0
 
     def __enter__(self) -> Self:
+        """Find out at once whether the file can be written, not when all is done."""
+        try:
+            self._beside.touch()
+        except OSError as error:
+            self._body.close()
+            raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
         return self
 
     def add(self, name: str, verdict: Verdict | None, reason: str, misses: Sequence[str]) -> None:
@@ -63,20 +71,20 @@ class JunitFile:
                 self._write()
         finally:
             self._body.close()
+            with suppress(OSError):
+                self._beside.unlink(missing_ok=True)
 
     def _write(self) -> None:
         totals = f'tests="{self._tests}" failures="{self._failures}" errors="{self._errors}"'
-        beside = self._path.with_name(f".{self._path.name}.part")
         try:
-            with beside.open("w", encoding="utf-8") as file:
+            with self._beside.open("w", encoding="utf-8") as file:
                 file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
                 file.write(f"<testsuite name={_attribute(self._suite)} {totals}>\n")
                 self._body.seek(0)
                 shutil.copyfileobj(self._body, file)
                 file.write("</testsuite>\n")
-            beside.replace(self._path)
+            self._beside.replace(self._path)
         except OSError as error:
-            beside.unlink(missing_ok=True)
             raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
 
 

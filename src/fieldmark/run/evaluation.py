@@ -32,7 +32,7 @@ class Judged(NamedTuple):
     """Some finished cases: their figures, what each evaluator said, and the score of each case.
 
     `failed` are cases for which nobody could produce a candidate: they have no figures. `all` are
-    both kinds in their order.
+    both kinds in their order. The truth of `unread` could not be read.
     """
 
     batch: Batch
@@ -40,6 +40,7 @@ class Judged(NamedTuple):
     scores: Sequence[Score]
     failed: Sequence[Case] = ()
     all: Sequence[Case] = ()
+    unread: Sequence[Case] = ()
 
 
 Observer: TypeAlias = Callable[[Judged], None]
@@ -67,7 +68,7 @@ def run_evaluation(
             judged = _judged(batch, plan, counter, panel)
         else:
             panel.gather(done.cases)
-            judged = _again(done, counter)
+            judged = _again(batch, done, counter)
         _count(batch, judged, tally)
         for observe in observers:
             observe(judged)
@@ -82,15 +83,19 @@ def _judged(batch: Sequence[Case], plan: Plan, counter: CaseCounter, panel: Pane
     stats = [_stats(counter, *each) for each in zip(cases, blocks, scores, results, strict=True)]
     failed = [case for case in batch if case.input is CaseInput.FAILED]
     everyone = [case for case in batch if case.input is not CaseInput.INVALID_TRUTH]
-    return Judged(Batch(cases, blocks, stats), results, scores, failed, everyone)
+    return Judged(Batch(cases, blocks, stats), results, scores, failed, everyone, _unread(batch))
 
 
-def _again(done: Remembered, counter: CaseCounter) -> Judged:
+def _unread(batch: Sequence[Case]) -> list[Case]:
+    return [case for case in batch if case.input is CaseInput.INVALID_TRUTH]
+
+
+def _again(cases: Sequence[Case], done: Remembered, counter: CaseCounter) -> Judged:
     """What was found out before, with the figures counted again."""
     rows = zip(done.cases, done.blocks, done.scores, done.results, strict=True)
     stats = [_stats(counter, *each) for each in rows]
     batch = Batch(done.cases, done.blocks, stats)
-    return Judged(batch, done.results, done.scores, done.failed, done.all)
+    return Judged(batch, done.results, done.scores, done.failed, done.all, _unread(cases))
 
 
 def _stats(

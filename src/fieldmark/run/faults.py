@@ -50,6 +50,13 @@ class Faults:
             if figures.errors_count:
                 self._add(_ERROR, f"case {case.id!r}, {self._failure(block)}")
 
+    def explained(self, batch: Batch, reasons: Sequence[str]) -> None:
+        """Take note of cases that could not be evaluated, with what their evaluators say."""
+        for case, block, figures, reason in zip(*batch, reasons, strict=True):
+            if figures.errors_count:
+                told = self._failure(block, reason if self._notes else "")
+                self._add(_ERROR, f"case {case.id!r}, {told}")
+
     def merge(self, other: Faults) -> None:
         """Take in what was noted of the part of the run that comes next."""
         for kind, times in other._times.items():
@@ -77,9 +84,9 @@ class Faults:
         named = case.input is CaseInput.INVALID_TRUTH
         return case.note if named else f"case {case.id!r}: {case.note}"
 
-    def _failure(self, block: OutcomeBlock) -> str:
+    def _failure(self, block: OutcomeBlock, reason: str = "") -> str:
         for record in block.records(self._table):
             if record.outcome is Outcome.ERROR:
                 note = record.comparison.note if record.comparison and self._notes else ""
                 return f"{record.path}: {note or reason_of(record) or 'error'}"
-        return "error"
+        return reason or "error"

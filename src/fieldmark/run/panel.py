@@ -122,7 +122,7 @@ def open_panel(
     own = own or {}
     judges = _judges(_all(members, own))
     with ExitStack() as stack:
-        once = {id(judge): judge for judge in judges.values()}
+        once = {id(judge): judge for _, judge in judges}
         pool = ThreadPoolExecutor(max(1, concurrency), "judge") if once else None
         if pool is not None:
             # Left after the judges, who end what a run that was broken off still waits for.
@@ -149,22 +149,20 @@ def _added(place: Accumulator, case: Case) -> Score:
     return place.add(case.expected, case.candidate, unreadable=case.input is not CaseInput.OK)
 
 
-def _judges(members: Sequence[Member]) -> dict[str, Judge]:
-    """All judges by their names, those inside of combiners too."""
-    found: dict[str, Judge] = {}
+def _judges(members: Sequence[Member], above: str = "") -> Iterator[tuple[str, Judge]]:
+    """All judges with their names, those inside of combiners too; names may repeat."""
     for member in members:
         evaluator = member.evaluator
         if hasattr(evaluator, "opened"):
-            found[member.name] = cast("Judge", evaluator)
+            yield f"{above}{member.name}", cast("Judge", evaluator)
         elif hasattr(evaluator, "combine"):
-            inner = _judges(cast("Combiner", evaluator).evaluators)
-            found |= {f"{member.name}.{name}": judge for name, judge in inner.items()}
-    return found
+            inner = cast("Combiner", evaluator).evaluators
+            yield from _judges(inner, f"{above}{member.name}.")
 
 
 def unready_judges(members: Sequence[Member]) -> list[Problem]:
     """Why judges could not judge a single case, found out before the first."""
-    complaints = ((name, judge.unready()) for name, judge in _judges(members).items())
+    complaints = ((name, judge.unready()) for name, judge in _judges(members))
     return [Problem(f"{name}: {reason}") for name, reason in complaints if reason]
 
 

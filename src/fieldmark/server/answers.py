@@ -52,8 +52,12 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[None, None, Response]]:
         """The handler, given a strict request in place of the usual one."""
         handle = super().get_route_handler()
+        takes_query = bool(self.dependant.query_params)
 
         async def strict(request: Request) -> Response:
+            if request.query_params and not takes_query:
+                message = "Nothing may stand behind the question mark here."
+                raise Refusal(Code.INVALID_REQUEST, message)
             return await handle(_StrictRequest(request.scope, request.receive))
 
         return strict

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from fieldmark.server.replies_refused import Error
 
 __all__ = [
     "AttributeList",
@@ -25,7 +27,6 @@ __all__ = [
     "RunList",
     "StrategyState",
     "Trend",
-    "refused",
 ]
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -36,45 +37,6 @@ class _Open(BaseModel):
     """An answer that may hold more than is described."""
 
     model_config = ConfigDict(extra="allow")
-
-
-class Problem(_Open):
-    """One thing that is wrong with rules or a request."""
-
-    message: str
-    where: str = ""
-    hint: str = ""
-
-
-class Error(_Open):
-    """Why a request was refused."""
-
-    code: str
-    message: str
-    problems: list[Problem] = []
-
-
-class Refused(_Open):
-    """The body of every refusal."""
-
-    error: Error
-
-
-_WORDS: Final = {
-    400: "The body is not JSON.",
-    401: "No session: open the start address, or send its token.",
-    403: "Not allowed here.",
-    404: "There is no such thing.",
-    409: "Something else has changed it.",
-    413: "The body is too large.",
-    422: "The request, its rules or its data are not valid.",
-    429: "Too much at once; try again.",
-}
-
-
-def refused(*codes: int) -> dict[int | str, dict[str, object]]:
-    """The refusals of an operation, for its description."""
-    return {code: {"model": Refused, "description": _WORDS[code]} for code in (401, *codes)}
 
 
 class Counts(_Open):

@@ -12,8 +12,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = [
     "BatchRequest",
-    "CaseQuery",
-    "DiffQuery",
     "EvaluateRequest",
     "FlattenRequest",
     "Gates",
@@ -21,18 +19,13 @@ __all__ = [
     "ImportRequest",
     "InferRequest",
     "NoteRequest",
-    "OutcomeQuery",
-    "RunQuery",
     "Source",
     "Strategies",
-    "StrategyQuery",
-    "TrendQuery",
     "as_json",
     "as_object",
 ]
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
-_QUERY = ConfigDict(extra="forbid")
 _Convention = Literal["confusion", "field_accuracy", "taxonomy", "taxonomy_code", "four_phase"]
 _Json = Annotated[object, Field(description="Any JSON value.")]
 _Rules = Annotated[
@@ -267,77 +260,3 @@ class NoteRequest(BaseModel):
     add: Annotated[list[_Short], Field(max_length=20)] = []
     remove: Annotated[list[_Short], Field(max_length=20)] = []
     note: Annotated[str, Field(max_length=10_000)] | None = None
-
-
-class _Paged(BaseModel):
-    """Which part of a list is wanted."""
-
-    model_config = _QUERY
-
-    offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
-    limit: Annotated[int, Field(ge=1, le=500)] = 50
-
-
-class RunQuery(_Paged):
-    """Which runs are wanted, the newest first."""
-
-    text: Annotated[_Short, Field(description="Part of the id, an input, a tag or the note.")] = ""
-    status: Literal["running", "complete", "interrupted", "failed", "corrupt"] | None = None
-    tag: _Short | None = None
-    convention: _Short | None = None
-
-
-class TrendQuery(BaseModel):
-    """Which figure to follow."""
-
-    model_config = _QUERY
-
-    figure: Literal["mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1"] = (
-        "mean_score"
-    )
-
-
-class CaseQuery(_Paged):
-    """Which cases are wanted, and in which order."""
-
-    text: Annotated[_Short, Field(description="Part of the id or of a tag.")] = ""
-    verdict: Literal["pass", "partial", "fail", "error"] | None = None
-    error: Literal["omission", "hallucination", "format_error", "wrong_value"] | None = None
-    attribute: Annotated[str, Field(max_length=2000)] | None = None
-    sort: Literal["worst", "number", "id", "score", "mistakes"] = "worst"
-    descending: bool = False
-
-
-class OutcomeQuery(BaseModel):
-    """Which outcomes are wanted, from which case on."""
-
-    model_config = _QUERY
-
-    from_case: Annotated[int, Field(ge=1, le=1_000_000_000)] = 1
-    limit: Annotated[int, Field(ge=1, le=2000)] = 200
-    attribute: Annotated[str, Field(max_length=2000)] | None = None
-    outcome: Literal[
-        "match", "wrong_value", "format_error", "omission", "hallucination", "both_empty",
-        "ignored", "error",
-    ] | None = None  # fmt: skip
-
-
-class DiffQuery(BaseModel):
-    """Two runs: before and after."""
-
-    model_config = _QUERY
-
-    a: Annotated[str, Field(max_length=100)]
-    b: Annotated[str, Field(max_length=100)]
-    force: Annotated[bool, Field(description="Compare what there is to compare.")] = False
-    rescore: Annotated[bool, Field(description="Count the second as the first was counted.")] = (
-        False
-    )
-
-
-class StrategyQuery(BaseModel):
-    """In which form strategies are wanted."""
-
-    model_config = _QUERY
-
-    form: Literal["flat", "nested", "rules"] = "flat"

@@ -49,15 +49,18 @@ def _result(result: Result, *, values: bool) -> JsonObject:
     return {**kept, "misses": misses}
 
 
-def failed_row(case: Case) -> bytes:
-    """The row of a case for which no candidate could be produced: an error, and why."""
+def failed_row(case: Case, *, values: bool = True) -> bytes:
+    """The row of a case for which no candidate could be produced: an error, and why.
+
+    A reason may quote what the target was given, so it goes with the values.
+    """
     said = {
         "case_id": case.id,
         "score": None,
         "verdict": None,
         "status": "error",
         "input": case.input.value,
-        "reasoning": case.note,
+        "reasoning": case.note if values else "",
         "evaluator_results": [],
         **({"tags": list(case.tags)} if case.tags else {}),
     }

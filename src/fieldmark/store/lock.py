@@ -30,21 +30,21 @@ class RunLock:
     old file and one with a new.
     """
 
-    __slots__ = ("_file", "_path")
+    __slots__ = ("_path", "file")
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / LOCK
-        self._file = -1
+        self.file = -1
 
     def __enter__(self) -> Self:
         try:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self.file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise StorageError(f"cannot lock {self._path.parent}: {error.strerror}") from error
         try:
             self._take()
         except BlockingIOError:
-            owner = _owner(self._file)
+            owner = _owner(self.file)
             self._close()
             raise RunLockedError(f"{self._path.parent} is being written by {owner}") from None
         except OSError as error:
@@ -65,23 +65,23 @@ class RunLock:
         """Take the lock; who only looks whether it is held may hold it for a moment."""
         for _ in range(_TRIES):
             with suppress(BlockingIOError):
-                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             time.sleep(_PAUSE)
-        return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def sign(self) -> None:
         """Say who holds it and is going to write; a name that cannot be written stops nobody."""
         owner = orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()})
         try:
-            os.ftruncate(self._file, 0)
-            os.pwrite(self._file, owner, 0)
+            os.ftruncate(self.file, 0)
+            os.pwrite(self.file, owner, 0)
         except OSError:
             return
 
     def _close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
 
 
 def is_locked(folder: Path) -> bool:

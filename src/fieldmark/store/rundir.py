@@ -41,6 +41,7 @@ class RunFolder:
 
     __slots__ = (
         "_disk",
+        "_lock",
         "_manifest",
         "_ours",
         "_pending",
@@ -61,6 +62,7 @@ class RunFolder:
         self._disk = disk
         self._manifest: JsonObject = {"format": 1, **manifest, "status": "running"}
         self._manifest.setdefault("started_at", _now())
+        self._lock = RunLock(path)
         self._ours = False
         self._results = -1
         self._pending = 0
@@ -75,22 +77,22 @@ class RunFolder:
         if not self._resumed and not (self.path / LOCK).exists():
             # Nothing is put into a folder that belongs to something else.
             self._refuse_occupied()
-        lock = self._stack.enter_context(RunLock(self.path))
+        self._stack.enter_context(self._lock)
         try:
-            self._begin(lock)
+            self._begin()
         except BaseException as error:
             self.__exit__(type(error))
             raise
         return self
 
-    def _begin(self, lock: RunLock) -> None:
+    def _begin(self) -> None:
         if self._resumed:
             self.whole = cut_torn_tail(self.path / RESULTS, self._disk)
         else:
             self._refuse_occupied()
         self._sweep()
         self._ours = True
-        lock.sign()
+        self._lock.sign()
         self._write_manifest()
         try:
             self._results = self._disk.open_append(self.path / RESULTS)
@@ -114,6 +116,11 @@ class RunFolder:
                 f"{self.path} is not empty.",
                 hint="Name a new folder: a run never writes over another.",
             )
+
+    @property
+    def files(self) -> tuple[int, ...]:
+        """The numbers of the files that are open; who does part of the work must close them."""
+        return tuple(file for file in (self._lock.file, self._results) if file >= 0)
 
     def append(self, rows: Iterable[bytes]) -> None:
         """Add the lines of a segment; they are on the disk a second later at most."""

@@ -179,9 +179,7 @@ def test_weights_stay(tmp_path):
     ("kind", "said"),
     [
         pytest.param("llm_judge", "llm_judge asks a language model", id="a-model-judges"),
-        pytest.param(
-            "llm-rubric", "llm-rubric asks a language model", id="a-model-reads-a-rubric"
-        ),
+        pytest.param("llm-rubric", "llm-rubric asks a language model", id="a-model-reads-a-rubric"),
         pytest.param("rubric", "rubric asks a language model", id="a-rubric"),
         pytest.param("latency", "latency measures the agent's run", id="time"),
         pytest.param("cost", "cost measures the agent's run", id="money"),

@@ -205,3 +205,12 @@ def test_a_run_that_is_broken_off_waits_for_nobody():
     assert time.monotonic() - began < 5
     assert said[0].reasoning.startswith("interrupted")
     assert not living(mark)
+
+
+def test_who_asks_when_the_run_is_over_is_told_so():
+    with staying("each_line", new_mark(), workers=2) as judging:
+        judging(CASE)
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(judging, CASE) for _ in range(3)]
+        said = [each.result(timeout=10) for each in asked]
+    assert {score.reasoning.partition(":")[0] for score in said} == {"interrupted"}

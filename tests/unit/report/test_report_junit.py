@@ -69,9 +69,13 @@ def test_misses_are_bounded_and_counted(path: Path) -> None:
 
 
 def test_a_run_that_broke_off_leaves_no_file(path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), JunitFile(path, "cut") as junit:
-        junit.add("a", Verdict.PASS, "", [])
-        raise KeyboardInterrupt
+    def broken_off() -> None:
+        with JunitFile(path, "cut") as junit:
+            junit.add("a", Verdict.PASS, "", [])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
     assert list(path.parent.iterdir()) == []
 
 

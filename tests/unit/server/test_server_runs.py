@@ -28,7 +28,7 @@ def get(server, path, **query):
 def test_library_command_line_and_api_give_the_same_numbers(reading, run, tmp_path):  # noqa: F811
     lines(tmp_path / "truth.jsonl", TRUTH)
     lines(tmp_path / "candidate.jsonl", FOUND)
-    library = json.loads(json.dumps(fm.score(TRUTH, FOUND).to_dict()))
+    library = json.loads(json.dumps(fm.score(TRUTH, FOUND, out=tmp_path / "kept").to_dict()))
     command = fieldmark(
         "score", "truth.jsonl", "candidate.jsonl", "--no-save", "--format", "json", cwd=tmp_path
     )
@@ -257,6 +257,19 @@ def test_a_corrupt_run_is_listed_and_hinders_no_other(tmp_path):
         assert listed == {"good": "complete", "broken": "corrupt"}
         assert code(server.ask.get("/api/runs/broken")) == "invalid_data"
         assert str(tmp_path) not in server.ask.get("/api/runs/broken").text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/runs?limit=0", "/api/runs?limit=501", "/api/runs?offset=-1", "/api/runs?surprise=1", "/api/runs?status=odd", "/api/health?x=1",
+        "/api/jobs?x", "/api/runs/{run}/cases?sort=odd", "/api/runs/{run}/cases?limit=x", "/api/runs/{run}/cases/0", "/api/runs/{run}/cases/x",
+        "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/trend?figure=odd", "/api/files?path=data&x=1", "/api/strategies/export?form=odd",
+    ],
+)  # fmt: skip
+def test_a_question_that_makes_no_sense_is_refused(reading, run, path):  # noqa: F811
+    answer = reading.ask.get(path.format(run=run))
+    assert (answer.status_code, code(answer)) == (422, "invalid_request")
 
 
 def rows(number):

@@ -81,9 +81,9 @@ def test_a_torn_last_line_is_left_out(run):
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        pytest.param(lambda row: "[]", "2: is not an object", id="no-object"),
-        pytest.param(lambda row: '{"a"', "2: is not JSON", id="no-json"),
-        pytest.param(lambda row: {"score": 1}, "2: not a row of results", id="no-case"),
+        pytest.param(lambda _: "[]", "2: is not an object", id="no-object"),
+        pytest.param(lambda _: '{"a"', "2: is not JSON", id="no-json"),
+        pytest.param(lambda _: {"score": 1}, "2: not a row of results", id="no-case"),
         pytest.param(lambda row: {**row, "cells": [1 << 40]}, "described", id="unknown-attribute"),
         pytest.param(lambda row: {**row, "cells": [True]}, "whole numbers", id="no-number"),
         pytest.param(
@@ -116,7 +116,7 @@ def test_a_folder_without_a_run(tmp_path):
 
 def test_a_broken_manifest_is_named(run):
     (run / "manifest.json").write_text("{")
-    with pytest.raises(DataError, match="manifest.json: is not JSON"):
+    with pytest.raises(DataError, match=r"manifest\.json: is not JSON"):
         open_run(run)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.data.portions import Portion
-from fieldmark.errors import FieldmarkError
+from fieldmark.errors import FieldmarkError, StorageError
 from fieldmark.run.collector import patient_collector
 from fieldmark.run.engines import Numbered
 from fieldmark.run.portion_worker import Job, PortionWorker, Shard
@@ -28,6 +29,7 @@ _TOGETHER: Final = 4
 """Segments that one process does before it answers."""
 _AHEAD: Final = 3
 """Tasks for each process that are under way or wait to be read."""
+_PR_SET_PDEATHSIG: Final = 1
 _PATIENCE: Final = 5
 """Times that processes may die one after the other without anything getting done."""
 
@@ -38,9 +40,10 @@ class WorkersDiedError(FieldmarkError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Processes:
-    """So many processes on this machine."""
+    """So many processes on this machine; `files` are open here and of no concern to them."""
 
     workers: int
+    files: tuple[int, ...] = ()
 
     def run(self, job: Job, portions: Iterable[Numbered]) -> Iterator[Shard]:
         """The shards in the order of their numbers."""
@@ -85,8 +88,9 @@ class Processes:
         # A copy of a process with several threads may hold a lock that nobody gives back.
         alone = threading.active_count() == 1
         context = multiprocessing.get_context("fork" if alone else "spawn")
+        inherited = self.files if alone else ()
         return ProcessPoolExecutor(
-            self.workers, mp_context=context, initializer=_start, initargs=(job, spools)
+            self.workers, mp_context=context, initializer=_start, initargs=(job, spools, inherited)
         )
 
 
@@ -110,7 +114,10 @@ class _Spooled(NamedTuple):
             return self.shard
         with (Path(spools) / self.file).open("rb") as spool:
             spool.seek(self.start)
-            return self.shard._replace(rows=spool.read(self.size))
+            rows = spool.read(self.size)
+        if len(rows) != self.size:
+            raise StorageError(f"{Path(spools) / self.file} is shorter than what was put into it")
+        return self.shard._replace(rows=rows)
 
 
 def _submit(pool: ProcessPoolExecutor, waiting: _Waiting) -> None:
@@ -141,7 +148,12 @@ class _Worker:
         """One segment, its rows put into the file."""
         shard = self._worker.work(number, portion)
         start = self._spool.tell()
-        self._spool.write(shard.rows)
+        rest = memoryview(shard.rows)
+        try:
+            while rest:
+                rest = rest[self._spool.write(rest) or 0 :]
+        except OSError as error:
+            raise StorageError(f"cannot write {self._spool.name}: {error.strerror}") from error
         return _Spooled(shard._replace(rows=b""), self._name, start, len(shard.rows))
 
 
@@ -150,10 +162,23 @@ _here: list[_Worker] = []
 """The worker of this process, where it is one of several."""
 
 
-def _start(job: Job, spools: str) -> None:
+def _start(job: Job, spools: str, inherited: Sequence[int]) -> None:
     # The process that the user talks to decides what an interrupt means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for file in inherited:
+        # A lock is held as long as anyone has its file open.
+        os.close(file)
+    _end_with_parent()
     _here[:] = [_Worker(job, spools)]
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it does, where the system has a way to."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _work(task: list[Numbered]) -> list[_Spooled]:

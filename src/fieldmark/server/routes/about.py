@@ -11,7 +11,8 @@ from fieldmark.judges.llm.prompts import FORM, MEANING, Prompt, rubric_prompt, s
 from fieldmark.model.json import JsonObject
 from fieldmark.server.answers import Reply, StrictRoute
 from fieldmark.server.desk import Desk, desk_of
-from fieldmark.server.replies import Health, PromptList, refused
+from fieldmark.server.replies import Health, PromptList
+from fieldmark.server.replies_refused import refused
 from fieldmark.version import VERSION
 
 __all__ = ["router"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import anyio.to_thread
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 
 from fieldmark.api.runs import annotate, remove_run
 from fieldmark.api.score import score
@@ -16,7 +16,9 @@ from fieldmark.model.json import JsonObject
 from fieldmark.server.answers import Reply, StrictRoute
 from fieldmark.server.desk import Desk, desk_of
 from fieldmark.server.jobs import Cancelled, Job
-from fieldmark.server.replies import FileList, JobState, refused
+from fieldmark.server.queries import FileQuery
+from fieldmark.server.replies import FileList, JobState
+from fieldmark.server.replies_refused import refused
 from fieldmark.server.rules_asked import rules_under
 from fieldmark.server.schemas import BatchRequest, Source, as_json, as_object
 from fieldmark.server.scratch import Inbox
@@ -50,16 +52,16 @@ async def batch(asked: BatchRequest, desk: Annotated[Desk, Depends(desk_of)]) ->
 
 
 @router.get("/files", response_model=FileList, responses=refused(403, 422))
-def files(desk: Annotated[Desk, Depends(desk_of)], path: str = "") -> Reply:
+def files(asked: Annotated[FileQuery, Query()], desk: Annotated[Desk, Depends(desk_of)]) -> Reply:
     """The declared roots, or what is in a folder below one of them."""
-    if not path:
+    if not asked.path:
         roots = [{"name": name, "folder": True, "bytes": 0} for name in desk.places.names]
         return Reply({"path": "", "entries": roots})
     entries = [
         {"name": name, "folder": folder, "bytes": size}
-        for name, folder, size in desk.places.listed(path, _MOST_LISTED)
+        for name, folder, size in desk.places.listed(asked.path, _MOST_LISTED)
     ]
-    return Reply({"path": path, "entries": entries})
+    return Reply({"path": asked.path, "entries": entries})
 
 
 class _Batch:

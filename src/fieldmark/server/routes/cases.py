@@ -13,9 +13,10 @@ from fieldmark.model.outcome import Presence
 from fieldmark.server.answers import Reply, StrictRoute
 from fieldmark.server.case_index import CaseHead, CaseIndex
 from fieldmark.server.desk import Desk, desk_of
+from fieldmark.server.queries import CaseQuery, OutcomeQuery
 from fieldmark.server.refusals import Code, Refusal
-from fieldmark.server.replies import CaseList, CaseOpened, OutcomeList, refused
-from fieldmark.server.schemas import CaseQuery, OutcomeQuery
+from fieldmark.server.replies import CaseList, CaseOpened, OutcomeList
+from fieldmark.server.replies_refused import refused
 from fieldmark.server.views import opened
 from fieldmark.store.reader import StoredCase
 from fieldmark.values.paths import ROOT, resolve

@@ -11,8 +11,9 @@ from fieldmark.api.diff import diff as difference
 from fieldmark.model.json import JsonObject
 from fieldmark.server.answers import Reply, StrictRoute
 from fieldmark.server.desk import Desk, desk_of
-from fieldmark.server.replies import Comparison, refused
-from fieldmark.server.schemas import DiffQuery
+from fieldmark.server.queries import DiffQuery
+from fieldmark.server.replies import Comparison
+from fieldmark.server.replies_refused import refused
 
 __all__ = ["compared_runs", "router"]
 

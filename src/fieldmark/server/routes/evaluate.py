@@ -14,7 +14,8 @@ from fieldmark.api.settings import settle
 from fieldmark.model.json import JsonObject
 from fieldmark.server.answers import Reply, StrictRoute
 from fieldmark.server.desk import Desk, desk_of
-from fieldmark.server.replies import Evaluation, refused
+from fieldmark.server.replies import Evaluation
+from fieldmark.server.replies_refused import refused
 from fieldmark.server.rules_asked import rules_under
 from fieldmark.server.schemas import EvaluateRequest, as_json, as_object
 from fieldmark.server.views import pair_view

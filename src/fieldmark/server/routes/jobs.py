@@ -13,7 +13,8 @@ from fieldmark.server.answers import Reply, StrictRoute
 from fieldmark.server.desk import Desk, desk_of
 from fieldmark.server.jobs import Job
 from fieldmark.server.refusals import Code, Refusal
-from fieldmark.server.replies import JobList, JobState, refused
+from fieldmark.server.replies import JobList, JobState
+from fieldmark.server.replies_refused import refused
 from fieldmark.store.json_text import finite_json
 
 __all__ = ["router"]

@@ -16,16 +16,11 @@ from fieldmark.model.json import JsonObject
 from fieldmark.report.html.figures import attribute_lines
 from fieldmark.server.answers import Reply, StrictRoute
 from fieldmark.server.desk import Desk, desk_of
+from fieldmark.server.queries import RunQuery, TrendQuery
 from fieldmark.server.refusals import Code, Refusal
-from fieldmark.server.replies import (
-    AttributeList,
-    Notes,
-    RunDescribed,
-    RunList,
-    Trend,
-    refused,
-)
-from fieldmark.server.schemas import NoteRequest, RunQuery, TrendQuery
+from fieldmark.server.replies import AttributeList, Notes, RunDescribed, RunList, Trend
+from fieldmark.server.replies_refused import refused
+from fieldmark.server.schemas import NoteRequest
 from fieldmark.server.shelf import RUN_ID, Shown
 from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import StoredRun

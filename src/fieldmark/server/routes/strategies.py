@@ -14,14 +14,15 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.server.answers import Reply, StrictRoute
 from fieldmark.server.desk import Desk, desk_of
 from fieldmark.server.flattening import flattened, nested_document
-from fieldmark.server.replies import Flattened, Proposed, StrategyState, refused
+from fieldmark.server.queries import StrategyQuery
+from fieldmark.server.replies import Flattened, Proposed, StrategyState
+from fieldmark.server.replies_refused import refused
 from fieldmark.server.rules_asked import allowed_rules, rules_under
 from fieldmark.server.schemas import (
     FlattenRequest,
     ImportRequest,
     InferRequest,
     Strategies,
-    StrategyQuery,
     as_json,
 )
 from fieldmark.server.strategy_file import checked, read_strategies, write_strategies

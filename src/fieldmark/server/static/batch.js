@@ -99,15 +99,20 @@ function isOver({ state }) {
   return ["done", "cancelled", "failed"].includes(state);
 }
 
+// The box is made anew only with a new state: a button must not go away under the hand that presses it.
 function drawJob(job) {
   const box = known.get(job.id);
-  const share = job.bytes_total ? job.bytes_read / job.bytes_total : null;
-  box.dataset.state = job.state;
-  replace(box,
-    el("div", null, el("p", { class: "job-title" }, shown(job.title)), el("p", { class: "quiet", role: "status" }, said(job))),
-    el("div", { class: "job-actions" }, actions(job)),
-    !isOver(job) && el("progress", { "aria-label": "Progress", max: 1, ...(share === null ? {} : { value: share }) }),
-    job.error && el("div", { class: "wide" }, problem({ message: job.error.message, problems: job.error.problems || [] })));
+  if (box.dataset.state !== job.state) {
+    box.dataset.state = job.state;
+    replace(box,
+      el("div", null, el("p", { class: "job-title" }, shown(job.title)), el("p", { class: "quiet job-said", role: "status" })),
+      el("div", { class: "job-actions" }, actions(job)),
+      !isOver(job) && el("progress", { "aria-label": "Progress", max: 1 }),
+      job.error && el("div", { class: "wide" }, problem({ message: job.error.message, problems: job.error.problems || [] })));
+  }
+  box.querySelector(".job-said").textContent = said(job);
+  const bar = box.querySelector("progress");
+  if (bar && job.bytes_total) bar.value = job.bytes_read / job.bytes_total;
 }
 
 function said({ state, cases, result, made }) {

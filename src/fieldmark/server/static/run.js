@@ -69,5 +69,10 @@ if (!page.tiles) {
   replace(app, head(), trouble, actions(), verdictPanel(view), tileGrid(view.tiles),
     el("div", { class: "columns" }, errorTypes(view), domains(view)),
     advice(), attributeSection(view), caseList(run.id, page));
+  // A bar without parts says nothing, so nobody needs to hear of it.
+  for (const bar of app.querySelectorAll('svg[role="img"][aria-label=""]')) {
+    bar.removeAttribute("role");
+    bar.setAttribute("aria-hidden", "true");
+  }
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
