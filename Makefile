@@ -67,7 +67,7 @@ bench: $(READY) ## Measure the speed against the floor and the peers
 
 .PHONY: prove
 prove: $(READY) ## Try the laws on many more examples, and every fault (takes minutes)
-	@HYPOTHESIS_PROFILE=prove FIELDMARK_PROVE=1 $(BIN)/python -m pytest -n $(JOBS) tests/laws tests/faults $(ARGS)
+	@HYPOTHESIS_PROFILE=prove FIELDMARK_PROVE=1 $(BIN)/python -m pytest -n $(JOBS) tests/laws tests/faults tests/edges/test_edges_server.py $(ARGS)
 
 .PHONY: clean
 clean: ## Remove the environment, caches and builds
@@ -93,8 +93,10 @@ $(USABLE): pyproject.toml constraints.txt
 # What a contributor needs.
 $(READY): $(USABLE)
 	@echo 'adding the tools'
-	@command -v node >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y nodejs >/dev/null; } \
-	  || { echo 'node is needed by a test: apt-get install nodejs' >&2; exit 1; }
+	@{ command -v node && command -v npm; } >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update \
+	    && apt-get -qq install -y --no-install-recommends nodejs npm >/dev/null; } \
+	  || { echo 'node and npm are needed by tests: apt-get install nodejs npm' >&2; exit 1; }
+	@npm install --prefix $(VENV) --no-save --silent --no-fund --no-audit axe-core@4.14.0 >/dev/null
 	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable '.[dev]'
 	@touch $@
