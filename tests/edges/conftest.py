@@ -36,6 +36,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def command(folder, monkeypatch, capsys):
     """Runs the command line from its first word to its exit code, in this process."""
+    # The width of whoever runs the tests is of no concern.
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["fieldmark", *map(str, words)])

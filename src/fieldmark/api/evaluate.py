@@ -38,7 +38,7 @@ from fieldmark.data import Inputs, PairStream
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.evaluation import Observer
 
-__all__ = ["EvalResult", "EvalSource", "evaluate", "resume_eval"]
+__all__ = ["EvalResult", "EvalSource", "evaluate", "refuse_unready_eval", "resume_eval"]
 
 EvalSource: TypeAlias = "str | Path | Mapping[str, JsonValue] | EvalSpec"
 """An eval file, or what one holds."""
@@ -164,6 +164,12 @@ def _prepared(spec: EvalSpec, finishing: Finishing, chosen: Mapping[str, object]
         about=about,
         finishing=finishing,
     )
+
+
+def refuse_unready_eval(spec: EvalSpec) -> None:
+    """Refuse an evaluation in which somebody cannot be asked: who judges, or makes candidates."""
+    settings = with_regions(settings_of(spec), inputs_of(spec))
+    refuse_unready(spec, Asked(settings.rules, spec.evaluators, spec.cases).unready())
 
 
 def _about(

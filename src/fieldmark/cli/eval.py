@@ -10,8 +10,7 @@ from typing import TypedDict, Unpack
 
 import click
 
-from fieldmark.api.eval_cases import refuse_unready
-from fieldmark.api.evaluate import EvalResult, evaluate, resume_eval
+from fieldmark.api.evaluate import EvalResult, evaluate, refuse_unready_eval, resume_eval
 from fieldmark.api.requests import request_of_run
 from fieldmark.api.watching import Progress
 from fieldmark.cli.exit_codes import ExitCode, strongest
@@ -154,7 +153,7 @@ def _checked(files: tuple[str, ...]) -> list[EvalSpec]:
     for file in files:
         try:
             spec = load_eval(file)
-            refuse_unready(spec)
+            refuse_unready_eval(spec)
             specs.append(spec)
         except ConfigError as error:
             problems += error.problems
