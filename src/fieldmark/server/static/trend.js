@@ -14,7 +14,7 @@ export function trendChart({ steps, best, left_out: leftOut }, label) {
   const down = (value) => 12 + (1 - (value - low) / Math.max(high - low, 1e-9)) * (TALL - BOTTOM - 12);
   const ticks = [low, (low + high) / 2, high];
   const said = `${label} over ${plural(known.length, "run")}: from ${rate(values[0])} to ${rate(values[values.length - 1])}`;
-  const picture = svg("svg", { class: "trend-chart", viewBox: `0 0 ${WIDE} ${TALL}`, role: "img", "aria-label": said },
+  const picture = svg("svg", { class: "trend-chart", viewBox: `0 0 ${WIDE} ${TALL}`, role: "group", "aria-label": said },
     ticks.map((tick) => [svg("line", { class: "grid", x1: LEFT, x2: WIDE - 8, y1: down(tick), y2: down(tick) }), svg("text", { x: LEFT - 8, y: down(tick) + 4, "text-anchor": "end" }, tick.toFixed(3))]),
     svg("polyline", { class: "line", points: values.map((value, place) => `${across(place)},${down(value)}`).join(" ") }),
     known.map(({ run, value }, place) => svg("a", { href: `/runs/${run}` }, svg("circle", { class: run === best ? "dot best" : "dot", cx: across(place), cy: down(value), r: 4 }, svg("title", null, `${run}: ${rate(value)}`)))));
