@@ -129,7 +129,7 @@ def test_what_no_rule_asks_about_is_shown_and_called_so(tmp_path):
 
 
 def test_a_terminal_with_colour_has_no_brackets(tmp_path):
-    console = Console(force_terminal=True, color_system="standard", width=120)
+    console = Console(force_terminal=True, color_system="standard", width=120, no_color=False)
     with console.capture() as capture:
         console.print(case_view(stored(tmp_path)))
     assert "[-" not in capture.get()
