@@ -11,6 +11,7 @@ from typing import Final
 from fieldmark.api.resuming import Begun, Keeping
 from fieldmark.api.settings import Settings
 from fieldmark.api.watching import Progress, teller
+from fieldmark.compare.asked import providers_of
 from fieldmark.data import PairStream
 from fieldmark.data.names import Names
 from fieldmark.data.pairs import PartRead
@@ -18,7 +19,6 @@ from fieldmark.data.portions import Recipe
 from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
-from fieldmark.model.comparison import Comparator
 from fieldmark.model.rule import Rules
 from fieldmark.run.engines import Engine, Numbered
 from fieldmark.run.faults import Faults
@@ -217,6 +217,4 @@ class ScoreRun:
 
 def _asks_nobody(rules: Rules) -> bool:
     """Whether comparators need nobody outside, who may have limits of their own."""
-    comparators: list[Comparator | None] = [rules.default, *(r.comparator for r in rules.fields)]
-    providers = (getattr(comparator, "provider", None) for comparator in comparators)
-    return all(each is None or each.name in _OWN_PROVIDERS for each in providers)
+    return all(provider.name in _OWN_PROVIDERS for provider in providers_of(rules))

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from fieldmark.api.diff import diff
-from fieldmark.api.runs import ROOT, find_run
+from fieldmark.api.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.forms import Forms
 from fieldmark.cli.options import max_drops, printing, top
+from fieldmark.cli.run_root import run_root
 from fieldmark.cli.show import Format
 from fieldmark.cli.telling import tell
 
@@ -46,14 +47,7 @@ Exit codes: 0 passed, 1 a figure fell by more than its limit, 2 bad input or usa
 @click.option(
     "--force", is_flag=True, help="Compare what the runs have in common, whatever they are."
 )
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path),
-    default=Path(ROOT),
-    show_default=True,
-    metavar="DIR",
-    help="Where runs are looked for by id.",
-)
+@run_root
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the resampling."
 )

@@ -18,11 +18,13 @@ from fieldmark.cli.github import Annotations, wants_annotations
 from fieldmark.cli.options import (
     against_baseline,
     gates,
+    keeping,
     limits_of,
     max_drops,
     offline,
     printing,
     refuse_beside_resume,
+    refuse_unkept,
     resuming,
     top,
 )
@@ -111,14 +113,7 @@ class _Asked(TypedDict):
     metavar="DIR",
     help="A new folder for the run, or for one run a file.  [default: runs/<id>]",
 )
-@click.option("--no-save", "save", flag_value=False, default=True, help="Write no run.")
-@click.option(
-    "--no-values",
-    "values",
-    flag_value=False,
-    default=True,
-    help="Keep values out of the run: paths and scores only.",
-)
+@keeping
 @offline
 @against_baseline
 @resuming
@@ -129,8 +124,7 @@ def command(files: tuple[str, ...], **asked: Unpack[_Asked]) -> int:
 
     Every file is checked before the first case is run.
     """
-    if asked["out"] is not None and not asked["save"]:
-        raise click.UsageError("--out names a folder for the run, --no-save writes none: use one.")
+    refuse_unkept(asked["out"], save=asked["save"])
     one_at_a_time = asked["junit"] is not None or asked["form"] is Format.JSON
     if one_at_a_time and len(files) > 1:
         raise click.UsageError("--junit and --format json are for one eval file at a time.")

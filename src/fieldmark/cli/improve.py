@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from fieldmark.api.improve import improve
-from fieldmark.api.runs import ROOT, find_run
+from fieldmark.api.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.forms import Forms
 from fieldmark.cli.options import printing, top
+from fieldmark.cli.run_root import run_root
 from fieldmark.cli.show import Format
 
 __all__ = ["command"]
@@ -29,14 +30,7 @@ Exit codes: 0 done, 2 bad input or usage, 74 output could not be written.
 
 @click.command(epilog=_EPILOG)
 @click.argument("run")
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path),
-    default=Path(ROOT),
-    show_default=True,
-    metavar="DIR",
-    help="Where runs are looked for by id.",
-)
+@run_root
 @top
 @printing
 def command(run: str, *, root: Path, top: int, form: Format, quiet: bool, color: bool) -> int:

@@ -26,12 +26,14 @@ __all__ = [
     "counting_options",
     "gates",
     "input_options",
+    "keeping",
     "limits_of",
     "max_drops",
     "offline",
     "printing",
     "refuse_beside_resume",
     "refuse_two_streams",
+    "refuse_unkept",
     "resuming",
     "top",
 ]
@@ -112,6 +114,16 @@ _GATES: Final = (
         type=click.IntRange(min=0),
         metavar="N",
         help="Cases that may fail to be evaluated.  [default: 0]",
+    ),
+)
+_KEEPING: Final = (
+    click.option("--no-save", "save", flag_value=False, default=True, help="Write no run."),
+    click.option(
+        "--no-values",
+        "values",
+        flag_value=False,
+        default=True,
+        help="Keep values out of the run: paths and scores only.",
     ),
 )
 _BASELINE: Final = (
@@ -195,6 +207,17 @@ def refuse_beside_resume(asked: Mapping[str, object], inputs: Sequence[object]) 
             "--resume knows what the run was begun with: name nothing but the run, "
             f"without{said or ' inputs'}."
         )
+
+
+def keeping(command: _Command) -> _Command:
+    """The options that say whether a run is kept, and what of it."""
+    return _with(_KEEPING, command)
+
+
+def refuse_unkept(out: Path | None, *, save: bool) -> None:
+    """Refuse a folder for a run that is not to be kept."""
+    if out is not None and not save:
+        raise click.UsageError("--out names a folder for the run, --no-save writes none: use one.")
 
 
 def against_baseline(command: _Command) -> _Command:

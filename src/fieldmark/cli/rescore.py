@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from fieldmark.api.rescore import rescore
-from fieldmark.api.runs import ROOT, find_run
+from fieldmark.api.runs import find_run
 from fieldmark.cli.options import Word, counting_options, gates, limits_of, printing, top
+from fieldmark.cli.run_root import run_root
 from fieldmark.cli.score import exit_code
 from fieldmark.cli.show import Format, show_run
 from fieldmark.metrics.conventions import CONVENTIONS
@@ -47,14 +48,7 @@ Exit codes: 0 passed, 1 a gate failed, 2 bad input or usage, or another comparis
     metavar="DIR",
     help="A new folder for a run with these figures.  [default: only print]",
 )
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path),
-    default=Path(ROOT),
-    show_default=True,
-    metavar="DIR",
-    help="Where runs are looked for by id.",
-)
+@run_root
 @top
 @printing
 def command(  # noqa: PLR0913 - one argument for each option

@@ -18,12 +18,14 @@ from fieldmark.cli.options import (
     counting_options,
     gates,
     input_options,
+    keeping,
     limits_of,
     max_drops,
     offline,
     printing,
     refuse_beside_resume,
     refuse_two_streams,
+    refuse_unkept,
     resuming,
     top,
 )
@@ -127,14 +129,7 @@ class _Asked(TypedDict):
     metavar="DIR",
     help="A new folder for the run.  [default: runs/<id>]",
 )
-@click.option("--no-save", "save", flag_value=False, default=True, help="Write no run.")
-@click.option(
-    "--no-values",
-    "values",
-    flag_value=False,
-    default=True,
-    help="Keep values out of the run: paths and scores only.",
-)
+@keeping
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -203,8 +198,7 @@ def _scored(
 
 def _folder(asked: _Asked) -> Path | None:
     out = asked["out"]
-    if out is not None and not asked["save"]:
-        raise click.UsageError("--out names a folder for the run, --no-save writes none: use one.")
+    refuse_unkept(out, save=asked["save"])
     return Path("runs") / new_run_id() if out is None and asked["save"] else out
 
 

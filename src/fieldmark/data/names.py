@@ -6,6 +6,8 @@ from array import array
 from collections.abc import Sequence
 from operator import lt
 
+from fieldmark.data.seen import first_repeated
+
 __all__ = ["Names"]
 
 
@@ -37,4 +39,4 @@ class Names:
         >>> names.may_repeat()
         True
         """
-        return not self._ascending and len(set(self._hashes)) < len(self._hashes)
+        return not self._ascending and first_repeated(self._hashes) is not None

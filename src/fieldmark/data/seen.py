@@ -12,7 +12,7 @@ from fieldmark.data.layout import Layout
 from fieldmark.data.rows import RowSource
 from fieldmark.errors import DataError, Location
 
-__all__ = ["Leftover", "Seen", "entries_from"]
+__all__ = ["Leftover", "Seen", "entries_from", "first_repeated"]
 
 _FIRST_LOOK: Final = 1024
 _BY_SORTING: Final = 1 << 16
@@ -73,7 +73,7 @@ class Seen:
 
     def check(self) -> None:
         """Refuse an id that occurs twice, naming both places."""
-        twice = None if self._ascending else _first_repeated(self.hashes)
+        twice = None if self._ascending else first_repeated(self.hashes)
         if twice is not None:
             raise self._error(*twice)
 
@@ -107,7 +107,7 @@ class Seen:
         )
 
 
-def _first_repeated(hashes: array[int]) -> tuple[int, int] | None:
+def first_repeated(hashes: array[int]) -> tuple[int, int] | None:
     """The rows of the earliest repetition."""
     if len(hashes) < _BY_SORTING:
         if len(set(hashes)) == len(hashes):

@@ -13,11 +13,11 @@ from typing import ClassVar, cast
 
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.score import Judging, Score
-from fieldmark.judges.environment import check_declared, environment, undefined
+from fieldmark.judges.environment import check_declared, environment
 from fieldmark.judges.leash import Leash
 from fieldmark.judges.limits import MEGABYTE, ProcessLimits
 from fieldmark.judges.lines import Crew, Post
-from fieldmark.judges.preflight import program_of, unstartable
+from fieldmark.judges.preflight import program_of, unready_program
 from fieldmark.judges.process import Finished, quoted_tail, run_contained
 from fieldmark.judges.reply import BadReply, read_reply
 from fieldmark.judges.request import request_of, written
@@ -82,11 +82,7 @@ class CodeJudge:
 
     def unready(self) -> str | None:
         """Why the program cannot be started; nothing if it probably can."""
-        unset = undefined(self.env)
-        if unset:
-            return f"the variable {unset[0]} is not set"
-        env = environment(self.env)
-        return unstartable(program_of(self.script, env), self.cwd, env)
+        return unready_program(self.script, self.cwd, self.env)
 
     def opened(self) -> AbstractContextManager[Judging]:
         """What scores the cases of one run; leaving it ends every process that was started."""

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-__all__ = ["program_of", "unstartable"]
+from fieldmark.judges.environment import environment, undefined
+
+__all__ = ["program_of", "unready_program", "unstartable"]
 
 _SCRIPT: Final = re.compile(
     r"[^-].*\.(?:pyz?|[cm]?js|[cm]?ts|rb|pl|php|(?:ba)?sh|lua|r|jl|jar)", re.IGNORECASE
@@ -25,6 +27,17 @@ def program_of(argv: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
     if argv[0] == "python" and shutil.which("python", path=env.get("PATH")) is None:
         return (sys.executable, *argv[1:])
     return tuple(argv)
+
+
+def unready_program(
+    argv: Sequence[str], cwd: Path | None, declared: Mapping[str, str] | Sequence[str]
+) -> str | None:
+    """Why a program with these variables cannot be started; it is not started to find out."""
+    unset = undefined(declared)
+    if unset:
+        return f"the variable {unset[0]} is not set"
+    env = environment(declared)
+    return unstartable(program_of(argv, env), cwd, env)
 
 
 def unstartable(argv: Sequence[str], cwd: Path | None, env: Mapping[str, str]) -> str | None:

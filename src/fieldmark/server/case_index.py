@@ -12,14 +12,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import IO, Final, NamedTuple
-
-import orjson
+from typing import IO, Final, NamedTuple, cast
 
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS
+from fieldmark.store.json_text import read_json
 from fieldmark.store.reader import StoredCase, StoredRun
 from fieldmark.store.rundir import RESULTS
 
@@ -108,10 +107,10 @@ class CaseIndex:
                 if not line.endswith(b"\n"):
                     return
                 try:
-                    row = orjson.loads(line)
+                    row = cast("JsonObject", read_json(line))
                     described = row.get("attributes")
                     if described is not None:
-                        start, fresh = described
+                        start, fresh = cast("tuple[int, list[list[str]]]", described)
                         attributes = [*(shared or attributes)[:start], *(each[0] for each in fresh)]
                         shared = shared or attributes
                     if "segment" in row or number == 1:

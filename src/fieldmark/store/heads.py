@@ -6,9 +6,8 @@ import os
 import re
 from typing import Final
 
-import orjson
-
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
+from fieldmark.store.json_text import read_json
 
 __all__ = ["Unreadable", "manifest_head", "notes_of", "summary_head"]
 
@@ -91,8 +90,8 @@ def _rest(file: int, size: int) -> bytes:
 
 def _parsed(content: bytes, path: str) -> JsonObject:
     try:
-        value: JsonValue = orjson.loads(content)
-    except orjson.JSONDecodeError as error:
+        value = read_json(content)
+    except ValueError as error:
         raise Unreadable(f"{_name(path)} is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise Unreadable(f"{_name(path)} is not an object")

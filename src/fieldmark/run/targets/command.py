@@ -10,9 +10,9 @@ from typing import ClassVar, Final
 
 from fieldmark.data.exact import decode
 from fieldmark.errors import DataError, OptionError
-from fieldmark.judges.environment import REFERENCE, check_declared, environment, undefined
+from fieldmark.judges.environment import REFERENCE, check_declared, environment
 from fieldmark.judges.limits import MEGABYTE, ProcessLimits
-from fieldmark.judges.preflight import program_of, unstartable
+from fieldmark.judges.preflight import program_of, unready_program
 from fieldmark.judges.process import Failure, Finished, Leash, run_contained
 from fieldmark.judges.request import written
 from fieldmark.judges.secrecy import Secrets, looks_secret
@@ -51,11 +51,7 @@ class CommandTarget:
 
     def unready(self) -> str | None:
         """Why the program cannot be started; it is not started to find out."""
-        unset = undefined(self.env)
-        if unset:
-            return f"the variable {unset[0]} is not set"
-        env = environment(self.env)
-        return unstartable(program_of(self.command, env), self.cwd, env)
+        return unready_program(self.command, self.cwd, self.env)
 
     def identity(self) -> JsonObject:
         """The options without values of variables, and the content of the files they name."""
