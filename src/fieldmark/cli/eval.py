@@ -15,17 +15,14 @@ from fieldmark.api.requests import request_of_run
 from fieldmark.api.watching import Progress
 from fieldmark.cli.exit_codes import ExitCode, strongest
 from fieldmark.cli.github import Annotations, wants_annotations
+from fieldmark.cli.keeping import keeping, refuse_beside_resume, refuse_unkept, resuming
 from fieldmark.cli.options import (
     against_baseline,
     gates,
-    keeping,
     limits_of,
     max_drops,
     offline,
     printing,
-    refuse_beside_resume,
-    refuse_unkept,
-    resuming,
     top,
 )
 from fieldmark.cli.progress import progress_for

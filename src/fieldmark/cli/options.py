@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Final, TypeVar
 
 import click
@@ -26,16 +25,13 @@ __all__ = [
     "counting_options",
     "gates",
     "input_options",
-    "keeping",
     "limits_of",
     "max_drops",
     "offline",
     "printing",
-    "refuse_beside_resume",
     "refuse_two_streams",
-    "refuse_unkept",
-    "resuming",
     "top",
+    "with_all",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -116,16 +112,6 @@ _GATES: Final = (
         help="Cases that may fail to be evaluated.  [default: 0]",
     ),
 )
-_KEEPING: Final = (
-    click.option("--no-save", "save", flag_value=False, default=True, help="Write no run."),
-    click.option(
-        "--no-values",
-        "values",
-        flag_value=False,
-        default=True,
-        help="Keep values out of the run: paths and scores only.",
-    ),
-)
 _BASELINE: Final = (
     click.option("--baseline", metavar="RUN", help="A run that figures must not fall behind."),
     click.option(
@@ -133,24 +119,6 @@ _BASELINE: Final = (
         multiple=True,
         metavar="[FIGURE=]LIMIT",
         help="How far a figure may fall below the baseline; without a name, the mean score.",
-    ),
-)
-_KNOWN_TO_RUN: Final = (
-    "only", "cases", "minimum", "maximum", "out", "rules", "options", "match", "align", "scope",
-    "depth", "baseline", "max_drop",
-)  # fmt: skip
-_SPELT: Final = {"cases": "case", "minimum": "min", "maximum": "max", "options": "set"}
-_RESUMING: Final = (
-    click.option(
-        "--resume",
-        type=click.Path(path_type=Path),
-        metavar="RUN",
-        help="Go on with a run that was broken off; name nothing else.",
-    ),
-    click.option(
-        "--accept-changes",
-        is_flag=True,
-        help="Go on even if inputs have changed; the run says so.",
     ),
 )
 _INPUTS: Final = (
@@ -194,45 +162,17 @@ _INPUT_NAMES: Final = frozenset(field.name for field in fields(Inputs)) - {"limi
 
 def printing(command: _Command) -> _Command:
     """The options that every command with a table has."""
-    return _with(_PRINTING, command)
-
-
-def refuse_beside_resume(asked: Mapping[str, object], inputs: Sequence[object]) -> None:
-    """Refuse what a run that goes on knows already: it would be ignored."""
-    given = [name for name in _KNOWN_TO_RUN if asked.get(name)]
-    given += [f"no_{name}" for name in ("save", "values") if asked.get(name) is False]
-    if given or any(each is not None for each in inputs):
-        said = "".join(f" --{_SPELT.get(name, name).replace('_', '-')}" for name in given)
-        raise click.UsageError(
-            "--resume knows what the run was begun with: name nothing but the run, "
-            f"without{said or ' inputs'}."
-        )
-
-
-def keeping(command: _Command) -> _Command:
-    """The options that say whether a run is kept, and what of it."""
-    return _with(_KEEPING, command)
-
-
-def refuse_unkept(out: Path | None, *, save: bool) -> None:
-    """Refuse a folder for a run that is not to be kept."""
-    if out is not None and not save:
-        raise click.UsageError("--out names a folder for the run, --no-save writes none: use one.")
+    return with_all(_PRINTING, command)
 
 
 def against_baseline(command: _Command) -> _Command:
     """The options that keep a run from falling behind another."""
-    return _with(_BASELINE, command)
-
-
-def resuming(command: _Command) -> _Command:
-    """The options with which a run goes on."""
-    return _with(_RESUMING, command)
+    return with_all(_BASELINE, command)
 
 
 def gates(command: _Command) -> _Command:
     """The options that turn figures into an exit code."""
-    return _with(_GATES, command)
+    return with_all(_GATES, command)
 
 
 def input_options(command: Callable[..., object]) -> Callable[..., object]:
@@ -244,10 +184,10 @@ def input_options(command: Callable[..., object]) -> Callable[..., object]:
         rest = {name: value for name, value in given.items() if name not in own}
         return command(*args, inputs=Inputs(**own), **rest)  # type: ignore[arg-type]
 
-    return _with(_INPUTS, reading)
+    return with_all(_INPUTS, reading)
 
 
-def _with(options: Sequence[Callable[[_Command], _Command]], command: _Command) -> _Command:
+def with_all(options: Sequence[Callable[[_Command], _Command]], command: _Command) -> _Command:
     """The command with some options, which its help lists in this order."""
     for option in reversed(options):
         command = option(command)

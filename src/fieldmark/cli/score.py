@@ -12,21 +12,18 @@ from fieldmark.api.run_result import RunResult
 from fieldmark.api.score import resume_score, score
 from fieldmark.api.watching import Progress
 from fieldmark.cli.exit_codes import ExitCode, strongest
+from fieldmark.cli.keeping import keeping, refuse_beside_resume, refuse_unkept, resuming
 from fieldmark.cli.options import (
     Word,
     against_baseline,
     counting_options,
     gates,
     input_options,
-    keeping,
     limits_of,
     max_drops,
     offline,
     printing,
-    refuse_beside_resume,
     refuse_two_streams,
-    refuse_unkept,
-    resuming,
     top,
 )
 from fieldmark.cli.progress import progress_for
