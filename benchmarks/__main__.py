@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from benchmarks import detection, eval_memory, judges, measure, slope, workers
+from benchmarks import detection, eval_memory, judges, listing, measure, slope, workers
 from benchmarks.peers import compare
 from benchmarks.works import WORKS
 
@@ -19,9 +19,10 @@ PARTS = (
     "detection",
     "workers",
     "evaluation",
+    "listing",
     "peers",
 )
-USUAL = {"throughput", "memory", "slope", "judges", "detection", "workers", "evaluation"}
+USUAL = {"throughput", "memory", "slope", "judges", "detection", "workers", "evaluation", "listing"}
 
 
 def main() -> int:
@@ -47,6 +48,7 @@ def main() -> int:
         "detection": detection.detection,
         "workers": workers.print_workers,
         "evaluation": eval_memory.eval_memory,
+        "listing": listing.listing,
         "peers": lambda: compare.peers(works, limit=asked["limit"]),
     }
     met = [runs[part]() for part in PARTS if part in parts]

@@ -9,6 +9,7 @@ import select
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -29,6 +30,7 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 PATIENCE = 60.0
+_GONE = ("navigated or closed", "context was destroyed", "Cannot find context")
 
 
 def program() -> str:
@@ -80,6 +82,8 @@ class Browser:
             answer = self.read(until)
             assert answer is not None, f"no answer to {method}"
             if answer.get("id") == self._number:
+                if any(each in str(answer.get("error")) for each in _GONE):
+                    raise PageGoneError(method)
                 assert "error" not in answer, f"{method}: {answer['error']}"
                 return answer["result"]
 
@@ -103,6 +107,10 @@ class Browser:
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         return Page(self, session, target, **size)
+
+
+class PageGoneError(Exception):
+    """The page that was asked something gave way to another before it could answer."""
 
 
 class Page:
@@ -153,9 +161,16 @@ class Page:
 
     def wait(self, condition: str) -> None:
         until = time.monotonic() + PATIENCE
-        while not self.run(f"Boolean({condition})"):
+        while not self._is_so(condition):
             assert time.monotonic() < until, f"never came true: {condition}"
             time.sleep(0.02)
+
+    def _is_so(self, condition: str) -> bool:
+        """Whether something is true now; nothing is of a page that gives way to another."""
+        try:
+            return bool(self.run(f"Boolean({condition})"))
+        except PageGoneError:
+            return False
 
     def one(self, selector: str) -> str:
         """The script for the one element that a selector finds."""
@@ -210,7 +225,9 @@ class Page:
         self.settle()
 
     def settle(self) -> None:
-        self.run("new Promise((drawn) => setTimeout(() => requestAnimationFrame(drawn), 0))")
+        """Wait until what was done is drawn, or has led to another page."""
+        with suppress(PageGoneError):
+            self.run("new Promise((drawn) => setTimeout(() => requestAnimationFrame(drawn), 0))")
 
     def media(self, *, scheme: str = "light", medium: str = "") -> None:
         """Light or dark, on a screen or on paper."""

@@ -8,9 +8,12 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import serving
+from fieldmark.api.evaluate import resume_eval
+from fieldmark.api.score import resume_score
 from fieldmark.compare.instructions import INSTRUCTION_LIKE
 from fieldmark.judges.llm import clock
 from fieldmark.judges.llm.clock import Clock
+from fieldmark.judges.providers.openai import OpenAi
 
 OPENAI = {"type": "openai", "model": "m", "base_url": "https://models.test/v1"}
 RULES = {"provider": OPENAI, "fields": [{"path": "note", "match": "semantic"}]}
@@ -288,3 +291,101 @@ def test_fuzzy_goes_by_letters_where_the_provider_only_counts():
         {"provider": provider, "fields": {"name": "FUZZY", "note": "SEMANTIC"}}
     ).rules
     assert [rule.comparator.name for rule in rules.fields] == ["fuzzy", "semantic"]
+
+
+# --- broken off -------------------------------------------------------------------------------------
+
+
+class BrokenOffError(Exception):
+    """Whoever watches a run pulls the plug."""
+
+
+def many(folder, number):
+    said = [
+        {**ROW, "id": str(n), "expected": {"note": f"Bill {n} was paid"}} for n in range(number)
+    ]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said), "utf-8")
+
+
+def breaking_off(after):
+    def tell(done, *_):
+        if done >= after:
+            raise BrokenOffError
+
+    return tell
+
+
+def test_an_evaluation_that_goes_on_counts_what_was_spent_before_it_broke_off(folder):
+    many(folder, 40)
+    with serving() as server:
+        eval_file(folder, server.url)
+        with pytest.raises(BrokenOffError):
+            fm.evaluate("a.eval.yaml", out="run", progress=breaking_off(33))
+        before = {each["name"]: each["calls"] for each in read(folder, "usage")["asked"]}
+        assert before["llm_judge"] == 32
+        usage = resume_eval("run").summary.usage
+    assert usage["calls"] == server.attempts
+    assert {each["name"]: each["calls"] for each in usage["asked"]}["llm_judge"] == 40
+    assert usage["cost"] == sum(each["cost"] for each in usage["asked"]) == 100.0 * usage["calls"]
+    assert not (folder / "run" / "usage.json").exists()
+
+
+def test_a_score_that_goes_on_counts_what_was_spent_before_it_broke_off(folder):
+    many(folder, 520)
+    with serving() as server:
+        rules_file(folder, server.url)
+        with pytest.raises(BrokenOffError):
+            fm.score("rows.jsonl", rules="rules.yaml", out="run", progress=breaking_off(512))
+        before = server.attempts
+        usage = resume_score("run").summary.usage
+    assert usage["calls"] == server.attempts > before > 1
+
+
+def test_books_that_cannot_be_read_are_no_obstacle(folder):
+    many(folder, 40)
+    with serving() as server:
+        eval_file(folder, server.url)
+        with pytest.raises(BrokenOffError):
+            fm.evaluate("a.eval.yaml", out="run", progress=breaking_off(33))
+        (folder / "run" / "usage.json").write_bytes(b"[1")
+        before = server.attempts
+        assert 0 < resume_eval("run").summary.usage["calls"] < before
+
+
+# --- once -------------------------------------------------------------------------------------------
+
+
+def test_a_field_is_asked_about_once_for_its_figures_and_its_evaluator(folder):
+    many(folder, 3)
+    with serving() as server:
+        text = f"""
+cases: rows.jsonl
+provider: {{type: openai, model: m, base_url: "{server.url}", cache: false}}
+evaluators:
+  - {{name: one, type: field_accuracy, fields: [{{path: note, match: semantic}}]}}
+  - {{name: two, type: field_accuracy, fields: [{{path: note, match: semantic}}]}}
+"""
+        (folder / "a.eval.yaml").write_text(text, "utf-8")
+        usage = fm.evaluate("a.eval.yaml").summary.usage
+    assert usage["calls"] == server.attempts == 1
+
+
+def test_whoever_is_asked_is_looked_at_once(folder, command, monkeypatch):
+    looked = []
+    monkeypatch.setattr(OpenAi, "unready", lambda self: looked.append(self.model))
+    many(folder, 1)
+    with serving() as server:
+        eval_file(folder, server.url)
+        text = (folder / "a.eval.yaml").read_text()
+        (folder / "b.eval.yaml").write_text(text.replace("model: m", "model: n"))
+        assert command("eval", "a.eval.yaml", "b.eval.yaml", "--no-save", "--quiet").code == 0
+    assert looked == ["m", "n"]
+
+
+def test_an_evaluation_that_is_offline_needs_no_key(rows, command, monkeypatch):
+    with serving() as server:
+        eval_file(rows, server.url)
+        assert command("eval", "a.eval.yaml", "--out", "run").code == 0
+    monkeypatch.setattr(OpenAi, "unready", lambda self: None if self.offline else "no key")
+    done = command("eval", "a.eval.yaml", "--out", "again", "--offline")
+    assert done.code == 0, done.err

@@ -97,7 +97,103 @@ def test_only_wanted_cases_are_run(evaluated, options, ids):
 def test_a_wish_that_no_case_fits_is_refused(evaluated):
     done, _ = evaluated(INLINE, "--only", "smok")
     assert done.code == 2
-    assert "None of 4 cases is wanted: tag smok." in done.err
+    assert "No case has the tag smok. Did you mean smoke?" in done.err
+
+
+NO_TRUTH = """
+cases:
+  - {id: a, candidate: {net: 1, total: 3}}
+  - {id: b, candidate: {net: 1, total: 9}}
+evaluators:
+  - {name: sums, type: constraints, rules: [net + 2 == total]}
+"""
+FILE = """
+cases: found.jsonl
+evaluators:
+  - {name: sums, type: constraints, rules: [net + 2 == total]}
+  - {name: shape, type: json_schema, schema: {required: [net]}}
+"""
+FOUND = [
+    {"id": "a", "candidate": {"net": 1, "total": 3}, "tags": ["smoke"]},
+    {"id": "b", "candidate": 'So: {"net": 1, "total": 9}'},
+]
+
+
+def found_file(folder, rows=FOUND):
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "found.jsonl").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        pytest.param(["--case", "q*"], "None of 2 cases is wanted: case q*.", id="none-at-all"),
+        pytest.param(["--case", "q*", "--case", "a"], "No case fits q*.", id="one-of-two-ids"),
+        pytest.param(
+            ["--only", "smok", "--only", "smoke"], "No case has the tag smok.", id="one-of-two-tags"
+        ),
+    ],
+)
+def test_a_wish_that_no_case_of_a_file_fits_is_told(folder, evaluated, options, said):
+    found_file(folder, [{**row, "expected": {}} for row in FOUND])
+    done, _ = evaluated(FILE, *options, "--quiet")
+    assert done.code == 2
+    assert said in done.err
+
+
+@pytest.mark.parametrize("text", [NO_TRUTH, FILE], ids=["inline", "in-a-file"])
+def test_evaluators_that_look_at_candidates_alone_need_no_truth(folder, evaluated, text):
+    found_file(folder)
+    done, rows = evaluated(text)
+    assert done.code == 0, done.err
+    sums = [row["evaluator_results"][0]["score"] for row in rows]
+    assert sums == [1.0, 0.0]
+    assert json.loads((folder / "run" / "summary.json").read_bytes())["attributes"] == {}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param("{name: x, type: field_accuracy, fields: [{path: net}]}", id="fields"),
+        pytest.param("{name: x, type: constraints, rules: [$expected.net == net]}", id="a-rule"),
+    ],
+)
+def test_where_one_evaluator_looks_at_the_truth_every_case_needs_one(evaluated, other):
+    done, _ = evaluated(f"{NO_TRUTH}  - {other}\n")
+    assert done.code == 2
+    assert done.err.count("A case without an expected value.") == 2
+
+
+def test_cases_with_nothing_to_score_are_counted_aloud(evaluated):
+    text = NO_TRUTH.replace("net + 2 == total", "gross + 2 == taxes")
+    done, _ = evaluated(text)
+    assert "2 case(s) had nothing to score: they pass without having been checked." in done.out
+
+
+OWN = """
+cases:
+  - {id: a, expected: {total: 1, vendor: x}, candidate: {total: 1, vendor: x}}
+  - id: b
+    expected: {total: 1, vendor: x}
+    candidate: {total: 1, vendor: y}
+    evaluators: [{name: own, type: field_accuracy, fields: [{path: vendor}]}]
+evaluators: [{name: header, type: field_accuracy, fields: [{path: total}]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "said"),
+    [
+        pytest.param("evaluators.own.mean_score=0.5", 1, "evaluators.own.mean_score = 0", id="low"),
+        pytest.param("evaluators.own.mean_score=0", 0, "", id="passed"),
+        pytest.param("evaluators.on.mean_score=0", 2, "evaluators.own.mean_score", id="misspelt"),
+        pytest.param("attributes.vendor.f1=0.9", 1, "attributes.vendor.f1 = 0.5", id="a-field"),
+    ],
+)
+def test_evaluators_of_single_cases_can_be_gated(evaluated, gate, code, said):
+    done, _ = evaluated(OWN, "--min", gate, "--quiet")
+    assert done.code == code, done.err
+    assert said in done.err
 
 
 @pytest.mark.parametrize(

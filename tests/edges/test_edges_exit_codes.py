@@ -226,3 +226,126 @@ def test_the_command_leaves_signals_as_they_were(command):
     before = signal.getsignal(signal.SIGTERM)
     command("score", "truth.jsonl", "candidate.jsonl", "--no-save")
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_bug_is_told_in_one_line_and_has_a_code_of_its_own(command, monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError("no\nway\x1b[31m")
+
+    monkeypatch.delenv("FIELDMARK_DEBUG", raising=False)
+    monkeypatch.setattr(score_module, "score", fail)
+    done = command("score", "truth.jsonl", "candidate.jsonl")
+    assert done.code == ExitCode.BUG == 70
+    assert done.err == (
+        "fieldmark: this is a bug in fieldmark, not in your data or configuration "
+        "(ZeroDivisionError: no). Set FIELDMARK_DEBUG=1 to see where, and please report it.\n"
+    )
+    monkeypatch.setenv("FIELDMARK_DEBUG", "1")
+    told = command("score", "truth.jsonl", "candidate.jsonl")
+    assert told.code == 70
+    assert "Traceback" in told.err
+    assert "\x1b" not in told.err
+
+
+def test_a_bug_is_stronger_than_bad_input_and_weaker_than_a_full_disk():
+    assert strongest([ExitCode.BAD_INPUT, ExitCode.BUG]) is ExitCode.BUG
+    assert strongest([ExitCode.STORAGE, ExitCode.BUG]) is ExitCode.STORAGE
+
+
+MISSPELT = "unknown figure 'attributes.totl.f1'. Did you mean attributes.total.f1?"
+
+
+@pytest.mark.parametrize("form", ["table", "json", "markdown", "csv"])
+def test_a_gate_on_an_attribute_that_there_is_not_keeps_the_run(command, folder, form):
+    gates = ("--min", "attributes.totl.f1=0.1", "--min", "attributes.total.f1=0.1")
+    done = command(
+        "score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--format", form, *gates
+    )
+    assert done.code == 2
+    assert done.err.splitlines() == [f"fieldmark: --min: {MISSPELT}", "run saved in run"]
+    summary = json.loads((folder / "run" / "summary.json").read_bytes())
+    assert [gate["passed"] for gate in summary["gates"]] == [False, True]
+    assert summary["gates"][0]["known"] is False
+    assert summary["cases"]["total"] == 2
+    assert json.loads((folder / "run" / "manifest.json").read_bytes())["status"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "kept"),
+    [
+        pytest.param("attributes.totl.f1=0.1", 2, False, id="no-rule-names-it"),
+        pytest.param("attributes.total.f1=0.1", 0, True, id="a-rule-names-it"),
+        pytest.param("attributes.items[].sku.f1=0", 2, True, id="a-rule-names-it-but-no-document"),
+    ],
+)
+def test_where_rules_name_all_attributes_a_gate_on_another_is_refused_at_once(
+    command, folder, gate, code, kept
+):
+    fields = "fields: [{path: total, match: exact}, {path: 'items[].sku', match: exact}]"
+    (folder / "rules.yaml").write_text(f"scope: configured\n{fields}\n")
+    rules = ("--rules", "rules.yaml", "--min", gate)
+    done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--quiet", *rules)
+    assert (done.code, (folder / "run").exists()) == (code, kept)
+    assert done.err == (done.err if kept else f"fieldmark: {MISSPELT}\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        pytest.param(["--max-drop", "attributes.totl.f1=0.1"], MISSPELT, id="an-unknown-figure"),
+        pytest.param(
+            ["--max-drop", "0.1", "--match", "fuzzy"], "compared or counted otherwise", id="unlike"
+        ),
+    ],
+)
+def test_a_baseline_that_cannot_serve_is_refused_before_the_run(command, folder, options, said):
+    assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "before").code == 0
+    words = ("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--baseline", "before")
+    done = command(*words, *options)
+    assert done.code == 2
+    assert said in done.err
+    assert not (folder / "run").exists()
+
+
+def test_an_attribute_that_is_gone_has_fallen(command, folder):
+    assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "before").code == 0
+    for name in ("truth", "candidate"):
+        path = folder / f"{name}.jsonl"
+        path.write_text(re.sub(r', "vendor": "[^"]*"', "", path.read_text()))
+    words = ("--baseline", "before", "--max-drop", "attributes.vendor.recall=0.1")
+    done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--quiet", *words)
+    assert done.code == 1
+    assert "drop of attributes.vendor.recall = undefined" in done.err
+
+
+@pytest.mark.parametrize(("resumed", "code"), [([], 0), (["--max-errors", "0"], 3)])
+def test_a_run_that_goes_on_remembers_how_many_errors_it_may_have(
+    command, folder, monkeypatch, resumed, code
+):
+    (folder / "rules.yaml").write_text(NOT_RECORDED)
+    (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
+    words = ("score", "truth.jsonl", "candidate.jsonl", "--rules", "rules.yaml", "--out", "run")
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr("fieldmark.api.score.summarise", interrupt)
+        assert command(*words, "--max-errors", "1").code == 130
+    assert command("score", "--resume", "run", *resumed).code == code
+
+
+def test_a_run_that_goes_on_still_must_not_fall_behind_its_baseline(command, folder, monkeypatch):
+    words = ("score", "truth.jsonl", "candidate.jsonl", "--out")
+    assert command("score", "truth.jsonl", "truth.jsonl", "--candidate", "expected", "--out",
+                   "before").code == 0  # fmt: skip
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr("fieldmark.api.score.summarise", interrupt)
+        assert command(*words, "run", "--baseline", "before", "--max-drop", "0.01").code == 130
+    done = command("score", "--resume", "run", "--quiet")
+    assert done.code == 1
+    assert "drop of mean_score" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 
 import pytest
@@ -170,7 +171,7 @@ def test_one_input_must_hold_both_sides(command):
             "Did you mean micro_f1?", id="a-figure",
         ),
         pytest.param(
-            ["score", "truth.jsonl", "candidate.jsonl", "--no-save", "--min",
+            ["score", "truth.jsonl", "candidate.jsonl", "--no-save", "--quiet", "--min",
              "attributes.vendr.f1=1"], "Did you mean attributes.vendor.f1?", id="an-attribute",
         ),
     ],
@@ -267,3 +268,27 @@ def test_the_installed_command_shows_no_traceback(folder):
     done = fieldmark("score", "truth.jsonl", "candidate.jsonl")
     assert done.err == "fieldmark: truth.jsonl: the file is empty; expected one row a case\n"
     assert (done.code, done.out) == (2, "")
+
+
+def test_a_row_with_a_key_more_than_an_envelope_is_told_which(command, folder):
+    row = {"id": 1, "expected": {"a": 1}, "candidate": {"a": 1}, "foo": 1}
+    (folder / "both.jsonl").write_text(json.dumps(row) + "\n")
+    done = command("score", "both.jsonl", "--no-save")
+    assert done.code == 2
+    assert done.err == (
+        "fieldmark: both.jsonl: rows hold 'expected' and 'candidate', but also 'foo', so it is not "
+        "sure that these are the two sides; name the keys that hold the truth and the candidate\n"
+    )
+    named = command(
+        "score", "both.jsonl", "--no-save", "--expected", "expected", "--candidate", "candidate"
+    )
+    assert named.code == 0
+
+
+def test_rows_that_are_compared_whole_although_they_name_a_side_are_told(command, folder):
+    for name, key in (("truth", "expected"), ("candidate", "candidate")):
+        row = {"id": 1, key: {"a": 1}, "foo": 1}
+        (folder / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+    done = command("score", "truth.jsonl", "candidate.jsonl", "--no-save")
+    assert "truth.jsonl: rows hold 'expected', but also 'foo', so each row is compared" in done.out
+    assert "candidate.jsonl: rows hold 'candidate', but also 'foo', so each row is" in done.out

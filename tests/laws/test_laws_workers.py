@@ -14,6 +14,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.api import score_run
+from fieldmark.data.inputs import Inputs, Limits
 from fieldmark.data.pairs import open_pairs
 from fieldmark.data.portions import cut
 from fieldmark.run.segments import SEGMENT
@@ -93,7 +94,8 @@ def test_the_work_is_really_shared(tmp_path):
     found = cut(stream, SEGMENT)
     stream.close()
     assert found is not None
-    assert len(found[1]) == 3
+    assert len(list(found)) == 3
+    assert found.whole
 
 
 @pytest.mark.parametrize(
@@ -114,6 +116,40 @@ def test_what_must_be_read_from_the_top_gives_the_same_too(change, tmp_path):
         fm.score(*inputs, out=tmp_path / str(workers), workers=workers)
         runs.append(content(tmp_path / str(workers)))
     assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("sides", [[0], [1], [0, 1]], ids=["truth", "candidate", "both"])
+@pytest.mark.parametrize("paired", ["by-id", "by-position"])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(" ", id="blank"),
+        pytest.param("[1]", id="no-object"),
+    ],
+)
+def test_an_odd_line_far_behind_changes_nothing(odd, sides, paired, tmp_path):
+    inputs = written(tmp_path, list(rows(3 * SEGMENT, seed=7)))
+    for side in sides:
+        lines = inputs[side].read_text().splitlines()
+        lines.insert(SEGMENT + 100, odd)
+        inputs[side].write_text("".join(line + "\n" for line in lines))
+    options = {} if paired == "by-id" else {"id_key": ""}
+    runs = []
+    for workers in (1, 2):
+        out = tmp_path / str(workers)
+        result = fm.score(*inputs, inputs=options, out=out, workers=workers)
+        runs.append([*content(out), result.notes, result.summary.warnings])
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["truth", "candidate"])
+def test_a_line_beyond_the_limit_is_refused_as_ever(side, tmp_path):
+    inputs = written(tmp_path, list(rows(2 * SEGMENT, seed=7)))
+    lines = inputs[side].read_text().splitlines()
+    lines[-5] = lines[-5].replace('"text": "', '"text": "' + "long " * 20_000)
+    inputs[side].write_text("".join(line + "\n" for line in lines))
+    with pytest.raises(fm.DataError, match="longer than 4,096 bytes"):
+        fm.score(*inputs, inputs=Inputs(limits=Limits(line_bytes=4096)), workers=2)
 
 
 def test_without_a_folder_the_figures_are_the_same(tmp_path):

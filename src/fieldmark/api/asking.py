@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -9,7 +10,7 @@ from fieldmark.compare.asked import asked_by, with_options
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.metrics.identity import described
 from fieldmark.metrics.summary import Summary
-from fieldmark.metrics.usage import total_usage
+from fieldmark.metrics.usage import merged_usage, total_usage
 from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = ["Asked", "offline"]
@@ -53,9 +54,21 @@ class Asked:
             told += [] if each in told else [each]
         return told
 
-    def added(self, summary: Summary) -> Summary:
-        """The summary with what the answers took to make, where somebody keeps books."""
-        told = self._told("usage")
+    @property
+    def keeps_books(self) -> bool:
+        """Whether somebody is asked whose answers cost something."""
+        return any(hasattr(each, "usage") for each in self._all)
+
+    def usage(self) -> list[JsonObject]:
+        """What the answers took to make, of each who keeps books."""
+        return self._told("usage")
+
+    def added(self, summary: Summary, before: Sequence[JsonObject] = ()) -> Summary:
+        """The summary with what the answers took to make, where somebody keeps books.
+
+        `before` are the books from before a run was broken off.
+        """
+        told = merged_usage(before, self.usage())
         return replace(summary, usage=total_usage(told)) if told else summary
 
     def spent(self) -> JsonObject:

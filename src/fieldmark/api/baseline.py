@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fieldmark.api.settings import Settings
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.summary import Summary
 
@@ -18,6 +19,14 @@ class Baseline:
 
     run: Path | str
     max_drop: Mapping[str, float] = field(default_factory=dict)
+
+    def refuse_unlike(self, settings: Settings) -> None:
+        """Refuse, before anything runs, a run that this one could not be measured against."""
+        from fieldmark.api.diff import refuse_unlike
+        from fieldmark.metrics.summarise import stamp
+
+        said = stamp(settings.convention, settings.rules).to_dict()
+        refuse_unlike(self.run, said, self.max_drop)
 
     def added(self, summary: Summary) -> Summary:
         """The summary with a gate for each figure that must not fall."""

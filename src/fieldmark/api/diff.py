@@ -16,11 +16,11 @@ from fieldmark.metrics.difference_gates import drop_gates
 from fieldmark.metrics.difference_pairs import Pairs, Side
 from fieldmark.metrics.gate import GateResult
 from fieldmark.metrics.summary import Summary
-from fieldmark.model.json import MISSING, JsonObject
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.store.reader import StoredRun
 from fieldmark.values.equality import equal
 
-__all__ = ["diff", "drops"]
+__all__ = ["diff", "drops", "refuse_unlike"]
 
 _Pair: TypeAlias = "tuple[CountedCase | None, CountedCase | None]"
 
@@ -85,13 +85,24 @@ def drops(
 
     The baseline must have been compared and counted alike.
     """
+    return _checked(_basis(baseline, summary.get("convention")), summary, max_drop)
+
+
+def refuse_unlike(baseline: RunLike, stamp: JsonObject, max_drop: Mapping[str, float]) -> None:
+    """Refuse a baseline that was compared or counted otherwise, or lacks a figure."""
+    before = _basis(baseline, stamp)
+    _checked(before, before, max_drop)
+
+
+def _basis(baseline: RunLike, stamp: JsonValue) -> JsonObject:
+    """The summary of a baseline that was compared and counted as a stamp says."""
     stored = stored_run(baseline)
     if stored.summary is None:
         raise ConfigError.of(f"{stored.path} has no summary: it is {stored.status}.")
-    if _hashes(summary.get("convention")) != _hashes(stored.manifest.get("convention")):
+    if _hashes(stamp) != _hashes(stored.manifest.get("convention")):
         hint = "Score the baseline again with the same rules and convention."
         raise ConfigError.of(f"{stored.path} was compared or counted otherwise.", hint=hint)
-    return _checked(stored.summary, summary, max_drop)
+    return stored.summary
 
 
 class _Gathered:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Final, cast
 
 from fieldmark.config.eval_spec import EvalSpec, InlineCase
 from fieldmark.data import Inputs, PairStream, open_pairs, open_truth
+from fieldmark.data.layout import CANDIDATE_KEYS
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.panel import Member
 from fieldmark.metrics.identity import described
@@ -21,6 +24,7 @@ from fieldmark.run.targets.asking import Source
 from fieldmark.run.targets.file_digest import digest_of
 from fieldmark.run.targets.producing import Asked
 from fieldmark.store.json_text import strict_json
+from fieldmark.values.text import did_you_mean
 
 __all__ = [
     "Wanted",
@@ -29,8 +33,10 @@ __all__ = [
     "inputs_of",
     "open_cases",
     "own_members",
+    "refuse_unmet",
     "refuse_unready",
     "sources_of",
+    "with_nothing_expected",
 ]
 
 _PLACES: Final = frozenset({"cwd", "script", "location"})
@@ -64,11 +70,42 @@ def open_cases(spec: EvalSpec, reading: Inputs) -> PairStream:
     return open_pairs(truth, None, reading)
 
 
+def with_nothing_expected(spec: EvalSpec) -> EvalSpec:
+    """The evaluation; where nobody looks at what is expected, rows need not hold it.
+
+    The cases are then those that the file has candidates for.
+    """
+    elsewhere = spec.candidates is not None or spec.target is not None
+    if spec.needs_expected or elsewhere or not isinstance(spec.cases, Path) or spec.format_in:
+        return spec
+    with closing(open_truth(spec.cases, inputs_of(spec))) as stream:
+        [side] = stream.sides
+        if not side.has_ids or side.layout.value_key not in _candidate_keys(spec):
+            return spec
+        cases = tuple(_without_expected(case) for batch in stream.batches() for case in batch)
+    return replace(spec, cases=cases, candidates=spec.cases)
+
+
+def _candidate_keys(spec: EvalSpec) -> Sequence[str]:
+    return CANDIDATE_KEYS if spec.candidate_key is None else (spec.candidate_key,)
+
+
+def _without_expected(case: Case) -> InlineCase:
+    context = case.context
+    return InlineCase(
+        id=case.id,
+        tags=case.tags,
+        input=MISSING if context is None else context.input,
+        metadata=None if context is None else context.metadata,
+    )
+
+
 def _row(case: InlineCase) -> JsonObject:
     """An inline case as a row; what it does not say is not there."""
     said: dict[str, JsonValue | Missing] = {
         "id": case.id,
-        "expected": case.expected,
+        # Where nobody looks at it, nothing is expected.
+        "expected": {} if case.expected is MISSING else case.expected,
         "candidate": case.candidate,
         "input": case.input,
         "metadata": MISSING if case.metadata is None else case.metadata,
@@ -96,30 +133,64 @@ def _joined(shared: Sequence[Member], own: Sequence[Member]) -> tuple[Member, ..
 class Wanted:
     """Which cases are run: those with one of some tags, and those whose id fits a pattern."""
 
-    __slots__ = ("_patterns", "ids", "left_out", "tags")
+    __slots__ = ("_met", "_patterns", "ids", "left_out", "tags")
 
     def __init__(self, tags: Iterable[str] = (), ids: Iterable[str] = ()) -> None:
         self.tags = tuple(sorted(set(tags)))
         self.ids = tuple(ids)
         # Brackets stand for themselves: ids have them, and only * and ? are offered.
-        self._patterns = [own.replace("[", "[[]") for own in self.ids]
+        self._patterns = {own.replace("[", "[[]"): own for own in self.ids}
+        self._met: set[str] = set()
         self.left_out = 0
 
     def of(self, batches: Iterable[Sequence[Case]]) -> Iterator[Case]:
         """The wanted cases, one after the other; the others are counted."""
         for case in chain.from_iterable(batches):
-            if self._wants(case):
+            if self.wants(case.id, case.tags):
                 yield case
             else:
                 self.left_out += 1
 
-    def _wants(self, case: Case) -> bool:
-        tagged = not self.tags or not set(self.tags).isdisjoint(case.tags)
-        return tagged and (not self.ids or any(fnmatchcase(case.id, own) for own in self._patterns))
+    def wants(self, name: str, tags: Iterable[str]) -> bool:
+        """Whether a case of some id and with some tags is run."""
+        tagged = set(self.tags).intersection(tags)
+        fitting = {own for own in self._patterns if fnmatchcase(name, own)}
+        self._met |= tagged | {self._patterns[own] for own in fitting}
+        return bool((tagged or not self.tags) and (fitting or not self.ids))
+
+    def unmet(self, ids: Iterable[str] = (), tags: Iterable[str] = ()) -> list[Problem]:
+        """The tags that no case has, and the ids that fit none, of all cases so far.
+
+        With the `ids` and `tags` that there are, the nearest is named.
+        """
+        return [
+            *(
+                Problem(f"No case has the tag {own}.", hint=did_you_mean(own, tags))
+                for own in self.tags
+                if own not in self._met
+            ),
+            *(
+                Problem(f"No case fits {own}.", hint=did_you_mean(own, ids))
+                for own in self.ids
+                if own not in self._met
+            ),
+        ]
 
     def __str__(self) -> str:
         asked = [f"tag {tag}" for tag in self.tags] + [f"case {own}" for own in self.ids]
         return ", ".join(asked)
+
+
+def refuse_unmet(spec: EvalSpec, wanted: Wanted) -> None:
+    """Refuse tags and ids that no case has, where the file itself holds the cases."""
+    if not isinstance(spec.cases, tuple):
+        return
+    for case in spec.cases:
+        wanted.wants(case.id, case.tags)
+    tags = {tag for case in spec.cases for tag in case.tags}
+    problems = wanted.unmet([case.id for case in spec.cases], tags)
+    if problems:
+        raise ConfigError([replace(each, location=spec.location) for each in problems])
 
 
 def case_of(asked: Asked) -> Case:

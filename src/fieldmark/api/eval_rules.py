@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from fieldmark.api.settings import Settings
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.evaluators.panel import Member
+from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule, Rules, Scope
 
 __all__ = ["claimed", "settings_of"]
@@ -16,16 +17,24 @@ def settings_of(spec: EvalSpec) -> Settings:
     """The rules of the file, or else the fields that its evaluators are about.
 
     An evaluator says once how a field is compared, so the figures by attribute say the same of it.
-    Where no evaluator names fields, all leaves of both sides are compared.
+    Where no evaluator names fields, all leaves of both sides are compared; where some case has no
+    expected value, those of the others' truth.
     """
     rules = spec.rules
     if rules is None:
-        fields = claimed(spec.evaluators)
+        fields = claimed(spec.members)
         rules = Rules(fields=fields, scope=Scope.CONFIGURED) if fields else Rules()
+        if _lacks_expected(spec):
+            rules = Rules(scope=Scope.TRUTH)
     warnings = tuple(str(warning) for warning in spec.warnings)
     return Settings(
         rules=spec.convention.rules_for(rules), convention=spec.convention, warnings=warnings
     )
+
+
+def _lacks_expected(spec: EvalSpec) -> bool:
+    cases = spec.cases if isinstance(spec.cases, tuple) else ()
+    return any(case.expected is MISSING for case in cases)
 
 
 def claimed(members: Iterable[Member]) -> tuple[Rule, ...]:

@@ -62,6 +62,7 @@ class EvalRun:
         self._grammar = Grammar(role=Role.CANDIDATE)
         self._done = 0
         self.sample: CaseSample | None = None
+        self.unmet: tuple[str, ...] = ()
         self.watchers: list[Watcher] = []
         self.observers: list[Observer] = []
 
@@ -176,17 +177,18 @@ class EvalRun:
                 self._spec.location,
                 "Check the tags and ids that were asked for.",
             )
+        self.unmet = tuple(map(str, self._wanted.unmet()))
 
 
 def nothing_said(spec: EvalSpec) -> dict[str, EvaluatorSummary]:
     """What the evaluators of a file say of no cases: every figure that they have."""
-    nothing = figures_of(spec.evaluators, start_all(spec.evaluators))
+    nothing = figures_of(spec.members, start_all(spec.members))
     return _tally_of(spec).summaries(nothing)
 
 
 def _tally_of(spec: EvalSpec) -> EvaluatorTally:
     """Counts what the evaluators of a file say; all of them are named from the start."""
-    return EvaluatorTally(member.name for member in spec.evaluators)
+    return EvaluatorTally(member.name for member in spec.members)
 
 
 def _explaining(faults: Faults) -> Observer:

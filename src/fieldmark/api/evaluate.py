@@ -11,21 +11,24 @@ from typing import TypeAlias, cast
 from fieldmark.api.asking import Asked
 from fieldmark.api.asking import offline as went_offline
 from fieldmark.api.baseline import baseline_of
+from fieldmark.api.books import Books
 from fieldmark.api.detection import with_regions
 from fieldmark.api.eval_cases import (
     Wanted,
     fingerprints,
     inputs_of,
     open_cases,
+    refuse_unmet,
     refuse_unready,
     sources_of,
+    with_nothing_expected,
 )
 from fieldmark.api.eval_rules import settings_of
 from fieldmark.api.eval_run import EvalRun, nothing_said
 from fieldmark.api.finishing import Finishing
 from fieldmark.api.gates import check_names, gates_of
 from fieldmark.api.lists import list_notes
-from fieldmark.api.requests import EvalRequest, eval_request, request_of_run
+from fieldmark.api.requests import EvalRequest, baseline_request, eval_request, request_of_run
 from fieldmark.api.resuming import Keeping, begin, finish, folder_for
 from fieldmark.api.run_result import RunResult
 from fieldmark.api.settings import Settings
@@ -46,10 +49,13 @@ EvalSource: TypeAlias = "str | Path | Mapping[str, JsonValue] | EvalSpec"
 
 @dataclass(frozen=True, repr=False)
 class EvalResult(RunResult):
-    """A run of an eval file: every figure, what each evaluator said, and its gates."""
+    """A run of an eval file: every figure, what each evaluator said, and its gates.
+
+    `unmet` says which of the tags and ids that were asked for no case has.
+    """
 
     name: str = ""
-    max_errors: int = 0
+    unmet: tuple[str, ...] = ()
 
 
 def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can ask for
@@ -69,6 +75,7 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
     max_errors: int | None = None,
+    preflight: bool = True,
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
 ) -> EvalResult:
@@ -78,7 +85,8 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     added to those of the file. `out` names a new folder for the run's results, or with `resume`
     that of a run that was broken off. With `offline`, models are asked for nothing but answers
     that are kept. With `intervals`, and for a run that is kept, figures get confidence intervals.
-    `max_drop` says how far figures may fall below those of a `baseline`.
+    `max_drop` says how far figures may fall below those of a `baseline`. `preflight` looks whether
+    everybody can be asked before anybody is; `refuse_unready_eval` does the same beforehand.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -102,8 +110,8 @@ def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can a
     finishing = Finishing(gates=gates, baseline=baseline_of(baseline, max_drop))
     limits = {"at_least": at_least or {}, "at_most": at_most or {}}
     chosen = {"only": _texts(only), "cases": _texts(cases), **limits, "values": values}
-    chosen["max_errors"] = max_errors
-    prepared = _prepared(spec, finishing, chosen)
+    chosen |= {"max_errors": max_errors, **baseline_request(finishing.baseline)}
+    prepared = _prepared(spec, finishing, chosen, preflight=preflight)
     return prepared.run(keeping, concurrency or spec.concurrency, observers, progress)
 
 
@@ -130,7 +138,6 @@ class _Prepared:
         spec, stream, settings = self.spec, self.stream, self.settings
         with ExitStack() as stack:
             stack.enter_context(closing(stream))
-            refuse_unready(spec, self.asked.unready())
             folder = stack.enter_context(folder_for(keeping, self.about) or nullcontext())
             run = EvalRun(spec, settings, stream, self.wanted, begin(settings, folder))
             if keeping.sampled:
@@ -139,22 +146,33 @@ class _Prepared:
                 run.watchers.append(teller(progress, stream))
             if folder is not None:
                 run.write_to(folder, values=keeping.values)
+            books = Books(self.asked, folder)
             run.observers += observers
-            summary = self.asked.added(run.finished(concurrency, values=keeping.values))
+            summary = books.added(run.finished(concurrency, values=keeping.values))
             summary = self.finishing.finished(summary, run.sample, settings.convention)
             lists = run.plan.lists()
             path = finish(folder, run.plan.table, lists, summary, self.asked.spent())
         notes = (*stream.notes, *list_notes(lists))
-        return EvalResult(summary, notes, path, name=spec.name, max_errors=spec.max_errors)
+        return EvalResult(
+            summary, notes, path, name=spec.name, max_errors=spec.max_errors, unmet=run.unmet
+        )
 
 
-def _prepared(spec: EvalSpec, finishing: Finishing, chosen: Mapping[str, object]) -> _Prepared:
+def _prepared(
+    spec: EvalSpec, finishing: Finishing, chosen: Mapping[str, object], *, preflight: bool
+) -> _Prepared:
+    spec = with_nothing_expected(spec)
     reading = inputs_of(spec)
     settings = with_regions(settings_of(spec), reading)
     check_names(finishing.gates, settings, lambda: nothing_said(spec))
+    if finishing.baseline is not None:
+        finishing.baseline.refuse_unlike(settings)
     asked = Asked(settings.rules, spec.evaluators, spec.cases)
+    if preflight:
+        refuse_unready(spec, asked.unready())
     about = {**_about(spec, settings, reading, chosen), "providers": asked.identities()}
     wanted = Wanted(cast("list[str]", chosen["only"]), cast("list[str]", chosen["cases"]))
+    refuse_unmet(spec, wanted)
     return _Prepared(
         spec=spec,
         settings=settings,
@@ -166,8 +184,9 @@ def _prepared(spec: EvalSpec, finishing: Finishing, chosen: Mapping[str, object]
     )
 
 
-def refuse_unready_eval(spec: EvalSpec) -> None:
+def refuse_unready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
     """Refuse an evaluation in which somebody cannot be asked: who judges, or makes candidates."""
+    spec = went_offline(spec, wanted=offline)
     settings = with_regions(settings_of(spec), inputs_of(spec))
     refuse_unready(spec, Asked(settings.rules, spec.evaluators, spec.cases).unready())
 
@@ -201,6 +220,8 @@ def resume_eval(
         at_least=asked["at_least"],
         at_most=asked["at_most"],
         max_errors=asked["max_errors"],
+        baseline=asked.get("baseline"),
+        max_drop=asked.get("max_drop"),
         out=run,
         values=asked["values"],
         resume=True,

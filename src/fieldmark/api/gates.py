@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
@@ -16,10 +16,14 @@ from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.usage import NO_USAGE
 from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject
+from fieldmark.model.rule import Depth, Rules, Scope
+from fieldmark.values.paths import PathError, attribute_of, parse_path
+from fieldmark.values.text import did_you_mean
 
 __all__ = ["check_names", "checked", "gates_of"]
 
-_OF_THE_DATA: Final = ("attributes.", "detection.")
+_ATTRIBUTES: Final = "attributes."
+_OF_THE_DATA: Final = (_ATTRIBUTES, "detection.")
 """Which attributes and regions there are is known only when the data has been read."""
 
 
@@ -52,10 +56,11 @@ def check_names(
     settings: Settings,
     evaluators: Callable[[], Mapping[str, EvaluatorSummary]] = dict,
 ) -> None:
-    """Refuse figures that no run has; those that only data can name are left to `checked`.
+    """Refuse figures that no run has, as far as it can be known before the data is read.
 
     `evaluators` makes what evaluators say of no cases.
     """
+    problems = list(_unconfigured(gates, settings.rules))
     known = [gate for gate in gates if not gate.name.startswith(_OF_THE_DATA)]
     if known:
         nothing = summarise(
@@ -67,22 +72,46 @@ def check_names(
         nothing = replace(nothing, usage=NO_USAGE)
         said = {name: each.to_dict() for name, each in nothing.evaluators.items()}
         unsure = tuple(of_the_data(cast("JsonObject", said), "evaluators."))
-        _refuse_unknown([gate for gate in known if not gate.name.startswith(unsure)], nothing)
+        sure = [gate for gate in known if not gate.name.startswith(unsure)]
+        problems += _unknown(sure, nothing.to_dict())
+    if problems:
+        raise ConfigError(problems)
 
 
 def checked(summary: Summary, gates: Sequence[Gate]) -> Summary:
-    """The summary with every gate checked against it."""
-    _refuse_unknown(gates, summary)
+    """The summary with every gate checked; a figure that it lacks fails its gate, not the run."""
     return with_gates(summary, gates)
 
 
-def _refuse_unknown(gates: Sequence[Gate], summary: Summary) -> None:
-    figures = summary.to_dict()
-    problems: list[Problem] = []
+def _unconfigured(gates: Sequence[Gate], rules: Rules) -> Iterator[Problem]:
+    """Attributes that no rule names, where only those are compared that rules name."""
+    if rules.scope is not Scope.CONFIGURED or rules.depth is Depth.TOP or not rules.fields:
+        return
+    paths = [_attribute(rule.path) for rule in rules.fields]
+    for gate in gates:
+        name = gate.name.removeprefix(_ATTRIBUTES)
+        if name == gate.name or any(_may_be_of(name, path) for path in paths):
+            continue
+        figure = name.rpartition(".")[2]
+        hint = did_you_mean(gate.name, [f"{_ATTRIBUTES}{path}.{figure}" for path in paths])
+        yield Problem(f"unknown figure {gate.name!r}. {hint}".rstrip(". "))
+
+
+def _attribute(path: str) -> str:
+    try:
+        return attribute_of(parse_path(path))
+    except PathError:
+        return path
+
+
+def _may_be_of(name: str, path: str) -> bool:
+    """Whether a figure's name begins with what a rule's path stands for; a pattern may be many."""
+    return "*" in path or name.startswith((f"{path}.", f"{path}["))
+
+
+def _unknown(gates: Sequence[Gate], figures: JsonObject) -> Iterator[Problem]:
     for gate in gates:
         try:
             check_gate(gate, figures)
         except OptionError as error:
-            problems.append(Problem(error.message))
-    if problems:
-        raise ConfigError(problems)
+            yield Problem(error.message)

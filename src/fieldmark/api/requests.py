@@ -7,13 +7,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final, TypedDict, cast
 
+from fieldmark.api.baseline import Baseline
 from fieldmark.data import Inputs
 from fieldmark.data.files import STDIN
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.reader import open_run
 
-__all__ = ["EvalRequest", "ScoreRequest", "eval_request", "request_of_run", "score_request"]
+__all__ = [
+    "EvalRequest",
+    "ScoreRequest",
+    "baseline_request",
+    "eval_request",
+    "request_of_run",
+    "score_request",
+]
 
 _NOT_RESUMABLE: Final = "The run was begun from data in memory or standard input."
 _NOT_ASKED: Final = ("limits", "context")
@@ -35,9 +43,21 @@ class ScoreRequest(TypedDict):
     at_least: dict[str, float]
     at_most: dict[str, float]
     values: bool
+    max_errors: int | None
+    baseline: str | None
+    max_drop: dict[str, float]
 
 
-def score_request(sources: Sequence[object], inputs: Inputs, **rest: object) -> JsonObject | None:
+def baseline_request(baseline: Baseline | None) -> dict[str, object]:
+    """The run that another must not fall behind, from wherever it is asked for again."""
+    if baseline is None:
+        return {"baseline": None, "max_drop": {}}
+    return {"baseline": str(Path(baseline.run).resolve()), "max_drop": baseline.max_drop}
+
+
+def score_request(
+    sources: Sequence[object], inputs: Inputs, baseline: Baseline | None = None, **rest: object
+) -> JsonObject | None:
     """The request as JSON; nothing if some of it cannot be asked for again."""
     names = [_name(source) for source in sources]
     if None in names[:1] or (len(sources) > 1 and sources[1] is not None and names[1] is None):
@@ -47,6 +67,7 @@ def score_request(sources: Sequence[object], inputs: Inputs, **rest: object) -> 
     if rules is not None and not isinstance(rules, str | Path | Mapping | list):
         return None
     rest["rules"] = str(Path(rules).resolve()) if isinstance(rules, str | Path) else rules
+    rest |= baseline_request(baseline)
     request = {"truth": names[0], "candidate": names[1], **rest, "inputs": asked}
     return {key: cast("JsonValue", _plain(value)) for key, value in request.items()}
 
@@ -61,6 +82,8 @@ class EvalRequest(TypedDict):
     at_most: dict[str, float]
     values: bool
     max_errors: int | None
+    baseline: str | None
+    max_drop: dict[str, float]
 
 
 def eval_request(file: str, **rest: object) -> JsonObject | None:

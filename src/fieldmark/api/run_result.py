@@ -90,6 +90,7 @@ class RunResult:
     summary: Summary
     notes: tuple[str, ...] = ()
     path: Path | None = field(default=None)
+    max_errors: int = 0
 
     @property
     def attributes(self) -> AttributeFrame:

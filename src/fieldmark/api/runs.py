@@ -8,21 +8,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.api.counted import CountedRun, stored_run
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.intervals_draws import HEADLINE
-from fieldmark.metrics.intervals_run import run_intervals
-from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
-from fieldmark.store.index import CORRUPT, RunEntry, list_runs
+from fieldmark.run.collector import patient_collector
+from fieldmark.store.index import CORRUPT, FIGURES, RunEntry, list_runs
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
-from fieldmark.values.text import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = [
+    "FIGURES",
     "ROOT",
     "RunList",
     "annotate",
@@ -48,8 +45,10 @@ class RunList:
 
     def trend(self, figure: str = "mean_score", options: TrendOptions | None = None) -> Trend:
         """What became of a figure over the runs that can be compared with the newest."""
-        if figure not in HEADLINE:
-            message = f"unknown figure {figure!r}. {did_you_mean(figure, HEADLINE)}"
+        if figure not in FIGURES:
+            from fieldmark.values.text import did_you_mean
+
+            message = f"unknown figure {figure!r}. {did_you_mean(figure, FIGURES)}"
             raise ConfigError.of(message.rstrip())
         values = [(each.id, (each.figures or {}).get(figure)) for each in self.comparable()]
         return trend(values, options or TrendOptions())
@@ -110,7 +109,8 @@ def runs(
     ['first']
     """
     wanted = _Wanted(tags=frozenset(tags), status=status, since=_since(since))
-    return RunList(entries=tuple(entry for entry in list_runs(root) if wanted(entry)))
+    with patient_collector():
+        return RunList(entries=tuple(entry for entry in list_runs(root) if wanted(entry)))
 
 
 def find_run(name: str | Path, root: Path | str = ROOT) -> Path:
@@ -133,12 +133,16 @@ def find_run(name: str | Path, root: Path | str = ROOT) -> Path:
     tagged = [entry.id for entry in entries if str(name) in entry.tags]
     if tagged:
         return Path(root) / tagged[-1]
+    from fieldmark.values.text import did_you_mean
+
     hint = did_you_mean(str(name), [entry.id for entry in entries])
     raise ConfigError.of(f"There is no run {name}, neither as a folder nor in {root}.", hint=hint)
 
 
 def describe_run(name: str | Path, root: Path | str = ROOT) -> JsonObject:
     """Everything about one run: its manifest, its figures with intervals, its notes."""
+    from fieldmark.api.counted import stored_run  # a list of runs needs none of it
+
     path = find_run(name, root)
     stored = stored_run(path)
     notes = read_notes(path)
@@ -192,6 +196,10 @@ def _intervals(path: Path, summary: JsonObject) -> JsonObject:
         return known
     if not summary:
         return {}
+    from fieldmark.api.counted import CountedRun, stored_run
+    from fieldmark.metrics.intervals_run import run_intervals
+    from fieldmark.metrics.intervals_sample import CaseSample
+
     counted = CountedRun(stored_run(path))
     sample = CaseSample(counted.table)
     for case in counted.cases():

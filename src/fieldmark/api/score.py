@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import cast
 
 from fieldmark.api.asking import Asked
 from fieldmark.api.asking import offline as went_offline
-from fieldmark.api.baseline import baseline_of
+from fieldmark.api.baseline import Baseline, baseline_of
+from fieldmark.api.books import Books
 from fieldmark.api.detection import Detection, with_regions
 from fieldmark.api.finishing import Finishing
 from fieldmark.api.gates import check_names, gates_of
@@ -22,7 +23,8 @@ from fieldmark.api.run_result import RunResult
 from fieldmark.api.score_run import ScoreRun
 from fieldmark.api.settings import Choice, RulesLike, Settings, settle
 from fieldmark.api.watching import Progress, Source, manifest
-from fieldmark.data import PairStream, open_pairs
+from fieldmark.data import Inputs, PairStream, open_pairs
+from fieldmark.metrics.gate import Gate
 from fieldmark.metrics.summarise import summarise
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.collector import patient_collector
@@ -52,6 +54,7 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     intervals: bool | None = None,
     baseline: str | Path | None = None,
     max_drop: Mapping[str, float] | None = None,
+    max_errors: int | None = None,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> RunResult:
@@ -60,8 +63,8 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     `truth` and `candidate` are files, folders, or iterables of documents; with `candidate` left
     out, rows hold both sides. `out` names a new folder for the run's results, or with `resume`
     that of a run that was broken off. With `offline`, models are asked for nothing but answers
-    that are kept. Large files may be shared among `workers` processes; any number of them gives
-    the same bytes.
+    that are kept. `max_errors` is how many cases may fail to be evaluated. Large files may be
+    shared among `workers` processes; any number of them gives the same bytes.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -73,17 +76,36 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     limits = {"at_least": at_least or {}, "at_most": at_most or {}}
     reading = inputs_of(inputs)
     settings = _ready(with_regions(settle(rules, **choice), reading), offline=offline)
-    gates = gates_of(**limits)
-    check_names(gates, settings)
-    finishing = Finishing(gates=gates, baseline=baseline_of(baseline, max_drop))
+    finishing = _finishing(gates_of(**limits), baseline_of(baseline, max_drop), settings)
     stream = open_pairs(truth, candidate, reading, quotes=values)
-    about = {"command": "score", **manifest(settings, reading, truth, candidate)}
-    asked = {"rules": rules, **choice, **limits, "values": values}
-    about["request"] = score_request((truth, candidate), reading, **asked)
+    asked = {"rules": rules, **choice, **limits, "values": values, "max_errors": max_errors}
+    request = score_request((truth, candidate), reading, finishing.baseline, **asked)
+    about = _about(settings, reading, truth, candidate, request=request, kept=out is not None)
     keeping = Keeping(
         out=out, resume=resume, accept_changes=accept_changes, values=values, intervals=intervals
     )
-    return _scored(stream, settings, finishing, about, keeping, progress=progress, workers=workers)
+    run = _scored(stream, settings, finishing, about, keeping, progress=progress, workers=workers)
+    return replace(run, max_errors=max_errors or 0)
+
+
+def _about(
+    settings: Settings,
+    reading: Inputs,
+    *sources: Source | None,
+    request: JsonObject | None,
+    kept: bool,
+) -> JsonObject:
+    """What the manifest says; inputs are hashed, so a run that is not kept does without them."""
+    made_from = manifest(settings, reading, *sources) if kept else {}
+    return {"command": "score", **made_from, "request": request}
+
+
+def _finishing(gates: Sequence[Gate], baseline: Baseline | None, settings: Settings) -> Finishing:
+    """What the figures have to reach, if that can be found out of a run with these settings."""
+    check_names(gates, settings)
+    if baseline is not None:
+        baseline.refuse_unlike(settings)
+    return Finishing(gates=gates, baseline=baseline)
 
 
 def _choice(
@@ -130,12 +152,13 @@ def _scored(  # noqa: PLR0913 - what a run is made of
         run = ScoreRun(stream, begun, settings, folder, keeping, progress=progress)
         detection = Detection(stream.format_in)
         run.watchers += [detection] if stream.format_in else []
+        asked = Asked(settings.rules)
+        books = Books(asked, folder)
         tally = run.counted(workers)
         summary = summarise(
             tally, settings.convention, rules=settings.rules, warnings=run.warnings(tally)
         )
-        asked = Asked(settings.rules)
-        summary = asked.added(detection.added(summary))
+        summary = books.added(detection.added(summary))
         summary = finishing.finished(summary, run.sample, settings.convention)
         path = finish(folder, begun.plan.table, run.lists, summary, asked.spent())
     return RunResult(summary, (*stream.notes, *list_notes(run.lists)), path)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count, islice
+from operator import add
 from typing import Final
 
 from fieldmark.api.resuming import Begun, Keeping
@@ -14,8 +15,8 @@ from fieldmark.api.watching import Progress, teller
 from fieldmark.compare.asked import providers_of
 from fieldmark.data import PairStream
 from fieldmark.data.names import Names
-from fieldmark.data.pairs import PartRead
-from fieldmark.data.portions import Recipe
+from fieldmark.data.pairs import Leniency, PartRead
+from fieldmark.data.portions import Recipe, cut
 from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
@@ -100,6 +101,8 @@ class ScoreRun:
             watchers.append(self._writer(self._folder))
         if self._progress is not None:
             watchers.append(teller(self._progress, self._stream))
+        if self._folder is None and not self.watchers and begun.plan.takes_lines:
+            self._stream.keep_lines()
         undone = islice(segments(self._stream.batches()), self._next, None)
         known = begun.replay.blocks if begun.replay else None
         tally = run_cases(
@@ -128,30 +131,28 @@ class ScoreRun:
     def _in_portions(self, workers: int) -> bool:
         """Let several processes do the work; whether they could.
 
-        Files of the same length are taken to be in step; where they turn out not to be, a second
-        look is taken at them, and what is done already stays done.
+        Files are taken to be in step; where they turn out not to be, a second look is taken at
+        them, and what is done already stays done.
         """
-        from fieldmark.data.portions import cut  # loads numpy
-
-        names, parts = Names(), list[PartRead]()
+        names, read = Names(), list[PartRead]()
         for careful in (False, True):
             found = cut(self._stream, SEGMENT, careful=careful)
-            if found is None:
+            job = None if found is None else self._job(found.recipe)
+            if found is None or job is None:
                 return False
-            job = self._job(found[0], SEGMENT * len(found[1]))
-            if job is None:
-                return False
-            todo = list(enumerate(found[1]))[self._next :]
+            todo = islice(enumerate(found), self._next, None)
             for shard in self._shards(job, todo, self._engine(workers)):
                 if not (careful or shard.in_step):
                     break
                 self._take(shard)
-                parts.append(shard.read)
+                read = [_joined(*read, shard.read)]
                 names.add(shard.ids)
             else:
+                if not found.whole:
+                    return False
                 if self._stream.sides[0].has_ids and names.may_repeat():
                     return self._refuse_repeated()
-                self._stream.absorb(parts)
+                self._stream.absorb(read)
                 return True
         return False
 
@@ -166,7 +167,7 @@ class ScoreRun:
             pass
         return True
 
-    def _job(self, recipe: Recipe, cases: int) -> Job | None:
+    def _job(self, recipe: Recipe) -> Job | None:
         """What others must know; nothing if rules hold what cannot leave this process."""
         job = Job(
             recipe=recipe,
@@ -174,7 +175,7 @@ class ScoreRun:
             convention=self._settings.convention,
             values=self._values,
             keep_rows=self._folder is not None,
-            sampled=0 if self.sample is None else cases,
+            sampled=self.sample is not None,
         )
         try:
             pickle.dumps(job)
@@ -196,23 +197,41 @@ class ScoreRun:
         if self._progress is not None:
             self._progress(self._next * SEGMENT, self._bytes, self._stream.bytes_total)
 
-    def _shards(self, job: Job, todo: Sequence[Numbered], engine: Engine) -> Iterator[Shard]:
+    def _shards(self, job: Job, todo: Iterator[Numbered], engine: Engine) -> Iterator[Shard]:
         """The shards in order: this process does what must come first, others do the rest."""
-        begun, numbered = self._begun, iter(todo)
+        begun = self._begun
         if not job.keep_rows:
-            yield from engine.run(job, numbered)
+            yield from self._by_others(job, todo, engine)
             return
         known = begun.replay.blocks if begun.replay else None
         local = PortionWorker(job, plan=begun.plan, shared=self._shared, known=known)
         on_disk = 0 if self._folder is None else self._folder.whole.next_segment
-        for number, portion in numbered:
+        for number, portion in todo:
             if number >= on_disk and local.shared is not None:
                 self._shared = len(local.shared)
-                rest: Iterable[Numbered] = chain([(number, portion)], numbered)
-                yield from engine.run(replace(job, shared=tuple(local.shared)), rest)
+                job = replace(job, shared=tuple(local.shared))
+                yield from self._by_others(job, chain([(number, portion)], todo), engine)
                 return
             yield local.work(number, portion)
             self._shared = None if local.shared is None else len(local.shared)
+
+    def _by_others(self, job: Job, todo: Iterable[Numbered], engine: Engine) -> Iterator[Shard]:
+        shards = engine.run(job, todo)
+        yield from islice(shards, 1)
+        if job.sampled:
+            # What the end needs takes a while to load; meanwhile others work.
+            import numpy.random  # noqa: F401
+        yield from shards
+
+
+def _joined(first: PartRead, *others: PartRead) -> PartRead:
+    """What was found in parts of the input, as if they were one."""
+    leniency = first.leniency
+    for other in others:
+        first.coverage.add(other.coverage)
+        pairs = zip(leniency, other.leniency, strict=True)
+        leniency = tuple(Leniency(*map(add, one, two)) for one, two in pairs)
+    return PartRead(first.coverage, leniency)
 
 
 def _asks_nobody(rules: Rules) -> bool:

@@ -11,7 +11,7 @@ import click
 
 from fieldmark.api.calibrate import Calibration, calibrate
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.options import Word
+from fieldmark.cli.printing import Word
 from fieldmark.cli.telling import put, tell
 from fieldmark.metrics.agreement import Agreement, agreement_at
 from fieldmark.report.escape import visible

@@ -11,8 +11,8 @@ import click
 
 from fieldmark.api.report import write_report
 from fieldmark.api.score import score
-from fieldmark.cli.options import printing
-from fieldmark.cli.options import top as shown
+from fieldmark.cli.printing import printing
+from fieldmark.cli.printing import top as shown
 from fieldmark.cli.score import exit_code
 from fieldmark.cli.show import Format, show_run
 from fieldmark.cli.telling import tell

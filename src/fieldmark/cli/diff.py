@@ -10,7 +10,8 @@ from fieldmark.api.diff import diff
 from fieldmark.api.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.forms import Forms
-from fieldmark.cli.options import max_drops, printing, top
+from fieldmark.cli.options import max_drops
+from fieldmark.cli.printing import printing, top
 from fieldmark.cli.run_root import run_root
 from fieldmark.cli.show import Format
 from fieldmark.cli.telling import tell

@@ -16,15 +16,8 @@ from fieldmark.api.watching import Progress
 from fieldmark.cli.exit_codes import ExitCode, strongest
 from fieldmark.cli.github import Annotations, wants_annotations
 from fieldmark.cli.keeping import keeping, refuse_beside_resume, refuse_unkept, resuming
-from fieldmark.cli.options import (
-    against_baseline,
-    gates,
-    limits_of,
-    max_drops,
-    offline,
-    printing,
-    top,
-)
+from fieldmark.cli.options import against_baseline, gates, limits_of, max_drops, offline
+from fieldmark.cli.printing import printing, top
 from fieldmark.cli.progress import progress_for
 from fieldmark.cli.score import exit_code
 from fieldmark.cli.show import Format, show_run
@@ -57,8 +50,8 @@ An eval file may name programs, and they are run: treat it as you treat a script
 \b
 Exit codes: 0 passed, 1 a gate failed, 2 bad input or configuration,
             3 more evaluation errors than --max-errors,
-            74 results or output could not be written, 75 the run is being written by
-            another process, 130 interrupted.
+            70 a bug in fieldmark, 74 results or output could not be written,
+            75 the run is being written by another process, 130 interrupted.
 """
 
 
@@ -131,20 +124,20 @@ def command(files: tuple[str, ...], **asked: Unpack[_Asked]) -> int:
         return _run(load_eval(file), asked)
     if not files:
         raise click.UsageError("Name an eval file, or a run with --resume.")
-    specs = _checked(files)
+    specs = _checked(files, offline=asked["offline"])
     folders = _folders(specs, asked)
     runs = zip(specs, folders, strict=True)
     return strongest([_run(spec, asked, out, several=len(specs) > 1) for spec, out in runs])
 
 
-def _checked(files: tuple[str, ...]) -> list[EvalSpec]:
+def _checked(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
     """All files, read; the problems of all of them at once."""
     specs: list[EvalSpec] = []
     problems: list[Problem] = []
     for file in files:
         try:
             spec = load_eval(file)
-            refuse_unready_eval(spec)
+            refuse_unready_eval(spec, offline=offline)
             specs.append(spec)
         except ConfigError as error:
             problems += error.problems
@@ -208,6 +201,7 @@ def _evaluated(
         baseline=asked["baseline"],
         max_drop=max_drops(asked["max_drop"]),
         offline=asked["offline"],
+        preflight=False,
         observers=observers,
         progress=progress,
     )
@@ -217,9 +211,20 @@ def _ended(run: EvalResult, asked: _Asked) -> ExitCode:
     """The exit code, and the verdict that says the same in words."""
     limit = run.max_errors if asked["max_errors"] is None else asked["max_errors"]
     code = exit_code(run, limit)
+    for said in run.unmet:
+        tell(f"fieldmark: {said}")
+        code = strongest([code, ExitCode.BAD_INPUT])
     if not asked["quiet"]:
-        tell(f"{run.name}: {_VERDICTS[code]}")
+        tell(f"{run.name}: {_verdict(run, code)}")
     return code
+
+
+def _verdict(run: EvalResult, code: ExitCode) -> str:
+    if not all(gate.known for gate in run.summary.gates):
+        return "failed: a gate names a figure that the run does not have"
+    if run.unmet and not run.summary.cases.invalid_truth:
+        return "failed: no case fits some of what was asked for"
+    return _VERDICTS[code]
 
 
 _VERDICTS = {

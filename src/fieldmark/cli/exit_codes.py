@@ -14,6 +14,7 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
     LOCKED = 75
     STORAGE = 74
+    BUG = 70
     BAD_INPUT = 2
     TOO_MANY_ERRORS = 3
     GATE_FAILED = 1

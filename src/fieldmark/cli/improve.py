@@ -10,7 +10,7 @@ from fieldmark.api.improve import improve
 from fieldmark.api.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.forms import Forms
-from fieldmark.cli.options import printing, top
+from fieldmark.cli.printing import printing, top
 from fieldmark.cli.run_root import run_root
 from fieldmark.cli.show import Format
 

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 import click
 
-from fieldmark.cli.options import with_all
+from fieldmark.cli.printing import with_all
 
 __all__ = ["keeping", "refuse_beside_resume", "refuse_unkept", "resuming"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping
@@ -43,12 +44,23 @@ _CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
     StorageError: ExitCode.STORAGE,
 }
 _OTHER: Final = ExitCode.BAD_INPUT
+_DEBUG: Final = "FIELDMARK_DEBUG"
+_BUG: Final = (
+    "this is a bug in fieldmark, not in your data or configuration ({}). "
+    f"Set {_DEBUG}=1 to see where, and please report it."
+)
 
 _EPILOG: Final = """\b
 Start here:
   fieldmark demo
   fieldmark score truth.jsonl candidate.jsonl
   fieldmark score truth/ candidate/ --min macro_f1_by_attribute=0.9
+
+\b
+Exit codes of every command: 0 passed or done, 1 a gate failed, 2 bad input or usage,
+  3 evaluation errors, 70 a bug in fieldmark (FIELDMARK_DEBUG=1 shows where),
+  74 results or output could not be written, 75 the run is being written by another
+  process, 130 interrupted.
 """
 
 
@@ -145,7 +157,20 @@ def _ended() -> int:
     except (click.Abort, KeyboardInterrupt):
         tell("fieldmark: interrupted")
         return ExitCode.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - whatever is left is a bug
+        _tell_bug(error)
+        return ExitCode.BUG
     return code
+
+
+def _tell_bug(error: Exception) -> None:
+    """Say in one line that the fault is ours; where it is, only who asks for it is told."""
+    if os.environ.get(_DEBUG):
+        import traceback
+
+        tell("".join(traceback.format_exception(error)).rstrip("\n"))
+    said = f"{type(error).__name__}: {error}".partition("\n")[0]
+    tell(_BUG.format(said), prefix="fieldmark: ")
 
 
 def _run() -> int:

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import click
 import orjson
 
-from fieldmark.cli.show import Format
+from fieldmark.cli.printing import Word, with_all
 from fieldmark.data import Inputs
 from fieldmark.data.files import STDIN
 from fieldmark.data.inputs import Duplicates, InputFormat, Parse, RowsAre
@@ -20,7 +20,6 @@ from fieldmark.metrics.gate import GateKind, parse_gate
 from fieldmark.model.json import JsonValue
 
 __all__ = [
-    "Word",
     "against_baseline",
     "counting_options",
     "gates",
@@ -28,68 +27,17 @@ __all__ = [
     "limits_of",
     "max_drops",
     "offline",
-    "printing",
     "refuse_two_streams",
-    "top",
-    "with_all",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
-
-class Word(click.Choice[str]):
-    """One of some words; another word is refused with the nearest of them."""
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
-        """The word itself."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            from fieldmark.values.text import nearest
-
-            close = nearest(str(value), self.choices)
-            if close is None:
-                raise
-            self.fail(f"{error.message} Did you mean {close}?", param, ctx)
-
-
-top = click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    default=25,
-    show_default=True,
-    metavar="N",
-    help="Attributes to show in tables; 0 shows all.",
-)
-"""How much of a table is shown."""
 
 offline = click.option(
     "--offline", is_flag=True, help="Ask no model: only its answers that are kept."
 )
 """Whether models are asked."""
 
-_QUIET: Final = "No table, notes or progress: only errors, failed gates, and another --format."
-_PRINTING: Final = (
-    click.option(
-        "--format",
-        "form",
-        type=Word([form.value for form in Format]),
-        default=Format.TABLE.value,
-        show_default=True,
-        help="What to print.",
-        callback=lambda _ctx, _param, value: Format(value),
-    ),
-    click.option("--quiet", "-q", is_flag=True, help=_QUIET),
-    click.option(
-        "--no-color",
-        "color",
-        flag_value=False,
-        default=True,
-        help="No colour; the variable NO_COLOR does the same.",
-    ),
-)
 _GATES: Final = (
     click.option(
         "--min",
@@ -160,11 +108,6 @@ _INPUTS: Final = (
 _INPUT_NAMES: Final = frozenset(field.name for field in fields(Inputs)) - {"limits"}
 
 
-def printing(command: _Command) -> _Command:
-    """The options that every command with a table has."""
-    return with_all(_PRINTING, command)
-
-
 def against_baseline(command: _Command) -> _Command:
     """The options that keep a run from falling behind another."""
     return with_all(_BASELINE, command)
@@ -185,13 +128,6 @@ def input_options(command: Callable[..., object]) -> Callable[..., object]:
         return command(*args, inputs=Inputs(**own), **rest)  # type: ignore[arg-type]
 
     return with_all(_INPUTS, reading)
-
-
-def with_all(options: Sequence[Callable[[_Command], _Command]], command: _Command) -> _Command:
-    """The command with some options, which its help lists in this order."""
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def refuse_two_streams(truth: str, candidate: str | None) -> None:

@@ -9,7 +9,7 @@ import click
 
 from fieldmark.api.report import KINDS, file_name, write_report
 from fieldmark.api.runs import find_run
-from fieldmark.cli.options import Word
+from fieldmark.cli.printing import Word
 from fieldmark.cli.telling import put, tell
 from fieldmark.errors import DataError, Location
 

@@ -8,7 +8,8 @@ import click
 
 from fieldmark.api.rescore import rescore
 from fieldmark.api.runs import find_run
-from fieldmark.cli.options import Word, counting_options, gates, limits_of, printing, top
+from fieldmark.cli.options import counting_options, gates, limits_of
+from fieldmark.cli.printing import Word, printing, top
 from fieldmark.cli.run_root import run_root
 from fieldmark.cli.score import exit_code
 from fieldmark.cli.show import Format, show_run

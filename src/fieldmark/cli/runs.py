@@ -10,11 +10,11 @@ import click
 from fieldmark.api import runs as api
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.forms import Forms
-from fieldmark.cli.options import Word, printing
+from fieldmark.cli.printing import Word, printing
 from fieldmark.cli.show import Format
 from fieldmark.cli.telling import tell
-from fieldmark.metrics.intervals_draws import HEADLINE
 from fieldmark.model.json import JsonObject
+from fieldmark.run.collector import patient_collector
 
 __all__ = ["command"]
 
@@ -75,7 +75,7 @@ class _Asked(TypedDict):
 @click.option("--trend", is_flag=True, help="A figure over the runs that can be compared.")
 @click.option(
     "--figure",
-    type=Word(list(HEADLINE)),
+    type=Word(list(api.FIGURES)),
     default="macro_f1_by_case",
     show_default=True,
     help="The figure of a trend.",
@@ -112,8 +112,9 @@ def command(run: str | None, **asked: Unpack[_Asked]) -> int:
     if run is not None and changes:
         add, remove, note = asked["add_tag"], asked["remove_tag"], asked["note"]
         api.annotate(run, asked["root"], add=add, remove=remove, note=note)
-    forms = _list(asked) if run is None else _one(run, asked)
-    forms.show(asked["form"], quiet=asked["quiet"], color=asked["color"])
+    with patient_collector():
+        forms = _list(asked) if run is None else _one(run, asked)
+        forms.show(asked["form"], quiet=asked["quiet"], color=asked["color"])
     return ExitCode.OK
 
 

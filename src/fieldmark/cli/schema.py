@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fieldmark.cli.options import Word
+from fieldmark.cli.printing import Word
 from fieldmark.cli.telling import put
 from fieldmark.config.schema import SCHEMAS, file_name, schema_of
 from fieldmark.errors import StorageError

@@ -14,7 +14,6 @@ from fieldmark.api.watching import Progress
 from fieldmark.cli.exit_codes import ExitCode, strongest
 from fieldmark.cli.keeping import keeping, refuse_beside_resume, refuse_unkept, resuming
 from fieldmark.cli.options import (
-    Word,
     against_baseline,
     counting_options,
     gates,
@@ -22,10 +21,9 @@ from fieldmark.cli.options import (
     limits_of,
     max_drops,
     offline,
-    printing,
     refuse_two_streams,
-    top,
 )
+from fieldmark.cli.printing import Word, printing, top
 from fieldmark.cli.progress import progress_for
 from fieldmark.cli.show import Format, show_run
 from fieldmark.data import Inputs
@@ -47,8 +45,8 @@ Examples:
 \b
 Exit codes: 0 passed, 1 a gate failed, 2 bad input or usage,
             3 more evaluation errors than --max-errors,
-            74 results or output could not be written, 75 the run is being written by
-            another process, 130 interrupted.
+            70 a bug in fieldmark, 74 results or output could not be written,
+            75 the run is being written by another process, 130 interrupted.
 """
 
 
@@ -159,7 +157,7 @@ def command(truth: str | None, candidate: str | None, **asked: Unpack[_Asked]) -
         else:
             run = _scored(truth, candidate, asked, progress)
     show_run(run, form=asked["form"], top=asked["top"], quiet=asked["quiet"], color=asked["color"])
-    return exit_code(run, asked["max_errors"] or 0)
+    return exit_code(run, run.max_errors if asked["max_errors"] is None else asked["max_errors"])
 
 
 def _scored(
@@ -187,6 +185,7 @@ def _scored(
         intervals=True,
         baseline=asked["baseline"],
         max_drop=max_drops(asked["max_drop"]),
+        max_errors=asked["max_errors"],
         offline=asked["offline"],
         workers=asked["workers"],
         progress=progress,
@@ -203,7 +202,7 @@ def exit_code(run: RunResult, max_errors: int) -> ExitCode:
     """The strongest code that applies to a finished run."""
     cases = run.summary.cases
     found = [ExitCode.OK]
-    if cases.invalid_truth:
+    if cases.invalid_truth or not all(gate.known for gate in run.summary.gates):
         found.append(ExitCode.BAD_INPUT)
     if cases.errors > max_errors:
         found.append(ExitCode.TOO_MANY_ERRORS)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import os
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from fieldmark.api.run_result import RunResult
 from fieldmark.cli.telling import put, tell
 from fieldmark.store.json_text import pretty_json
+
+if TYPE_CHECKING:
+    from fieldmark.api.run_result import RunResult
 
 __all__ = ["Format", "has_color", "show_run"]
 
@@ -34,6 +36,9 @@ def show_run(
     standard error.
     """
     shown = top or None
+    for gate in run.summary.gates:
+        if not gate.known:
+            tell(f"fieldmark: --{gate.kind}: {gate.note}")
     if form in (Format.JSON, Format.CSV) or (quiet and form is Format.TABLE):
         _failures(run)
     if form is Format.JSON:
@@ -82,5 +87,5 @@ def _failures(run: RunResult) -> None:
         for warning in run.summary.warnings:
             tell(warning, prefix="fieldmark: ")
     for gate in run.summary.gates:
-        if not gate.passed:
+        if gate.known and not gate.passed:
             tell(f"fieldmark: gate failed: {gate_text(gate)}")

@@ -10,7 +10,7 @@ import click
 from fieldmark.api.runs import find_run
 from fieldmark.api.show import CaseFilter, CaseList, show_case, show_cases
 from fieldmark.cli.forms import Forms
-from fieldmark.cli.options import Word, printing
+from fieldmark.cli.printing import Word, printing
 from fieldmark.cli.show import Format, has_color
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict

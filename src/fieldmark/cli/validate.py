@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.options import Word
+from fieldmark.cli.printing import Word
 from fieldmark.cli.telling import put, tell
 from fieldmark.config.checking import Checked, check_file
 from fieldmark.report.escape import visible

@@ -99,6 +99,7 @@ def _native(marked: Marked, context: Context) -> EvalSpec:
     )
     _warn_of_nothing_extracted(spec, marked, context)
     _refuse_nothing_detected(spec, marked, context)
+    _refuse_nothing_expected(spec, marked, context)
     return replace(spec, warnings=context.problems.warnings)
 
 
@@ -195,3 +196,13 @@ def _refuse_nothing_detected(spec: EvalSpec, marked: Marked, context: Context) -
     if spec.format_in is not None and "candidates" not in given and "target" not in given:
         hint = "Add candidates: with a file of results."
         context.problems.add("Nothing says what was detected.", given["cases"].location, hint)
+
+
+def _refuse_nothing_expected(spec: EvalSpec, marked: Marked, context: Context) -> None:
+    """A case may go without an expected value where all evaluators look at candidates alone."""
+    cases = marked.entries.get("cases", _NOTHING)
+    if not isinstance(cases.value, list) or not spec.needs_expected:
+        return
+    for case in cases.items:
+        if isinstance(case.value, dict) and not {"expected", "expected_file"} & case.entries.keys():
+            context.problems.add("A case without an expected value.", case.location)

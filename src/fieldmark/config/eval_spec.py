@@ -7,7 +7,7 @@ from math import isfinite
 from pathlib import Path
 
 from fieldmark.errors import Location, OptionError, Problem
-from fieldmark.evaluators.panel import Member
+from fieldmark.evaluators.panel import Member, needs_expected
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.gate import Gate
 from fieldmark.model.comparison import Provider
@@ -96,3 +96,15 @@ class EvalSpec:
     tags: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict)
     warnings: tuple[Problem, ...] = ()
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """All evaluators: those of the file, then those that single cases name."""
+        own = self.cases if isinstance(self.cases, tuple) else ()
+        return (*self.evaluators, *(member for case in own for member in case.evaluators))
+
+    @property
+    def needs_expected(self) -> bool:
+        """Whether anything is compared with what is expected, or candidates are looked at alone."""
+        members = self.members
+        return self.rules is not None or not members or needs_expected(members)

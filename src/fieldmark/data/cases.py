@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import repeat
-from typing import Final
+from typing import Final, cast
 
 from fieldmark.data.candidate_text import read_candidate
 from fieldmark.data.entries import Entries, Fault, Value, id_text
@@ -16,10 +16,12 @@ from fieldmark.data.rows import RowSource
 from fieldmark.errors import DataError
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.lines import LINES
 
-__all__ = ["CaseMaker", "as_text", "is_finite"]
+__all__ = ["PLAIN_OR_LINE", "CaseMaker", "as_text", "is_finite"]
 
-_PLAIN: Final = frozenset((dict, list, int, float, bool, type(None)))
+_PLAIN: Final[frozenset[type]] = frozenset((dict, list, int, float, bool, type(None)))
+PLAIN_OR_LINE: Final = _PLAIN | LINES
 _case: Final[Callable[[Iterable[object]], Case]] = partial(tuple.__new__, Case)
 
 
@@ -45,6 +47,7 @@ class CaseMaker:
     """Makes cases and counts what could not be read of them.
 
     `before` cases come before those of this part of the input: cases without an id are numbered.
+    Candidates that are `plain` are documents as they stand.
     """
 
     __slots__ = (
@@ -56,6 +59,7 @@ class CaseMaker:
         "coverage",
         "expected_as_text",
         "keep_context",
+        "plain",
     )
 
     def __init__(self, truth: RowSource, grammar: Grammar, parse: Parse | str) -> None:
@@ -67,6 +71,7 @@ class CaseMaker:
         self.candidate_as_text = False
         self.keep_context = False
         self.before = 0
+        self.plain = _PLAIN
 
     def make(self, entries: Entries, candidates: list[Value]) -> list[Case]:
         """The cases of some entries of the truth and their candidates."""
@@ -76,7 +81,7 @@ class CaseMaker:
         tags = entries.tags if entries.tags is not None else repeat(())
         contexts = entries.contexts if entries.contexts is not None else repeat(None)
         texts = self.expected_as_text or self.candidate_as_text
-        if entries.plain and not texts and _PLAIN.issuperset(map(type, candidates)):
+        if entries.plain and not texts and self.plain.issuperset(map(type, candidates)):
             read = repeat(CaseInput.OK), repeat(""), repeat("")
             plain = zip(ids, entries.values, candidates, *read, tags, contexts, strict=False)
             return list(map(_case, plain))
@@ -97,7 +102,7 @@ class CaseMaker:
             return Case(name or where, None, MISSING, CaseInput.INVALID_TRUTH, note, "", tags)
         name = name or where
         if self.expected_as_text:
-            expected = as_text(expected)
+            expected = as_text(cast("JsonValue", expected))
         if candidate is MISSING:
             candidate = Fault("", CaseInput.MISSING)
         parsed_from = ""
@@ -108,10 +113,12 @@ class CaseMaker:
                 self.coverage.missing += 1
             else:
                 self.coverage.unparseable += 1
-            return Case(name, expected, MISSING, candidate.input, candidate.reason, "", tags)
+            read = candidate.input, candidate.reason
+            return Case(name, cast("JsonValue", expected), MISSING, *read, "", tags)
         if self.candidate_as_text and not isinstance(candidate, str):
-            candidate = as_text(candidate)
-        return Case(name, expected, candidate, CaseInput.OK, "", parsed_from, tags)
+            candidate = as_text(cast("JsonValue", candidate))
+        documents = cast("tuple[JsonValue, JsonValue]", (expected, candidate))
+        return Case(name, *documents, CaseInput.OK, "", parsed_from, tags)
 
     def _read(self, text: str) -> tuple[JsonValue | Fault, str]:
         try:

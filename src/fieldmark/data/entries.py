@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import orjson
 
@@ -14,6 +14,9 @@ from fieldmark.data.parsing import Row, Unreadable
 from fieldmark.data.rows import RowBlock
 from fieldmark.model.case import CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+
+if TYPE_CHECKING:
+    from fieldmark.model._lines import Line
 
 __all__ = ["Entries", "Fault", "Value", "entries_of", "id_text"]
 
@@ -27,7 +30,7 @@ class Fault(NamedTuple):
     input: CaseInput = CaseInput.PARSE_ERROR
 
 
-Value: TypeAlias = "JsonValue | Missing | Fault"
+Value: TypeAlias = "JsonValue | Missing | Fault | Line"
 
 
 @dataclass(slots=True)
@@ -62,6 +65,8 @@ def id_text(value: JsonValue) -> str | None:
 
 def entries_of(block: RowBlock, layout: Layout) -> Entries:
     """The entries of a block of rows."""
+    if block.lines is not None:
+        return Entries(list(block.lines.ids), list(block.lines.lines), block.places)
     fast = _plain_entries(block, layout)
     entries = fast if fast is not None else _careful_entries(block, layout)
     if layout.context and layout.value_key is not None:

@@ -6,13 +6,16 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.data.exact import Grammar, refuse_foreign
 from fieldmark.data.files import Opened, open_file, spill, unreadable
 from fieldmark.data.parsing import BLANK, Unreadable, parse_lines
 from fieldmark.data.rows import RowBlock, SourceBase
 from fieldmark.errors import LimitError, Location
+
+if TYPE_CHECKING:
+    from fieldmark.data.known_lines import LineReader
 
 __all__ = ["JsonlSource", "LineBlock", "lines_of"]
 
@@ -71,6 +74,7 @@ class JsonlSource(SourceBase):
 
     grammar: Grammar = field(default_factory=Grammar)
     opened: Opened | None = None
+    reader: LineReader | None = field(default=None, init=False)
     from_path: bool = field(default=False, init=False)
 
     @classmethod
@@ -115,12 +119,17 @@ class JsonlSource(SourceBase):
         """The rows of each block of lines."""
         for block in self.line_blocks():
             parsed = self.parse(block)
-            if parsed.rows:
+            if parsed.places:
                 yield parsed
 
     def parse(self, block: LineBlock) -> RowBlock:
         """The rows of whole lines; blank lines are none."""
         raw = block.raw.removeprefix(_BOM) if block.offset == 0 else block.raw
+        if self.reader is not None and len(raw) <= self.grammar.limits.nodes:
+            known = self.reader.read(raw)
+            if known is not None:
+                numbers = range(block.first, block.first + len(known.lines))
+                return RowBlock([], numbers, lines=known)
         lines = raw.split(b"\n")
         if not lines[-1]:
             lines.pop()

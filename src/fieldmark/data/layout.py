@@ -72,13 +72,16 @@ def decide(sample: RowBlock, role: Role, options: Inputs, *, name: str) -> tuple
     if named is not None and named not in row:
         raise DataError(f"no row has the key {named!r}; {_keys_of(row)}", Location(name))
     id_key = _id_key(row, options, name)
-    if named is None and not row.keys() <= _ENVELOPE:
-        return Layout(id_key=id_key), []
     sides = (
         (EXPECTED_KEYS, CANDIDATE_KEYS) if role is Role.TRUTH else (CANDIDATE_KEYS, EXPECTED_KEYS)
     )
-    value_key = named or _present(row, sides[0]) or _present(row, sides[1])
     prefix = "" if name == f"the {role}" else f"{name}: "
+    if named is None and not row.keys() <= _ENVELOPE:
+        key = _present(row, sides[0])
+        doubtful = key is not None and isinstance(row[key], dict)
+        said = [f"{prefix}{_compared_whole(row, str(key))}"] if doubtful else []
+        return Layout(id_key=id_key), said
+    value_key = named or _present(row, sides[0]) or _present(row, sides[1])
     said = [] if value_key is None else [f"{prefix}the {role} is under {value_key!r}"]
     return Layout(id_key=id_key, value_key=value_key), said
 
@@ -91,6 +94,13 @@ def decide_both(sample: RowBlock, options: Inputs, *, name: str) -> tuple[Layout
         layout = Layout(id_key=_id_key(row, options, name), value_key=both[0], partner_key=both[1])
         said = f"{name}: the truth is under {both[0]!r}, the candidate under {both[1]!r}"
         return layout, [said] if name else []
+    found = (_present(row, EXPECTED_KEYS), _present(row, CANDIDATE_KEYS))
+    if None not in found and not row.keys() <= _ENVELOPE:
+        raise DataError(
+            f"rows hold {found[0]!r} and {found[1]!r}, but also {_others(row)}, so it is not sure "
+            "that these are the two sides; name the keys that hold the truth and the candidate",
+            Location(name),
+        )
     raise DataError(
         "a single input must hold both sides in each row, as {id, expected, candidate}; "
         "name a second input, or the keys that hold the two sides",
@@ -110,6 +120,18 @@ def holds_both(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
 
 def _present(row: JsonObject, keys: tuple[str, ...]) -> str | None:
     return next((key for key in keys if key in row), None)
+
+
+def _compared_whole(row: JsonObject, key: str) -> str:
+    return (
+        f"rows hold {key!r}, but also {_others(row)}, so each row is compared as a whole; "
+        f"name the key if only {key!r} is meant"
+    )
+
+
+def _others(row: JsonObject) -> str:
+    """The keys of a row that no envelope has."""
+    return ", ".join(map(repr, sorted(row.keys() - _ENVELOPE)[:3]))
 
 
 def _keys_of(row: JsonObject) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from fieldmark.data import opening
-from fieldmark.data.cases import CaseMaker, is_finite
+from fieldmark.data.cases import PLAIN_OR_LINE, CaseMaker, is_finite
 from fieldmark.data.entries import Entries, Fault, Value, entries_of
 from fieldmark.data.inputs import Coverage, Inputs
+from fieldmark.data.jsonl import JsonlSource
+from fieldmark.data.known_lines import LineReader, line_readers
 from fieldmark.data.opening import Opened, Side, open_both, open_single
 from fieldmark.data.partners import Cursor, partner_of
 from fieldmark.data.seen import Leftover, Seen
@@ -17,6 +19,7 @@ from fieldmark.data.sources import Given
 from fieldmark.data.suspicions import strangers, unread
 from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING
+from fieldmark.model.lines import DEEPEST_ROW
 
 __all__ = ["PairStream", "PartRead", "open_pairs", "open_truth"]
 
@@ -81,7 +84,6 @@ class PairStream:
     ) -> None:
         self.quotes = quotes
         self.options = options
-        self.options = options
         self.format_in = options.format_in
         self._truth = opened.truth
         self._candidate = opened.candidate
@@ -117,6 +119,25 @@ class PairStream:
         """How much of the inputs has been read."""
         sources = [side.source for side in self.sides]
         return sum(min(source.bytes_read, source.bytes_total) for source in sources)
+
+    def keep_lines(self, readers: Sequence[LineReader] | None = None) -> None:
+        """Let documents of one form stay the lines they are, for those who can take them.
+
+        The readers of such lines were made before, or are made for what the sides begin with.
+        """
+        sources = [side.source for side in self.sides]
+        files = [source for source in sources if isinstance(source, JsonlSource)]
+        shallow = self.options.limits.depth < DEEPEST_ROW
+        if len(files) < len(sources) or self.options.context or shallow:
+            return
+        found = self.line_readers() if readers is None else readers
+        for source, reader in zip(files, found, strict=False):
+            source.reader = reader
+        self._maker.plain = PLAIN_OR_LINE
+
+    def line_readers(self) -> Sequence[LineReader]:
+        """Readers for sides that begin with documents of one form; else none."""
+        return line_readers([(side.layout, side.sample.rows) for side in self.sides])
 
     def batches(self) -> Iterator[list[Case]]:
         """The cases, a few hundred at a time."""
@@ -243,6 +264,6 @@ class PairStream:
 def _refuse_non_finite(entries: Entries) -> None:
     """A truth that holds NaN or an infinite number is none."""
     for place, value in enumerate(entries.values):
-        if not isinstance(value, Fault) and value is not MISSING and not is_finite(value):
+        if isinstance(value, float | list | dict) and not is_finite(value):
             entries.values[place] = Fault("a number is not finite")
             entries.plain = False

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.data.exact import Grammar
 from fieldmark.data.files import open_file
 from fieldmark.data.inputs import Inputs, Role
 from fieldmark.data.jsonl import JsonlSource, LineBlock
+from fieldmark.data.known_lines import LineReader, line_readers
 from fieldmark.data.layout import Layout
 from fieldmark.data.opening import Opened, Side
 from fieldmark.data.packed import is_packed
 from fieldmark.data.pairs import PairStream
+from fieldmark.data.parsing import Row
 from fieldmark.data.rows import RowBlock
-from fieldmark.data.ruler import Ruler, measured
+from fieldmark.data.ruler import IrregularError, Ruler, marks, measured
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Portion", "Recipe", "cut"]
+__all__ = ["Cut", "Portion", "Recipe", "cut"]
+
+_FIRST: Final = 64
+"""Rows of each side from which a form of documents is learnt."""
 
 
 class Slice(NamedTuple):
@@ -34,10 +40,14 @@ class Slice(NamedTuple):
 
 
 class Portion(NamedTuple):
-    """Some cases: the lines of the truth, and those of the candidate where there is one."""
+    """Some cases: the lines of the truth, and those of the candidate where there is one.
+
+    There are `cases` of them, or more; a blank line is none.
+    """
 
     truth: Slice
     candidate: Slice | None = None
+    cases: int = 0
 
     @property
     def size(self) -> int:
@@ -72,6 +82,7 @@ class _SideRecipe:
     path: str
     layout: Layout
     role: Role
+    first_rows: tuple[Row, ...]
 
     def opened(self, part: Slice, options: Inputs) -> Side:
         grammar = Grammar(role=self.role, duplicates=options.duplicates, limits=options.limits)
@@ -99,25 +110,49 @@ class Recipe:
         before = portion.truth.first - 1
         return PairStream(opened, self.options, quotes=self.quotes, before=before)
 
+    def line_readers(self) -> Sequence[LineReader]:
+        """Readers of lines for all portions, if their documents seem to have one form."""
+        sides = [self.truth] if self.candidate is None else [self.truth, self.candidate]
+        return line_readers([(side.layout, side.first_rows) for side in sides])
 
-def cut(
-    stream: PairStream, size: int, *, careful: bool = False
-) -> tuple[Recipe, list[Portion]] | None:
+
+class Cut:
+    """The portions of a stream, found as they are asked for; `recipe` says how to open them.
+
+    `whole` is whether the portions were all, when there are no more: where lines turn out to be
+    of a kind that must be read from the top, they end before.
+    """
+
+    def __init__(self, recipe: Recipe, portions: Iterator[Portion]) -> None:
+        self.recipe = recipe
+        self.whole = False
+        self._portions = portions
+
+    def __iter__(self) -> Iterator[Portion]:
+        try:
+            yield from self._portions
+        except IrregularError:
+            return
+        self.whole = True
+
+
+def cut(stream: PairStream, size: int, *, careful: bool = False) -> Cut | None:
     """The portions of a stream, so many cases each; nothing if it must be read from the top.
 
-    Both sides must be plain files of lines. Where they are paired by id, the candidates must stand
-    in the order of the truth; some may be missing. Sides of the same length are taken to be in
-    step without a look at their ids, unless `careful`: whoever reads the portions finds out.
+    Both sides must be plain files of lines. They are taken to be in step without a look at their
+    ids, unless `careful`: whoever reads the portions finds out. Then, where they are paired by id,
+    the candidates must stand in the order of the truth; some may be missing.
     """
     sides = stream.sides
     if not all(_is_plain(side) for side in sides):
         return None
-    found = _measured(stream, careful=careful)
-    if found is None:
-        return None
-    rulers, places = found
     recipes = [
-        _SideRecipe(path=side.source.name, layout=side.layout, role=side.grammar.role)
+        _SideRecipe(
+            path=side.source.name,
+            layout=side.layout,
+            role=side.grammar.role,
+            first_rows=tuple(side.sample.rows[:_FIRST]),
+        )
         for side in sides
     ]
     recipe = Recipe(
@@ -127,17 +162,37 @@ def cut(
         options=stream.options,
         quotes=stream.quotes,
     )
-    return recipe, _portions(rulers[0], rulers[1] if len(sides) > 1 else None, places, size)
-
-
-def _measured(stream: PairStream, *, careful: bool) -> tuple[list[Ruler], NDArray[np.int64]] | None:
-    """Where the rows of each side begin, and where in the truth each candidate belongs."""
-    rulers = _rulers(stream, ids=False)
-    if rulers is None:
+    if not careful:
+        return Cut(recipe, _in_step(stream, size))
+    found = _measured(stream)
+    if found is None:
         return None
-    in_step = len(rulers[0]) == len(rulers[-1]) and not careful
-    if stream.by_id and not in_step:
-        rulers = _rulers(stream, ids=True)
+    rulers, places = found
+    candidate = rulers[1] if len(sides) > 1 else None
+    return Cut(recipe, iter(_portions(rulers[0], candidate, places, size)))
+
+
+def _in_step(stream: PairStream, size: int) -> Iterator[Portion]:
+    """Portions with as many lines of both sides; what one has more than the other comes last."""
+    limit = stream.options.limits.line_bytes
+    own, *other = (pairwise(marks(Path(side.source.name), size, limit)) for side in stream.sides)
+    theirs = other[0] if other else None
+    upcoming, first, end = next(own, None), 1, 0
+    while upcoming is not None:
+        mine, upcoming = upcoming, next(own, None)
+        truth, candidate = Slice(*mine, first), None
+        if theirs is not None:
+            begin, end = next(theirs, (end, end))
+            if upcoming is None:
+                end = max((further for _, further in theirs), default=end)
+            candidate = Slice(begin, end, first)
+        yield Portion(truth, candidate, 0 if upcoming is None else size)
+        first += size
+
+
+def _measured(stream: PairStream) -> tuple[list[Ruler], NDArray[np.int64]] | None:
+    """Where the rows of each side begin, and where in the truth each candidate belongs."""
+    rulers = _rulers(stream, ids=stream.by_id)
     places = None if rulers is None else _places(rulers[0], rulers[-1])
     return None if rulers is None or places is None else (rulers, places)
 

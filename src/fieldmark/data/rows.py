@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 from fieldmark.data.parsing import Row
 from fieldmark.errors import DataError, LimitError, Location
+
+if TYPE_CHECKING:
+    from fieldmark.data.known_lines import KnownLines
 
 __all__ = ["RowBlock", "RowSource", "located"]
 
 
 @dataclass(slots=True)
 class RowBlock:
-    """Some rows in order, where each stands, and their ids where the source itself names them."""
+    """Some rows in order, where each stands, and their ids where the source itself names them.
+
+    Rows that were not made into values are `lines`, and not among `rows`.
+    """
 
     rows: list[Row]
     places: Sequence[int]
     ids: list[str] | None = None
+    lines: KnownLines | None = None
 
 
 class RowSource(Protocol):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from fieldmark.data.files import open_file
+from fieldmark.data.files import Opened, open_file
 from fieldmark.data.jsonl import lines_of
 from fieldmark.errors import DataError
 
@@ -17,7 +18,51 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Ruler", "measured"]
+__all__ = ["IrregularError", "Ruler", "marks", "measured"]
+
+_PIECE: Final = 1 << 18
+
+
+class IrregularError(Exception):
+    """A file whose lines must be looked at one by one."""
+
+
+def marks(path: Path, every: int, limit: int) -> Iterator[int]:
+    """Where every so many lines a new one begins, from the first on, and last the end of the file.
+
+    The file is read only as far as is asked. Where a line is longer than the limit, or cannot be
+    read, `IrregularError` is raised instead of the mark behind it.
+    """
+    wanted, offset, held = every, 0, 0
+    opened = open_file(path)
+    try:
+        yield 0
+        while piece := _read(opened, min(_PIECE, limit)):
+            find, place = piece.find, 0
+            end = find(b"\n")
+            # Other lines than the first are within a piece, and no piece is beyond the limit.
+            if held + (len(piece) if end < 0 else end) > limit:
+                raise IrregularError
+            while end >= 0:
+                place = end + 1
+                wanted -= 1
+                if not wanted:
+                    yield offset + place
+                    wanted = every
+                end = find(b"\n", place)
+            held = len(piece) - place + (0 if place else held)
+            offset += len(piece)
+    finally:
+        opened.close()
+    if held or wanted < every:
+        yield offset
+
+
+def _read(opened: Opened, size: int) -> bytes:
+    try:
+        return opened.stream.read(size)
+    except OSError as error:
+        raise IrregularError from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 __all__ = ["Constraint", "Constraints"]
 
 MOST_RULES: Final = 1_000
+_EXPECTED: Final = "$expected"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +121,11 @@ class Constraints:
         if self.pass_threshold is not None:
             check_share("pass_threshold", self.pass_threshold)
         object.__setattr__(self, "_constraints", constraints)
+
+    @property
+    def needs_expected(self) -> bool:
+        """Whether a rule speaks of the truth; `$expected` inside of quotes counts as well."""
+        return any(_EXPECTED in constraint.check for constraint in self._constraints)
 
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False

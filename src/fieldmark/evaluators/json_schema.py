@@ -73,6 +73,7 @@ class JsonSchema:
     """
 
     name: ClassVar[str] = "json_schema"
+    needs_expected: ClassVar[bool] = False
     schema: Schema
     draft: Draft | None = None
     formats: bool = True

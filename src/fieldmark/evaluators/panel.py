@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import ClassVar, Protocol
@@ -11,7 +11,7 @@ from fieldmark.errors import OptionError
 from fieldmark.evaluators.score import Evaluator, Judge, Score
 from fieldmark.model.json import JsonObject
 
-__all__ = ["Combiner", "Member", "Result"]
+__all__ = ["Combiner", "Member", "Result", "needs_expected"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,16 @@ class Result:
             "weight": self.member.weight,
             **self.score.to_dict(),
         }
+
+
+def needs_expected(members: Iterable[Member]) -> bool:
+    """Whether some of the evaluators look at what is expected, and not at candidates alone."""
+    for member in members:
+        evaluator = member.evaluator
+        inner = getattr(evaluator, "evaluators", ())
+        if needs_expected(inner) if inner else getattr(evaluator, "needs_expected", True):
+            return True
+    return False
 
 
 class Combiner(Protocol):

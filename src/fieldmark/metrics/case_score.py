@@ -115,13 +115,14 @@ class CaseCounter:
 
     def all(self, blocks: Sequence[OutcomeBlock]) -> list[CaseStats]:
         """The figures of many cases, all of them readable."""
-        if self._graded or any(len(block.cells) > _SHORT for block in blocks):
+        cells = [block.cells for block in blocks]
+        if self._graded or max(map(len, cells), default=0) > _SHORT:
             return [self.stats(block) for block in blocks]
-        known = map(self._cases.get, [tuple(block.cells) for block in blocks])
+        known = map(self._cases.get, map(tuple, cells))
         return [stats or self.stats(block) for stats, block in zip(known, blocks, strict=True)]
 
     def _count(self, block: OutcomeBlock, *, unreadable: bool, safety: float | None) -> CaseStats:
-        times = block.times = Counter(block.cells)
+        times = block.times = _times(block.cells)
         odd = [cell for cell in times if cell & _FACT_MASK != PLAIN]
         totals = self._sum(len(block.cells), times, odd)
         neutral = 0
@@ -170,6 +171,12 @@ class CaseCounter:
         if counting.aggregation is Aggregation.ALL_OR_NOTHING:
             return scored, Verdict.FAIL if view.misses else Verdict.PASS
         return scored, verdict_of(view.totals.hits, view.misses)
+
+
+def _times(cells: Sequence[int]) -> Mapping[int, int]:
+    """How often each cell occurs; most often once."""
+    once = dict.fromkeys(cells, 1)
+    return once if len(once) == len(cells) else Counter(cells)
 
 
 def _remember(memo: dict[_Key, _Known], key: _Key, value: _Known) -> _Known:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.metrics.difference_pairs import Pairs
-from fieldmark.metrics.intervals import Interval, around, deviations, resampling_weights
+from fieldmark.metrics.intervals import Interval, around, deviations, product, resampling_weights
 from fieldmark.metrics.intervals_draws import HEADLINE, Draws
 from fieldmark.metrics.intervals_rows import CaseMatrix, Columns
 from fieldmark.metrics.options import CountingHalf
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
+    Weights: TypeAlias = NDArray[np.uint8]
 
 __all__ = ["Effort", "FigureDifference", "PairedFigures", "Word", "paired_figures"]
 
@@ -131,14 +132,14 @@ def paired_figures(
 class _Resampled:
     """Draws the same cases for both runs."""
 
-    weights: Floats
+    weights: Weights
 
     @property
     def draws(self) -> int:
         return len(self.weights)
 
     def __call__(self, before: Floats, after: Floats) -> tuple[Floats, Floats]:
-        return self.weights @ before, self.weights @ after
+        return product(self.weights, before), product(self.weights, after)
 
 
 @dataclass(frozen=True, slots=True)

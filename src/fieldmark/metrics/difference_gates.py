@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from fieldmark.metrics.gate import Gate, GateKind, GateResult, check_gate
+from fieldmark.metrics.gate import Gate, GateKind, GateResult, check_gate, check_gates
 from fieldmark.model.json import JsonObject
 
 __all__ = ["MAIN_FIGURE", "drop_gates"]
@@ -44,7 +44,8 @@ def drop_gates(
 
 def _gate(name: str, limit: float, before: JsonObject, after: JsonObject) -> GateResult:
     gate = Gate(name=name, limit=limit, kind=GateKind.MAX)
-    old, new = check_gate(gate, before), check_gate(gate, after)
+    old, [new] = check_gate(gate, before), check_gates([gate], after)
+    new = new if new.known else replace(new, note="undefined", known=True)
     asked = replace(new, name=f"drop of {name}")
     if old.value is None:
         return replace(asked, value=0.0, passed=True, note="undefined in the baseline")

@@ -60,7 +60,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """What a gate found."""
+    """What a gate found; one on a figure that the run does not have is not `known`."""
 
     name: str
     limit: float
@@ -68,9 +68,10 @@ class GateResult:
     value: Figure
     passed: bool
     note: str = ""
+    known: bool = True
 
     def to_dict(self) -> JsonObject:
-        """The result as JSON; a note stands only where there is something to say."""
+        """The result as JSON; what is as usual is left out after `passed`."""
         shape: JsonObject = {
             "name": self.name,
             "kind": self.kind.value,
@@ -78,7 +79,8 @@ class GateResult:
             "value": self.value,
             "passed": self.passed,
         }
-        return {**shape, "note": self.note} if self.note else shape
+        note: JsonObject = {"note": self.note} if self.note else {}
+        return {**shape, **note} if self.known else {**shape, **note, "known": False}
 
 
 def parse_gate(text: str, kind: GateKind) -> Gate:
@@ -98,8 +100,23 @@ def parse_gate(text: str, kind: GateKind) -> Gate:
 
 
 def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult, ...]:
-    """Check every gate against a summary as it is written."""
-    return tuple(check_gate(gate, summary) for gate in gates)
+    """Check every gate against a summary as it is written; one that it does not have fails."""
+    return tuple(_checked(gate, summary) for gate in gates)
+
+
+def _checked(gate: Gate, summary: JsonObject) -> GateResult:
+    try:
+        return check_gate(gate, summary)
+    except OptionError as error:
+        return GateResult(
+            name=gate.name,
+            limit=gate.limit,
+            kind=gate.kind,
+            value=None,
+            passed=False,
+            note=error.message,
+            known=False,
+        )
 
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.metrics.intervals_rows import STEP
+from fieldmark.metrics.options import CountingHalf, RqsForm
+from fieldmark.metrics.quality import QualityCounts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,10 +14,13 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-__all__ = ["HEADLINE", "Draws"]
+__all__ = ["HEADLINE", "QUALITY", "Draws", "quality_draws"]
 
 HEADLINE: Final = ("mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1")
 """The figures that every run has, the one that stands for it first."""
+
+QUALITY: Final = ("completeness", "hallucination", "accuracy", "rqs")
+"""The figures of response quality that vary with the cases."""
 
 
 class Draws:
@@ -43,8 +48,9 @@ class Draws:
         self._tp += tp.sum(1)
         self._fp += fp.sum(1)
         self._fn += fn.sum(1)
-        self._f1s += np.nansum(f1, axis=1)
-        self._number += (~np.isnan(f1)).sum(1)
+        defined = ~np.isnan(f1)
+        self._f1s += np.add.reduce(f1, axis=1, where=defined)
+        self._number += defined.sum(1)
         return f1
 
     def headline(self, means: Floats) -> dict[str, Floats]:
@@ -66,7 +72,29 @@ class Draws:
         }
 
 
-def _ratio(part: Floats, whole: Floats) -> Floats:
+def quality_draws(buckets: Floats, counting: CountingHalf, safety: float) -> dict[str, Floats]:
+    """The figures of quality of each draw, from its keys by bucket, as `metrics.quality` has them.
+
+    Safety is taken as it is.
+    """
     import numpy as np
 
-    return np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0)
+    keys = dict(zip(QualityCounts._fields, buckets.T, strict=True))
+    both, invented = keys["both_non_null"], keys["extra"] + keys["unexpected"]
+    expected = both + keys["missing"]
+    completeness = _ratio(both, expected, 1.0)
+    hallucination = _ratio(invented, invented + expected + keys["both_null"], 0.0)
+    accuracy = _ratio(keys["matched"], both - keys["ignored"] - keys["failed"], 1.0)
+    weights = counting.rqs_weights
+    complement = counting.rqs_form is RqsForm.COMPLEMENT
+    good = weights.accuracy * accuracy + weights.completeness * completeness
+    good += weights.safety * safety
+    good += weights.hallucination * (float(complement) - hallucination)
+    found = (completeness, hallucination, accuracy, np.clip(good, 0.0, 1.0))
+    return dict(zip(QUALITY, found, strict=True))
+
+
+def _ratio(part: Floats, whole: Floats, undefined: float = float("nan")) -> Floats:
+    import numpy as np
+
+    return np.divide(part, whole, out=np.full_like(part, undefined), where=whole > 0)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.metrics.intervals import (
@@ -12,16 +13,16 @@ from fieldmark.metrics.intervals import (
     RESAMPLES,
     Interval,
     around,
-    deviations,
+    product,
     resampling_weights,
+    spans,
     wilson,
 )
-from fieldmark.metrics.intervals_draws import Draws
+from fieldmark.metrics.intervals_draws import QUALITY, Draws, quality_draws
 from fieldmark.metrics.intervals_record import RunIntervals
 from fieldmark.metrics.intervals_rows import CaseMatrix, Columns
 from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.options import CountingHalf
-from fieldmark.metrics.quality import QualityCounts, quality
 from fieldmark.metrics.summary import Summary
 
 if TYPE_CHECKING:
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
+    Weights: TypeAlias = NDArray[np.uint8]
 
-__all__ = ["run_intervals"]
+__all__ = ["GROUPS", "run_intervals"]
 
-_QUALITY: Final = ("completeness", "hallucination", "accuracy", "rqs")
+GROUPS: Final = 512
+"""Of more cases, as many are drawn together as it takes; they were put in order by chance."""
 _LIMITS: Final = (0.0, 1.0)
 
 
@@ -52,15 +55,18 @@ def run_intervals(
     shares = _shares(summary)
     if not rows:
         return RunIntervals(figures=shares)
-    matrix = CaseMatrix(rows, sample.table, counting)
-    weights = resampling_weights(len(rows), resamples, seed)
-    drawn = _Drawn(summary, matrix.rows, math.sqrt(matrix.rows / max(sample.cases, 1)))
+    together = -(-len(rows) // GROUPS)
+    matrix = CaseMatrix(rows, sample.table, counting, together=together)
+    weights = resampling_weights(matrix.rows, resamples, seed)
+    drawn = _Drawn(summary, len(rows), math.sqrt(len(rows) / max(sample.cases, 1)))
     draws = Draws(len(weights))
     attributes: dict[str, Interval] = {}
+    touched = iter(matrix.touched())
     for columns in matrix.blocks():
-        attributes |= drawn.attributes(columns, draws, weights)
-    headline = {**draws.headline(weights @ matrix.means), **draws.rates()}
-    headline |= _quality(weights @ matrix.buckets(), counting, summary)
+        attributes |= drawn.attributes(columns, draws, weights, touched)
+    headline = {**draws.headline(product(weights, matrix.means)), **draws.rates()}
+    safety = summary.quality.safety
+    headline |= quality_draws(product(weights, matrix.buckets()), counting, safety)
     return RunIntervals(
         figures={**drawn.figures(headline), **shares}, attributes=dict(sorted(attributes.items()))
     )
@@ -74,35 +80,47 @@ class _Drawn:
     rows: int
     scale: float
 
-    def attributes(self, columns: Columns, draws: Draws, weights: Floats) -> Mapping[str, Interval]:
-        f1s = draws.attributes(weights @ columns.tp, weights @ columns.fp, weights @ columns.fn)
-        present = ((columns.tp + columns.fp + columns.fn) > 0).sum(0)
-        found: dict[str, Interval] = {}
-        for place, path in enumerate(columns.paths):
-            figure = self.summary.attributes.get(path)
-            if figure is None or figure.f1 is None:
-                continue
-            own = self._interval(figure.f1, f1s[:, place], int(present[place]))
-            if own is not None:
-                found[path] = own
-        return found
+    def attributes(
+        self, columns: Columns, draws: Draws, weights: Weights, touched: Iterator[int]
+    ) -> Mapping[str, Interval]:
+        import numpy as np
+
+        parts = np.split(product(weights, np.hstack(columns[1:])), len(columns[1:]), axis=1)
+        f1s = draws.attributes(*parts)
+        present = list(islice(touched, len(columns.paths)))
+        known = [self.summary.attributes.get(path) for path in columns.paths]
+        estimates = [None if each is None else each.f1 for each in known]
+        return self._intervals(columns.paths, estimates, f1s.T, present)
 
     def figures(self, headline: Mapping[str, Floats]) -> dict[str, Interval]:
+        import numpy as np
+
         known = _estimates(self.summary)
+        estimates = [known[name] for name in headline]
+        values = np.stack(list(headline.values()))
+        return self._intervals(list(headline), estimates, values, [self.rows] * len(headline))
+
+    def _intervals(
+        self,
+        names: Sequence[str],
+        estimates: Sequence[float | None],
+        values: Floats,
+        cases: Sequence[int],
+    ) -> dict[str, Interval]:
+        """The intervals of defined figures, each with its values in all draws, a row a figure."""
         found: dict[str, Interval] = {}
-        for name, values in headline.items():
-            estimate = known[name]
-            own = None if estimate is None else self._interval(estimate, values, self.rows)
+        spanned = zip(names, estimates, cases, spans(values, cases), strict=True)
+        for name, estimate, count, off in spanned:
+            own = None if estimate is None else self._interval(estimate, count, off)
             if own is not None:
                 found[name] = own
         return found
 
-    def _interval(self, estimate: float, values: Floats, cases: int) -> Interval | None:
+    def _interval(self, estimate: float, cases: int, off: Interval | None) -> Interval | None:
         """What resamples span; where none of them varies, what so many cases can tell at most."""
         if estimate in _LIMITS:
             whole = round(cases / self.scale**2)
             return wilson(whole if estimate else 0, whole, LEVEL)
-        off = deviations(values, cases)
         return None if off is None else around(estimate, (off[0] * self.scale, off[1] * self.scale))
 
 
@@ -114,7 +132,7 @@ def _estimates(summary: Summary) -> dict[str, float | None]:
         "micro_f1": summary.micro.f1,
         "micro_precision": summary.micro.precision,
         "micro_recall": summary.micro.recall,
-        **{name: getattr(summary.quality, name) for name in _QUALITY},
+        **{name: getattr(summary.quality, name) for name in QUALITY},
     }
 
 
@@ -126,12 +144,3 @@ def _shares(summary: Summary) -> dict[str, Interval]:
         "perfect": wilson(min(summary.cases.perfect, scored), scored),
     }
     return {name: interval for name, interval in found.items() if interval is not None}
-
-
-def _quality(buckets: Floats, counting: CountingHalf, summary: Summary) -> dict[str, Floats]:
-    """The figures of quality in each draw; safety is taken as it is."""
-    import numpy as np
-
-    safety = summary.quality.safety
-    drawn = [quality(QualityCounts(*row), counting, safety) for row in buckets.astype(int).tolist()]
-    return {name: np.array([getattr(each, name) for each in drawn]) for name in _QUALITY}

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from fieldmark.metrics.case_score import CaseStats
-from fieldmark.metrics.intervals_rows import CaseRow, row_means
+from fieldmark.metrics.intervals_rows import PackedCells, packed, row_means
 from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import Case
 from fieldmark.model.outcome import CELL_BITS
 
-__all__ = ["SAMPLED", "CaseSample", "FinishedCases"]
+__all__ = ["SAMPLED", "CaseSample", "FinishedCases", "SampledCase", "Threshold"]
 
 SAMPLED: Final = 2_048
 """Cases that are kept at most. So many say how much a figure varies to within two in a hundred."""
@@ -21,25 +22,49 @@ SAMPLED: Final = 2_048
 _SHORT: Final = 64
 """Cells of a case that are kept as they are; those of a longer one are counted already."""
 
-_MARGIN: Final = 8
-"""Times the limit that a part of a run keeps, in proportion, so that the whole lacks nothing."""
-
+_BITS: Final = 32
 _MIX: Final = 0x9E3779B1
-_WORD: Final = 0xFFFFFFFF
+_WORD: Final = (1 << _BITS) - 1
 _FACT_MASK: Final = (1 << CELL_BITS) - 1
 
-_Cells: TypeAlias = "Sequence[int] | Mapping[int, int]"
 
+class SampledCase(NamedTuple):
+    """A case that was kept, with the number that decides how long it stays."""
 
-class _Kept(NamedTuple):
     draw: int
     id: str
-    cells: _Cells
-    stats: CaseStats
+    packed: PackedCells
+    means: tuple[int, ...]
 
 
 FinishedCases: TypeAlias = tuple[Sequence[Case], Sequence[OutcomeBlock], Sequence[CaseStats]]
 """Cases with their outcomes and figures, in step: what a run shows to those who watch it."""
+
+
+class Threshold:
+    """Below which number a case may stay in a sample: halved whenever too many do.
+
+    What some cases of a run say of it holds for the whole run, which has at least as many.
+    """
+
+    __slots__ = ("_draws", "bits", "limit")
+
+    def __init__(self, limit: int = SAMPLED, bits: int = _BITS) -> None:
+        self.limit = limit
+        self.bits = bits
+        self._draws: list[int] = []
+
+    def take(self, draws: Sequence[int]) -> None:
+        """Take note of the numbers of further cases, which are below the threshold."""
+        self._draws += draws
+        while len(self._draws) > self.limit and self.bits:
+            self.lower(self.bits - 1)
+
+    def lower(self, bits: int) -> None:
+        """Be no higher than that."""
+        if bits < self.bits:
+            self.bits = bits
+            self._draws = [draw for draw in self._draws if not draw >> bits]
 
 
 class CaseSample:
@@ -47,31 +72,35 @@ class CaseSample:
 
     Each id has a number that decides how long its case stays: when there are too many, those
     with the higher half of the numbers go. So neither order nor partition changes the sample.
-    Where so many cases are `expected` that most will go, those are not kept in the first place.
+    Several parts of a run may have one `threshold`: then the later ones keep less.
     """
 
-    __slots__ = ("_bits", "_kept", "cases", "limit", "table")
+    __slots__ = ("_kept", "_threshold", "cases", "table")
 
-    def __init__(self, table: AttributeTable, *, limit: int = SAMPLED, expected: int = 0) -> None:
+    def __init__(
+        self,
+        table: AttributeTable,
+        *,
+        limit: int = SAMPLED,
+        threshold: Threshold | None = None,
+    ) -> None:
         self.table = table
-        self.limit = limit
         self.cases = 0
-        # A part of a large run need not keep what the whole will drop.
-        self._bits = 32 - max(0, (expected // (_MARGIN * limit)).bit_length() - 1)
-        self._kept: list[_Kept] = []
+        self._threshold = Threshold(limit) if threshold is None else threshold
+        self._kept: list[SampledCase] = []
 
     def __call__(self, batch: FinishedCases) -> None:
         """Take note of finished cases."""
         cases, blocks, stats = batch
         self.cases += len(cases)
-        draws = _draws(cases)
-        limit = 1 << self._bits
-        self._kept += [
-            _Kept(draw, cases[place].id, _cells(blocks[place]), stats[place])
-            for place, draw in enumerate(draws)
-            if draw < limit
-        ]
-        self._shrink()
+        limit = 1 << self._threshold.bits
+        self._keep(
+            [
+                SampledCase(draw, cases[place].id, _cells(blocks[place]), row_means(stats[place]))
+                for place, draw in enumerate(_draws(cases))
+                if draw < limit
+            ]
+        )
 
     def add(self, case_id: str, block: OutcomeBlock, stats: CaseStats) -> None:
         """Take note of one case."""
@@ -80,29 +109,37 @@ class CaseSample:
     def merge(self, other: CaseSample) -> None:
         """Take in the sample of another part of the run."""
         numbers = [self.table.add(attribute) for attribute in other.table.attributes]
+        kept = other._kept
+        if numbers != list(range(len(numbers))):
+            kept = [each._replace(packed=_renumbered(each.packed, numbers)) for each in kept]
         self.cases += other.cases
-        self._bits = min(self._bits, other._bits)
-        self._kept += [
-            kept._replace(cells=_renumbered(kept.cells, numbers)) for kept in other._kept
-        ]
-        self._kept = [kept for kept in self._kept if not kept.draw >> self._bits]
-        self._shrink()
+        self._keep(kept, other._threshold.bits)
 
-    def rows(self) -> list[CaseRow]:
+    def rows(self) -> list[SampledCase]:
         """The cases that were kept, in an order of their own."""
-        means: dict[CaseStats, tuple[int, ...]] = {}
-        rows = []
-        for kept in sorted(self._kept, key=lambda kept: kept[:2]):
-            known = means.get(kept.stats)
-            if known is None:
-                known = means[kept.stats] = row_means(kept.stats)
-            rows.append(CaseRow(_counted(kept.cells), known))
-        return rows
+        return sorted(self._kept, key=itemgetter(0, 1))
 
-    def _shrink(self) -> None:
-        while len(self._kept) > self.limit and self._bits:
-            self._bits -= 1
-            self._kept = [kept for kept in self._kept if not kept.draw >> self._bits]
+    def _keep(self, further: Sequence[SampledCase], bits: int = _BITS) -> None:
+        """Keep further cases too, as far as they are below all thresholds."""
+        threshold = self._threshold
+        before = threshold.bits
+        threshold.lower(bits)
+        further = [each for each in further if not each.draw >> threshold.bits]
+        threshold.take([each.draw for each in further])
+        self._kept += further
+        if threshold.bits < before:
+            self._kept = [each for each in self._kept if not each.draw >> threshold.bits]
+
+    def __getstate__(self) -> _State:
+        return self.table, self.cases, self._threshold.limit, self._threshold.bits, self._kept
+
+    def __setstate__(self, state: _State) -> None:
+        self.table, self.cases, limit, bits, self._kept = state
+        self._threshold = Threshold(limit, bits)
+        self._threshold.take([each.draw for each in self._kept])
+
+
+_State: TypeAlias = tuple[AttributeTable, int, int, int, list[SampledCase]]
 
 
 def _draws(cases: Sequence[Case]) -> list[int]:
@@ -116,18 +153,15 @@ def _draws(cases: Sequence[Case]) -> list[int]:
         return [crc32(case.id.encode("utf-8", "surrogatepass")) * _MIX & _WORD for case in cases]
 
 
-def _cells(block: OutcomeBlock) -> _Cells:
+def _cells(block: OutcomeBlock) -> PackedCells:
     if len(block.cells) <= _SHORT:
-        return block.cells
-    return Counter(block.cells) if block.times is None else block.times
+        return packed(block.cells)
+    times = Counter(block.cells) if block.times is None else block.times
+    return packed(times, times.values())
 
 
-def _counted(cells: _Cells) -> Mapping[int, int]:
-    return cells if isinstance(cells, Mapping) else Counter(cells)
-
-
-def _renumbered(cells: _Cells, numbers: Sequence[int]) -> Mapping[int, int]:
-    renumbered: Counter[int] = Counter()
-    for cell, times in _counted(cells).items():
-        renumbered[numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT_MASK] += times
-    return renumbered
+def _renumbered(cells: PackedCells, numbers: Sequence[int]) -> PackedCells:
+    renumbered = packed(
+        numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT_MASK for cell in cells.unpacked()
+    )
+    return renumbered._replace(times=cells.times)

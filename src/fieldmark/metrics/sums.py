@@ -9,7 +9,7 @@ from fieldmark.metrics.averages import ExactSum, MacroSums
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.model.case import CaseInput, Verdict
 
-__all__ = ["CaseTotals", "RunSums", "VerdictCounts"]
+__all__ = ["CaseTotals", "RunSums", "VerdictCounts", "f1_in_a_mean"]
 
 CountedStats: TypeAlias = tuple[CaseStats, int]
 """The figures of a case, and how many cases have them."""
@@ -102,11 +102,11 @@ def _by_case(scored: Sequence[CountedStats]) -> MacroSums:
     return MacroSums(
         _sum((stats.precision, times) for stats, times in scored),
         _sum((stats.recall, times) for stats, times in scored),
-        _sum((_f1_in_a_mean(stats), times) for stats, times in scored),
+        _sum((f1_in_a_mean(stats), times) for stats, times in scored),
     )
 
 
-def _f1_in_a_mean(stats: CaseStats) -> float | None:
+def f1_in_a_mean(stats: CaseStats) -> float | None:
     """An undefined F1 is 0 where something was missed or invented, and left out elsewhere."""
     if stats.f1 is None and (stats.counts.fp or stats.counts.fn):
         return 0.0

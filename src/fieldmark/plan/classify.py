@@ -12,7 +12,9 @@ from fieldmark.model.outcome import Outcome, Presence, fact
 __all__ = [
     "FACT_OF_PRESENCES",
     "IGNORED_FACTS",
+    "LOST",
     "MATCH_FACT",
+    "NULLED",
     "VALUE_FACTS",
     "acceptable",
     "outcome_of_values",
@@ -35,6 +37,9 @@ def _fact_of(expected: Presence, candidate: Presence) -> int:
 
 FACT_OF_PRESENCES: Final = tuple(tuple(_fact_of(e, c) for c in _ALL) for e in _ALL)
 """What happened, by the presence of the expected and then of the candidate value."""
+
+LOST: Final = FACT_OF_PRESENCES[_VALUE][Presence.ABSENT]
+NULLED: Final = FACT_OF_PRESENCES[_VALUE][Presence.NULL]
 
 IGNORED_FACTS: Final = tuple(tuple(fact(Outcome.IGNORED, e, c) for c in _ALL) for e in _ALL)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
@@ -19,8 +19,14 @@ from fieldmark.plan.walk import Walk
 from fieldmark.values.paths import ROOT, Path, PathError, attribute_of, parse_path, resolve
 from fieldmark.values.presence import presence_of
 
+if TYPE_CHECKING:
+    from fieldmark.model._lines import Line
+    from fieldmark.plan.line_pairs import LinePairs
+
 __all__ = ["Plan", "compile_plan"]
 
+_PLAIN: Final = frozenset((dict, list, str, int, float, bool, type(None), Missing))
+"""The classes of documents that are values."""
 
 _NOT_FOUND: Final = fact(Outcome.OMISSION, Presence.ABSENT, Presence.ABSENT)
 """A configured field whose path cannot be read is lost, whatever the documents hold."""
@@ -32,7 +38,16 @@ class Plan:
     `table` numbers the attributes as they are met, so a plan belongs to one run at a time.
     """
 
-    __slots__ = ("_addresses", "_root", "_unreadable", "_walk", "_whole", "rules", "table")
+    __slots__ = (
+        "_addresses",
+        "_lines",
+        "_root",
+        "_unreadable",
+        "_walk",
+        "_whole",
+        "rules",
+        "table",
+    )
 
     def __init__(self, rules: Rules, table: AttributeTable | None = None) -> None:
         scope = rules.scope or Scope.UNION
@@ -51,6 +66,7 @@ class Plan:
             rules.empty_tokens, containers=rules.empty_containers, blanks=rules.empty_blanks
         )
         self._walk = Walk(presence, scope)
+        self._lines: LinePairs | None = None
         self._addresses: list[_Address] = []
         self._unreadable: list[Node] = []
         named = [state for state in states if state.rule.path != ROOT]
@@ -75,20 +91,47 @@ class Plan:
         return self.compare_all([(expected, candidate)])[0]
 
     def compare_all(
-        self, pairs: Iterable[tuple[JsonValue, JsonValue | Missing]]
+        self, pairs: Iterable[tuple[JsonValue | Line, JsonValue | Missing | Line]]
     ) -> list[OutcomeBlock]:
-        """What happened in every pair; comparators that ask a provider are asked once for all."""
-        walk, root = self._walk, self._root
-        blocks: list[OutcomeBlock] = []
-        for expected, candidate in pairs:
-            block = OutcomeBlock()
-            if self._addresses or self._unreadable:
-                self._look_up(expected, candidate, block)
-            if root is not None:
-                self._documents(root, expected, candidate, block)
-            blocks.append(block)
-        walk.questions.answer()
+        """What happened in every pair; comparators that ask a provider are asked once for all.
+
+        Documents may be lines if the plan takes them.
+        """
+        columns = list(map(list, zip(*pairs, strict=True)))
+        if not columns:
+            return []
+        expected, candidate = columns
+        kinds = {*map(type, expected), *map(type, candidate)}
+        if kinds <= _PLAIN:
+            blocks = list(map(self._pair, expected, candidate))
+        else:
+            blocks = self._of_lines().compare(expected, candidate, self._pair)
+        self._walk.questions.answer()
         return blocks
+
+    @property
+    def takes_lines(self) -> bool:
+        """Whether documents may be lines: not if fields are looked up, or a model is asked."""
+        comparators = (self.rules.default, *(rule.comparator for rule in self.rules.fields))
+        asking = any(hasattr(comparator, "settle") for comparator in comparators)
+        walked = self._root is not None and self._root.open
+        return walked and not (asking or self._addresses or self._unreadable)
+
+    def _of_lines(self) -> LinePairs:
+        if self._lines is None:
+            from fieldmark.plan.line_pairs import LinePairs
+
+            assert self._root is not None  # noqa: S101 - else the plan takes no lines
+            self._lines = LinePairs(self._walk, self._root)
+        return self._lines
+
+    def _pair(self, expected: JsonValue, candidate: JsonValue | Missing) -> OutcomeBlock:
+        block = OutcomeBlock()
+        if self._addresses or self._unreadable:
+            self._look_up(expected, candidate, block)
+        if self._root is not None:
+            self._documents(self._root, expected, candidate, block)
+        return block
 
     def _documents(
         self,

@@ -244,6 +244,13 @@ class Node:
             return self.text_match > 0 and value != "" and not cast("str", value).isspace()
         return self.number_match > 0 and (kind is float or kind is int)
 
+    @property
+    def asks_values(self) -> bool:
+        """Whether text that is not blank, and any number, goes straight to the comparator."""
+        compared = self.mode in (Mode.WALK, Mode.LEAF) and not (self.silent or self.ignored)
+        alone = self.dear is None and not self.any_of
+        return compared and alone and self._setting.text_settles
+
     def agree(self, text: str) -> None:
         """Remember a text that matches itself, so that equal pairs of it are settled at once."""
         if not self.any_of and len(self.agreed) < _AGREED:

@@ -17,7 +17,9 @@ from fieldmark.model.rule import Scope
 from fieldmark.plan.classify import (
     FACT_OF_PRESENCES,
     IGNORED_FACTS,
+    LOST,
     MATCH_FACT,
+    NULLED,
     VALUE_FACTS,
     acceptable,
     outcome_of_values,
@@ -29,8 +31,6 @@ __all__ = ["Walk"]
 
 _ERROR_FACT = VALUE_FACTS[Outcome.ERROR]
 _VALUE = Presence.VALUE
-_LOST = FACT_OF_PRESENCES[_VALUE][Presence.ABSENT]
-_NULLED = FACT_OF_PRESENCES[_VALUE][Presence.NULL]
 _INVENTED = FACT_OF_PRESENCES[Presence.ABSENT][_VALUE]
 _WALK, _LEAF, _IGNORE = Mode.WALK, Mode.LEAF, Mode.IGNORE
 
@@ -143,14 +143,19 @@ class Walk:
         cells, every, done = block.cells, form.every, 0
         for start, end, below, value, other in unsettled:
             cells += every[done:start]
-            if (other is MISSING or other is None) and below.has_value(value):
-                cells.append(below.base | (_NULLED if other is None else _LOST))
-            elif start < end:
-                self.field(below, value, other, block)
+            if start < end:
+                self.unsettled(below, value, other, block)
             else:
                 self._further(below, value, other, block)  # type: ignore[arg-type]
             done = end
         cells += every[done:]
+
+    def unsettled(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
+        """A field that is not settled by being the same: often it is only gone."""
+        if (candidate is MISSING or candidate is None) and node.has_value(expected):
+            block.cells.append(node.base | (NULLED if candidate is None else LOST))
+        elif expected is not MISSING or self._extras:
+            self.field(node, expected, candidate, block)
 
     def _further(
         self, node: Node, expected: JsonObject, candidate: JsonObject, block: OutcomeBlock
@@ -208,7 +213,7 @@ class Walk:
             return
         inside = node.mode is _WALK and value and value.__class__ in node.containers
         if inside and isinstance(value, dict):
-            fact = _INVENTED if invented else _LOST
+            fact = _INVENTED if invented else LOST
             for key, inner in value.items():
                 below = node.children.get(key) or node.child(key)
                 if below.has_value(inner):
@@ -249,27 +254,27 @@ class Walk:
         elif node.dear is not None:
             self._settle(node, node.dear, expected, candidate, block)  # type: ignore[arg-type]
         else:
-            comparison = node.comparator.compare(expected, candidate)  # type: ignore[arg-type]
-            self._say(node, comparison, expected, candidate, block)  # type: ignore[arg-type]
+            said = node.comparator.compare(expected, candidate)  # type: ignore[arg-type]
+            at = len(block.cells)
+            block.cells.append(self.said(node, said, expected, candidate, block, at))  # type: ignore[arg-type]
 
-    def _say(
-        self,
+    @staticmethod
+    def said(
         node: Node,
         comparison: Comparison,
         expected: JsonValue,
         candidate: JsonValue,
         block: OutcomeBlock,
-    ) -> None:
-        """Write what a comparator said of two values."""
-        cells = block.cells
+        position: int,
+    ) -> int:
+        """The cell for what a comparator said of two values; what it said beyond that is noted."""
         if comparison is MATCHED:
-            cells.append(node.base | MATCH_FACT)
             if expected.__class__ is str and expected == candidate:
                 node.agree(expected)
-            return
-        block.comparisons[len(cells)] = comparison
+            return node.base | MATCH_FACT
+        block.comparisons[position] = comparison
         shown = candidate if node.any_of else expected
-        cells.append(node.base | VALUE_FACTS[outcome_of_values(comparison, shown, candidate)])
+        return node.base | VALUE_FACTS[outcome_of_values(comparison, shown, candidate)]
 
     def _settle(
         self,
@@ -281,10 +286,10 @@ class Walk:
     ) -> None:
         """Decide at once what needs no provider; the rest waits for its column."""
         answer = comparator.settle(expected, candidate)
-        if isinstance(answer, Comparison):
-            self._say(node, answer, expected, candidate, block)
-            return
         position = len(block.cells)
+        if isinstance(answer, Comparison):
+            block.cells.append(self.said(node, answer, expected, candidate, block, position))
+            return
         block.cells.append(node.base | _ERROR_FACT)
         self.questions.ask(
             Question(block, position, node.base, comparator, answer, expected, candidate)

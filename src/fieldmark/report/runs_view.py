@@ -13,6 +13,7 @@ from rich.text import Text
 
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.escape import for_csv, for_markdown, visible
+from fieldmark.report.run_lines import RunLines
 from fieldmark.report.tables import DASH, number
 
 __all__ = [
@@ -66,24 +67,19 @@ def runs_view(listed: JsonObject) -> Group:
     entries = cast("list[_Entry]", listed["runs"])
     if not entries:
         return Group(Text("No runs here."))
-    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
-    table.add_column("Run", overflow="fold")
-    table.add_column("Began", no_wrap=True)
-    table.add_column("Status", no_wrap=True)
-    table.add_column("Cases", justify="right", no_wrap=True)
-    for title in _TITLES:
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("Tags and note", overflow="fold")
-    for entry in entries:
-        table.add_row(
-            Text(visible(entry["id"])),
-            Text(visible(_began(entry)), style="dim"),
-            Text(visible(entry["status"]), style=_STYLES.get(entry["status"], "yellow")),
+    titles = ("Run", "Began", "Status", "Cases", *_TITLES, "Tags and note")
+    rows = [
+        (
+            visible(entry["id"]),
+            visible(_began(entry)),
+            visible(entry["status"]),
             DASH if entry["cases"] is None else str(entry["cases"]),
             *(number((entry["figures"] or {}).get(name)) for name in _FIGURES),
-            Text(visible(_said(entry))),
+            visible(_said(entry)),
         )
-    return Group(table)
+        for entry in entries
+    ]
+    return Group(RunLines(titles, rows, styles=_STYLES, right=range(3, 8)))
 
 
 def runs_markdown(listed: JsonObject) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fieldmark.metrics.gate import GateKind, GateResult
-from fieldmark.metrics.summary import AttributeSummary, Summary
 from fieldmark.model.json import JsonObject
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.summary import AttributeSummary, Summary
 
 __all__ = ["DASH", "AttributeRow", "attribute_rows", "gate_text", "number", "worst_first"]
 
@@ -59,7 +61,7 @@ def gate_text(gate: GateResult, *, name: str | None = None) -> str:
     """What a gate found and what it wanted, in the same words everywhere."""
     value = "undefined" if gate.value is None else number(gate.value, 4)
     sign = "≥" if gate.kind is GateKind.MIN else "≤"
-    note = f" ({gate.note})" if gate.note and gate.value is not None else ""
+    note = f" ({gate.note})" if gate.note not in ("", value) else ""
     return f"{name or gate.name} = {value}, wanted {sign} {gate.limit:g}{note}"
 
 

@@ -23,20 +23,24 @@ _SUSPICIOUS: Final = (
     "Look at these fields yourself."
 )
 
+_VACUOUS: Final = "{n} case(s) had nothing to score: they pass without having been checked."
+
 
 class Flags:
-    """Watches a run for comparisons that need a word: approximate, ambiguous or suspicious ones."""
+    """Watches a run for what needs a word: doubtful comparisons, and cases without any."""
 
-    __slots__ = ("_ambiguous", "_approximate", "_fallbacks", "_suspicious")
+    __slots__ = ("_ambiguous", "_approximate", "_fallbacks", "_suspicious", "_vacuous")
 
     def __init__(self) -> None:
         self._approximate = 0
         self._ambiguous = 0
         self._fallbacks = 0
         self._suspicious = 0
+        self._vacuous = 0
 
     def __call__(self, batch: Batch) -> None:
         """Take note of one batch."""
+        self._vacuous += sum([stats.vacuous for stats in batch.stats])
         for block in batch.blocks:
             self._fallbacks += block.fallback
             for said in block.comparisons.values():
@@ -50,6 +54,7 @@ class Flags:
         self._ambiguous += other._ambiguous
         self._fallbacks += other._fallbacks
         self._suspicious += other._suspicious
+        self._vacuous += other._vacuous
 
     def warnings(self) -> list[str]:
         """One sentence for each thing that happened."""
@@ -58,5 +63,6 @@ class Flags:
             (self._ambiguous, _AMBIGUOUS),
             (self._fallbacks, _FALLBACK),
             (self._suspicious, _SUSPICIOUS),
+            (self._vacuous, _VACUOUS),
         )
         return [text.format(n=number) for number, text in sentences if number]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fieldmark.data.pairs import PartRead
 from fieldmark.data.portions import Portion, Recipe
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.intervals_sample import CaseSample
+from fieldmark.metrics.intervals_sample import CaseSample, Threshold
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.block import Attribute
@@ -30,8 +30,8 @@ __all__ = ["Job", "PortionWorker", "Shard"]
 class Job:
     """All that another process must know to do its share of a run.
 
-    `shared` are the attributes that have the same number in all segments; `sampled` is how many
-    cases the run has, where a sample of them is wanted.
+    `shared` are the attributes that have the same number in all segments; `sampled` is whether a
+    sample of the cases is wanted.
     """
 
     recipe: Recipe
@@ -40,7 +40,7 @@ class Job:
     shared: tuple[Attribute, ...] = ()
     values: bool = True
     keep_rows: bool = True
-    sampled: int = 0
+    sampled: bool = False
 
 
 class Shard(NamedTuple):
@@ -56,18 +56,19 @@ class Shard(NamedTuple):
     size: int
     ids: Sequence[str]
     sample: CaseSample | None = None
+    short: bool = False
 
     @property
     def in_step(self) -> bool:
-        """Whether every case found its candidate, and no candidate was left over."""
+        """Whether every line held a case that found its candidate, and none was left over."""
         coverage = self.read.coverage
-        return not coverage.missing and not coverage.unexpected
+        return not (self.short or coverage.missing or coverage.unexpected)
 
 
 class PortionWorker:
     """Does one segment after the other, with a plan of its own."""
 
-    __slots__ = ("_encoder", "_job", "_known", "plan")
+    __slots__ = ("_encoder", "_job", "_known", "_readers", "_threshold", "plan")
 
     def __init__(
         self,
@@ -79,10 +80,13 @@ class PortionWorker:
     ) -> None:
         self._job = job
         self._known = known
+        self._threshold = Threshold()
         if plan is None:
             plan = compile_plan(job.rules, seeded(job.shared))
             shared = len(job.shared)
         self.plan = plan
+        lines = not job.keep_rows and plan.takes_lines
+        self._readers = job.recipe.line_readers() if lines else ()
         self._encoder = SegmentEncoder(plan.table, values=job.values, shared=shared)
 
     @property
@@ -98,6 +102,8 @@ class PortionWorker:
         lines: list[bytes] = []
         ids: list[str] = []
         stream = job.recipe.open(portion)
+        if self._readers:
+            stream.keep_lines(self._readers)
 
         def write(batch: Batch) -> None:
             lines.extend(self._encoder.encode(number, *batch, non_finite=stream.non_finite))
@@ -107,7 +113,7 @@ class PortionWorker:
                 ids.extend(case.id for case in segment)
                 yield segment
 
-        sample = CaseSample(self.plan.table, expected=job.sampled) if job.sampled else None
+        sample = CaseSample(self.plan.table, threshold=self._threshold) if job.sampled else None
         watchers: list[Watcher] = [flags, faults, *([] if sample is None else [sample])]
         if job.keep_rows:
             watchers.append(write)
@@ -120,7 +126,7 @@ class PortionWorker:
                 watchers,
                 known=None if known is None else lambda _, cases: known(number, cases),
             )
-        lists = self.plan.lists()
+        read, lists, size = stream.part_read(), self.plan.lists(), portion.size
+        short = len(ids) < portion.cases
         rows = b"".join(lines)
-        read = stream.part_read()
-        return Shard(number, rows, tally, flags, faults, read, lists, portion.size, ids, sample)
+        return Shard(number, rows, tally, flags, faults, read, lists, size, ids, sample, short)

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Final
+from typing import Final, TypeAlias
 
 from fieldmark.model.json import JsonObject
 from fieldmark.store.json_text import read_json
 
-__all__ = ["Unreadable", "manifest_head", "notes_of", "summary_head"]
+__all__ = [
+    "FIGURES",
+    "Mark",
+    "Unreadable",
+    "headline",
+    "manifest_head",
+    "mark_of",
+    "notes_of",
+    "refuse_torn",
+    "summary_head",
+]
 
+Mark: TypeAlias = list[int]
+"""When a file was last changed, and how long it is."""
+
+FIGURES: Final = ("mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1")
+"""The figures that a list has of every run, the one that stands for it first."""
 _FORMAT: Final = 1
 _HEAD: Final = 16 << 10
 _TAIL: Final = 256
-_WIDE: Final = re.compile(rb',\n  "attributes": ')
+_ROWS: Final = b"{\n"
+_READING: Final = os.O_RDONLY | os.O_CLOEXEC
+_WIDE: Final = b',\n  "attributes": '
+_END: Final = (b"}", b"}\n")
 _FINISHED: Final = re.compile(rb'"finished_at": "([0-9T:.+\-Z]+)"')
 
 
@@ -22,20 +40,20 @@ class Unreadable(Exception):
     """A file of a run that cannot be used, and why."""
 
 
-def manifest_head(path: str) -> JsonObject:
+def manifest_head(path: str) -> tuple[JsonObject, Mark]:
     """What a manifest says before it describes attributes, and when the run was finished."""
-    content, tail = _ends(path)
+    content, tail, mark = _ends(path)
     head = _parsed(content, path)
     if "status" not in head:
         # Written in another order than usual: then all of it is read.
         head = _parsed(_ends(path, whole=True)[0], path)
-    finished = _FINISHED.search(tail)
+    finished = _FINISHED.search(tail, max(0, len(tail) - _TAIL))
     if finished is not None:
         head["finished_at"] = finished[1].decode()
     _refuse_newer(head, path)
     if not isinstance(head.get("status"), str):
         raise Unreadable(f"{_name(path)} has no status")
-    return head
+    return head, mark
 
 
 def summary_head(path: str) -> JsonObject:
@@ -47,6 +65,40 @@ def summary_head(path: str) -> JsonObject:
     return head
 
 
+def headline(summary: JsonObject) -> JsonObject:
+    """What a list has of a summary: the number of cases, and the figures that every run has."""
+    cases, micro = summary.get("cases"), summary.get("micro")
+    found = {name: summary.get(name) for name in FIGURES}
+    found["micro_f1"] = micro.get("f1") if isinstance(micro, dict) else None
+    return {"cases": cases.get("total") if isinstance(cases, dict) else None, **found}
+
+
+def refuse_torn(path: str) -> None:
+    """Refuse results that do not begin and end with a row, which is all that a list looks at."""
+    try:
+        file = os.open(path, _READING)
+        try:
+            size = os.fstat(file).st_size
+            ends = os.pread(file, 1, 0) + os.pread(file, 1, size - 1) if size else _ROWS
+        finally:
+            os.close(file)
+    except FileNotFoundError:
+        raise Unreadable(f"{_name(path)} is missing") from None
+    except OSError as error:
+        raise Unreadable(f"{_name(path)} cannot be read: {error.strerror}") from error
+    if ends != _ROWS:
+        raise Unreadable(f"{_name(path)} does not hold whole rows")
+
+
+def mark_of(path: str) -> Mark | None:
+    """The mark of a file, if there is one."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - ten thousand runs have forty thousand files
+    except OSError:
+        return None
+    return [found.st_mtime_ns, found.st_size]
+
+
 def notes_of(path: str) -> tuple[tuple[str, ...], str]:
     """The tags and the note of a run."""
     said = _parsed(_ends(path)[0], path)
@@ -56,28 +108,29 @@ def notes_of(path: str) -> tuple[tuple[str, ...], str]:
     return tuple(map(str, tags)), note
 
 
-def _ends(path: str, *, whole: bool = False) -> tuple[bytes, bytes]:
+def _ends(path: str, *, whole: bool = False) -> tuple[bytes, bytes, Mark]:
     """The beginning of a file up to its attributes, or all of it, and its last bytes."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(path, _READING)
         try:
+            found = os.fstat(file)
+            mark = [found.st_mtime_ns, found.st_size]
             content = tail = os.read(file, _HEAD)
-            wide = None if whole else _WIDE.search(content)
+            wide = -1 if whole else content.find(_WIDE)
             if len(content) == _HEAD:
-                size = os.fstat(file).st_size
-                if wide is None:
-                    content += _rest(file, size - _HEAD)
-                    wide = None if whole else _WIDE.search(content)
-                tail = os.pread(file, _TAIL, max(0, size - _TAIL))
+                if wide < 0:
+                    content += _rest(file, mark[1] - _HEAD)
+                    wide = -1 if whole else content.find(_WIDE)
+                tail = os.pread(file, _TAIL, max(0, mark[1] - _TAIL))
         finally:
             os.close(file)
     except FileNotFoundError:
         raise Unreadable(f"{_name(path)} is missing") from None
     except OSError as error:
         raise Unreadable(f"{_name(path)} cannot be read: {error.strerror}") from error
-    if wide is not None and tail.rstrip().endswith(b"}"):
-        content = content[: wide.start()] + b"}"
-    return content, tail
+    if wide >= 0 and tail.endswith(_END):
+        content = content[:wide] + b"}"
+    return content, tail, mark
 
 
 def _rest(file: int, size: int) -> bytes:

@@ -10,18 +10,28 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, cast
 
 import orjson
 
 from fieldmark.errors import StorageError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.durable import write_whole
-from fieldmark.store.heads import Unreadable, manifest_head, notes_of, summary_head
+from fieldmark.store.heads import (
+    FIGURES,
+    Mark,
+    Unreadable,
+    headline,
+    manifest_head,
+    mark_of,
+    notes_of,
+    refuse_torn,
+    summary_head,
+)
 from fieldmark.store.lock import LOCK, is_locked
 from fieldmark.store.rundir import MANIFEST, RESULTS, SUMMARY
 
-__all__ = ["CORRUPT", "INDEX", "RunEntry", "list_runs"]
+__all__ = ["CORRUPT", "FIGURES", "INDEX", "RunEntry", "list_runs"]
 
 INDEX: Final = ".index.json"
 CORRUPT: Final = "corrupt"
@@ -29,8 +39,10 @@ CORRUPT: Final = "corrupt"
 
 _FORMAT: Final = 1
 _FILES: Final = (MANIFEST, SUMMARY, RESULTS, "notes.json")
-_Mark: TypeAlias = "list[list[int] | None]"
-"""When each file was last changed, and how long it is."""
+_BESIDE: Final = _FILES[1:]
+_NUMBERS: Final = (int, float)
+_Marks: TypeAlias = "list[Mark | None]"
+"""The mark of each file, nothing for one that is not there."""
 
 
 class RunEntry(NamedTuple):
@@ -54,9 +66,9 @@ class RunEntry(NamedTuple):
 
     def to_dict(self) -> JsonObject:
         """The entry as JSON."""
-        figures: JsonObject | None = None if self.figures is None else dict(self.figures)
-        lists: JsonObject = {"inputs": list(self.inputs), "tags": list(self.tags)}
-        return {**self._asdict(), **lists, "figures": figures}
+        said = dict(zip(self._fields, self, strict=True))
+        said |= {"inputs": list(self.inputs), "tags": list(self.tags)}
+        return cast("JsonObject", said)
 
 
 def list_runs(root: Path | str) -> list[RunEntry]:
@@ -64,18 +76,19 @@ def list_runs(root: Path | str) -> list[RunEntry]:
     folder = str(root)
     known = _remembered(folder)
     entries: list[RunEntry] = []
-    fresh: dict[str, tuple[_Mark, RunEntry]] = {}
+    fresh: dict[str, tuple[_Marks, RunEntry]] = {}
     changed = False
     for name in _names(folder):
         path = f"{folder}/{name}"
-        mark = _mark(path)
-        if mark[0] is None and mark[2] is None:
-            continue
         old = known.get(name)
-        if old is None or old[0] != mark:
-            old, changed = (mark, _read(path, name, mark)), True
+        if old is None or old[0] != _marks(path):
+            read = _read(path, name)
+            if read is None:
+                continue
+            old, changed = read, True
         fresh[name] = old
-        entries.append(_alive(path, old[1]))
+        entry = old[1]
+        entries.append(entry if entry.status != "running" else _alive(path, entry))
     if changed or len(fresh) != len(known):
         _remember(folder, fresh)
     return sorted(entries, key=lambda entry: (entry.started_at, entry.id))
@@ -91,93 +104,82 @@ def _names(folder: str) -> list[str]:
         raise StorageError(f"cannot read {folder}: {error.strerror}") from error
 
 
-def _mark(path: str) -> _Mark:
-    return [_stat(f"{path}/{name}") for name in _FILES]
+def _marks(path: str) -> _Marks:
+    return [mark_of(f"{path}/{name}") for name in _FILES]
 
 
-def _stat(path: str) -> list[int] | None:
+def _read(path: str, name: str) -> tuple[_Marks, RunEntry] | None:
+    """One run from its files, and the marks that they had; nothing if it is no run.
+
+    Whatever is wrong with the files is said of this run alone.
+    """
     try:
-        found = os.stat(path)  # noqa: PTH116 - ten thousand runs have forty thousand files
-    except OSError:
-        return None
-    return [found.st_mtime_ns, found.st_size]
-
-
-def _read(path: str, name: str, mark: _Mark) -> RunEntry:
-    """One run from its files; whatever is wrong with them is said of this run alone."""
-    try:
-        manifest = manifest_head(f"{path}/{MANIFEST}")
-        status = str(manifest.get("status", CORRUPT))
-        summary = summary_head(f"{path}/{SUMMARY}") if status == "complete" else {}
-        _check_results(f"{path}/{RESULTS}", mark[2], complete=status == "complete")
-        tags, note = notes_of(f"{path}/notes.json") if mark[3] is not None else ((), "")
+        manifest, mark = manifest_head(f"{path}/{MANIFEST}")
+        marks: _Marks = [mark, *[mark_of(f"{path}/{file}") for file in _BESIDE]]
+        told = _told(manifest, marks)
+        if not told and manifest["status"] == "complete":
+            told = headline(summary_head(f"{path}/{SUMMARY}"))
+            refuse_torn(f"{path}/{RESULTS}")
+        noted = marks[3] is not None
+        tags, note = notes_of(f"{path}/{_FILES[3]}") if noted else ((), "")
     except Unreadable as error:
-        return RunEntry(id=name, status=CORRUPT, problem=str(error))
+        marks = _marks(path)
+        is_run = marks[0] is not None or marks[2] is not None
+        return (marks, RunEntry(id=name, status=CORRUPT, problem=str(error))) if is_run else None
+    return marks, _entry(name, manifest, told, tags, note)
+
+
+def _told(manifest: JsonObject, marks: _Marks) -> JsonObject:
+    """The figures that a manifest tells, as long as the files are those that it was written for."""
+    told = manifest.get("headline")
+    written, summary, results = marks[:3]
+    if not isinstance(told, dict) or written is None or summary is None or results is None:
+        return {}
+    same = manifest.get("bytes") == [summary[1], results[1]]
+    return told if same and max(summary[0], results[0]) <= written[0] else {}
+
+
+def _entry(
+    name: str, manifest: JsonObject, told: JsonObject, tags: Sequence[str], note: str
+) -> RunEntry:
     stamp = _object(manifest.get("convention"))
-    cases = _object(summary.get("cases")).get("total")
+    inputs = _objects(manifest.get("inputs"))
+    cases = told.get("cases")
     return RunEntry(
-        id=name,
-        status=status,
-        started_at=str(manifest.get("started_at", "")),
-        finished_at=str(manifest.get("finished_at", "")),
-        convention=str(stamp.get("name", "")),
-        comparable=_comparable(manifest, stamp),
-        inputs=tuple(str(each.get("name")) for each in _objects(manifest.get("inputs"))),
-        cases=cases if isinstance(cases, int) else None,
-        figures=_figures(summary),
-        tags=tags,
-        note=note,
+        name,
+        str(manifest["status"]),
+        str(manifest.get("started_at", "")),
+        str(manifest.get("finished_at", "")),
+        str(stamp.get("name", "")),
+        _comparable(manifest, stamp, inputs),
+        [str(each.get("name")) for each in inputs],
+        cases if isinstance(cases, int) else None,
+        _figures(told) if told else None,
+        tags,
+        note,
     )
 
 
-def _check_results(path: str, mark: list[int] | None, *, complete: bool) -> None:
-    """Whether results begin and end with a row, which is all that a list can look at."""
-    if not complete:
-        return
-    if mark is None:
-        raise Unreadable(f"{RESULTS} is missing")
-    if not mark[1]:
-        return
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            ends = os.pread(file, 1, 0) + os.pread(file, 1, mark[1] - 1)
-        finally:
-            os.close(file)
-    except OSError as error:
-        raise Unreadable(f"{RESULTS} cannot be read: {error.strerror}") from error
-    if ends != b"{\n":
-        raise Unreadable(f"{RESULTS} does not hold whole rows")
+def _figures(told: JsonObject) -> dict[str, float | None]:
+    figures: dict[str, float | None] = {}
+    for name in FIGURES:
+        value = told.get(name)
+        figures[name] = float(value) if isinstance(value, _NUMBERS) else None
+    return figures
 
 
-def _figures(summary: JsonObject) -> dict[str, float | None] | None:
-    if not summary:
-        return None
-    micro = _object(summary.get("micro"))
-    found = {name: summary.get(name) for name in
-             ("mean_score", "macro_f1_by_attribute", "macro_f1_by_case")}  # fmt: skip
-    found["micro_f1"] = micro.get("f1")
-    return {
-        name: float(value) if isinstance(value, int | float) else None
-        for name, value in found.items()
-    }
-
-
-def _comparable(manifest: JsonObject, stamp: JsonObject) -> str:
+def _comparable(manifest: JsonObject, stamp: JsonObject, inputs: Sequence[JsonObject]) -> str:
     """A text that is the same for runs whose figures can be set side by side."""
-    inputs = _objects(manifest.get("inputs"))
     place = 1 if manifest.get("command") == "eval" else 0
     truth = inputs[place] if len(inputs) > place else {}
     known = truth.get("sha256") if len(inputs) > place + 1 else truth.get("name")
-    parts = (stamp.get("comparison_sha256"), stamp.get("counting_sha256"), known)
-    return "-".join(str(part)[:16] for part in parts)
+    compared, counted = stamp.get("comparison_sha256"), stamp.get("counting_sha256")
+    return f"{str(compared)[:16]}-{str(counted)[:16]}-{str(known)[:16]}"
 
 
 def _alive(path: str, entry: RunEntry) -> RunEntry:
     """A run that nobody writes any more was broken off, whatever its manifest says."""
-    if entry.status != "running":
-        return entry
-    if _stat(f"{path}/{LOCK}") is not None:
+    if mark_of(f"{path}/{LOCK}") is not None:
         with suppress(StorageError):
             if is_locked(Path(path)):
                 return entry
@@ -192,7 +194,7 @@ def _objects(value: JsonValue) -> list[JsonObject]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _remembered(folder: str) -> dict[str, tuple[_Mark, RunEntry]]:
+def _remembered(folder: str) -> dict[str, tuple[_Marks, RunEntry]]:
     """What was remembered; an index that cannot be used is as good as none."""
     try:
         with open(f"{folder}/{INDEX}", "rb") as file:  # noqa: PTH123 - no Path is needed
@@ -204,7 +206,7 @@ def _remembered(folder: str) -> dict[str, tuple[_Mark, RunEntry]]:
         return {}
 
 
-def _remember(folder: str, fresh: Mapping[str, tuple[_Mark, RunEntry]]) -> None:
+def _remember(folder: str, fresh: Mapping[str, tuple[_Marks, RunEntry]]) -> None:
     """Write the index; where that is not possible, the next list takes a little longer."""
     runs = {name: (mark, tuple(entry)) for name, (mark, entry) in fresh.items()}
     with suppress(StorageError):

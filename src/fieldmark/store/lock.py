@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import socket
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -71,6 +70,8 @@ class RunLock:
 
     def sign(self) -> None:
         """Say who holds it and is going to write; a name that cannot be written stops nobody."""
+        import socket  # readers of runs lock nothing
+
         owner = orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()})
         try:
             os.ftruncate(self.file, 0)

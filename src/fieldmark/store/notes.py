@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -24,7 +23,7 @@ _LONGEST: Final = 10_000
 _OURS: Final = (
     "*.part", "attributes.csv", "eval-results.json", "junit.xml", "lock", "manifest.json",
     "notes.json", "outcomes.parquet", "report.*", "results.jsonl", "results.torn-*", "shard-*",
-    "summary.json",
+    "summary.json", "usage.json",
 )  # fmt: skip
 """Everything that fieldmark writes into the folder of a run."""
 
@@ -83,6 +82,8 @@ def delete_run(run: Path) -> None:
     if others:
         hint = "Remove the folder by hand if you mean it."
         raise ConfigError.of(f"{run} holds other things too: {', '.join(others[:5])}.", hint=hint)
+    import shutil  # loads what unpacks archives, and lists need notes but never this
+
     with RunLock(run):
         try:
             shutil.rmtree(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,15 +14,17 @@ from fieldmark.errors import ConfigError, StorageError
 from fieldmark.model.json import JsonObject
 from fieldmark.store.disk import DISK, Disk
 from fieldmark.store.durable import PART, write_whole
-from fieldmark.store.json_text import pretty_json
+from fieldmark.store.heads import headline
+from fieldmark.store.json_text import pretty_json, read_json
 from fieldmark.store.lock import LOCK, RunLock
 from fieldmark.store.recovery import Whole, cut_torn_tail
 
-__all__ = ["MANIFEST", "RESULTS", "SUMMARY", "RunFolder", "new_run_id"]
+__all__ = ["BOOKS", "MANIFEST", "RESULTS", "SUMMARY", "RunFolder", "new_run_id"]
 
 MANIFEST: Final = "manifest.json"
 RESULTS: Final = "results.jsonl"
 SUMMARY: Final = "summary.json"
+BOOKS: Final = "usage.json"
 _SYNC_BYTES: Final = 8 << 20
 _SYNC_SECONDS: Final = 1.0
 
@@ -37,9 +39,11 @@ class RunFolder:
 
     Use it as a context manager: a run that ends in an error stays on disk, marked `failed` or
     `interrupted`. With `resumed`, a run that did not end goes on: `whole` says from where.
+    `after_rows` is called when rows were written.
     """
 
     __slots__ = (
+        "_booked",
         "_disk",
         "_lock",
         "_manifest",
@@ -47,8 +51,10 @@ class RunFolder:
         "_pending",
         "_results",
         "_resumed",
+        "_size",
         "_stack",
         "_synced",
+        "after_rows",
         "path",
         "whole",
     )
@@ -65,6 +71,9 @@ class RunFolder:
         self._lock = RunLock(path)
         self._ours = False
         self._results = -1
+        self._size = 0
+        self._booked = False
+        self.after_rows: Callable[[], None] | None = None
         self._pending = 0
         self._synced = time.monotonic()
         self._stack = ExitStack()
@@ -88,6 +97,7 @@ class RunFolder:
     def _begin(self) -> None:
         if self._resumed:
             self.whole = cut_torn_tail(self.path / RESULTS, self._disk)
+            self._size = self.whole.size
         else:
             self._refuse_occupied()
         self._sweep()
@@ -130,18 +140,46 @@ class RunFolder:
         try:
             self._disk.write(self._results, content)
             self._pending += len(content)
+            self._size += len(content)
             now = time.monotonic()
             if self._pending >= _SYNC_BYTES or now - self._synced >= _SYNC_SECONDS:
                 self._sync()
         except OSError as error:
             raise StorageError(f"cannot write {self.path / RESULTS}: {error.strerror}") from error
+        if self.after_rows is not None:
+            self.after_rows()
+
+    def keep_books(self, asked: Sequence[JsonObject]) -> None:
+        """Write down what models took so far: only this file still knows if the run breaks off."""
+        self._booked = True
+        content = pretty_json({"format": 1, "asked": list(asked)})
+        write_whole(self.path / BOOKS, content, self._disk)
+
+    def books(self) -> list[JsonObject]:
+        """What models took before the run was broken off, as far as that was written down."""
+        try:
+            said = read_json((self.path / BOOKS).read_bytes())
+        except (OSError, ValueError):
+            return []
+        self._booked = True
+        asked = said.get("asked") if isinstance(said, dict) else None
+        return [each for each in asked if isinstance(each, dict)] if isinstance(asked, list) else []
 
     def finish(self, summary: JsonObject, facts: JsonObject) -> None:
-        """Close the results, write the summary, and mark the run complete."""
+        """Close the results, write the summary, and mark the run complete.
+
+        A list of runs needs the manifest alone as long as the files have the sizes it tells.
+        """
         self._close()
-        write_whole(self.path / SUMMARY, pretty_json(summary), self._disk)
-        self._manifest |= {**facts, "status": "complete", "finished_at": _now()}
+        content = pretty_json(summary)
+        write_whole(self.path / SUMMARY, content, self._disk)
+        told: JsonObject = {"headline": headline(summary), "bytes": [len(content), self._size]}
+        self._manifest |= {**told, **facts, "status": "complete", "finished_at": _now()}
         self._write_manifest()
+        if self._booked:
+            # The summary has it now.
+            with suppress(OSError):
+                self._disk.remove(self.path / BOOKS)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._stack:

@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 from metrics_cells import block_of
 
+from fieldmark.metrics import intervals_run
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
-from fieldmark.metrics.intervals import deviations, resampling_weights, wilson
+from fieldmark.metrics.intervals import deviations, product, resampling_weights, spans, wilson
+from fieldmark.metrics.intervals_draws import QUALITY, quality_draws
 from fieldmark.metrics.intervals_record import with_intervals
 from fieldmark.metrics.intervals_run import run_intervals
-from fieldmark.metrics.intervals_sample import CaseSample
+from fieldmark.metrics.intervals_sample import CaseSample, Threshold
+from fieldmark.metrics.options import CountingHalf, RqsForm
+from fieldmark.metrics.quality import QualityCounts, quality
 from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.block import AttributeTable
@@ -53,6 +57,48 @@ def test_weights_draw_as_many_cases_as_there_are():
     assert (weights.sum(axis=1) == 7).all()
     assert (weights == resampling_weights(7, 50, seed=0)).all()
     assert not (weights == resampling_weights(7, 50, seed=1)).all()
+
+
+def test_what_resamples_span_is_their_quantiles():
+    values = np.random.default_rng(3).normal(size=(4, 301))
+    values[1, 5:40] = np.nan
+    for row, found in zip(values, spans(values, [10**9] * 4), strict=True):
+        drawn = row[1:][~np.isnan(row[1:])]
+        assert found == pytest.approx(np.quantile(drawn, [0.025, 0.975]) - row[0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns"),
+    [
+        pytest.param(0, 3, 2, id="nothing"),
+        pytest.param(5, 7, 0, id="no-columns"),
+        pytest.param(5, 7, 3, id="small"),
+        pytest.param(131, 517, 1, id="a-single-column"),
+        pytest.param(131, 517, 90, id="in-many-parts"),
+        pytest.param(3, 4, 5000, id="wider-than-a-part"),
+    ],
+)
+def test_a_product_in_parts_is_the_product(rows, inner, columns):
+    chance = np.random.default_rng(0)
+    left = chance.integers(0, 9, (rows, inner)).astype(np.uint8)
+    right = chance.integers(0, 1 << 24, (inner, columns)).astype(np.float64)
+    assert (product(left, right) == left.astype(np.float64) @ right).all()
+
+
+@pytest.mark.parametrize("form", RqsForm)
+@pytest.mark.parametrize("safety", [0.0, 0.4, 1.0])
+def test_the_quality_of_many_draws_is_that_of_each(form, safety):
+    chance = random.Random(5)
+    counting = CountingHalf(rqs_form=form)
+    rows = [QualityCounts()] + [
+        QualityCounts(*(chance.randrange(4) for _ in range(3)), 9, chance.randrange(3), 1, 2, 3)
+        for _ in range(40)
+    ]
+    found = quality_draws(np.array(rows, np.float64), counting, safety)
+    for place, row in enumerate(rows):
+        known = quality(row, counting, safety)
+        for name in QUALITY:
+            assert found[name][place] == pytest.approx(getattr(known, name))
 
 
 @pytest.mark.parametrize(
@@ -158,6 +204,32 @@ def test_order_and_split_change_nothing():
     summary = summarise(whole.tally, DEFAULT_CONVENTION)
     merged_intervals = run_intervals(merged, summary, COUNTING, resamples=300)
     assert (merged_intervals.figures, merged_intervals.attributes) == told(whole)
+
+
+def test_parts_that_share_a_threshold_lack_nothing_that_the_whole_keeps():
+    cases = drawn(900)
+    whole = Run(cases, limit=64)
+    parts = [Run(cases[start : start + 100], limit=64) for start in range(0, 900, 100)]
+    shared = Threshold(64)
+    merged, sent = CaseSample(AttributeTable(), limit=64), 0
+    for part in parts:
+        sample = CaseSample(part.table, threshold=shared)
+        sample.merge(part.sample)
+        sent += len(sample.rows())
+        merged.merge(pickle.loads(pickle.dumps(sample)))  # noqa: S301 - made in this line
+    assert [row.id for row in merged.rows()] == [row.id for row in whole.sample.rows()]
+    assert merged.cases == 900
+    assert sent < 5 * 64
+
+
+def test_cases_that_are_drawn_together_vary_as_they_do_alone(monkeypatch):
+    run = Run(drawn(1000))
+    alone = told(run)
+    monkeypatch.setattr(intervals_run, "GROUPS", 250)
+    together = told(run)
+    for one, other in zip(alone, together, strict=True):
+        for name, (low, high) in one.items():
+            assert other[name][1] - other[name][0] == pytest.approx(high - low, rel=0.3)
 
 
 def test_memory_is_bounded_and_small_runs_are_kept_whole():

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from fieldmark.judges.llm.cache import AnswerCache, CacheError, Kept, answer_key
 from fieldmark.judges.llm.calls import Caller, CallFailedError
 from fieldmark.judges.llm.connection import Connection
+from fieldmark.judges.llm.memory import RunMemory
 from fieldmark.judges.llm.replies import UnusableReplyError
 from fieldmark.model.json import JsonObject
 
@@ -29,7 +30,7 @@ class Answers:
         self,
         connection: Connection,
         about: JsonObject,
-        cache: AnswerCache | None,
+        cache: AnswerCache | RunMemory,
         caller: Caller | None,
     ) -> None:
         self._connection = connection
@@ -50,8 +51,6 @@ class Answers:
 
     def known(self, questions: Sequence[Question]) -> list[Kept | None]:
         """The answers that were kept, in order, and nothing for those that were not."""
-        if self._cache is None:
-            return [None] * len(questions)
         keys = [self._key(question) for question in questions]
         found = self._cache.find(keys)
         answers = [found.get(key) for key in keys]
@@ -66,11 +65,9 @@ class Answers:
         """What one call says to some questions, kept for the next time."""
         if self._caller is None:
             raise CallFailedError("offline, and the answer is not in the cache")
-        kept = list(ask(self._caller))
-        if self._cache is not None:
-            keys = [self._key(question) for question in questions]
-            stands = self._cache.keep(zip(keys, kept, strict=True))
-            kept = [stands[key] for key in keys]
+        keys = [self._key(question) for question in questions]
+        stands = self._cache.keep(zip(keys, ask(self._caller), strict=True))
+        kept = [stands[key] for key in keys]
         for each in kept:
             self._connection.ledger.answered(each.call, replayed=False)
         return kept

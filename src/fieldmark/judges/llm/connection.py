@@ -17,6 +17,7 @@ from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.judges.endpoints import Endpoint, read_endpoint
 from fieldmark.judges.llm.cache import AnswerCache, CacheError, default_file
 from fieldmark.judges.llm.ledger import Budget, Ledger
+from fieldmark.judges.llm.memory import RunMemory
 from fieldmark.judges.secrecy import Secrets
 from fieldmark.model.json import JsonObject, JsonValue
 
@@ -54,6 +55,9 @@ class Connection:
     input_price: float | None = None
     output_price: float | None = None
     _ledger: Ledger = field(init=False, repr=False, compare=False)
+    _memory: RunMemory = field(
+        init=False, repr=False, compare=False, default_factory=RunMemory, hash=False
+    )
 
     def __post_init__(self) -> None:
         self._check_texts()
@@ -150,11 +154,11 @@ class Connection:
         return default_file() if self.cache is True else Path(self.cache)
 
     @contextmanager
-    def opened_cache(self) -> Iterator[AnswerCache | None]:
-        """The answers of earlier times, if they are wanted."""
+    def opened_cache(self) -> Iterator[AnswerCache | RunMemory]:
+        """The answers of earlier times, or if these are not wanted, those of this run."""
         file = self.cache_file()
         if file is None:
-            yield None
+            yield self._memory
         elif self.offline and not file.is_file():
             raise CacheError(f"offline, and there is no cache {file}")
         else:

@@ -8,7 +8,7 @@ from typing import Final
 
 from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.report.html.shown import ShownCase, ShownRun, listed
+from fieldmark.report.html.shown import ShownCase, ShownRun, listed, mapping
 
 __all__ = ["hidden_case", "shown_with", "without_values"]
 
@@ -62,9 +62,29 @@ def without_values(run: ShownRun) -> ShownRun:
     return replace(
         run,
         manifest={key: value for key, value in run.manifest.items() if key in _OF_RUN},
-        summary={**run.summary, "warnings": warnings},
+        summary={**_classless(run.summary), "warnings": warnings},
         cases=cases,
     )
+
+
+def _classless(summary: JsonObject) -> JsonObject:
+    """The summary without the names of classes of regions, which are values of documents."""
+    shown = {key: value for key, value in summary.items() if key != "detection"}
+    if detection := _without_classes(mapping(summary.get("detection"))):
+        shown["detection"] = detection
+    if evaluators := mapping(summary.get("evaluators")):
+        shown["evaluators"] = {name: _figures_of(mapping(e)) for name, e in evaluators.items()}
+    return shown
+
+
+def _figures_of(evaluator: JsonObject) -> JsonObject:
+    if "figures" not in evaluator:
+        return evaluator
+    return {**evaluator, "figures": _without_classes(mapping(evaluator["figures"]))}
+
+
+def _without_classes(figures: JsonObject) -> JsonObject:
+    return {key: value for key, value in figures.items() if key != "classes"}
 
 
 def hidden_case(case: ShownCase) -> ShownCase:

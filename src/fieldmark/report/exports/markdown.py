@@ -20,7 +20,9 @@ from fieldmark.report.exports.hiding import shown_with
 from fieldmark.report.exports.outcomes import MISTAKES, OutcomeRow, outcome_rows
 from fieldmark.report.exports.text import json_text
 from fieldmark.report.exports.whole import whole_file
+from fieldmark.report.html.detection import detection_lines
 from fieldmark.report.html.figures import tiles, verdict_of
+from fieldmark.report.html.method import evaluator_lines
 from fieldmark.report.html.shown import ShownCase, ShownRun, figure, listed, mapping, whole
 from fieldmark.report.html.slots import cut_text
 from fieldmark.report.tables import AttributeRow, number
@@ -63,7 +65,8 @@ def markdown(run: ShownRun, *, values: bool = True) -> str:
     """Verdict, gates, figures, the worst attributes, the worst cases with their mistakes."""
     shown = shown_with(run, values=values)
     rows = stored_attributes(shown.summary)
-    lines = [*_head(shown), *_figures(shown), "", *_attributes(rows[:_ATTRIBUTES])]
+    lines = [*_head(shown), *_figures(shown), *_detection(shown), *_evaluators(shown), ""]
+    lines += _attributes(rows[:_ATTRIBUTES])
     lines += _rest(len(rows) - _ATTRIBUTES, "in the other exports")
     lines += ["", *_worst(shown, values=values)]
     return _text([*lines, *_warnings(shown), "", _foot(shown)])
@@ -124,6 +127,25 @@ def _figures(run: ShownRun) -> Iterator[str]:
         bounds = " to ".join(number(figure(each)) for each in listed(tile.get("interval")))
         between = f" {bounds} |" if bounded else ""
         yield f"| {tile['label']} | {_tile_value(tile)} |{between} {tile['meaning']} |"
+
+
+def _detection(run: ShownRun) -> Iterator[str]:
+    """Average precision and recall, where regions were found."""
+    for line in map(listed, detection_lines(run.summary)):
+        title = f" {in_code(str(line[0]))}" if line[0] else ""
+        yield from ("", f"| Detection{title} | Value | |", "|---|--:|---|")
+        for name, value, meaning in map(listed, listed(line[2])):
+            yield f"| {name} | {number(figure(value))} | {meaning} |"
+
+
+def _evaluators(run: ShownRun) -> Iterator[str]:
+    lines = [listed(line) for line in evaluator_lines(run.summary)]
+    if lines:
+        yield from ("", "| Evaluator | Mean score | Scored | Pass | Partial | Fail | Errors |")
+        yield "|---|--:|--:|--:|--:|--:|--:|"
+    for name, mean, *counts in lines:
+        told = " | ".join(f"{whole(count):,}" for count in counts)
+        yield f"| {in_code(str(name))} | {number(figure(mean))} | {told} |"
 
 
 def _tile_value(tile: JsonObject) -> str:

@@ -17,7 +17,9 @@ from fieldmark.report.exports.hiding import shown_with
 from fieldmark.report.exports.outcomes import MISTAKES, VALUES, OutcomeRow, outcome_rows
 from fieldmark.report.exports.text import json_text
 from fieldmark.report.exports.whole import whole_file
+from fieldmark.report.html.detection import detection_lines
 from fieldmark.report.html.figures import tiles
+from fieldmark.report.html.method import evaluator_lines
 from fieldmark.report.html.shown import ShownRun, figure, listed, mapping, whole
 from fieldmark.report.html.slots import cut_text
 
@@ -127,6 +129,11 @@ def _figures(run: ShownRun) -> Iterator[list[_Cell]]:
     for tile in map(mapping, tiles(run.summary)):
         low, high = listed(tile.get("interval")) or (None, None)
         yield [tile["label"], tile["value"], low, high, tile["meaning"]]
+    for line in map(listed, detection_lines(run.summary)):
+        for name, value, meaning in map(listed, listed(line[2])):
+            yield [f"detection {line[0]}: {name}".replace(" :", ":"), value, None, None, meaning]
+    for line in map(listed, evaluator_lines(run.summary)):
+        yield [f"evaluator: {line[0]}", line[1], None, None, "mean score"]
     for name, count in mapping(run.summary.get("cases")).items():
         yield [f"cases: {name.replace('_', ' ')}", whole(count)]
     for name, count in mapping(run.summary.get("verdicts")).items():

@@ -63,7 +63,7 @@ def tiles(summary: JsonObject) -> list[JsonValue]:
         tile("Completeness", figure(quality.get("completeness")), "completeness",
              "of what was there, found"),
         tile("Hallucination", figure(quality.get("hallucination")), "hallucination",
-             "of what was found, invented", better="low"),
+             "of all keys, invented", better="low"),
         tile("Accuracy", figure(quality.get("accuracy")), "accuracy", "of what both have, right"),
         tile("RQS", figure(quality.get("rqs")), "rqs", "response quality score",
              most=figure(quality.get("rqs_max"))),

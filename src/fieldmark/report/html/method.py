@@ -6,11 +6,11 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.shown import ShownRun, listed, mapping, pairs_of, whole
 from fieldmark.report.html.slots import cut_text
 
-__all__ = ["method_of"]
+__all__ = ["evaluator_lines", "method_of"]
 
 
-def method_of(run: ShownRun) -> JsonObject:
-    """Convention, inputs, lists, limits, what was left out, warnings."""
+def method_of(run: ShownRun, *, values: bool) -> JsonObject:
+    """Convention, inputs, lists, limits, what was left out, warnings; whether values are there."""
     manifest, summary = run.manifest, run.summary
     convention = mapping(summary.get("convention"))
     return {
@@ -25,9 +25,9 @@ def method_of(run: ShownRun) -> JsonObject:
         "lists": [_setting(pair) for pair in mapping(manifest.get("lists")).items()],
         "limits": pairs_of(mapping(manifest.get("limits"))),
         "left_out": pairs_of(mapping(summary.get("cases"))),
-        "values": mapping(manifest.get("request")).get("values") is not False,
+        "values": values,
         "warnings": [cut_text(str(each)) for each in listed(summary.get("warnings"))],
-        "evaluators": [_evaluator(pair) for pair in mapping(summary.get("evaluators")).items()],
+        "evaluators": evaluator_lines(summary),
         "made": [
             ["command", str(manifest.get("command", ""))],
             ["status", str(manifest.get("status", ""))],
@@ -65,6 +65,11 @@ def _input(described: JsonObject) -> JsonValue:
         whole(described.get("bytes")),
         str(described.get("sha256", "")),
     ]
+
+
+def evaluator_lines(summary: JsonObject) -> list[JsonValue]:
+    """Every evaluator as name, mean score, cases scored, verdicts, errors."""
+    return [_evaluator(pair) for pair in mapping(summary.get("evaluators")).items()]
 
 
 def _evaluator(pair: tuple[str, JsonValue]) -> JsonValue:

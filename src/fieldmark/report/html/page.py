@@ -37,6 +37,7 @@ SCRIPTS: Final = (
     "cases.js",
     "versus.js",
     "method.js",
+    "detection.js",
     "app.js",
 )
 """In the order in which they need each other."""

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.report.html.case_view import opened_case
+from fieldmark.report.html.detection import detection_lines
 from fieldmark.report.html.figures import (
     attribute_lines,
     domain_lines,
@@ -49,8 +50,10 @@ def view_of(
     mistakes = Mistakes()
     versus = Versus(run, other) if other is not None else None
     opened = _Opened(limits)
+    values = False
     for position, case in enumerate(run.cases()):
         rank = chosen.rank.get(position)
+        values = values or case.expected is not MISSING or case.candidate is not MISSING
         times = Counter(case.block.cells)
         heat.add(times, case.table, rank)
         mistakes.add(case, times, rank)
@@ -66,8 +69,10 @@ def view_of(
         "mistakes": mistakes.view(),
         "heat": heat.view(),
         "cases": _cases(chosen, len(kept)),
-        "method": method_of(run),
+        "method": method_of(run, values=values),
     }
+    if detection := detection_lines(run.summary):
+        view["detection"] = detection
     if (trends := trends_of(run.summary, earlier)) is not None:
         view["trends"] = trends
     if versus is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fieldmark.model.json import JsonObject
+from fieldmark.report.html.detection import detection_lines
 from fieldmark.report.html.figures import (
     attribute_lines,
     domain_lines,
@@ -10,6 +11,7 @@ from fieldmark.report.html.figures import (
     tiles,
     verdict_of,
 )
+from fieldmark.report.html.method import evaluator_lines
 from fieldmark.report.html.shown import mapping, whole
 from fieldmark.server.desk import Desk
 from fieldmark.server.routes.runs import comparators_of, described_run
@@ -43,6 +45,8 @@ def run_view(desk: Desk, run: str) -> JsonObject:
         "errors": _numbers(summary, "errors_by_type"),
         "attributes": attribute_lines(summary, comparators_of(stored)),
         "domains": domain_lines(summary),
+        "evaluators": evaluator_lines(summary),
+        "detection": detection_lines(summary),
         "warnings": summary.get("warnings") or [],
     }
 

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { caseList } from "./case_list.js";
-import { attributeSection, button, data, domains, el, errorTypes, moment, plural, replace, section, shown, tileGrid, verdictPanel, whole } from "./report.js";
+import { attributeSection, button, data, detectionSection, domains, el, errorTypes, evaluatorTable, moment, plural, replace, section, shown, tileGrid, verdictPanel, whole } from "./report.js";
 import { empty, problem, toast } from "./shell.js";
 
 const page = data("page");
@@ -68,11 +68,8 @@ if (!page.tiles) {
   const view = { ...page, totals: page.totals };
   replace(app, head(), trouble, actions(), verdictPanel(view), tileGrid(view.tiles),
     el("div", { class: "columns" }, errorTypes(view), domains(view)),
+    page.evaluators.length > 0 && section("evaluators", "Evaluators", null, evaluatorTable(page.evaluators)),
+    page.detection.length > 0 && detectionSection(page),
     advice(), attributeSection(view), caseList(run.id, page));
-  // A bar without parts says nothing, so nobody needs to hear of it.
-  for (const bar of app.querySelectorAll('svg[role="img"][aria-label=""]')) {
-    bar.removeAttribute("role");
-    bar.setAttribute("aria-hidden", "true");
-  }
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }

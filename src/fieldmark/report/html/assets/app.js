@@ -36,6 +36,7 @@ function start() {
   const sections = [
     ["overview", "Overview", () => overview(run)],
     ...(run.versus ? [["versus", "Compared", () => versusSection(run)]] : []),
+    ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
     ["mistakes", "Worst fields", () => worstFields(run)],
     ["attributes", "Attributes", () => attributeSection(run)],
     ["heat", "Heat map", () => heatSection(run, openCase)],

@@ -3,7 +3,8 @@
 // A bar whose parts are [css, number, word]; parts also differ by their pattern, see the style.
 function stackedBar(parts, { width = 160, height = 12, total = null, label = "" } = {}) {
   const sum = total ?? parts.reduce((all, [, number]) => all + number, 0);
-  const said = label || parts.filter(([, number]) => number).map(([, number, word]) => `${whole(number)} ${word}`).join(", ");
+  const there = parts.filter(([, number]) => number);
+  const said = label || (there.length ? there : parts).map(([, number, word]) => `${whole(number)} ${word}`).join(", ");
   const picture = svg("svg", { class: "bar", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": said, preserveAspectRatio: "none" },
     svg("title", null, said));
   let left = 0;

@@ -1,0 +1,58 @@
+"""What a list of ten thousand runs costs, with nothing remembered and with all of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import fieldmark
+from benchmarks.measure import Row, print_table
+
+__all__ = ["listing"]
+
+RUNS: Final = 10_000
+LIMIT: Final = 1.0
+"""CPU seconds, starting included."""
+REPEATS: Final = 5
+_INDEX: Final = ".index.json"
+
+
+def listing() -> bool:
+    """Print the CPU seconds of `fieldmark runs`; whether each is below the limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "runs"
+        _fill(root)
+        cold = [_listed(root, cold=True) for _ in range(REPEATS)]
+        warm = [_listed(root, cold=False) for _ in range(REPEATS)]
+    best = {"nothing remembered": min(cold), "all remembered": min(warm)}
+    rows: list[Row] = [
+        (name, f"{seconds:.2f} s", f"< {LIMIT:g} s", "ok" if seconds < LIMIT else "FAIL")
+        for name, seconds in best.items()
+    ]
+    print_table((f"a list of {RUNS:,} runs", "CPU", "target", ""), rows)
+    return max(best.values()) < LIMIT
+
+
+def _fill(root: Path) -> None:
+    """Ten thousand copies of a small run."""
+    truth = [{"id": str(number), "total": number, "vendor": "Acme"} for number in range(20)]
+    fieldmark.score(truth, truth, out=root / "00000")
+    for number in range(1, RUNS):
+        shutil.copytree(root / "00000", root / f"{number:05}")
+
+
+def _listed(root: Path, *, cold: bool) -> float:
+    if cold:
+        (root / _INDEX).unlink(missing_ok=True)
+    command = [str(Path(sys.executable).parent / "fieldmark"), "runs", "--root", str(root)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return usage.ru_utime + usage.ru_stime

@@ -1,0 +1,60 @@
+"""Compiles the part of the package that is written in C, where there is a compiler.
+
+Without one the package is pure Python: it does the same, only slower.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCE = Path("src/fieldmark/model/_lines.c")
+FLAGS = ("-std=c11", "-O3", "-DNDEBUG", "-Wall", "-Wextra", "-fPIC", "-shared")
+
+
+class CompiledLines(BuildHookInterface[Any]):
+    """Puts the compiled module beside its source, and into the wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile before the files of a wheel are collected; `version` may be `editable`."""
+        del version
+        if self.target_name != "wheel":
+            return
+        source = Path(self.root) / SOURCE
+        compiled = source.with_suffix(str(sysconfig.get_config_var("EXT_SUFFIX")))
+        failure = compile_module(source, compiled)
+        if failure:
+            compiled.unlink(missing_ok=True)  # one of an older source would be worse than none
+            self.app.display_warning(f"not compiled, so slower: {failure}")
+            return
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+        build_data["artifacts"].append(str(compiled.relative_to(self.root)))
+
+
+def compile_module(source: Path, compiled: Path, *extra: str) -> str:
+    """Compile one module; why it could not be done, or nothing."""
+    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC")
+    if sys.platform == "win32" or not compiler:
+        return "no compiler is known for this system"
+    link = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
+    include = ("-isystem", sysconfig.get_paths()["include"])
+    scratch = compiled.with_suffix(f".{os.getpid()}.new")
+    command = [*shlex.split(compiler), *FLAGS, *link, *extra, *include]
+    try:
+        subprocess.run(  # noqa: S603 - the compiler that the builder names
+            [*command, str(source), "-o", str(scratch)], check=True, capture_output=True, text=True
+        )
+    except OSError as error:
+        return str(error)
+    except subprocess.CalledProcessError as error:
+        return (error.stderr.strip() or str(error)).splitlines()[-1]
+    scratch.replace(compiled)
+    return ""

@@ -1,0 +1,872 @@
+/* JSON lines of one known form, read without making a value of anything.
+
+   A form says which keys an object has, and where each of its fields is noted. Reading a line
+   checks it as strictly as a JSON parser would and notes where in the bytes each field stands.
+   Two fields with the same bytes hold the same value, so most fields of a pair of documents are
+   settled by a comparison of bytes. Whatever is unusual in the least, such as an unknown key, a
+   key twice, an escape by number, an exponent or an empty object, is refused: then the whole block
+   is read by the parsers that know everything.
+
+   Bytes are only ever looked at below `end`, and offsets are kept in 32 bits. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MOST_FIELDS 64  /* of one object: each has a bit in a word */
+#define MOST_LEVELS 16
+#define MOST_PLACES 4096  /* of a line, which has all of them however short it is */
+#define MOST_DIGITS 40
+#define MOST_WHOLE_DIGITS 18  /* of a whole number that surely fits into 64 bits */
+#define OWN_PLACES 3          /* the last ones of a line: its id, its document, the whole row */
+
+typedef struct Form Form;
+
+typedef struct {
+    const char *key;   /* owned by the form's tuple of fields */
+    Py_ssize_t length;
+    Py_ssize_t place;  /* where its bytes are noted, or -1 */
+    Form *below;       /* the form of the object that it holds, or NULL */
+} Field;
+
+struct Form {
+    PyObject_HEAD
+    PyObject *given;   /* keeps keys and forms below alive */
+    Py_ssize_t number;
+    Py_ssize_t levels;
+    Py_ssize_t places; /* that a line of this form has */
+    Field fields[MOST_FIELDS];
+};
+
+typedef struct {
+    uint32_t start;
+    uint32_t length;   /* 0: not there */
+} Span;
+
+typedef struct {
+    PyObject_VAR_HEAD
+    PyObject *raw;
+    PyObject *kind;    /* says what the line is a line of */
+    Span spans[1];
+} Line;
+
+typedef struct {
+    const unsigned char *begin;
+    const unsigned char *at;
+    const unsigned char *end;
+    Span *spans;
+} Reader;
+
+static PyTypeObject FormType;
+static PyTypeObject LineType;
+
+/* ---- forms ---- */
+
+static int
+set_field(Form *form, Field *field, PyObject *given)
+{
+    PyObject *below;
+    char *key;
+    if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 3) {
+        PyErr_SetString(PyExc_TypeError, "a field is (key, place, form or None)");
+        return -1;
+    }
+    if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(given, 0), &key, &field->length) < 0) {
+        return -1;
+    }
+    field->key = key;
+    field->place = PyLong_AsSsize_t(PyTuple_GET_ITEM(given, 1));
+    if (field->place == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    if (field->place < -1 || field->place >= form->places) {
+        PyErr_SetString(PyExc_ValueError, "no such place");
+        return -1;
+    }
+    below = PyTuple_GET_ITEM(given, 2);
+    if (below == Py_None) {
+        field->below = NULL;
+        return 0;
+    }
+    if (!PyObject_TypeCheck(below, &FormType)) {
+        PyErr_SetString(PyExc_TypeError, "what is below a field is a form");
+        return -1;
+    }
+    field->below = (Form *)below;
+    if (field->below->places != form->places) {
+        PyErr_SetString(PyExc_ValueError, "a line has one number of places");
+        return -1;
+    }
+    if (field->below->levels >= form->levels) {
+        form->levels = field->below->levels + 1;
+    }
+    return 0;
+}
+
+/* Whether a key is there for the first time: else it could stand twice in an object. */
+static int
+check_new(const Form *form, Py_ssize_t last)
+{
+    const Field *field = &form->fields[last];
+    for (Py_ssize_t i = 0; i < last; i++) {
+        if (form->fields[i].length == field->length
+            && memcmp(form->fields[i].key, field->key, field->length) == 0) {
+            PyErr_SetString(PyExc_ValueError, "a key is there twice");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+form_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *given;
+    Py_ssize_t places;
+    Form *form;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "O!n", &PyTuple_Type, &given, &places)) {
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(given) > MOST_FIELDS || PyTuple_GET_SIZE(given) == 0
+        || places <= OWN_PLACES || places > MOST_PLACES) {
+        PyErr_SetString(PyExc_ValueError, "too many fields, or none");
+        return NULL;
+    }
+    form = (Form *)type->tp_alloc(type, 0);
+    if (form == NULL) {
+        return NULL;
+    }
+    form->given = Py_NewRef(given);
+    form->levels = 1;
+    form->places = places;
+    form->number = PyTuple_GET_SIZE(given);
+    for (Py_ssize_t i = 0; i < form->number; i++) {
+        if (set_field(form, &form->fields[i], PyTuple_GET_ITEM(given, i)) < 0
+            || check_new(form, i) < 0) {
+            Py_DECREF(form);
+            return NULL;
+        }
+    }
+    if (form->levels > MOST_LEVELS) {
+        PyErr_SetString(PyExc_ValueError, "too many levels");
+        Py_DECREF(form);
+        return NULL;
+    }
+    return (PyObject *)form;
+}
+
+static void
+form_dealloc(Form *form)
+{
+    Py_XDECREF(form->given);
+    Py_TYPE(form)->tp_free((PyObject *)form);
+}
+
+static PyTypeObject FormType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "fieldmark.model._lines.Form",
+    .tp_doc = "The keys of an object, where each field is noted, and the forms below.",
+    .tp_basicsize = sizeof(Form),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = form_new,
+    .tp_dealloc = (destructor)form_dealloc,
+};
+
+/* ---- lines ---- */
+
+static void
+line_dealloc(Line *line)
+{
+    Py_XDECREF(line->raw);
+    Py_XDECREF(line->kind);
+    Py_TYPE(line)->tp_free((PyObject *)line);
+}
+
+static PyObject *
+bytes_of(const Line *line, Py_ssize_t place)
+{
+    Span span = line->spans[place];
+    if (span.length == 0) {
+        Py_RETURN_NONE;
+    }
+    return PyBytes_FromStringAndSize(PyBytes_AS_STRING(line->raw) + span.start, span.length);
+}
+
+static PyObject *
+line_bytes(Line *line, PyObject *argument)
+{
+    Py_ssize_t place = PyLong_AsSsize_t(argument);
+    if (place == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (place < 0 || place >= Py_SIZE(line)) {
+        PyErr_SetString(PyExc_IndexError, "no such place");
+        return NULL;
+    }
+    return bytes_of(line, place);
+}
+
+static PyObject *
+line_kind(Line *line, void *closure)
+{
+    (void)closure;
+    return Py_NewRef(line->kind);
+}
+
+static PyGetSetDef line_attributes[] = {
+    {"kind", (getter)line_kind, NULL, "What the line is a line of.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef line_methods[] = {
+    {"bytes", (PyCFunction)line_bytes, METH_O, "The bytes at a place, or None."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject LineType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "fieldmark.model._lines.Line",
+    .tp_doc = "A line that was read: where in its block each field stands.",
+    .tp_basicsize = offsetof(Line, spans),
+    .tp_itemsize = sizeof(Span),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = (destructor)line_dealloc,
+    .tp_methods = line_methods,
+    .tp_getset = line_attributes,
+};
+
+/* ---- reading: every function answers 0 for what it refuses ---- */
+
+static void
+skip_blanks(Reader *reader)
+{
+    while (reader->at < reader->end
+           && (*reader->at == ' ' || *reader->at == '\t' || *reader->at == '\r')) {
+        reader->at++;
+    }
+}
+
+static int
+is_next(Reader *reader, unsigned char wanted)
+{
+    skip_blanks(reader);
+    if (reader->at >= reader->end || *reader->at != wanted) {
+        return 0;
+    }
+    reader->at++;
+    return 1;
+}
+
+/* One character of more than one byte, in the shortest form and no half of a pair. */
+static int
+read_wide(Reader *reader)
+{
+    const unsigned char *at = reader->at;
+    Py_ssize_t left = reader->end - at;
+    unsigned char first = at[0];
+    Py_ssize_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+    if (first < 0xC2 || first > 0xF4 || left < length) {
+        return 0;
+    }
+    for (Py_ssize_t i = 1; i < length; i++) {
+        if ((at[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    if ((first == 0xE0 && at[1] < 0xA0) || (first == 0xED && at[1] > 0x9F)
+        || (first == 0xF0 && at[1] < 0x90) || (first == 0xF4 && at[1] > 0x8F)) {
+        return 0;
+    }
+    reader->at += length;
+    return 1;
+}
+
+/* The rest of a text, behind its opening quote. */
+static int
+read_text(Reader *reader)
+{
+    while (reader->at < reader->end) {
+        unsigned char here = *reader->at;
+        if (here == '"') {
+            reader->at++;
+            return 1;
+        }
+        if (here < 0x20) {
+            return 0;
+        }
+        if (here >= 0x80) {
+            if (!read_wide(reader)) {
+                return 0;
+            }
+        } else if (here == '\\') {
+            if (reader->end - reader->at < 2 || strchr("\"\\/bfnrt", reader->at[1]) == NULL
+                || reader->at[1] == 0) {
+                return 0;
+            }
+            reader->at += 2;
+        } else {
+            reader->at++;
+        }
+    }
+    return 0;
+}
+
+static int
+read_digits(Reader *reader)
+{
+    const unsigned char *start = reader->at;
+    while (reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9') {
+        reader->at++;
+    }
+    return reader->at > start;
+}
+
+static int
+read_number(Reader *reader)
+{
+    const unsigned char *start = reader->at;
+    const unsigned char *digits;
+    if (*reader->at == '-') {
+        reader->at++;
+    }
+    digits = reader->at;
+    if (!read_digits(reader) || (*digits == '0' && reader->at - digits > 1)) {
+        return 0;
+    }
+    if (reader->at < reader->end && *reader->at == '.') {
+        reader->at++;
+        if (!read_digits(reader)) {
+            return 0;
+        }
+    } else if (reader->at - digits > MOST_WHOLE_DIGITS) {
+        return 0;
+    }
+    if (reader->at < reader->end && (*reader->at == 'e' || *reader->at == 'E')) {
+        return 0;
+    }
+    return reader->at - start <= MOST_DIGITS;
+}
+
+static int
+read_word(Reader *reader, const char *word)
+{
+    Py_ssize_t length = (Py_ssize_t)strlen(word);
+    if (reader->end - reader->at < length || memcmp(reader->at, word, length) != 0) {
+        return 0;
+    }
+    reader->at += length;
+    return 1;
+}
+
+static int
+read_scalar(Reader *reader)
+{
+    switch (*reader->at) {
+    case '"':
+        reader->at++;
+        return read_text(reader);
+    case 't':
+        return read_word(reader, "true");
+    case 'f':
+        return read_word(reader, "false");
+    case 'n':
+        return read_word(reader, "null");
+    case '-': case '0': case '1': case '2': case '3': case '4':
+    case '5': case '6': case '7': case '8': case '9':
+        return read_number(reader);
+    default:
+        return 0;
+    }
+}
+
+/* The field with a key, looked for from where the last one was, because order seldom changes. */
+static const Field *
+field_of(const Form *form, const unsigned char *key, Py_ssize_t length, Py_ssize_t expected)
+{
+    for (Py_ssize_t i = 0; i < form->number; i++) {
+        Py_ssize_t number = expected + i < form->number ? expected + i : expected + i - form->number;
+        const Field *field = &form->fields[number];
+        if (field->length == length && memcmp(field->key, key, length) == 0) {
+            return field;
+        }
+    }
+    return NULL;
+}
+
+static int
+read_object(Reader *reader, const Form *form, Py_ssize_t place)
+{
+    const unsigned char *begin = reader->at;
+    uint64_t met = 0;
+    Py_ssize_t expected = 0;
+    if (!is_next(reader, '{')) {
+        return 0;
+    }
+    do {
+        const unsigned char *start;
+        const Field *field;
+        if (!is_next(reader, '"')) {
+            return 0;
+        }
+        start = reader->at;
+        while (reader->at < reader->end && *reader->at != '"') {
+            if (*reader->at == '\\' || *reader->at < 0x20) {
+                return 0;
+            }
+            reader->at++;
+        }
+        field = field_of(form, start, reader->at - start, expected);
+        if (field == NULL || (met & (1ULL << (field - form->fields)))) {
+            return 0;
+        }
+        met |= 1ULL << (field - form->fields);
+        expected = (field - form->fields + 1) % form->number;
+        if (!is_next(reader, '"') || !is_next(reader, ':')) {
+            return 0;
+        }
+        skip_blanks(reader);
+        if (reader->at >= reader->end) {
+            return 0;
+        }
+        if (field->below != NULL) {
+            if (!read_object(reader, field->below, field->place)) {
+                return 0;
+            }
+        } else {
+            start = reader->at;
+            if (!read_scalar(reader)) {
+                return 0;
+            }
+            if (field->place >= 0) {
+                reader->spans[field->place].start = (uint32_t)(start - reader->begin);
+                reader->spans[field->place].length = (uint32_t)(reader->at - start);
+            }
+        }
+    } while (is_next(reader, ','));
+    if (!is_next(reader, '}')) {
+        return 0;
+    }
+    if (place >= 0) {
+        reader->spans[place].start = (uint32_t)(begin - reader->begin);
+        reader->spans[place].length = (uint32_t)(reader->at - begin);
+    }
+    return 1;
+}
+
+/* Whether a document has any field; an object without keys was refused already. */
+static int
+has_fields(const Span *spans, Py_ssize_t places)
+{
+    for (Py_ssize_t place = 0; place < places - OWN_PLACES; place++) {
+        if (spans[place].length > 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static Line *
+read_line(Reader *reader, const Form *form, PyObject *raw, PyObject *kind)
+{
+    Py_ssize_t places = form->places;
+    Line *line = PyObject_NewVar(Line, &LineType, places);
+    if (line == NULL) {
+        return NULL;
+    }
+    line->raw = Py_NewRef(raw);
+    line->kind = Py_NewRef(kind);
+    memset(line->spans, 0, places * sizeof(Span));
+    reader->spans = line->spans;
+    skip_blanks(reader);
+    if (!read_object(reader, form, places - 1) || !has_fields(line->spans, places)) {
+        Py_DECREF(line);
+        return NULL;
+    }
+    skip_blanks(reader);
+    if (reader->at < reader->end && *reader->at++ != '\n') {
+        Py_DECREF(line);
+        return NULL;
+    }
+    return line;
+}
+
+PyDoc_STRVAR(read_doc,
+"read(form, raw, kind) -> list of lines, or None if some line is unusual\n\n"
+"The whole row is noted at the last place.");
+
+static PyObject *
+read_lines(PyObject *module, PyObject *args)
+{
+    Form *form;
+    PyObject *raw, *kind, *lines;
+    Reader reader;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!O", &FormType, &form, &PyBytes_Type, &raw, &kind)) {
+        return NULL;
+    }
+    if (PyBytes_GET_SIZE(raw) > INT32_MAX) {
+        Py_RETURN_NONE;
+    }
+    lines = PyList_New(0);
+    if (lines == NULL) {
+        return NULL;
+    }
+    reader.begin = reader.at = (const unsigned char *)PyBytes_AS_STRING(raw);
+    reader.end = reader.begin + PyBytes_GET_SIZE(raw);
+    while (reader.at < reader.end) {
+        Line *line = read_line(&reader, form, raw, kind);
+        int failed = line == NULL || PyList_Append(lines, (PyObject *)line) < 0;
+        Py_XDECREF(line);
+        if (failed) {
+            Py_DECREF(lines);
+            if (PyErr_Occurred()) {
+                return NULL;
+            }
+            Py_RETURN_NONE;
+        }
+    }
+    return lines;
+}
+
+/* ---- comparing ---- */
+
+/* What is known of a field: text that is not blank settles it if both sides have the same bytes,
+   so do numbers, so do texts that were found to match themselves before; text that is not blank,
+   and any number, is surely a value. */
+enum { TEXT = 1, NUMBER = 2, AGREED = 4, SURE = 8 };
+
+/* How the fields of a form are settled, and what is written for one that matches, for one that the
+   candidate lacks, and for one that is null there. */
+typedef struct {
+    Py_ssize_t number;
+    const unsigned char *known;
+    PyObject *agreed;
+    PyObject *match;
+    PyObject *lost;
+    PyObject *nulled;
+} Ways;
+
+typedef struct {
+    const unsigned char *at;
+    Py_ssize_t length;
+} Token;
+
+static Token
+token_of(const Line *line, Py_ssize_t place)
+{
+    Span span = line->spans[place];
+    Token token = {(const unsigned char *)PyBytes_AS_STRING(line->raw) + span.start, span.length};
+    return token;
+}
+
+static int
+is_number(Token token)
+{
+    return token.at[0] == '-' || (token.at[0] >= '0' && token.at[0] <= '9');
+}
+
+/* Whether a text has a character that is surely no blank. */
+static int
+is_filled_text(Token token)
+{
+    if (token.at[0] != '"') {
+        return 0;
+    }
+    for (Py_ssize_t i = 1; i < token.length - 1; i++) {
+        if (token.at[i] == '\\') {
+            i++;
+        } else if (token.at[i] > 0x20 && token.at[i] < 0x80) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int
+is_surely_there(Token token)
+{
+    return token.length > 0 && (is_number(token) || is_filled_text(token));
+}
+
+/* A text without escapes as Python holds it; NULL without an error if it is none. */
+static PyObject *
+as_text(Token token)
+{
+    if (token.length < 2 || token.at[0] != '"' || memchr(token.at, '\\', token.length) != NULL) {
+        return NULL;
+    }
+    return PyUnicode_DecodeUTF8((const char *)token.at + 1, token.length - 2, NULL);
+}
+
+/* Whether a field that has the same bytes on both sides matches: 1, 0, or -1 for an error. */
+static int
+settles(const Ways *ways, Py_ssize_t place, Token token)
+{
+    unsigned char known = ways->known[place];
+    PyObject *text;
+    int agreed;
+    if (is_number(token)) {
+        return (known & NUMBER) != 0;
+    }
+    if (known & TEXT) {
+        return is_filled_text(token);
+    }
+    if (!(known & AGREED) || (text = as_text(token)) == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    agreed = PySet_Contains(PyTuple_GET_ITEM(ways->agreed, place), text);
+    Py_DECREF(text);
+    return agreed;
+}
+
+/* What is to be written for a field if that is certain; NULL if it is not, or for an error. */
+static PyObject *
+cell_of(const Ways *ways, Py_ssize_t place, Token ours, Token theirs)
+{
+    if (ours.length > 0 && ours.length == theirs.length
+        && memcmp(ours.at, theirs.at, ours.length) == 0) {
+        return settles(ways, place, ours) > 0 ? PyTuple_GET_ITEM(ways->match, place) : NULL;
+    }
+    if (!(ways->known[place] & SURE) || !is_surely_there(ours)) {
+        return NULL;
+    }
+    if (theirs.length == 0) {
+        return PyTuple_GET_ITEM(ways->lost, place);
+    }
+    return theirs.at[0] == 'n' ? PyTuple_GET_ITEM(ways->nulled, place) : NULL;
+}
+
+static PyObject *
+bytes_or_none(Token token)
+{
+    if (token.length == 0) {
+        Py_RETURN_NONE;
+    }
+    return PyBytes_FromStringAndSize((const char *)token.at, token.length);
+}
+
+/* Note that a field is open: (position, place, ours, theirs, whether both are surely there). */
+static int
+leave_open(PyObject **open, PyObject *cells, const Ways *ways, Py_ssize_t place, Token ours,
+           Token theirs)
+{
+    PyObject *field;
+    int failed;
+    int sure = (ways->known[place] & SURE) && is_surely_there(ours) && is_surely_there(theirs);
+    if (*open == NULL && (*open = PyList_New(0)) == NULL) {
+        return -1;
+    }
+    field = Py_BuildValue("nnNNi", PyList_GET_SIZE(cells), place, bytes_or_none(ours),
+                          bytes_or_none(theirs), sure);
+    if (field == NULL) {
+        return -1;
+    }
+    failed = PyList_Append(*open, field);
+    Py_DECREF(field);
+    return failed < 0 ? -1 : PyList_Append(cells, Py_None);
+}
+
+/* The cells of a pair, with None for those that are open, and what is open; -1 for an error. */
+static int
+compare_pair(const Ways *ways, const Line *expected, const Line *candidate, PyObject *cells,
+             PyObject **open)
+{
+    for (Py_ssize_t place = 0; place < ways->number; place++) {
+        Token ours = token_of(expected, place), theirs = token_of(candidate, place);
+        PyObject *cell;
+        int failed;
+        if (ours.length == 0 && theirs.length == 0) {
+            continue;
+        }
+        cell = cell_of(ways, place, ours, theirs);
+        if (cell == NULL && PyErr_Occurred()) {
+            return -1;
+        }
+        failed = cell != NULL ? PyList_Append(cells, cell)
+                              : leave_open(open, cells, ways, place, ours, theirs);
+        if (failed < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Whether all fields of a pair match: 1, 0, or -1 for an error. */
+static int
+all_match(const Ways *ways, const Line *expected, const Line *candidate)
+{
+    for (Py_ssize_t place = 0; place < ways->number; place++) {
+        Token ours = token_of(expected, place), theirs = token_of(candidate, place);
+        int settled = 0;
+        if (ours.length > 0 && ours.length == theirs.length
+            && memcmp(ours.at, theirs.at, ours.length) == 0) {
+            settled = settles(ways, place, ours);
+        }
+        if (settled <= 0) {
+            return settled;
+        }
+    }
+    return 1;
+}
+
+/* Whether all are lines of one kind, with so many places at least; -1 if not. */
+static int
+check_lines(PyObject *lines, Py_ssize_t number)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(lines); i++) {
+        PyObject *line = PyList_GET_ITEM(lines, i);
+        if (!Py_IS_TYPE(line, &LineType) || Py_SIZE(line) < number
+            || ((Line *)line)->kind != ((Line *)PyList_GET_ITEM(lines, 0))->kind) {
+            PyErr_SetString(PyExc_TypeError, "lines of one kind are compared");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+check_ways(const Ways *ways)
+{
+    if (PyTuple_GET_SIZE(ways->agreed) != ways->number
+        || PyTuple_GET_SIZE(ways->match) != ways->number
+        || PyTuple_GET_SIZE(ways->lost) != ways->number
+        || PyTuple_GET_SIZE(ways->nulled) != ways->number) {
+        PyErr_SetString(PyExc_ValueError, "as many cells and sets as fields");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < ways->number; i++) {
+        if (!PyAnySet_Check(PyTuple_GET_ITEM(ways->agreed, i))) {
+            PyErr_SetString(PyExc_TypeError, "texts that agree are in a set");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Note what happened in a pair in which not all fields match; -1 for an error. */
+static int
+note_pair(PyObject *all, Py_ssize_t pair, const Ways *ways, const Line *expected,
+          const Line *candidate)
+{
+    PyObject *cells = PyList_New(0), *open = NULL, *noted = NULL;
+    int failed = -1;
+    if (cells != NULL && compare_pair(ways, expected, candidate, cells, &open) == 0) {
+        noted = Py_BuildValue("nOO", pair, cells, open == NULL ? Py_None : open);
+    }
+    if (noted != NULL) {
+        failed = PyList_Append(all, noted);
+    }
+    Py_XDECREF(noted);
+    Py_XDECREF(open);
+    Py_XDECREF(cells);
+    return failed;
+}
+
+PyDoc_STRVAR(compare_doc,
+"compare(expected, candidate, known, agreed, match, lost, nulled) -> [(pair, cells, open), ...]\n\n"
+"Pairs in which all fields match are left out. `open` lists (position, field, ours, theirs, sure)\n"
+"for every cell that is None, or is None itself.");
+
+static PyObject *
+compare(PyObject *module, PyObject *args)
+{
+    PyObject *expected, *candidate, *known, *all;
+    Ways ways;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!", &PyList_Type, &expected, &PyList_Type, &candidate,
+                          &PyBytes_Type, &known, &PyTuple_Type, &ways.agreed, &PyTuple_Type,
+                          &ways.match, &PyTuple_Type, &ways.lost, &PyTuple_Type, &ways.nulled)) {
+        return NULL;
+    }
+    ways.number = PyBytes_GET_SIZE(known);
+    ways.known = (const unsigned char *)PyBytes_AS_STRING(known);
+    if (PyList_GET_SIZE(expected) != PyList_GET_SIZE(candidate)) {
+        PyErr_SetString(PyExc_ValueError, "as many candidates as truths");
+        return NULL;
+    }
+    if (check_ways(&ways) < 0 || check_lines(expected, ways.number) < 0
+        || check_lines(candidate, ways.number) < 0 || (all = PyList_New(0)) == NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t pair = 0; pair < PyList_GET_SIZE(expected); pair++) {
+        const Line *ours = (const Line *)PyList_GET_ITEM(expected, pair);
+        const Line *theirs = (const Line *)PyList_GET_ITEM(candidate, pair);
+        int match = all_match(&ways, ours, theirs);
+        if (match < 0 || (match == 0 && note_pair(all, pair, &ways, ours, theirs) < 0)) {
+            Py_DECREF(all);
+            return NULL;
+        }
+    }
+    return all;
+}
+
+PyDoc_STRVAR(texts_doc,
+"texts(lines, place) -> list of the texts at a place, or None if one is no plain text");
+
+static PyObject *
+texts(PyObject *module, PyObject *args)
+{
+    PyObject *lines, *all;
+    Py_ssize_t place;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!n", &PyList_Type, &lines, &place)) {
+        return NULL;
+    }
+    all = PyList_New(PyList_GET_SIZE(lines));
+    for (Py_ssize_t i = 0; all != NULL && i < PyList_GET_SIZE(lines); i++) {
+        PyObject *given = PyList_GET_ITEM(lines, i), *text;
+        const Line *line = (const Line *)given;
+        if (!Py_IS_TYPE(given, &LineType) || place < 0 || place >= Py_SIZE(given)) {
+            PyErr_SetString(PyExc_TypeError, "lines with such a place have texts");
+            Py_DECREF(all);
+            return NULL;
+        }
+        text = as_text(token_of(line, place));
+        if (text == NULL) {
+            Py_DECREF(all);
+            if (PyErr_Occurred()) {
+                return NULL;
+            }
+            Py_RETURN_NONE;
+        }
+        PyList_SET_ITEM(all, i, text);
+    }
+    return all;
+}
+
+/* ---- the module ---- */
+
+static PyMethodDef functions[] = {
+    {"read", read_lines, METH_VARARGS, read_doc},
+    {"compare", compare, METH_VARARGS, compare_doc},
+    {"texts", texts, METH_VARARGS, texts_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "fieldmark.model._lines",
+    .m_doc = "JSON lines of one known form, read without making a value of anything.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC
+PyInit__lines(void)
+{
+    PyObject *module;
+    if (PyType_Ready(&FormType) < 0 || PyType_Ready(&LineType) < 0) {
+        return NULL;
+    }
+    module = PyModule_Create(&definition);
+    if (module == NULL
+        || PyModule_AddObjectRef(module, "Form", (PyObject *)&FormType) < 0
+        || PyModule_AddObjectRef(module, "Line", (PyObject *)&LineType) < 0) {
+        Py_XDECREF(module);
+        return NULL;
+    }
+    return module;
+}

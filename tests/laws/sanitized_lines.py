@@ -1,0 +1,84 @@
+"""Reads and compares broken lines with a compiled part that watches every byte it touches.
+
+    python sanitized_lines.py MODULE BLOCKS SEED
+
+MODULE is the compiled part, made with the address sanitizer, whose library has to be loaded first.
+A byte that is touched beyond the end of a block or of a line ends the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import sys
+from random import Random
+
+NAME = "fieldmark.model._lines"
+
+
+def load(path: str) -> None:
+    """Let the package find this module for its compiled part."""
+    spec = importlib.util.spec_from_file_location(NAME, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[NAME] = module
+    spec.loader.exec_module(module)
+
+
+def guarded(block: bytes) -> bytes:
+    """A block whose end is watched: the zero that Python puts behind all bytes is out of bounds."""
+    fresh = bytes(bytearray(block))
+    if fresh:
+        end = id(fresh) + bytes.__basicsize__ - 1 + len(fresh)
+        ctypes.CDLL(None).__asan_poison_memory_region(ctypes.c_void_p(end), ctypes.c_size_t(1))
+    return fresh
+
+
+def main(blocks: int, seed: int) -> None:
+    """Try so many blocks, half of them broken."""
+    from fieldmark.model import _lines
+    from fieldmark.model.lines import learn_form
+    from line_files import mutated, spelt
+
+    chance = Random(seed)
+    document = {"a": 1, "b": "x", "é": None, "n": {"x": "y", "m": {"z": True}}}
+    form = learn_form([document])
+    kinds = [form.kind(id_key="id", value_key=key) for key in (None, "expected")]
+    values = (1, -2.5, "x", "é\n", "日本", "", None, True)
+    read = [0, 0]
+    known = [0]
+    for number in range(blocks):
+        inside = number % 2
+        rows = []
+        for name in range(chance.choice((1, 1, 2, 5))):
+            made = {key: chance.choice(values) for key in "abé" if chance.random() < 0.8}
+            made["n"] = {"x": chance.choice(values), "m": {"z": chance.choice(values)}}
+            rows.append({"id": f"{name}", "expected": made} if inside else {"id": "é", **made})
+        block = "".join(f"{spelt(chance, row)}\n" for row in rows).encode()
+        if chance.random() < 0.3:
+            block = block[:-1]
+        sides = []
+        for raw in (block, mutated(chance, block) if chance.random() < 0.9 else block):
+            lines = kinds[inside].read(guarded(raw))
+            read[lines is None] += 1
+            if lines:
+                kinds[inside].ids(lines)
+                for line in lines:
+                    kinds[inside].document(line)
+                sides.append(lines)
+        if len(sides) == 2:
+            size = min(map(len, sides))
+            flags = bytes(chance.randrange(16) for _ in form.leaves)
+            cells = [(number,) * len(flags) for number in (1, 2, 3)]
+            agreed = (frozenset({"x", "日本"}),) * len(flags)
+            pairs = (side[:size] for side in sides)
+            known[0] += len(_lines.compare(*pairs, flags, agreed, *cells))
+        for end in range(0, len(block), 7):
+            kinds[inside].read(guarded(block[:end]))
+    assert min(*read, *known) > blocks // 20, (read, known)
+    print(*read)  # noqa: T201 - says that it came to the end
+
+
+if __name__ == "__main__":
+    load(sys.argv[1])
+    main(int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,178 @@
+"""Files of flat documents for tests of lines: of one form mostly, in any spelling, and broken ones.
+
+Everything follows from a seed, so that a process of its own can make the same bytes again.
+"""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Final
+
+__all__ = ["STYLES", "mutated", "spelt", "two_sides"]
+
+TEXTS: Final = (
+    "", " ", "\t", "\u00a0", "\u2003", "n/a", "N/A", "-", "Acme", "acme ", "é", "e\u0301", "日本",
+    'a"b', "a\\b", "a/b", "x\ny", "😀", "\x7f", "\\", "2024-01-02", "01/02/2024", "02.01.2024",
+    "13/01/2024", "1", "1.0", "true", "null", "(", "[a-", ".*", "long " * 10, "long ",
+)  # fmt: skip
+NUMBERS: Final = (0, 1, 1.0, -1, 2.5, 100.004, 100, 10**17, 10**18 - 1, 0.1, 123456789.123456789)
+ZEROS: Final = ("0", "-0", "0.0", "-0.0", "0.00")
+UNUSUAL: Final = ("1e3", "1E-2", "123456789012345678901", "1" * 60, "[]", "{}", "[1]", "1e999")
+"""Values that the compiled reader leaves to others."""
+FIELDS: Final = ("a", "b", "date", "é k", "only")
+STYLES: Final = (
+    ("bare", "bare"),
+    ("id inside", "id inside"),
+    ("envelope", "envelope"),
+    ("id inside", "envelope"),
+    ("envelope", "bare"),
+    ("id inside", "id in both"),
+)
+"""How the rows of the truth and of the candidate keep their documents."""
+ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+BROKEN_BYTES: Final = (
+    b'\0\t\n\r "\\/{}[],:-+.0159eEnulltrufas\x80\xc3\xe0\xed\xf0\xf4\xff\xef\xbb\xbf\x1f\x7f'
+)
+
+
+def _scalar(chance: Random) -> object:
+    kind = chance.random()
+    if kind < 0.5:
+        return chance.choice(TEXTS)
+    return chance.choice(NUMBERS if kind < 0.85 else (None, True, False))
+
+
+def _document(chance: Random, *, full: bool) -> dict[str, object]:
+    made = {key: _scalar(chance) for key in FIELDS if full or chance.random() < 0.85}
+    inner = {key: _scalar(chance) for key in ("x", "y") if full or chance.random() < 0.85}
+    if full or chance.random() < 0.6:
+        inner["m"] = {"z": _scalar(chance)}
+    if inner and (full or chance.random() < 0.85):
+        made["n"] = inner
+    return made
+
+
+def _changed(chance: Random, value: dict, odd: float) -> dict[str, object]:
+    """A document as an extractor may find it; `odd` is how often its very form changes."""
+    found: dict[str, object] = {}
+    for key, inner in value.items():
+        kind = chance.random()
+        if kind < 0.08:
+            continue
+        if isinstance(inner, dict):
+            hollow = chance.choice([None, {}, [], "text"])
+            found[key] = hollow if kind < 0.08 + odd else _changed(chance, inner, odd) or inner
+        else:
+            found[key] = None if kind < 0.13 else _scalar(chance) if kind < 0.25 else inner
+    if chance.random() < 0.05:
+        found["a" if "date" in value else "x"] = _scalar(chance)
+    if chance.random() < odd:
+        found["further"] = _scalar(chance)
+    return found
+
+
+def _blank(chance: Random) -> str:
+    return chance.choice(("", "", "", "", "", "", " ", "  ", "\t", "\r"))
+
+
+def _text(chance: Random, text: str, odd: float) -> str:
+    letters = [
+        f"\\u{ord(letter):04x}"
+        if letter < "\uffff" and chance.random() < odd / 5
+        else "\\/"
+        if letter == "/" and chance.random() < 0.5
+        else ESCAPES.get(letter, letter)
+        for letter in text
+    ]
+    return f'"{"".join(letters)}"'
+
+
+def spelt(chance: Random, value: object, odd: float = 0.0) -> str:
+    """A value as JSON in one of its many spellings; `odd` is how often they are unusual."""
+    if isinstance(value, dict):
+        items = list(value.items())
+        if chance.random() < 0.15:
+            chance.shuffle(items)
+        fields = (
+            f"{_blank(chance)}{_text(chance, key, odd)}{_blank(chance)}:{_blank(chance)}"
+            f"{spelt(chance, inner, odd)}{_blank(chance)}"
+            for key, inner in items
+        )
+        return f"{{{_blank(chance)}{','.join(fields)}}}"
+    if chance.random() < odd / 5:
+        return chance.choice(UNUSUAL)
+    if isinstance(value, str):
+        return _text(chance, value, odd)
+    if value == 0 and type(value) is int and chance.random() < 0.5:
+        return chance.choice(ZEROS)
+    return json.dumps(value)
+
+
+def _file(chance: Random, rows: list, style: str, key: str, odd: float) -> bytes:
+    lines = []
+    for name, document in rows:
+        row = {
+            "bare": document,
+            "id inside": {"id": name, **document},
+            "envelope": {"id": name, key: document},
+            "id in both": {"id": name, key: {"id": name, **document}},
+        }[style]
+        line = spelt(chance, row, odd)
+        if chance.random() < odd / 2:
+            line = chance.choice(
+                (line[:-1], f"{line}\n", f'{{"id": "0003", {line.lstrip()[1:]}', "7")
+            )
+        lines.append(line + chance.choice(("", "", "", "\r")))
+    end = chance.choice(("\n", "\n", "", " \n"))
+    mark = chance.choice(("", "", "", "\ufeff"))
+    return f"{mark}{chr(10).join(lines)}{end}".encode()
+
+
+def two_sides(seed: int, *, rows: int = 30) -> tuple[bytes, bytes]:
+    """A truth and a candidate as JSONL: in step mostly, with something unusual now and then."""
+    chance = Random(seed)
+    odd = chance.choice((0.0, 0.0, 0.01, 0.05))
+    numbers = range(rows)
+    truth = [
+        (f"{n:04}" if chance.random() < 1 - odd else n, _document(chance, full=n < 3))
+        for n in numbers
+    ]
+    found = [(name, _changed(chance, value, odd) if n >= "0003" else value)
+             for (name, value), n in zip(truth, map("{:04}".format, numbers), strict=True)]  # fmt: skip
+    disorder = chance.random()
+    if disorder < 0.1:
+        chance.shuffle(found)
+    elif disorder < 0.3:
+        found[5:9] = found[5:9][::-1]
+    elif disorder < 0.5:
+        del found[chance.randrange(rows)]
+    elif disorder < 0.6:
+        found.insert(chance.randrange(rows), ("extra", _document(chance, full=False)))
+    styles = chance.choice(STYLES)
+    return (
+        _file(chance, truth, styles[0], "expected", odd),
+        _file(chance, found, styles[1], "candidate", odd),
+    )
+
+
+def mutated(chance: Random, block: bytes) -> bytes:
+    """The bytes with something flipped, put in, taken out, doubled or cut off, once or twice."""
+    changed = bytearray(block)
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        at = chance.randrange(len(changed) + 1)
+        to = min(len(changed), at + chance.choice((1, 1, 2, 5, 20)))
+        other = chance.randrange(len(changed) + 1)
+        piece = bytes([chance.choice(BROKEN_BYTES)])
+        start, end, new = chance.choice(
+            (
+                (at, at, piece),
+                (at, to, piece),
+                (at, to, b""),
+                (at, at, bytes(changed[other : other + 20])),
+                (at, len(changed), b""),
+                (at, at + 1, bytes([chance.randrange(256)])),
+            )
+        )
+        changed[start:end] = new
+    return bytes(changed)

@@ -1,0 +1,109 @@
+"""Files are cut where every so many lines a new one begins, as far as their lines allow."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fieldmark.data import ruler
+from fieldmark.data.pairs import open_pairs
+from fieldmark.data.portions import cut
+from fieldmark.data.ruler import IrregularError, marks
+
+LINES = [b'{"id":"%d"}\n' % (number * 10**number) for number in range(12)]
+
+
+@pytest.fixture(params=[1 << 18, 7, 1], ids=["whole", "in-small-pieces", "byte-by-byte"])
+def _pieces(request, monkeypatch):
+    monkeypatch.setattr(ruler, "_PIECE", request.param)
+
+
+@pytest.mark.usefixtures("_pieces")
+@pytest.mark.parametrize(
+    ("content", "every", "found"),
+    [
+        pytest.param(b"", 2, [0], id="an-empty-file-has-none"),
+        pytest.param(b"{}\n{}\n{}\n{}\n", 2, [0, 6, 12], id="as-many-lines-as-fit"),
+        pytest.param(b"{}\n{}\n{}\n", 2, [0, 6, 9], id="fewer-lines-at-the-end"),
+        pytest.param(b"{}\n{}\n{}", 2, [0, 6, 8], id="a-last-line-that-is-not-ended"),
+        pytest.param(b"{}", 2, [0, 2], id="a-single-line-that-is-not-ended"),
+        pytest.param(b"{}\n{}\n{}\n", 1, [0, 3, 6, 9], id="one-by-one"),
+        pytest.param(b"{}\n{}\n", 9, [0, 6], id="all-in-one"),
+    ],
+)
+def test_where_lines_begin(content, every, found, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(content)
+    assert list(marks(path, every, limit=1 << 20)) == found
+
+
+@pytest.mark.usefixtures("_pieces")
+@pytest.mark.parametrize("limit", [10, 12, 15, 20])
+def test_a_line_beyond_the_limit_is_for_a_reader_of_every_line(limit, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"".join(LINES))
+    within = sum(len(line) - 1 <= limit for line in LINES)
+    found = marks(path, 1, limit)
+    begun = [next(found) for _ in range(within + 1)]
+    assert begun[-1] == sum(map(len, LINES[:within]))
+    with pytest.raises(IrregularError):
+        next(found)
+
+
+def rows(name, numbers):
+    return [json.dumps({"id": str(number), name: {"n": number}}) for number in numbers]
+
+
+def portions(folder, truth, candidate, *, careful=False, size=2):
+    paths = folder / "truth.jsonl", folder / "found.jsonl"
+    for path, lines in zip(paths, (truth, candidate), strict=True):
+        path.write_text("".join(line + "\n" for line in lines))
+    stream = open_pairs(*paths)
+    stream.close()
+    found = cut(stream, size, careful=careful)
+    if found is None:
+        return None
+    told = []
+    for portion in found:
+        sides = zip(paths, (portion.truth, portion.candidate), strict=True)
+        told.append([path.read_bytes()[s.start : s.end].count(b"\n") for path, s in sides])
+    return told, found.whole
+
+
+@pytest.mark.parametrize(
+    ("candidates", "told"),
+    [
+        pytest.param(range(5), [[2, 2], [2, 2], [1, 1]], id="as-many"),
+        pytest.param(range(3), [[2, 2], [2, 1], [1, 0]], id="fewer"),
+        pytest.param(range(9), [[2, 2], [2, 2], [1, 5]], id="more-come-with-the-last"),
+    ],
+)
+def test_both_sides_are_taken_to_be_in_step(candidates, told, tmp_path):
+    truth, found = rows("expected", range(5)), rows("candidate", candidates)
+    assert portions(tmp_path, truth, found) == (told, True)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "told"),
+    [
+        pytest.param([0, 1, 2, 3, 4], [[2, 2], [2, 2], [1, 1]], id="all"),
+        pytest.param([1, 2, 4], [[2, 1], [2, 1], [1, 1]], id="some-are-missing"),
+        pytest.param([1, 0, 2], None, id="in-another-order"),
+        pytest.param([0, 1, 7], None, id="one-without-truth"),
+    ],
+)
+def test_with_care_candidates_come_with_their_own_truth(candidates, told, tmp_path):
+    truth, found = rows("expected", range(5)), rows("candidate", candidates)
+    whole = None if told is None else (told, True)
+    assert portions(tmp_path, truth, found, careful=True) == whole
+
+
+def test_all_but_the_last_portion_say_how_many_cases_they_must_have(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    lines = [json.dumps({"id": str(n), "expected": {"n": n}, "candidate": {}}) for n in range(5)]
+    path.write_text("\n".join(lines))
+    stream = open_pairs(path)
+    stream.close()
+    found = cut(stream, 2)
+    assert [portion.cases for portion in found] == [2, 2, 0]

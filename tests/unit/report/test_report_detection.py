@@ -1,0 +1,95 @@
+"""Figures of object detection are in every account of a run that has them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.api.report import write_report
+from fieldmark.report.exports.hiding import without_values
+from fieldmark.report.exports.markdown import markdown
+from fieldmark.report.html.detection import FIGURES, detection_lines
+from fieldmark.report.html.view import view_of
+from unit.report.exported import shown
+
+TRUTH = {
+    "images": [{"id": 1}, {"id": 2}],
+    "categories": [{"id": 18, "name": "dachshund"}],
+    "annotations": [
+        {"id": 1, "image_id": 1, "category_id": 18, "bbox": [10, 10, 50, 40], "area": 2000},
+        {"id": 2, "image_id": 2, "category_id": 18, "bbox": [0, 0, 30, 30], "area": 900},
+    ],
+}
+FOUND = [{"image_id": 1, "category_id": 18, "bbox": [10, 10, 50, 36], "score": 0.9}]
+EVAL = """\
+cases: {coco: truth.json}
+candidates: found.json
+evaluators:
+  - {name: boxes, type: detection_ap, format: xywh, area: "regions[].area", crowd: "crowd[]"}
+  - {name: loose, type: detection_ap, format: xywh}
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """An eval over files of object detection; one evaluator finds the same, another does not."""
+    folder = tmp_path_factory.mktemp("dogs")
+    (folder / "truth.json").write_text(json.dumps(TRUTH), "utf-8")
+    (folder / "found.json").write_text(json.dumps(FOUND), "utf-8")
+    (folder / "dogs.eval.yaml").write_text(EVAL, "utf-8")
+    fm.evaluate(folder / "dogs.eval.yaml", out=folder / "run")
+    return folder / "run"
+
+
+def test_the_view_holds_the_figures_of_the_summary(run):
+    summary = shown(run).summary
+    own, loose = view_of(shown(run)).run["detection"]
+    title, sizes, figures, classes = own
+    values = {name: value for name, value, _ in figures}
+    assert (title, sizes) == ("", [2, 2, 1])
+    assert {name: values[name] for name in FIGURES} == {
+        name: summary["detection"][name] for name in FIGURES
+    }
+    assert values["PASCAL AP"] == summary["detection"]["pascal"]["every_point"]
+    assert values["PASCAL AP 11"] == summary["detection"]["pascal"]["eleven_point"]
+    assert classes[0][:2] == ["dachshund", summary["detection"]["classes"]["dachshund"]["AP"]]
+    assert loose[0] == "loose"
+
+
+def test_a_run_without_regions_has_no_such_part(tmp_path):
+    fm.score([{"a": 1}], [{"a": 1}], out=tmp_path / "run")
+    assert "detection" not in view_of(shown(tmp_path / "run")).run
+
+
+def test_markdown_tells_them_and_the_evaluators(run):
+    text = markdown(shown(run))
+    average = shown(run).summary["detection"]["AP"]
+    assert f"| AP | {average:.3f} | mean of overlaps from 0.50 to 0.95 |" in text
+    assert "| Detection `loose` | Value | |" in text
+    assert "| `boxes` | 0.500 | 2 | 1 | 0 | 1 | 0 |" in text
+
+
+def test_a_spreadsheet_tells_them_and_the_evaluators(run, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    write_report(run, tmp_path / "report.xlsx", kind="xlsx")
+    rows = {
+        row[0]: row[1]
+        for row in openpyxl.load_workbook(tmp_path / "report.xlsx")["Summary"].values
+    }
+    assert rows["detection: AP50"] == pytest.approx(shown(run).summary["detection"]["AP50"])
+    assert rows["detection loose: AP50"] is not None
+    assert rows["evaluator: boxes"] == 0.5
+
+
+@pytest.mark.parametrize("kind", ["html", "markdown", "json"])
+def test_without_values_no_class_is_named(run, tmp_path, kind):
+    place = write_report(run, tmp_path / "report", kind=kind, values=False)
+    assert "dachshund" not in place.read_text("utf-8")
+
+
+def test_without_values_the_figures_stay(run):
+    hidden = detection_lines(without_values(shown(run)).summary)
+    assert [line[0] for line in hidden] == ["", "loose"]
+    assert [line[2] for line in hidden] == [line[2] for line in detection_lines(shown(run).summary)]
