@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fieldmark.api.run_result import RunResult
     from fieldmark.api.runs import RunList, runs
     from fieldmark.api.score import score
-    from fieldmark.data import Inputs
+    from fieldmark.data.inputs import Inputs
     from fieldmark.errors import (
         ConfigError,
         DataError,
@@ -93,7 +93,7 @@ _HOMES: Final = {
     "RunList": "fieldmark.api.runs",
     "runs": "fieldmark.api.runs",
     "score": "fieldmark.api.score",
-    "Inputs": "fieldmark.data",
+    "Inputs": "fieldmark.data.inputs",
     "ConfigError": "fieldmark.errors",
     "DataError": "fieldmark.errors",
     "FieldmarkError": "fieldmark.errors",

@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from fieldmark.data import Inputs, open_pairs
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.pairs import open_pairs
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.json import MISSING
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from fieldmark.api.asking import Asked
 from fieldmark.api.case_result import CaseResult
 from fieldmark.api.settings import RulesLike, Settings, settle
-from fieldmark.data import checked_json, located
+from fieldmark.data.rows import located
+from fieldmark.data.values import checked_json
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.model.case import Case

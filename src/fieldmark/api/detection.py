@@ -9,7 +9,7 @@ from fieldmark.align.greedy import Greedy
 from fieldmark.api.settings import Settings
 from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.iou import Iou
-from fieldmark.data import Inputs
+from fieldmark.data.inputs import Inputs
 from fieldmark.evaluators.detection_ap import DetectionAp
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import CaseInput

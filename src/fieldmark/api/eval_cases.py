@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final, cast
 
 from fieldmark.config.eval_spec import EvalSpec, InlineCase
-from fieldmark.data import Inputs, PairStream, open_pairs, open_truth
+from fieldmark.data.inputs import Inputs
 from fieldmark.data.layout import CANDIDATE_KEYS
+from fieldmark.data.pairs import PairStream, open_pairs, open_truth
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.panel import Member
 from fieldmark.metrics.identity import described

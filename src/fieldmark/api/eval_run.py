@@ -12,8 +12,9 @@ from fieldmark.api.eval_cases import Wanted, case_of, own_members
 from fieldmark.api.resuming import Begun
 from fieldmark.api.settings import Settings
 from fieldmark.config.eval_spec import EvalSpec
-from fieldmark.data import PairStream, Role
 from fieldmark.data.exact import Grammar
+from fieldmark.data.inputs import Role
+from fieldmark.data.pairs import PairStream
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.accumulate import figures_of, start_all
 from fieldmark.metrics.intervals_sample import CaseSample

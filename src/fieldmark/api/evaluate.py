@@ -37,7 +37,8 @@ from fieldmark.config.context import Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.config.marked import mark
-from fieldmark.data import Inputs, PairStream
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.pairs import PairStream
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.evaluation import Observer
 

@@ -10,7 +10,9 @@ from typing import Final
 from fieldmark.config.context import Context
 from fieldmark.config.marked import mark
 from fieldmark.config.members import read_member
-from fieldmark.data import Inputs, open_pairs, parse_json
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.pairs import open_pairs
+from fieldmark.data.parsing import parse_json
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.evaluators.panel import Member
 from fieldmark.model.case import Case, CaseInput

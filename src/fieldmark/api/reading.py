@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TypeAlias
 
 from fieldmark.config.problems import did_you_mean
-from fieldmark.data import Inputs
+from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError, OptionError, Problem
 
 __all__ = ["InputsLike", "inputs_of"]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, TypedDict, cast
 
 from fieldmark.api.baseline import Baseline
-from fieldmark.data import Inputs
 from fieldmark.data.files import STDIN
+from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.reader import open_run

@@ -23,7 +23,8 @@ from fieldmark.api.run_result import RunResult
 from fieldmark.api.score_run import ScoreRun
 from fieldmark.api.settings import Choice, RulesLike, Settings, settle
 from fieldmark.api.watching import Progress, Source, manifest
-from fieldmark.data import Inputs, PairStream, open_pairs
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.pairs import PairStream, open_pairs
 from fieldmark.metrics.gate import Gate
 from fieldmark.metrics.summarise import summarise
 from fieldmark.model.json import JsonObject, JsonValue

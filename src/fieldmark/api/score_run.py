@@ -13,9 +13,8 @@ from fieldmark.api.resuming import Begun, Keeping
 from fieldmark.api.settings import Settings
 from fieldmark.api.watching import Progress, teller
 from fieldmark.compare.asked import providers_of
-from fieldmark.data import PairStream
 from fieldmark.data.names import Names
-from fieldmark.data.pairs import Leniency, PartRead
+from fieldmark.data.pairs import Leniency, PairStream, PartRead
 from fieldmark.data.portions import Recipe, cut
 from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.tally import Tally

@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from fieldmark.api.asking import Asked
 from fieldmark.api.settings import Settings
-from fieldmark.data import Inputs, PairStream
+from fieldmark.data.inputs import Inputs
+from fieldmark.data.pairs import PairStream
 from fieldmark.metrics.summarise import stamp
 from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue

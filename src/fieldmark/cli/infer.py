@@ -9,7 +9,7 @@ import click
 from fieldmark.api.infer import infer
 from fieldmark.cli.options import input_options, refuse_two_streams
 from fieldmark.cli.telling import put, tell
-from fieldmark.data import Inputs
+from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError, StorageError
 
 __all__ = ["command"]

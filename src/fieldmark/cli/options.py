@@ -11,9 +11,8 @@ import click
 import orjson
 
 from fieldmark.cli.printing import Word, with_all
-from fieldmark.data import Inputs
 from fieldmark.data.files import STDIN
-from fieldmark.data.inputs import Duplicates, InputFormat, Parse, RowsAre
+from fieldmark.data.inputs import Duplicates, InputFormat, Inputs, Parse, RowsAre
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.difference_gates import MAIN_FIGURE
 from fieldmark.metrics.gate import GateKind, parse_gate

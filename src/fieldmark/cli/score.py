@@ -26,7 +26,7 @@ from fieldmark.cli.options import (
 from fieldmark.cli.printing import Word, printing, top
 from fieldmark.cli.progress import progress_for
 from fieldmark.cli.show import Format, show_run
-from fieldmark.data import Inputs
+from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.gate import GateKind
 from fieldmark.store.rundir import new_run_id

@@ -12,7 +12,7 @@ from fieldmark.align.index import Index
 from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
 from fieldmark.api.lists import list_notes
-from fieldmark.data import Limits
+from fieldmark.data.inputs import Limits
 
 DOCUMENTS = [({"lines": [{"d": "a", "taxes": [1]}]}, {"lines": [{"d": "a", "taxes": [1]}]})]
 

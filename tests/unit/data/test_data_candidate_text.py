@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data import Role, read_candidate
+from fieldmark.data.candidate_text import read_candidate
 from fieldmark.data.exact import Grammar
+from fieldmark.data.inputs import Role
 from fieldmark.errors import DataError
 
 CANDIDATE = Grammar(role=Role.CANDIDATE)

@@ -8,10 +8,11 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.data import Inputs, jsonl, open_pairs
-from fieldmark.data.inputs import Limits
+from fieldmark.data import jsonl
+from fieldmark.data.inputs import Inputs, Limits
 from fieldmark.data.known_lines import LineReader, line_readers
 from fieldmark.data.layout import Layout
+from fieldmark.data.pairs import open_pairs
 from fieldmark.model._lines import Line
 from fieldmark.model.json import MISSING
 from fieldmark.model.lines import DEEPEST_ROW, learn_form
@@ -231,6 +232,11 @@ def test_both_sides_share_a_form():
     read = first.read(b'{"a": 1, "b": 2}').lines + second.read(b'{"id": "k", "v": {"a": 1}}').lines
     assert read[0].kind.form is read[1].kind.form
     assert read[0].kind.form.leaves == (("a",), ("b",))
+
+
+def test_rows_of_both_sides_have_no_reader():
+    layout = Layout(value_key="expected", partner_key="candidate")
+    assert line_readers([(layout, [{"expected": {"a": 1}}])]) == ()
 
 
 def test_few_bytes_of_a_line_take_few_places(files):

@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark.api.infer import infer
-from fieldmark.data import Inputs, open_pairs, open_truth
 from fieldmark.data.exact import Grammar
 from fieldmark.data.index import OffsetIndex
+from fieldmark.data.inputs import Inputs
 from fieldmark.data.jsonl import JsonlSource
 from fieldmark.data.layout import Layout
+from fieldmark.data.pairs import open_pairs, open_truth
 from fieldmark.data.seen import Seen
 from fieldmark.errors import DataError, MissingExtra, OptionError
 from fieldmark.model.case import CaseInput

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fieldmark.data import Inputs, Limits, open_pairs
 from fieldmark.data.exact import Grammar
-from fieldmark.data.inputs import Role
+from fieldmark.data.inputs import Inputs, Limits, Role
+from fieldmark.data.pairs import open_pairs
 from fieldmark.data.parquet import ParquetSource
 from fieldmark.data.parsing import Unreadable
 from fieldmark.errors import DataError, LimitError

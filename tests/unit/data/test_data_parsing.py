@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data import Limits, parse_json
 from fieldmark.data.exact import Grammar
-from fieldmark.data.parsing import Unreadable, parse_lines
+from fieldmark.data.inputs import Limits
+from fieldmark.data.parsing import Unreadable, parse_json, parse_lines
 from fieldmark.errors import DataError, LimitError
 from json_strategies import any_json
 
