@@ -50,6 +50,7 @@ RULES = {
         field("a", "ignore"), field("n.x", "ignore"), field("only", "ignore"), scope="truth"
     ),
     "fields are ignored at any depth": rules(field("**.x", "ignore"), field("**.z", "ignore")),
+    "everything is ignored": rules(field("**", "ignore")),
     "an object is ignored whole": rules(field("n", "ignore")),
     "an object is compared whole": rules(field("n", "exact")),
     "an object within is compared whole": rules(field("n.m", "exact")),

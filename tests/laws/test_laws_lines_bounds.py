@@ -17,7 +17,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-BLOCKS = 100_000 if os.environ.get("FIELDMARK_PROVE") == "1" else 1_500
+BLOCKS = 30_000 if os.environ.get("FIELDMARK_PROVE") == "1" else 1_500
 CHECKS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g", "-O1")  # fmt: skip
 BROKEN = {
     "the-end-of-a-text": ("while (reader->at < reader->end) {", "while (reader->at <= reader->end) {"),

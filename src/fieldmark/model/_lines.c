@@ -47,13 +47,13 @@ typedef struct {
 
 typedef struct {
     PyObject_VAR_HEAD
-    PyObject *raw;
+    PyObject *raw;     /* its own bytes, so that one line that is kept does not keep its block */
     PyObject *kind;    /* says what the line is a line of */
     Span spans[1];
 } Line;
 
 typedef struct {
-    const unsigned char *begin;
+    const unsigned char *begin;  /* of the line */
     const unsigned char *at;
     const unsigned char *end;
     Span *spans;
@@ -229,7 +229,7 @@ static PyMethodDef line_methods[] = {
 static PyTypeObject LineType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "fieldmark.model._lines.Line",
-    .tp_doc = "A line that was read: where in its block each field stands.",
+    .tp_doc = "A line that was read: where in its bytes each field stands.",
     .tp_basicsize = offsetof(Line, spans),
     .tp_itemsize = sizeof(Span),
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -469,24 +469,26 @@ has_fields(const Span *spans, Py_ssize_t places)
 }
 
 static Line *
-read_line(Reader *reader, const Form *form, PyObject *raw, PyObject *kind)
+read_line(Reader *reader, const Form *form, PyObject *kind)
 {
     Py_ssize_t places = form->places;
     Line *line = PyObject_NewVar(Line, &LineType, places);
     if (line == NULL) {
         return NULL;
     }
-    line->raw = Py_NewRef(raw);
+    line->raw = NULL;
     line->kind = Py_NewRef(kind);
     memset(line->spans, 0, places * sizeof(Span));
     reader->spans = line->spans;
+    reader->begin = reader->at;
     skip_blanks(reader);
     if (!read_object(reader, form, places - 1) || !has_fields(line->spans, places)) {
         Py_DECREF(line);
         return NULL;
     }
+    line->raw = PyBytes_FromStringAndSize((const char *)reader->begin, reader->at - reader->begin);
     skip_blanks(reader);
-    if (reader->at < reader->end && *reader->at++ != '\n') {
+    if (line->raw == NULL || (reader->at < reader->end && *reader->at++ != '\n')) {
         Py_DECREF(line);
         return NULL;
     }
@@ -514,10 +516,10 @@ read_lines(PyObject *module, PyObject *args)
     if (lines == NULL) {
         return NULL;
     }
-    reader.begin = reader.at = (const unsigned char *)PyBytes_AS_STRING(raw);
-    reader.end = reader.begin + PyBytes_GET_SIZE(raw);
+    reader.at = (const unsigned char *)PyBytes_AS_STRING(raw);
+    reader.end = reader.at + PyBytes_GET_SIZE(raw);
     while (reader.at < reader.end) {
-        Line *line = read_line(&reader, form, raw, kind);
+        Line *line = read_line(&reader, form, kind);
         int failed = line == NULL || PyList_Append(lines, (PyObject *)line) < 0;
         Py_XDECREF(line);
         if (failed) {

@@ -390,6 +390,8 @@ def compared(ours, theirs, known=ALL, agreed=frozenset()):
         pytest.param("1", "1.0", OPEN, id="a-number-in-another-spelling"),
         pytest.param('"/"', r'"\/"', OPEN, id="a-text-in-another-spelling"),
         pytest.param('"1"', "1", OPEN, id="a-text-and-a-number"),
+        pytest.param('"x"', '"y"', OPEN, id="texts-of-one-length"),
+        pytest.param("1", "2", OPEN, id="numbers-of-one-length"),
         pytest.param('""', '""', OPEN, id="text-without-letters"),
         pytest.param('" "', '" "', OPEN, id="text-of-blanks"),
         pytest.param('"\u00a0\u2003"', '"\u00a0\u2003"', OPEN, id="text-of-wide-blanks"),
@@ -414,7 +416,7 @@ def test_of_a_field_it_is_written(ours, theirs, written):
 
 @pytest.mark.parametrize("sides", [('"x"', '"x"'), ("1", "1"), ("1", None), ("1", "null")])
 def test_a_field_of_which_nothing_is_known_is_open(sides):
-    assert compared(*sides, known=b"\0") is OPEN
+    assert compared(*sides, known=b"\0", agreed={"x"}) is OPEN
 
 
 @pytest.mark.parametrize(
@@ -431,6 +433,29 @@ def test_a_field_of_which_nothing_is_known_is_open(sides):
 def test_where_texts_have_to_agree_it_is_written_of(text, written):
     agreed = {"x", "é", "\\n", "\n", "", "null"}
     assert compared(text, text, bytes([AGREED]), agreed) == written
+
+
+def test_of_a_field_that_neither_side_has_nothing_is_written():
+    kind = learn_form([{"a": 1, "b": 1}]).kind(id_key=None, value_key=None)
+    lines = kind.read(b'{"b": 1}')
+    cells = ((11, 12), (21, 22), (31, 32))
+    assert _lines.compare(lines, lines, ALL * 2, (set(), set()), *cells) == [(0, [12], None)]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "known", "sure"),
+    [
+        pytest.param(b'"x"', b"1", ALL, 1, id="a-text-and-a-number"),
+        pytest.param(b'"x"', b"true", ALL, 0, id="a-truth-value-in-the-candidate"),
+        pytest.param(b"true", b'"x"', ALL, 0, id="a-truth-value-in-the-truth"),
+        pytest.param(b'"x"', b'" "', ALL, 0, id="a-blank"),
+        pytest.param(b'"x"', b"1", bytes([TEXT | NUMBER]), 0, id="a-field-that-is-never-sure"),
+    ],
+)
+def test_it_is_told_whether_both_sides_surely_are_values(ours, theirs, known, sure):
+    sides = [ONE.read(b'{"a": %b}' % side) for side in (ours, theirs)]
+    told = _lines.compare(*sides, known, (set(),), (1,), (2,), (3,))
+    assert told == [(0, [None], [(0, 0, ours, theirs, sure)])]
 
 
 def test_what_is_open_is_told_with_both_sides():
@@ -543,11 +568,16 @@ def test_memory_does_not_grow():
     assert process.memory_info().rss - before < 4 << 20
 
 
-def test_a_line_keeps_its_block_and_its_kind_and_no_one_keeps_the_line():
+def test_a_line_keeps_its_kind_and_its_own_bytes_but_neither_its_block_nor_other_lines():
     raw = bytes(bytearray(READ))
     kind = FORM.kind(id_key="id", value_key=None)
     before = sys.getrefcount(raw), sys.getrefcount(kind)
     lines = kind.read(raw)
-    assert (sys.getrefcount(raw), sys.getrefcount(kind)) == tuple(n + len(lines) for n in before)
-    del lines
-    assert (sys.getrefcount(raw), sys.getrefcount(kind)) == before
+    assert sys.getrefcount(raw) == before[0]
+    assert sys.getrefcount(kind) == before[1] + len(lines)
+    last = lines.pop()
+    del lines, raw
+    assert sys.getrefcount(kind) == before[1] + 1
+    assert kind.document(last) == {"a": 1, "b": "a text", "n": {"x": None}}
+    del last
+    assert sys.getrefcount(kind) == before[1]

@@ -84,6 +84,9 @@ PAIRS = [
     pytest.param('{"n": {"x": null, "m": {"z": 1}}}', '{"a": 1}', id="null-in-an-object-gone"),
     pytest.param('{"a": 1}', '{"n": {"x": "y", "m": {"z": null}}}', id="an-object-invented"),
     pytest.param('{"n": {"x": "y"}}', '{"n": {"m": {"z": 1}}}', id="objects-with-other-keys"),
+    pytest.param(
+        '{"b": "é"}', '{"a": 1, "b": "è"}', id="a-doubtful-text-behind-one-that-only-one-side-has"
+    ),
     pytest.param('{"n": {"x": "\\""}}', '{"n": {"x": "y"}}', id="a-quote-for-a-letter"),
 ]
 RULES = {
@@ -93,6 +96,7 @@ RULES = {
     "fields-are-ignored-and-only-the-truth-counts": fields(
         ("a", "ignore"), ("b", "ignore"), ("n.x", "ignore"), scope="truth"
     ),
+    "everything-is-ignored": fields(("**", "ignore")),
     "objects-are-ignored": fields(("n", "ignore")),
     "objects-are-compared-whole": fields(("n", "exact")),
     "objects-within-are-compared-whole": fields(("n.m", "exact")),
@@ -130,6 +134,17 @@ def test_what_only_the_candidate_has_is_not_even_ignored_where_the_truth_alone_c
         pytest.param(fields(("a", "date")), True, id="fields-with-a-comparator"),
         pytest.param(fields(("a", "exact"), scope="configured"), False, id="fields-looked-up"),
         pytest.param(fields(("**.a", "exact"), scope="configured"), False, id="fields-searched"),
+        pytest.param(fields(("**", "exact"), scope="configured"), True, id="all-fields-configured"),
+        pytest.param(
+            fields(("**", "exact"), ("a", "exact"), scope="configured"),
+            False,
+            id="and-one-looked-up",
+        ),
+        pytest.param(
+            fields(("**", "exact"), ("a[", "exact"), scope="configured"),
+            False,
+            id="and-one-unreadable",
+        ),
         pytest.param(fields(("a", "semantic")), False, id="a-field-that-asks-a-provider"),
         pytest.param(fields(("**", "semantic")), False, id="all-fields-ask-a-provider"),
     ],
