@@ -156,6 +156,23 @@ def test_results_follow_what_is_typed(app):
     assert page.text("#candidate-note") == "taken from the fenced block"
 
 
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        pytest.param('{"a": 1', "not JSON", id="it-ends-too-early"),
+        pytest.param("hello", "not JSON", id="no-JSON-at-all"),
+        pytest.param('{"a": 1,\n"b": }', "not JSON", id="a-value-is-missing"),
+    ],
+)
+def test_text_that_is_no_json_is_told_so_without_a_wrong_reason(app, text, note):
+    page = app("/")
+    put(page, "#expected", text)
+    page.wait("document.querySelector('#expected-note').textContent")
+    said = page.text("#expected-note")
+    assert said.startswith(note)
+    assert ("ends too early" in said or "line 1, column 8" in said) is (text == '{"a": 1')
+
+
 def test_documents_are_dropped_opened_and_formatted(app, tmp_path):
     page = app("/")
     dropped(page, ".entry", "truth.json", '{"a":{"b":[1,{}]}}')
@@ -344,6 +361,49 @@ def test_paths_below_a_root_are_chosen_and_a_job_is_stopped(app):
     page.click(".job[data-state=running] button")
     page.wait("document.querySelector('.job[data-state=cancelled]')")
     assert "Cancelled" in page.text(".job")
+
+
+def test_many_jobs_leave_the_page_its_connections(app, served):
+    body = {"truth": {"path": "data/large.jsonl"}, "candidate": {"path": "data/large.jsonl"}}
+    names = [served.ask.post("/api/batch", json=body).json()["id"] for _ in range(8)]
+    page = app("/batch", "document.querySelectorAll('.job[data-state=waiting]').length >= 7")
+    page.click(f"[data-job='{names[-1]}'] button")
+    page.wait(f"document.querySelector(\"[data-job='{names[-1]}'][data-state=cancelled]\")")
+    first = served.ask.get(f"/api/jobs/{names[0]}").json()["state"]
+    for name in names:
+        served.ask.delete(f"/api/jobs/{name}")
+    assert first == "running"
+    # The next job is listened to when the first is over.
+    page.wait("!document.querySelector('.job[data-state=waiting], .job[data-state=running]')")
+
+
+def test_a_job_says_what_could_not_be_evaluated(app, tmp_path):
+    page = app("/batch")
+    for side, text in (
+        ("truth", '{"id": 1, "expected": {"a": 1}}'),
+        ("candidate", '{"id": 1, "candidate": "no JSON"}'),
+    ):
+        (tmp_path / f"{side}.jsonl").write_text(text, "utf-8")
+        chosen(page, f"#{side}-file", tmp_path / f"{side}.jsonl")
+    page.wait("!document.querySelector('#start').disabled")
+    page.click("#start")
+    mine = "[...document.querySelectorAll('.job[data-state=done]')].find(job => /1 unreadable/.test(job.textContent))"
+    page.wait(mine)
+    assert "paired by id" in page.run(f"{mine}.textContent")
+
+
+def test_a_run_of_several_evaluators_shows_them(app, served):
+    folder = served.options.workspace
+    (folder / "two.eval.yaml").write_text(
+        "cases: [{id: a, expected: {x: 1}, candidate: {x: 1}}]\n"
+        "evaluators: [{name: '<b>header', type: field_accuracy, fields: [{path: x}]}]\n",
+        "utf-8",
+    )
+    fm.evaluate(folder / "two.eval.yaml", out=folder / "runs" / "evaluated")
+    page = app("/runs/evaluated", "document.querySelector('#evaluators tbody')")
+    assert "<b>header" in page.text("#evaluators tbody")
+    page = app("/runs", "document.querySelector('tbody a')")
+    assert "/" not in page.text("a[href='/runs/evaluated']")
 
 
 def test_runs_are_searched_compared_and_followed(app, served):

@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+import fieldmark as fm
+from fieldmark.api.report import write_report
+
 DATA = "JSON.parse(document.getElementById('run').textContent)"
 
 
@@ -326,6 +329,51 @@ def test_a_list_that_was_cut_says_so(open_page, tmp_path, sample):
     page.run("void (location.hash = 'case-5')")
     page.wait("document.getElementById('case-title')")
     assert "not in the report" in page.text("#single .notice")
+
+
+def test_every_picture_says_what_it_shows(open_page, sample):
+    names = "[...document.querySelectorAll('[role=img]')].map((each) => each.ariaLabel)"
+    shown = open_page(sample).run(names)
+    assert "0 wrong format" in shown
+    assert "" not in shown
+
+
+def test_numbers_stay_inside_their_panel(open_page, tmp_path):
+    cases = [({"total": n}, {"total": n + 1}) for n in range(100_000, 100_010)]
+    fm.score(cases, out=tmp_path / "run")
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text("utf-8"))
+    figures = summary["attributes"]["total"]
+    figures["tp"], figures["errors_by_type"]["wrong_value"] = 4_000_000, 1_234_567
+    (tmp_path / "run" / "summary.json").write_text(json.dumps(summary), "utf-8")
+    page = open_page(write_report(tmp_path / "run"))
+    inside = (
+        "[...document.querySelectorAll('.bars-number')].every((each) =>"
+        " each.scrollWidth <= each.clientWidth && each.getBoundingClientRect().right"
+        " <= each.closest('.panel').getBoundingClientRect().right - 10)"
+    )
+    assert "1,234,567" in page.text(".columns")
+    assert page.run(inside)
+
+
+def test_regions_that_were_found_have_a_section(open_page, tmp_path):
+    regions = {"categories": [{"id": 1, "name": "<i>dog"}], "images": [{"id": 1}]}
+    box = {"image_id": 1, "category_id": 1, "bbox": [10, 10, 50, 40]}
+    truth = {**regions, "annotations": [{**box, "id": 1, "area": 2000, "iscrowd": 0}]}
+    (tmp_path / "truth.json").write_text(json.dumps(truth), "utf-8")
+    (tmp_path / "found.json").write_text(json.dumps([{**box, "score": 0.9}]), "utf-8")
+    files = (tmp_path / "truth.json", tmp_path / "found.json")
+    fm.score(*files, inputs={"format_in": "coco"}, out=tmp_path / "run")
+    page = open_page(write_report(tmp_path / "run"))
+    assert "Detection" in titles(page)
+    text = page.text("#detection")
+    assert "1 image, 1 region to find, 1 detection." in text
+    for said in ("AP50", "AR100", "PASCAL AP", "<i>dog", "1.000"):
+        assert said in text
+
+
+def test_a_report_says_whether_values_are_in_it(open_page, sample, valueless):
+    for report, said in ((sample, "yes"), (valueless, "no: paths and scores only")):
+        assert f"values kept\n{said}" in open_page(report).text("#method")
 
 
 def test_the_method_is_told(open_page, invoices):

@@ -5,6 +5,7 @@ Safety that could not be judged is an error of its case: neither 0 nor 1.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -17,6 +18,7 @@ from fieldmark.judges.llm.answers import FAULTS, Answers
 from fieldmark.judges.llm.chat_options import ChatConnection
 from fieldmark.judges.llm.prompts import safety_prompt
 from fieldmark.judges.sampling import sampled
+from fieldmark.judges.subjects import MOST_CHARACTERS
 from fieldmark.judges.texts import texts_in
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import normalized
@@ -137,6 +139,8 @@ class LlmSafety(ChatConnection):
 
     def _assessed(self, answers: Answers, candidate: JsonValue) -> Safety:
         prompt, data = safety_prompt(self.policy), {"answer": candidate}
+        if len(json.dumps(data)) > MOST_CHARACTERS:
+            return Safety(failure=f"more than {MOST_CHARACTERS:,} characters are not sent")
         try:
             said = sampled(answers, self, prompt, data, [_ID], 1)
         except FAULTS as error:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text
 
-__all__ = ["Secrets", "is_secret_name", "looks_secret"]
+__all__ = ["Secrets", "is_secret_name", "looks_secret", "secret_within"]
 
 _SHORTEST: Final = 4
 """Shorter values would be found everywhere, and protect nothing."""
@@ -50,6 +50,24 @@ def looks_secret(name: str, value: str) -> bool:
     (True, False)
     """
     return bool(_VARIABLE.search(name) or _VALUE.search(value))
+
+
+def secret_within(value: JsonValue, name: str = "") -> str | None:
+    """The name under which a value most likely holds a secret, at any depth.
+
+    >>> secret_within({"max_tokens": 9, "extra": {"x-api-key": "abc"}})
+    'x-api-key'
+    """
+    if isinstance(value, str):
+        plain = value.removeprefix("Bearer ").strip()
+        secret = not plain.isdecimal() and looks_secret(name.replace("-", "_"), plain)
+        return name if secret else None
+    inner: Iterable[tuple[str, JsonValue]] = ()
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list):
+        inner = ((name, item) for item in value)
+    return next(filter(None, (secret_within(item, key) for key, item in inner)), None)
 
 
 class Secrets:

@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
-from fieldmark.data import parse_json
+from fieldmark.data.parsing import parse_json
 from fieldmark.errors import DataError, LimitError
 from fieldmark.server.refusals import Code, Refusal
 from fieldmark.store.json_text import finite_json
@@ -41,9 +41,13 @@ class _StrictRequest(Request):
                 return await run_in_threadpool(parse_json, body)
             return parse_json(body)
         except LimitError as error:
-            raise Refusal(Code.LIMIT_EXCEEDED, f"The body is {error.message}.") from None
+            raise Refusal(Code.LIMIT_EXCEEDED, _told(error)) from None
         except DataError as error:
-            raise Refusal(Code.BAD_JSON, f"The body is {error.message}.") from None
+            raise Refusal(Code.BAD_JSON, _told(error)) from None
+
+
+def _told(error: DataError | LimitError) -> str:
+    return f"The body cannot be read: {error.message}."
 
 
 class StrictRoute(APIRoute):

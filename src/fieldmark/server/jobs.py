@@ -40,7 +40,10 @@ class Cancelled(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Job:
-    """One piece of work. `version` grows with every change, so that a watcher sees each."""
+    """One piece of work. `version` grows with every change, so that a watcher sees each.
+
+    `drop` gives back what the work holds if it is cancelled before it began.
+    """
 
     id: str
     title: str
@@ -53,6 +56,7 @@ class Job:
     made: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
     version: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
+    drop: Callable[[], None] | None = None
 
     @property
     def is_over(self) -> bool:
@@ -97,14 +101,14 @@ class Jobs:
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="fieldmark-job")
 
-    def start(self, title: str, work: Work) -> Job:
+    def start(self, title: str, work: Work, drop: Callable[[], None] | None = None) -> Job:
         """Take work on, or refuse it if too much waits already."""
         with self._lock:
             waiting = sum(job.state is State.WAITING for job in self._jobs.values())
             if waiting >= self._most_waiting:
                 message = f"{waiting} jobs are waiting already; try again when some are done."
                 raise Refusal(Code.TOO_MANY_JOBS, message, headers={"Retry-After": "5"})
-            job = Job(id=secrets.token_hex(16), title=title)
+            job = Job(id=secrets.token_hex(16), title=title, drop=drop)
             self._jobs[job.id] = job
             self._forget_old()
         self._pool.submit(self._do, job, work)
@@ -127,8 +131,11 @@ class Jobs:
         job = self.find(name)
         job.stop.set()
         with self._lock:
-            if job.state is State.WAITING:
+            begun = job.state is not State.WAITING
+            if not begun:
                 self._end(job, State.CANCELLED)
+        if not begun and job.drop is not None:
+            job.drop()
         return job
 
     def close(self) -> None:

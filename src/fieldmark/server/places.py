@@ -59,6 +59,11 @@ class Places:
         """The names of the roots."""
         return tuple(self._roots)
 
+    def where(self, path: str) -> str:
+        """Where a path below a root is on this machine: for its owner, never for an answer."""
+        root, *steps = _steps(path)
+        return os.path.join(self._roots[root], *steps)  # noqa: PTH118 - as it was opened
+
     @contextmanager
     def opened(self, path: str) -> Iterator[Place]:
         """Open what a path names; whatever is wrong with it, the answer is the same."""

@@ -14,6 +14,7 @@ from fieldmark.config.choice import build_comparator, choose
 from fieldmark.config.context import Context
 from fieldmark.config.marked import Marked
 from fieldmark.config.rules_file import read_rules
+from fieldmark.judges.llm.connection import Connection
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import JsonObject, JsonValue
@@ -21,7 +22,7 @@ from fieldmark.model.rule import Rules
 from fieldmark.registry import Plugin
 from fieldmark.server.refusals import Code, Refusal
 
-__all__ = ["RulesAsked", "allowed_rules", "rules_under"]
+__all__ = ["RulesAsked", "allowed_rules", "of_one_run", "rules_under"]
 
 RulesAsked: TypeAlias = "Rules | JsonObject | list[JsonValue] | None"
 """Rules as the library takes them."""
@@ -59,6 +60,12 @@ def rules_under(value: JsonValue, judge: Provider | None, convention: str) -> Ru
     if given.default is not None:
         return given
     return replace(given, default=_usual(convention, judge))
+
+
+def of_one_run(judge: Provider | None) -> Provider | None:
+    """The judge with books of its own: budgets and what was spent are those of one run."""
+    asked: object = judge
+    return cast("Provider", replace(asked)) if isinstance(asked, Connection) else judge
 
 
 def _usual(convention: str, judge: Provider) -> Comparator | None:

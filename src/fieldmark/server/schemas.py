@@ -7,7 +7,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from fieldmark.data import Inputs
+from fieldmark.data.inputs import Inputs
 from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = [

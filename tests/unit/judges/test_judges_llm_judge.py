@@ -212,6 +212,12 @@ def test_without_a_key_every_case_is_an_error():
         pytest.param({"rubric": "x", "max_cost": 1}, "max_cost", id="a-budget-without-prices"),
         pytest.param({"rubric": "x", "offline": True, "cache": False}, "offline", id="offline-without-a-cache"),
         pytest.param({"rubric": "x", "request": {"messages": []}}, "request", id="another-question"),
+        pytest.param({"rubric": "x", "request": {"api_key": "abc"}}, "request", id="a-key-among-the-parameters"),
+        pytest.param({"rubric": "x", "request": {"extra": [{"Authorization": "Bearer abcdef"}]}}, "request", id="a-key-at-any-depth"),
+        pytest.param({"rubric": "x", "request": {"user": "sk-abcdefghijkl"}}, "request", id="what-looks-like-a-key"),
+        pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_tokens": 9}, "request", id="a-budget-of-tokens-without-a-limit"),
+        pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_cost": 1, "input_price": 1, "output_price": 1}, "request", id="a-budget-of-money-without-a-limit"),
+        pytest.param({"rubric": "x", "request": {"max_completion_tokens": "9"}}, "request.max_completion_tokens", id="a-limit-that-is-no-number"),
         pytest.param({"rubric": "x", "reply_format": "xml"}, "reply_format", id="another-format"),
         pytest.param({"rubric": "x", "base_url": "http://models.example.test"}, "base_url", id="without-encryption"),
         pytest.param({"rubric": "x", "base_url": "https://169.254.169.254/"}, "base_url", id="the-platform"),
@@ -252,6 +258,35 @@ def test_parameters_are_added_and_taken_away():
     assert "max_tokens" not in server.requests[0]
     assert server.requests[0]["max_completion_tokens"] == 99
     assert server.requests[0]["temperature"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(
+            {"max_tokens": None, "prompt_cache_key": "a-1"}, id="a-name-that-is-no-secret"
+        ),
+        pytest.param({"max_completion_tokens": 99}, id="a-number-of-tokens"),
+        pytest.param({"metadata": {"team": "invoices"}}, id="words"),
+    ],
+)
+def test_parameters_that_are_no_secrets_are_taken(request_):
+    assert LlmJudge(model="m", rubric="x", request=request_).request == request_
+
+
+@pytest.mark.parametrize(
+    ("longest", "asked"),
+    [
+        pytest.param(3_000, 1, id="a-reply-that-fits-is-asked-for"),
+        pytest.param(30_000, 0, id="one-that-may-not-fit-is-not"),
+    ],
+)
+def test_a_budget_reckons_with_the_reply_that_the_endpoint_may_send(longest, asked):
+    request = {"max_tokens": None, "max_completion_tokens": longest}
+    with serving() as server:
+        said = judged(server, request=request, max_tokens=10_000)
+    assert server.attempts == asked
+    assert (said.status is Status.ERROR) is not bool(asked)
 
 
 def test_a_missing_candidate_is_never_shown():

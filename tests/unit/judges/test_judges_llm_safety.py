@@ -96,6 +96,15 @@ def test_a_judge_that_is_not_ready_says_so_before_the_first_case():
     assert SafeQuality().unready() is None
 
 
+def test_an_answer_that_is_too_large_is_an_error_and_stays_here():
+    with serving() as server:
+        large = Case(id="1", expected={"a": "b"}, candidate={"a": "x" * 200_001})
+        score = scored(LlmSafety(model="m", base_url=server.url), large)
+    assert score.status is Status.ERROR
+    assert "200,000 characters are not sent" in score.reasoning
+    assert server.attempts == 0
+
+
 def test_a_policy_is_needed():
     with pytest.raises(OptionError):
         LlmSafety(model="m", policy=" ")

@@ -28,7 +28,7 @@ cases: {coco: truth.json}
 candidates: found.json
 evaluators:
   - {name: boxes, type: detection_ap, format: xywh, area: "regions[].area", crowd: "crowd[]"}
-  - {name: loose, type: detection_ap, format: xywh}
+  - {name: strict, type: detection_ap, format: xywh, iou_threshold: 0.95}
 """
 
 
@@ -45,7 +45,7 @@ def run(tmp_path_factory):
 
 def test_the_view_holds_the_figures_of_the_summary(run):
     summary = shown(run).summary
-    own, loose = view_of(shown(run)).run["detection"]
+    own, strict = view_of(shown(run)).run["detection"]
     title, sizes, figures, classes = own
     values = {name: value for name, value, _ in figures}
     assert (title, sizes) == ("", [2, 2, 1])
@@ -55,7 +55,7 @@ def test_the_view_holds_the_figures_of_the_summary(run):
     assert values["PASCAL AP"] == summary["detection"]["pascal"]["every_point"]
     assert values["PASCAL AP 11"] == summary["detection"]["pascal"]["eleven_point"]
     assert classes[0][:2] == ["dachshund", summary["detection"]["classes"]["dachshund"]["AP"]]
-    assert loose[0] == "loose"
+    assert strict[0] == "strict"
 
 
 def test_a_run_without_regions_has_no_such_part(tmp_path):
@@ -67,7 +67,7 @@ def test_markdown_tells_them_and_the_evaluators(run):
     text = markdown(shown(run))
     average = shown(run).summary["detection"]["AP"]
     assert f"| AP | {average:.3f} | mean of overlaps from 0.50 to 0.95 |" in text
-    assert "| Detection `loose` | Value | |" in text
+    assert "| Detection `strict` | Value | |" in text
     assert "| `boxes` | 0.500 | 2 | 1 | 0 | 1 | 0 |" in text
 
 
@@ -75,11 +75,10 @@ def test_a_spreadsheet_tells_them_and_the_evaluators(run, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     write_report(run, tmp_path / "report.xlsx", kind="xlsx")
     rows = {
-        row[0]: row[1]
-        for row in openpyxl.load_workbook(tmp_path / "report.xlsx")["Summary"].values
+        row[0]: row[1] for row in openpyxl.load_workbook(tmp_path / "report.xlsx")["Summary"].values
     }
     assert rows["detection: AP50"] == pytest.approx(shown(run).summary["detection"]["AP50"])
-    assert rows["detection loose: AP50"] is not None
+    assert rows["detection strict: AP50"] is not None
     assert rows["evaluator: boxes"] == 0.5
 
 
@@ -91,5 +90,5 @@ def test_without_values_no_class_is_named(run, tmp_path, kind):
 
 def test_without_values_the_figures_stay(run):
     hidden = detection_lines(without_values(shown(run)).summary)
-    assert [line[0] for line in hidden] == ["", "loose"]
+    assert [line[0] for line in hidden] == ["", "strict"]
     assert [line[2] for line in hidden] == [line[2] for line in detection_lines(shown(run).summary)]

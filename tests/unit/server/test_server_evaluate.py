@@ -132,6 +132,21 @@ def test_a_field_that_is_called_provider_is_a_field(evaluate):
     assert answer.json()["result"]["hits"] == ["provider"]
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param('{"expected": NaN}', "NaN is not a finite number", id="nan"),
+        pytest.param(
+            '{"a": 1, "a": 2}', "the key 'a' occurs twice in one object", id="a-key-twice"
+        ),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_told_in_a_sentence(reading, text, message):  # noqa: F811
+    headers = {"Content-Type": "application/json"}
+    said = reading.ask.post("/api/evaluate", content=text, headers=headers).json()["error"]
+    assert said == {"code": "bad_json", "message": f"The body cannot be read: {message}."}
+
+
 def test_every_problem_of_rules_is_named(evaluate):
     rules = [{"path": "a", "match": "fuzy"}, {"path": "b", "match": "fuzzy", "threshold": 2}]
     problems = evaluate(expected=1, candidate=1, rules=rules).json()["error"]["problems"]

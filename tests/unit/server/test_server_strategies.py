@@ -6,8 +6,10 @@ import json
 
 import pytest
 
+from edges.llm_server import serving
 from fieldmark.compare.providers import Recorded
 from fieldmark.errors import ConfigError, DataError
+from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.server.flattening import flattened, nested_document
 from fieldmark.server.strategy_rows import counts_of, flat, nested, rows_of
 from unit.server.live_server import code, live, reading, writing  # noqa: F401
@@ -211,6 +213,21 @@ def test_whoever_starts_the_server_decides_who_judges_meaning(tmp_path):
         ):
             said = server.ask.post("/api/evaluate", json={**body, "rules": rules}).json()
             assert said["result"]["outcomes"][0]["similarity"] == 0.93, rules
+
+
+def test_every_run_has_a_budget_and_books_of_its_own(tmp_path):
+    rules = {"a": "SEMANTIC"}
+    with serving(lambda e: e.well(0.9)) as model:
+        judge = OpenAi(model="m", base_url=model.url, max_calls=1, cache=False)
+        with live(tmp_path, provider=judge, write=True) as server:
+            runs = [
+                server.run([{"a": f"car {n}"}], [{"a": f"vehicle {n}"}], rules=rules)
+                for n in range(2)
+            ]
+    for run in runs:
+        summary = json.loads((tmp_path / "runs" / run / "summary.json").read_text("utf-8"))
+        assert summary["cases"]["errors"] == 0
+        assert summary["usage"]["calls"] == 1
 
 
 def test_the_prompts_in_use_are_shown_word_by_word(reading):  # noqa: F811

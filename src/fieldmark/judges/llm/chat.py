@@ -45,7 +45,7 @@ def ask(
         **_reply_format(connection, prompt, block.nonce, ids),
     }
     body, call = caller.post(
-        "chat/completions", connection.requested(payload), connection.max_reply_tokens
+        "chat/completions", connection.requested(payload), connection.longest_reply()
     )
     marks = read_marks(text_of(body), block.nonce, ids, reasons=prompt.reasons)
     clean = {name: mark._replace(reason=caller.hidden(mark.reason)) for name, mark in marks.items()}

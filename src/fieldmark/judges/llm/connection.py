@@ -18,7 +18,7 @@ from fieldmark.judges.endpoints import Endpoint, read_endpoint
 from fieldmark.judges.llm.cache import AnswerCache, CacheError, default_file
 from fieldmark.judges.llm.ledger import Budget, Ledger
 from fieldmark.judges.llm.memory import RunMemory
-from fieldmark.judges.secrecy import Secrets
+from fieldmark.judges.secrecy import Secrets, secret_within
 from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = ["OPENAI", "Connection", "check_number"]
@@ -82,6 +82,10 @@ class Connection:
             raise OptionError("api_key_env", "must name an environment variable, not hold a key")
         for name in sorted(_OURS & set(self.request)):
             raise OptionError("request", f"must not set {name}, which is what is asked")
+        if (secret := secret_within(dict(self.request))) is not None:
+            # It would be written into every run.
+            message = f"must not hold the secret {secret}; name its variable with api_key_env"
+            raise OptionError("request", message)
         check_flag("offline", self.offline)
         if self.offline and self.cache is False:
             raise OptionError("offline", "needs a cache, since nothing else is asked")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome
 from fieldmark.values.boxes import BoxFormat, Shape, read_shape
+from fieldmark.values.overlap import box_iou
 
 __all__ = ["Region", "drawn_regions", "is_region"]
 
@@ -18,15 +19,18 @@ _NAMED: Final = re.compile(
     r"(?:box|boxes|bounds|rect|rectangle|polygon|quad|segmentation)(?:\[\])?\Z", re.IGNORECASE
 )
 _NOT_COMPARED: Final = 8
+_FORMS: Final = (BoxFormat.XYXY, BoxFormat.XYWH)
+_CLOSE: Final = 1e-6
 
 
 class Region(NamedTuple):
-    """One field that may be a region: where it stands, both sides, and what happened."""
+    """One field that may be a region: where it stands, both sides, and what was found."""
 
     path: str
     expected: JsonValue | Missing
     candidate: JsonValue | Missing
     outcome: Outcome | None
+    overlap: float | None = None
 
 
 def is_region(attribute: str, comparator: str) -> bool:
@@ -41,8 +45,8 @@ def is_region(attribute: str, comparator: str) -> bool:
 def drawn_regions(regions: Sequence[Region]) -> JsonObject | None:
     """The corners of both sides of every region, and how four numbers were read; or nothing.
 
-    Four numbers are two corners, unless one box of the case has its corners in the wrong order:
-    then they are a corner and a size.
+    Four numbers are read so that boxes overlap as it was measured. Where nothing was measured, they
+    are two corners, or a corner and a size if one box has its corners in the wrong order.
     """
     form = _form(regions)
     drawn: list[JsonValue] = []
@@ -55,10 +59,23 @@ def drawn_regions(regions: Sequence[Region]) -> JsonObject | None:
 
 
 def _form(regions: Sequence[Region]) -> BoxFormat:
+    as_measured = [sum(_overlaps(region, form) for region in regions) for form in _FORMS]
+    if len(set(as_measured)) > 1:
+        return _FORMS[as_measured.index(max(as_measured))]
     sides = [side for region in regions for side in (region.expected, region.candidate)]
     boxes = [side for side in sides if isinstance(side, list) and _is_box(side)]
     corners = all(isinstance(read_shape(box), Shape) for box in boxes)
     return BoxFormat.XYXY if corners else BoxFormat.XYWH
+
+
+def _overlaps(region: Region, form: BoxFormat) -> bool:
+    """Whether two boxes, read so, overlap as it was measured."""
+    if region.overlap is None or not (_is_box(region.expected) and _is_box(region.candidate)):
+        return False
+    ours, theirs = (read_shape(cast("JsonValue", side), form) for side in region[1:3])
+    if isinstance(ours, str) or isinstance(theirs, str):
+        return False
+    return abs(box_iou(ours.box, theirs.box)[0] - region.overlap) < _CLOSE
 
 
 def _is_box(side: JsonValue | Missing) -> bool:

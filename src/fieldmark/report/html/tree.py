@@ -87,7 +87,10 @@ class _Tree:
         comparator = "" if told is None else self._table.attributes[told.attribute].comparator
         if is_region(place.attribute, comparator):
             outcome = None if told is None else told.outcome
-            self.regions.append(Region(_written(place), expected, candidate, outcome))
+            overlap = (
+                None if told is None or told.comparison is None else told.comparison.similarity
+            )
+            self.regions.append(Region(_written(place), expected, candidate, outcome, overlap))
 
     def _keys(self, place: Place, expected: _Side, candidate: _Side) -> list[JsonValue]:
         ours = expected if isinstance(expected, dict) else {}

@@ -45,12 +45,10 @@ def view_of(
     """Read a run and make its view; with another run, what has changed since then as well."""
     limits = limits or Limits()
     chosen = choose(run.cases(), limits)
-    attributes = attribute_lines(run.summary, _comparators(run))
     heat = HeatMap(_with_mistakes(run.summary), len(chosen.lines), chosen.total)
     mistakes = Mistakes()
     versus = Versus(run, other) if other is not None else None
-    opened = _Opened(limits)
-    values = False
+    opened, values = _Opened(limits), False
     for position, case in enumerate(run.cases()):
         rank = chosen.rank.get(position)
         values = values or case.expected is not MISSING or case.candidate is not MISSING
@@ -64,20 +62,24 @@ def view_of(
     kept = opened.kept()
     view: JsonObject = {
         **_heading(run),
-        "attributes": attributes,
+        "attributes": attribute_lines(run.summary, _comparators(run)),
         "domains": domain_lines(run.summary),
         "mistakes": mistakes.view(),
         "heat": heat.view(),
         "cases": _cases(chosen, len(kept)),
         "method": method_of(run, values=values),
     }
-    if detection := detection_lines(run.summary):
-        view["detection"] = detection
-    if (trends := trends_of(run.summary, earlier)) is not None:
-        view["trends"] = trends
-    if versus is not None:
-        view["versus"] = versus.view()
-    return RunView(run=view, opened=kept)
+    extra = _present(
+        detection=detection_lines(run.summary),
+        trends=trends_of(run.summary, earlier),
+        versus=None if versus is None else versus.view(),
+    )
+    return RunView(run=view | extra, opened=kept)
+
+
+def _present(**parts: JsonValue) -> JsonObject:
+    """The parts that not every run has, as far as this one has them."""
+    return {name: part for name, part in parts.items() if part}
 
 
 class _Opened:

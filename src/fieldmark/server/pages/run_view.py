@@ -15,6 +15,7 @@ from fieldmark.report.html.method import evaluator_lines
 from fieldmark.report.html.shown import mapping, whole
 from fieldmark.server.desk import Desk
 from fieldmark.server.routes.runs import comparators_of, described_run
+from fieldmark.store.reader import StoredRun
 
 __all__ = ["run_view"]
 
@@ -31,9 +32,9 @@ def run_view(desk: Desk, run: str) -> JsonObject:
         "convention": str(mapping(manifest.get("convention")).get("name", "")),
         "write": desk.options.write,
     }
-    if not summary:
-        return view
     stored = desk.shelf.run(run)
+    if not summary:
+        return {**view, "going_on": _going_on(stored)}
     return {
         **view,
         "verdict": verdict_of(summary),
@@ -49,6 +50,17 @@ def run_view(desk: Desk, run: str) -> JsonObject:
         "detection": detection_lines(summary),
         "warnings": summary.get("warnings") or [],
     }
+
+
+def _going_on(stored: StoredRun) -> str:
+    """What can be done about a run that did not end."""
+    if not isinstance(stored.manifest.get("request"), dict):
+        return (
+            "It has no figures, and it cannot go on: what it was made from came with a request,"
+            " from memory or from standard input. Start it again."
+        )
+    command = f"fieldmark {stored.manifest.get('command')} --resume runs/{stored.path.name}"
+    return f"It has no figures. If nothing writes to it any more, it can go on with: {command}"
 
 
 def _numbers(summary: JsonObject, name: str) -> JsonObject:

@@ -11,17 +11,18 @@ from fastapi import APIRouter, Depends, Query
 from fieldmark.api.runs import annotate, remove_run
 from fieldmark.api.score import score
 from fieldmark.api.settings import settle
+from fieldmark.api.watching import Progress
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
 from fieldmark.server.answers import Reply, StrictRoute
 from fieldmark.server.desk import Desk, desk_of
 from fieldmark.server.jobs import Cancelled, Job
+from fieldmark.server.provenance import Origin, tell_origin
 from fieldmark.server.queries import FileQuery
 from fieldmark.server.replies import FileList, JobState
 from fieldmark.server.replies_refused import refused
-from fieldmark.server.rules_asked import rules_under
+from fieldmark.server.rules_asked import of_one_run, rules_under
 from fieldmark.server.schemas import BatchRequest, Source, as_json, as_object
-from fieldmark.server.scratch import Inbox
 from fieldmark.store.rundir import new_run_id
 
 __all__ = ["router"]
@@ -44,7 +45,7 @@ async def batch(asked: BatchRequest, desk: Annotated[Desk, Depends(desk_of)]) ->
     work = _Batch(asked, desk)
     await anyio.to_thread.run_sync(work.bring)
     try:
-        job = desk.jobs.start(work.title, work)
+        job = desk.jobs.start(work.title, work, work.inbox.close)
     except BaseException:
         work.inbox.close()
         raise
@@ -71,7 +72,7 @@ class _Batch:
         self._asked = asked
         self._desk = desk
         self.inbox = desk.inbox()
-        self._sources: list[Path | None] = []
+        self._origins: list[Origin] = []
         names = [_name(each) for each in (asked.truth, asked.candidate) if each is not None]
         self.title = asked.title.strip() or " · ".join(names)
 
@@ -79,9 +80,8 @@ class _Batch:
         """Put both sides where nobody else can change them."""
         sides = (("truth", self._asked.truth), ("candidate", self._asked.candidate))
         try:
-            self._sources = [
-                None if source is None else _brought(self.inbox, side, source)
-                for side, source in sides
+            self._origins = [
+                self._brought(side, source) for side, source in sides if source is not None
             ]
         except BaseException:
             self.inbox.close()
@@ -96,19 +96,22 @@ class _Batch:
             if run.is_dir():
                 remove_run(run)
             raise
+        except BaseException:
+            tell_origin(run, self._origins)
+            raise
         finally:
             self.inbox.close()
             self._desk.shelf.forget()
 
     def _scored(self, job: Job, run: Path) -> JsonObject:
         asked = self._asked
-        truth, candidate = self._sources
-        if truth is None:
-            raise AssertionError("a batch has a truth")
+        truth, *candidate = [each.copy for each in self._origins]
         result = score(
             truth,
-            candidate,
-            rules=rules_under(as_json(asked.rules), self._desk.options.provider, asked.convention),
+            candidate[0] if candidate else None,
+            rules=rules_under(
+                as_json(asked.rules), of_one_run(self._desk.options.provider), asked.convention
+            ),
             convention=asked.convention,
             options=as_object(asked.options),
             inputs=asked.inputs.inputs(),
@@ -116,8 +119,9 @@ class _Batch:
             at_most=asked.gates.max,
             values=asked.values,
             out=run,
-            progress=job.tell,
+            progress=self._telling(job, run),
         )
+        tell_origin(run, self._origins)
         self._note(run)
         return {
             "run": run.name,
@@ -127,6 +131,29 @@ class _Batch:
             "summary": self._desk.hiding.value(result.to_dict()),
         }
 
+    def _telling(self, job: Job, run: Path) -> Progress:
+        """How far the work is; a run that is broken off knows where it came from, too."""
+        told = False
+
+        def tell(cases: int, bytes_read: int, bytes_total: int | None) -> None:
+            nonlocal told
+            if not told:
+                told = True
+                tell_origin(run, self._origins)
+            job.tell(cases, bytes_read, bytes_total)
+
+        return tell
+
+    def _brought(self, side: str, source: Source) -> Origin:
+        """A copy of one side, and what it was called."""
+        name, inbox = _name(source), self.inbox
+        if source.path is not None:
+            copy = inbox.from_path(side, source.path)
+            return Origin(name=name, copy=copy, file=self._desk.places.where(source.path))
+        if source.text is not None:
+            return Origin(name=name, copy=inbox.from_text(side, source.name, source.text))
+        return Origin(name=name, copy=inbox.from_rows(side, source.rows or []))
+
     def _note(self, run: Path) -> None:
         try:
             annotate(run, add=[tag for tag in self._asked.tags if tag.strip()], note=self.title)
@@ -135,17 +162,10 @@ class _Batch:
             return
 
 
-def _brought(inbox: Inbox, side: str, source: Source) -> Path:
-    if source.path is not None:
-        return inbox.from_path(side, source.path)
-    if source.text is not None:
-        return inbox.from_text(side, source.name, source.text)
-    return inbox.from_rows(side, source.rows or [])
-
-
 def _name(source: Source) -> str:
     if source.path is not None:
         return source.path
     if source.text is not None:
         return source.name
-    return f"{len(source.rows or []):,} rows"
+    number = len(source.rows or [])
+    return f"{number:,} {'row' if number == 1 else 'rows'}"

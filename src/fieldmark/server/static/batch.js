@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import * as drafts from "./draft.js";
-import { button, bytes, choice, data, el, labelled, moment, plural, rate, replace, section, shown, whole } from "./report.js";
+import { button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, shown, whole } from "./report.js";
 import { empty, problem, toast } from "./shell.js";
 
 const page = data("page");
@@ -11,6 +11,7 @@ const sides = { truth: null, candidate: null };
 const jobs = el("div", { class: "jobs" });
 const trouble = el("div");
 const known = new Map();
+let listening = null;
 const start = button("Compare", begin, { class: "primary", id: "start", disabled: true });
 const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "what this run is about", autocomplete: "off" });
 const keys = Object.fromEntries([["id_key", "id"], ["expected_key", "expected"], ["candidate_key", "candidate"]].map(([name, usual]) =>
@@ -72,6 +73,7 @@ async function begin() {
       inputs, gates: drafts.gatesOf(draft), values: values.checked, title: title.value.trim(),
     } });
     follow(job);
+    listen();
   } catch (error) {
     replace(trouble, problem(error));
   }
@@ -86,13 +88,38 @@ function follow(job) {
     jobs.prepend(box);
   }
   drawJob(job);
-  if (isOver(job)) return;
-  const events = new EventSource(`/api/jobs/${job.id}/events`);
-  events.addEventListener("job", (event) => {
+}
+
+// One job is listened to at a time, the oldest that is not over: it is the one at work, and a browser
+// has only a few connections to a server, which the other requests of all its pages need.
+function listen() {
+  const next = listening ? null : [...known].find(([, box]) => !isOver(box.dataset));
+  if (!next) return;
+  listening = new EventSource(`/api/jobs/${next[0]}/events`);
+  listening.addEventListener("job", (event) => {
     const found = JSON.parse(event.data);
     drawJob(found);
-    if (isOver(found)) events.close();
+    if (isOver(found)) hushed(0);
   });
+  listening.addEventListener("error", () => {
+    if (listening.readyState === EventSource.CLOSED) hushed(2000);
+  });
+}
+
+function hushed(wait) {
+  listening.close();
+  listening = null;
+  setTimeout(refresh, wait);
+}
+
+async function refresh() {
+  try {
+    const found = await ask("/api/jobs");
+    found.jobs.reverse().forEach(follow);
+    listen();
+  } catch (error) {
+    replace(trouble, problem(error));
+  }
 }
 
 function isOver({ state }) {
@@ -120,9 +147,10 @@ function said({ state, cases, result, made }) {
   if (state === "running") return `${plural(cases, "case")} done.`;
   if (state === "cancelled") return `Cancelled after ${plural(cases, "case")}.`;
   if (state === "failed") return "Failed.";
-  const { summary, passed, kept } = result;
+  const { summary, passed, kept, notes } = result;
+  const left = leftOutText(summary.cases);
   const gates = summary.gates.length ? ` ${passed ? "Every gate is met." : "A gate is not met."}` : "";
-  return `${plural(summary.cases.total, "case")}, mean score ${rate(summary.mean_score)}, RQS ${rate(summary.quality.rqs)}.${gates}${kept ? "" : " Kept until the server ends."} ${moment(made)}`;
+  return `${plural(summary.cases.total, "case")}, mean score ${rate(summary.mean_score)}, RQS ${rate(summary.quality.rqs)}.${left && ` ${left}`}${gates}${kept ? "" : " Kept until the server ends."} ${notes.map((note) => `${note}. `).join("")}${moment(made)}`;
 }
 
 function actions(job) {
@@ -149,4 +177,4 @@ replace(document.getElementById("app"),
   el("div", { class: "save-bar" }, start),
   section("jobs", "Jobs", null, jobs));
 replace(jobs, empty("No jobs yet", "What you start here shows its progress, and can be stopped."));
-ask("/api/jobs").then((found) => found.jobs.reverse().forEach(follow)).catch((error) => replace(trouble, problem(error)));
+refresh();

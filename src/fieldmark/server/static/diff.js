@@ -2,13 +2,13 @@
 
 import { ask, query } from "./api.js";
 import { DASH, button, el, moment, pathText, plural, rate, replace, section, select, shown, signed, sortableTable, whole } from "./report.js";
-import { address, empty, problem, remember } from "./shell.js";
+import { address, empty, problem, remember, runName } from "./shell.js";
 
 const state = address(["a", "b", "force", "rescore"]);
 const answer = el("div"), trouble = el("div");
 
 function picker(runs, label, name) {
-  const options = [["", "choose a run"], ...runs.map((run) => [run.id, `${run.note || run.inputs.join(" · ") || run.id}, ${moment(run.started_at)}`])];
+  const options = [["", "choose a run"], ...runs.map((run) => [run.id, `${runName(run)}, ${moment(run.started_at)}`])];
   if (state[name] && !runs.some(({ id }) => id === state[name])) options.push([state[name], state[name]]);
   const box = select(label, options, (value) => { state[name] = value; remember(state, { push: true }); draw(); });
   box.querySelector("select").value = state[name];

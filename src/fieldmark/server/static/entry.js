@@ -24,8 +24,11 @@ export function readText(text) {
 }
 
 function where(text, error) {
+  // Browsers say it in words of their own, and some say nothing of the place.
+  const told = /line (\d+) column (\d+)/.exec(error.message);
+  if (told) return ` at line ${told[1]}, column ${told[2]}`;
   const found = /position (\d+)/.exec(error.message);
-  if (!found) return ": it ends too early";
+  if (!found) return /end of|EOF|unterminated/i.test(error.message) ? ": it ends too early" : "";
   const before = text.slice(0, Number(found[1])).split("\n");
   return ` at line ${before.length}, column ${before[before.length - 1].length + 1}`;
 }

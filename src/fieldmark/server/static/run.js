@@ -63,7 +63,7 @@ function advice() {
 drawTags();
 const app = document.getElementById("app");
 if (!page.tiles) {
-  replace(app, head(), actions(), empty(`The run is ${run.status}`, "It has no figures. A run that was broken off can go on with fieldmark score --resume."));
+  replace(app, head(), actions(), empty(`The run is ${run.status}`, page.going_on));
 } else {
   const view = { ...page, totals: page.totals };
   replace(app, head(), trouble, actions(), verdictPanel(view), tileGrid(view.tiles),

@@ -2,7 +2,7 @@
 
 import { ask, query } from "./api.js";
 import { button, data, el, gauge, moment, plural, rate, replace, search, section, select, shown, sortableTable, whole } from "./report.js";
-import { address, empty, later, problem, remember, toast } from "./shell.js";
+import { address, empty, later, problem, remember, runName, toast } from "./shell.js";
 import { trendChart } from "./trend.js";
 
 const page = data("page");
@@ -45,7 +45,7 @@ function runTable(rows) {
   const table = sortableTable({
     caption: "Runs, the newest first", step: STEP,
     columns: [
-      { name: "run", label: "Run", cell: (run) => [run.named ? el("a", { class: "run-name", href: `/runs/${run.id}` }, shown(run.note || run.inputs.join(" · ") || run.id)) : el("span", { class: "run-name", title: "rename the folder to open it" }, shown(run.id)), el("span", { class: "run-id" }, shown(run.id)), run.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
+      { name: "run", label: "Run", cell: (run) => [run.named ? el("a", { class: "run-name", href: `/runs/${run.id}`, title: run.inputs.join(" · ") || null }, shown(runName(run))) : el("span", { class: "run-name", title: "rename the folder to open it" }, shown(run.id)), el("span", { class: "run-id" }, shown(run.id)), run.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
       { name: "when", label: "Begun", cell: (run) => moment(run.started_at) },
       { name: "status", label: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.kept && " · not kept") },
       { name: "cases", label: "Cases", numeric: true, cell: (run) => (run.cases === null ? "–" : whole(run.cases)) },
@@ -53,8 +53,8 @@ function runTable(rows) {
       { name: "macro", label: "Macro F1", ...figure("macro_f1_by_attribute") },
       { name: "micro", label: "Micro F1", ...figure("micro_f1") },
       { name: "gauge", label: "", css: "bar-cell", cell: (run) => gauge((run.figures && run.figures.mean_score) ?? null, null) },
-      { name: "pick", label: "Compare", cell: (run) => run.status === "complete" && run.named && el("input", { type: "checkbox", "aria-label": `Choose ${run.note || run.id}`, checked: picked.includes(run.id), on: { change: (event) => pick(run.id, event.target.checked) } }) },
-      { name: "remove", label: "", cell: (run) => run.named && (page.write || !run.kept) && button("Delete", () => remove(run), { "aria-label": `Delete ${run.note || run.id}` }) },
+      { name: "pick", label: "Compare", cell: (run) => run.status === "complete" && run.named && el("input", { type: "checkbox", "aria-label": `Choose ${runName(run)}`, checked: picked.includes(run.id), on: { change: (event) => pick(run.id, event.target.checked) } }) },
+      { name: "remove", label: "", cell: (run) => run.named && (page.write || !run.kept) && button("Delete", () => remove(run), { "aria-label": `Delete ${runName(run)}` }) },
     ],
   });
   table.show(rows);
@@ -74,7 +74,7 @@ function pick(id, on) {
 function remove(run) {
   hidden.add(run.id);
   draw();
-  toast(`${run.note || run.id} will be deleted.`, {
+  toast(`${runName(run)} will be deleted.`, {
     undo: () => { hidden.delete(run.id); draw(); },
     then: async () => {
       try {

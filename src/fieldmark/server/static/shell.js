@@ -129,6 +129,11 @@ export function tabs(label, entries, current, chosen) {
   return el("div", { class: "tabbed" }, list, panel);
 }
 
+// What a run is called: what people wrote, or the files it was made from, or its id.
+export function runName(run) {
+  return run.note || run.inputs.map((name) => name.split(/[\\/]/).findLast(Boolean) || name).join(" · ") || run.id;
+}
+
 export function empty(title, text, ...actions) {
   return el("div", { class: "empty" }, el("p", { class: "empty-title" }, title), el("p", { class: "quiet" }, text), actions.length > 0 && el("p", { class: "empty-actions" }, actions));
 }

@@ -34,10 +34,15 @@ function verdictPanel(run) {
     run.gates.length > 0 && gateList(run.gates));
 }
 
-function leftOut(totals) {
+function leftOutText(totals) {
   const words = [["errors", "not evaluated"], ["missing", "without a candidate"], ["unparseable", "unreadable"], ["invalid_truth", "with an invalid truth"], ["unexpected", "not in the truth"]];
   const parts = words.filter(([name]) => totals[name]).map(([name, word]) => `${whole(totals[name])} ${word}`);
-  return parts.length > 0 && el("p", { class: "notice" }, `Cases: ${parts.join(", ")}.`);
+  return parts.length ? `Cases: ${parts.join(", ")}.` : "";
+}
+
+function leftOut(totals) {
+  const text = leftOutText(totals);
+  return text && el("p", { class: "notice" }, text);
 }
 
 function gateList(gates) {
