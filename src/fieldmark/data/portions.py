@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from fieldmark.data.exact import Grammar
 from fieldmark.data.files import open_file
 from fieldmark.data.inputs import Inputs, Role
-from fieldmark.data.jsonl import JsonlSource, LineBlock
+from fieldmark.data.jsonl import JsonlSource, LineBlock, lines_of
 from fieldmark.data.known_lines import LineReader, line_readers
 from fieldmark.data.layout import Layout
 from fieldmark.data.opening import Opened, Side
@@ -63,7 +64,7 @@ class _Sliced(JsonlSource):
     part: Slice = field(default=Slice(0, 0, 1))
 
     def line_blocks(self) -> Iterator[LineBlock]:
-        """The lines as one block."""
+        """The lines, in the same small pieces as those of a whole file."""
         start, end, first = self.part
         if start == end:
             return
@@ -74,7 +75,8 @@ class _Sliced(JsonlSource):
         finally:
             opened.close()
         self.bytes_read = end - start
-        yield LineBlock(raw, first, start)
+        for block in lines_of(BytesIO(raw), self.grammar.limits.line_bytes, self.name):
+            yield LineBlock(block.raw, first + block.first - 1, start + block.offset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

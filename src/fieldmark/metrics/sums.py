@@ -126,4 +126,9 @@ def _verdicts(counted: Sequence[CountedStats], verdict: Verdict) -> int:
 
 
 def _sum(values: Iterable[tuple[float | None, int]]) -> ExactSum:
-    return ExactSum.of((value, times) for value, times in values if value is not None)
+    """The sum of the defined values; equal ones are put together first, for many are equal."""
+    times_of: dict[float, int] = {}
+    for value, times in values:
+        if value is not None:
+            times_of[value] = times_of.get(value, 0) + times
+    return ExactSum.of(times_of.items())

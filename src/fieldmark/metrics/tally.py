@@ -23,6 +23,8 @@ _State: TypeAlias = tuple[AttributeTable, "Counter[int]", RunSums]
 _FACT_MASK: Final = (1 << CELL_BITS) - 1
 _BATCH: Final = 8192
 """Cases wait until there are so many, then equal ones are counted together."""
+_SHORT: Final = 64
+"""Cells of a case that are counted one by one; longer cases repeat theirs."""
 
 
 class Tally:
@@ -102,11 +104,16 @@ class Tally:
         times = Counter(map(id, self._stats))
         cells = self._cells
         known = cells.get
+        short: list[int] = []
         for key, number in times.items():
             block = self._waiting[key]
+            if len(block.cells) <= _SHORT:
+                short += block.cells * number
+                continue
             counted = block.times or Counter(block.cells)
             for cell, count in counted.items():
                 cells[cell] = known(cell, 0) + count * number
+        cells.update(short)
         self._sums += RunSums.of([(stats, times[key]) for key, stats in distinct.items()])
         self._waiting.clear()
         self._stats.clear()

@@ -41,12 +41,14 @@ def run_cases(
     watchers: Sequence[Watcher] = (),
     *,
     known: Known | None = None,
+    counter: CaseCounter | None = None,
 ) -> Tally:
     """Compare and count every case; only the sums stay in memory.
 
-    Where `known` has the outcomes of a batch already, they are not found out again.
+    Where `known` has the outcomes of a batch already, they are not found out again. A `counter`
+    that served before, with the same plan and convention, knows the figures of many cases.
     """
-    counter = CaseCounter(convention, plan.table)
+    counter = CaseCounter(convention, plan.table) if counter is None else counter
     tally = Tally(plan.table)
     for number, batch in enumerate(batches):
         cases = _scorable(batch, tally)

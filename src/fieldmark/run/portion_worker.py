@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from fieldmark.data.pairs import PartRead
 from fieldmark.data.portions import Portion, Recipe
+from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.intervals_sample import CaseSample, Threshold
 from fieldmark.metrics.tally import Tally
@@ -68,7 +69,7 @@ class Shard(NamedTuple):
 class PortionWorker:
     """Does one segment after the other, with a plan of its own."""
 
-    __slots__ = ("_encoder", "_job", "_known", "_readers", "_threshold", "plan")
+    __slots__ = ("_counter", "_encoder", "_job", "_known", "_readers", "_threshold", "plan")
 
     def __init__(
         self,
@@ -85,6 +86,7 @@ class PortionWorker:
             plan = compile_plan(job.rules, seeded(job.shared))
             shared = len(job.shared)
         self.plan = plan
+        self._counter = CaseCounter(job.convention, plan.table)
         lines = not job.keep_rows and plan.takes_lines
         self._readers = job.recipe.line_readers() if lines else ()
         self._encoder = SegmentEncoder(plan.table, values=job.values, shared=shared)
@@ -125,6 +127,7 @@ class PortionWorker:
                 job.convention,
                 watchers,
                 known=None if known is None else lambda _, cases: known(number, cases),
+                counter=self._counter,
             )
         read, lists, size = stream.part_read(), self.plan.lists(), portion.size
         short = len(ids) < portion.cases
