@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["IrregularError", "Ruler", "marks", "measured"]
 
 _PIECE: Final = 1 << 18
-_FEW: Final = 8
-"""Lines that are found one after the other."""
 
 
 class IrregularError(Exception):
@@ -44,34 +42,19 @@ def marks(path: Path, every: int, limit: int) -> Iterator[int]:
             # Other lines than the first are within a piece, and no piece is beyond the limit.
             if held + (len(piece) if end < 0 else end) > limit:
                 raise IrregularError
-            place, left = 0, piece.count(b"\n")
-            while left >= wanted:
-                place = _behind(piece, place, wanted)
-                yield offset + place
-                left -= wanted
-                wanted = every
-            wanted -= left
-            held = len(piece) - piece.rfind(b"\n") - 1 + (0 if end >= 0 else held)
             offset += len(piece)
+            # Splitting is faster than counting, and much faster than finding.
+            lines = piece.split(b"\n", wanted)
+            while len(lines) > wanted:
+                yield offset - len(lines[-1])
+                wanted = every
+                lines = lines[-1].split(b"\n", wanted)
+            wanted -= len(lines) - 1
+            held = len(lines[-1]) + (0 if end >= 0 else held)
     finally:
         opened.close()
     if held or wanted < every:
         yield offset
-
-
-def _behind(piece: bytes, place: int, lines: int) -> int:
-    """The place behind so many lines from a place on: counting halves is faster than finding."""
-    end = len(piece)
-    while lines > _FEW:
-        middle = (place + end) // 2
-        before = piece.count(b"\n", place, middle)
-        if before < lines:
-            place, lines = middle, lines - before
-        else:
-            end = middle
-    for _ in range(lines):
-        place = piece.index(b"\n", place) + 1
-    return place
 
 
 def _read(opened: Opened, size: int) -> bytes:
