@@ -358,14 +358,17 @@ def test_paths_below_a_root_are_chosen_and_a_job_is_stopped(app):
     page.wait("!document.querySelector('#start').disabled")
     page.click("#start")
     page.wait("document.querySelector('.job[data-state=running] button')")
-    page.click(".job[data-state=running] button")
-    page.wait("document.querySelector('.job[data-state=cancelled]')")
-    assert "Cancelled" in page.text(".job")
+    mine = page.run("document.querySelector('.job[data-state=running]').dataset.job")
+    page.click(f"[data-job='{mine}'] button")
+    page.wait(f"document.querySelector(\"[data-job='{mine}'][data-state=cancelled]\")")
+    assert "Cancelled" in page.text(f"[data-job='{mine}']")
 
 
 def test_many_jobs_leave_the_page_its_connections(app, served):
-    body = {"truth": {"path": "data/large.jsonl"}, "candidate": {"path": "data/large.jsonl"}}
-    names = [served.ask.post("/api/batch", json=body).json()["id"] for _ in range(8)]
+    # The first takes a while, and the others are told before it is done.
+    files = ["data/large.jsonl", *["data/truth.jsonl"] * 8]
+    bodies = [{"truth": {"path": file}, "candidate": {"path": file}} for file in files]
+    names = [served.ask.post("/api/batch", json=body).json()["id"] for body in bodies]
     page = app("/batch", "document.querySelectorAll('.job[data-state=waiting]').length >= 7")
     page.click(f"[data-job='{names[-1]}'] button")
     page.wait(f"document.querySelector(\"[data-job='{names[-1]}'][data-state=cancelled]\")")

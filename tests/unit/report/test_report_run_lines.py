@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 
 import pytest
 from rich.console import Console
@@ -14,7 +13,9 @@ TITLES = ("Run", "Began", "Status", "Cases", "Tags and note")
 
 
 def shown(rows, *, width=80, color=None):
-    console = Console(file=io.StringIO(), width=width, color_system=color, force_terminal=True)
+    console = Console(
+        file=io.StringIO(), width=width, color_system=color, force_terminal=True, no_color=False
+    )
     console.print(RunLines(TITLES, rows, styles={"complete": "green"}, right=(3,)), crop=False)
     return console.file.getvalue()
 
@@ -48,10 +49,3 @@ def test_notes_give_way_first_and_then_names():
 @pytest.mark.parametrize(("status", "code"), [("complete", "32m"), ("failed", "33m")])
 def test_a_status_has_a_colour(status, code):
     assert f"{code}{status}" in shown([("a", "now", status, "1", "")], color="standard")
-
-
-def test_ten_thousand_lines_are_drawn_in_an_instant():
-    rows = [(f"run-{number}", "now", "complete", "1", "") for number in range(10_000)]
-    begun = time.process_time()
-    assert shown(rows).count("\n") == 10_001
-    assert time.process_time() - begun < 1

@@ -101,8 +101,12 @@ def test_a_job_that_is_cancelled_before_it_began_keeps_no_copy(tmp_path, monkeyp
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     many = [{"id": str(n), "text": f"row {n} " * 20} for n in range(20_000)]
     with live(tmp_path, bounds=Bounds(waiting_jobs=2)) as server:
-        body = {"truth": {"rows": many}, "candidate": {"rows": many}}
-        first, second = (server.ask.post("/api/batch", json=body).json()["id"] for _ in range(2))
+        first, second = (
+            server.ask.post(
+                "/api/batch", json={"truth": {"rows": rows}, "candidate": {"rows": rows}}
+            ).json()["id"]
+            for rows in (many, many[:1])  # the second is there before the first is done
+        )
         told = server.ask.delete(f"/api/jobs/{second}").json()
         held = list(tmp_path.glob("fieldmark-serve-*/inbox/*"))
         server.ask.delete(f"/api/jobs/{first}")
