@@ -301,8 +301,14 @@ class BrokenOffError(Exception):
 
 
 def many(folder, number):
+    """Rows of which no two ask the same, so that every call can be told from the others."""
     said = [
-        {**ROW, "id": str(n), "expected": {"note": f"Bill {n} was paid"}} for n in range(number)
+        {
+            "id": str(n),
+            "expected": {"note": f"Bill {n} was paid"},
+            "candidate": {"note": f"Somebody paid number {n} in spring"},
+        }
+        for n in range(number)
     ]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said), "utf-8")
 
