@@ -174,7 +174,7 @@ def test_a_reference_to_an_address_is_refused_and_not_followed(asked, draft):
 def test_a_reference_to_a_file_is_refused(tmp_path, draft):
     file = tmp_path / "schema.json"
     file.write_text('{"type": "string"}')
-    with pytest.raises(OptionError, match="ot fetch file:"):
+    with pytest.raises(OptionError, match="fetch file:"):
         JsonSchema(schema={"$ref": file.as_uri()}, draft=draft)
 
 
