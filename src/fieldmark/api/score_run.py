@@ -6,7 +6,6 @@ import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count, islice
-from operator import add
 from typing import Final
 
 from fieldmark.api.resuming import Begun, Keeping
@@ -14,7 +13,7 @@ from fieldmark.api.settings import Settings
 from fieldmark.api.watching import Progress, teller
 from fieldmark.compare.asked import providers_of
 from fieldmark.data.names import Names
-from fieldmark.data.pairs import Leniency, PairStream, PartRead
+from fieldmark.data.pairs import PairStream, PartRead
 from fieldmark.data.portions import Recipe, cut
 from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.tally import Tally
@@ -144,7 +143,7 @@ class ScoreRun:
                 if not (careful or shard.in_step):
                     break
                 self._take(shard)
-                read = [_joined(*read, shard.read)]
+                read = [read[0].joined(shard.read) if read else shard.read]
                 names.add(shard.ids)
             else:
                 if not found.whole:
@@ -221,16 +220,6 @@ class ScoreRun:
             # What the end needs takes a while to load; meanwhile others work.
             import numpy.random  # noqa: F401
         yield from shards
-
-
-def _joined(first: PartRead, *others: PartRead) -> PartRead:
-    """What was found in parts of the input, as if they were one."""
-    leniency = first.leniency
-    for other in others:
-        first.coverage.add(other.coverage)
-        pairs = zip(leniency, other.leniency, strict=True)
-        leniency = tuple(Leniency(*map(add, one, two)) for one, two in pairs)
-    return PartRead(first.coverage, leniency)
 
 
 def _asks_nobody(rules: Rules) -> bool:

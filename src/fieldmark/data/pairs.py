@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import add
 from typing import Final, NamedTuple
 
 from fieldmark.data import opening
@@ -70,6 +71,13 @@ class PartRead(NamedTuple):
 
     coverage: Coverage
     leniency: tuple[Leniency, ...]
+
+    def joined(self, following: PartRead) -> PartRead:
+        """This part and the one that follows, as if they were one."""
+        self.coverage.add(following.coverage)
+        sides = zip(self.leniency, following.leniency, strict=True)
+        leniency = tuple(Leniency(*map(add, one, other)) for one, other in sides)
+        return PartRead(self.coverage, leniency)
 
 
 class PairStream:

@@ -32,11 +32,11 @@ from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import CELL_BITS
 
-__all__ = ["CaseCounter", "CaseStats"]
+__all__ = ["SHORT", "CaseCounter", "CaseStats"]
 
 _FACT_MASK: Final = (1 << CELL_BITS) - 1
 _LANES: Final = Struct("<20I")
-_SHORT: Final = 64
+SHORT: Final = 64
 """Cells of a case that may be like another; longer ones hardly ever are."""
 
 _MEMO_LIMIT: Final = 2048
@@ -103,7 +103,7 @@ class CaseCounter:
         self, block: OutcomeBlock, *, unreadable: bool = False, safety: float | None = None
     ) -> CaseStats:
         """The figures of one case; `unreadable` says that there was no candidate document."""
-        alone = len(block.cells) > _SHORT or unreadable or safety is not None
+        alone = len(block.cells) > SHORT or unreadable or safety is not None
         if alone or (self._graded and _has_degrees(block)):
             return self._count(block, unreadable=unreadable, safety=safety)
         key = tuple(block.cells)
@@ -116,7 +116,7 @@ class CaseCounter:
     def all(self, blocks: Sequence[OutcomeBlock]) -> list[CaseStats]:
         """The figures of many cases, all of them readable."""
         cells = [block.cells for block in blocks]
-        if self._graded or max(map(len, cells), default=0) > _SHORT:
+        if self._graded or max(map(len, cells), default=0) > SHORT:
             return [self.stats(block) for block in blocks]
         known = map(self._cases.get, map(tuple, cells))
         return [stats or self.stats(block) for stats, block in zip(known, blocks, strict=True)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from fieldmark.metrics.averages import ExactSum
-from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.case_score import SHORT, CaseStats
 from fieldmark.metrics.sums import CaseTotals, RunSums
 from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import CaseInput
@@ -23,8 +23,6 @@ _State: TypeAlias = tuple[AttributeTable, "Counter[int]", RunSums]
 _FACT_MASK: Final = (1 << CELL_BITS) - 1
 _BATCH: Final = 8192
 """Cases wait until there are so many, then equal ones are counted together."""
-_SHORT: Final = 64
-"""Cells of a case that are counted one by one; longer cases repeat theirs."""
 
 
 class Tally:
@@ -107,7 +105,7 @@ class Tally:
         short: list[int] = []
         for key, number in times.items():
             block = self._waiting[key]
-            if len(block.cells) <= _SHORT:
+            if len(block.cells) <= SHORT:
                 short += block.cells * number
                 continue
             counted = block.times or Counter(block.cells)

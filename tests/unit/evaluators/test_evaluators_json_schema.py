@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.server
 import pickle
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -171,11 +173,13 @@ def test_a_reference_to_an_address_is_refused_and_not_followed(asked, draft):
 
 
 @pytest.mark.parametrize("draft", [None, "draft7"])
-def test_a_reference_to_a_file_is_refused(tmp_path, draft):
-    file = tmp_path / "schema.json"
-    file.write_text('{"type": "string"}')
-    with pytest.raises(OptionError, match="fetch file:"):
-        JsonSchema(schema={"$ref": file.as_uri()}, draft=draft)
+def test_a_reference_to_a_file_is_refused(draft):
+    # A long path would be shortened in the message.
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        file.write(b'{"type": "string"}')
+        file.flush()
+        with pytest.raises(OptionError, match="ot fetch file:"):
+            JsonSchema(schema={"$ref": Path(file.name).as_uri()}, draft=draft)
 
 
 def test_a_reference_within_the_schema_is_followed():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import openpyxl
 import pytest
 
 import fieldmark as fm
@@ -72,7 +73,6 @@ def test_markdown_tells_them_and_the_evaluators(run):
 
 
 def test_a_spreadsheet_tells_them_and_the_evaluators(run, tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
     write_report(run, tmp_path / "report.xlsx", kind="xlsx")
     rows = {
         row[0]: row[1] for row in openpyxl.load_workbook(tmp_path / "report.xlsx")["Summary"].values
