@@ -80,7 +80,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	    && { echo "$$python"; break; }; done)
 
 # What a user needs. A Debian without the venv module gets it when root asks.
-$(USABLE): pyproject.toml constraints.txt hatch_build.py src/fieldmark/model/_lines.c
+$(USABLE): pyproject.toml constraints.txt hatch_build.py $(wildcard src/fieldmark/*/_*.c)
 	@[ -n '$(PYTHON)' ] || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
 	@echo 'making $(VENV)'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
@@ -90,10 +90,10 @@ $(USABLE): pyproject.toml constraints.txt hatch_build.py src/fieldmark/model/_li
 	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable .
 	@touch $@
 
-# What a contributor needs. Tests try the compiled part too; a Debian gets a compiler when root asks.
+# What a contributor needs. Tests try the compiled parts too; a Debian gets a compiler when root asks.
 $(READY): $(USABLE)
 	@echo 'adding the tools'
-	@$(BIN)/python -c 'import fieldmark.model._lines' 2>/dev/null \
+	@$(BIN)/python -c 'import fieldmark.align._items, fieldmark.data._scan, fieldmark.model._lines' 2>/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && apt-get -qq update \
 	    && apt-get -qq install -y --no-install-recommends gcc libc6-dev python3-dev >/dev/null; } \
 	  || { echo 'a C compiler is needed by tests: apt-get install gcc python3-dev' >&2; exit 1; }

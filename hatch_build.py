@@ -1,4 +1,4 @@
-"""Compiles the part of the package that is written in C, where there is a compiler.
+"""Compiles the parts of the package that are written in C, where there is a compiler.
 
 Without one the package is pure Python: it does the same, only slower.
 """
@@ -15,28 +15,32 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("src/fieldmark/model/_lines.c")
+SOURCES = (
+    Path("src/fieldmark/model/_lines.c"),
+    Path("src/fieldmark/align/_items.c"),
+    Path("src/fieldmark/data/_scan.c"),
+)
 FLAGS = ("-std=c11", "-O3", "-DNDEBUG", "-Wall", "-Wextra", "-fPIC", "-shared")
 
 
-class CompiledLines(BuildHookInterface[Any]):
-    """Puts the compiled module beside its source, and into the wheel."""
+class CompiledParts(BuildHookInterface[Any]):
+    """Puts each compiled module beside its source, and into the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile before the files of a wheel are collected; `version` may be `editable`."""
         del version
         if self.target_name != "wheel":
             return
-        source = Path(self.root) / SOURCE
-        compiled = source.with_suffix(str(sysconfig.get_config_var("EXT_SUFFIX")))
-        failure = compile_module(source, compiled)
-        if failure:
-            compiled.unlink(missing_ok=True)  # one of an older source would be worse than none
-            self.app.display_warning(f"not compiled, so slower: {failure}")
-            return
-        build_data["pure_python"] = False
-        build_data["infer_tag"] = True
-        build_data["artifacts"].append(str(compiled.relative_to(self.root)))
+        for source in (Path(self.root) / each for each in SOURCES):
+            compiled = source.with_suffix(str(sysconfig.get_config_var("EXT_SUFFIX")))
+            failure = compile_module(source, compiled)
+            if failure:
+                compiled.unlink(missing_ok=True)  # one of an older source would be worse than none
+                self.app.display_warning(f"{source.name} not compiled, so slower: {failure}")
+                continue
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
+            build_data["artifacts"].append(str(compiled.relative_to(self.root)))
 
 
 def compile_module(source: Path, compiled: Path, *extra: str) -> str:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import compileall
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
+import fieldmark
 from benchmarks import detection, eval_memory, judges, listing, measure, slope, workers
 from benchmarks.peers import compare
 from benchmarks.works import WORKS
@@ -36,6 +40,7 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="with --slope: set the ceilings")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each peer and work")
     asked = vars(parser.parse_args())
+    _compile_to_byte_code()
     parts = {part for part in PARTS if asked[part.replace("-", "_")]} or USUAL
     works = [work for work in WORKS if asked["only"] in work.name]
     results, repeats = not asked["no_results"], asked["repeats"]
@@ -53,6 +58,12 @@ def main() -> int:
     }
     met = [runs[part]() for part in PARTS if part in parts]
     return 0 if all(met) else 1
+
+
+def _compile_to_byte_code() -> None:
+    """Leave the package as an installer does: a process that starts has nothing to compile."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    compileall.compile_dir(Path(fieldmark.__file__).parent, quiet=1)
 
 
 if __name__ == "__main__":

@@ -8,30 +8,10 @@ A byte that is touched beyond the end of a block or of a line ends the process.
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
 import sys
 from random import Random
 
-NAME = "fieldmark.model._lines"
-
-
-def load(path: str) -> None:
-    """Let the package find this module for its compiled part."""
-    spec = importlib.util.spec_from_file_location(NAME, path)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[NAME] = module
-    spec.loader.exec_module(module)
-
-
-def guarded(block: bytes) -> bytes:
-    """A block whose end is watched: the zero that Python puts behind all bytes is out of bounds."""
-    fresh = bytes(bytearray(block))
-    if fresh:
-        end = id(fresh) + bytes.__basicsize__ - 1 + len(fresh)
-        ctypes.CDLL(None).__asan_poison_memory_region(ctypes.c_void_p(end), ctypes.c_size_t(1))
-    return fresh
+from sanitizing import guarded, load
 
 
 def main(blocks: int, seed: int) -> None:
@@ -80,5 +60,5 @@ def main(blocks: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    load(sys.argv[1])
+    load("fieldmark.model._lines", sys.argv[1])
     main(int(sys.argv[2]), int(sys.argv[3]))

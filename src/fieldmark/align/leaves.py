@@ -11,25 +11,34 @@ import re
 from collections.abc import Callable, Hashable
 from typing import Final, TypeAlias, cast
 
+from fieldmark.align import compiled
 from fieldmark.align.limits import MAX_TEXT
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.values.canonical import typed_key
 from fieldmark.values.paths import resolve
 from fieldmark.values.text import folded
 
-__all__ = ["Cells", "Path", "cells_of", "is_iso_date", "tokens_of"]
+__all__ = ["Cells", "Path", "all_cells", "cells_of", "is_iso_date", "largest", "tokens_of"]
 
 Path: TypeAlias = str | tuple[str, ...]
 Cells: TypeAlias = dict[Path, Hashable]
 
 _ITSELF: Final = ()
 _PLAIN: Final = 1 << 53  # up to here whole numbers and floats compare exactly and hash apart
+_LEAF: Final = 16  # letters that a leaf is worth, whatever it holds
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?", re.DOTALL)
 
 
 def is_iso_date(text: str) -> bool:
     """Whether a folded text is a date, or a date and a time, as ISO 8601 writes it."""
     return text[4:5] == "-" and _ISO_DATE.fullmatch(text) is not None
+
+
+def all_cells(items: list[JsonValue], match_fields: tuple[str, ...] | None) -> list[Cells]:
+    """The cells of each item."""
+    if compiled.COMPILED:
+        return compiled.items.cells(items, match_fields, MAX_TEXT, folded, cells_of)
+    return [cells_of(item, match_fields) for item in items]
 
 
 def cells_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> Cells:
@@ -50,6 +59,21 @@ def cells_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> Cells:
         elif value is not None and value is not MISSING:
             cells[field] = _token(value)
     return cells
+
+
+def largest(items: list[Cells]) -> int:
+    """How much there is to compare in the largest item: its letters, and some for each leaf.
+
+    >>> largest([{"a": "blue"}, {"a": "red", "n": 1}])
+    35
+    """
+    if compiled.COMPILED:
+        return compiled.items.largest(items, _LEAF)
+    texts = [[cell for cell in cells.values() if type(cell) is str] for cells in items]
+    sizes = (
+        _LEAF * len(cells) + len("".join(own)) for cells, own in zip(items, texts, strict=True)
+    )
+    return max(sizes, default=0)
 
 
 def tokens_of(item: JsonValue) -> Cells:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Final, TypeAlias
 
 from rapidfuzz.distance import Levenshtein
 
+from fieldmark.align import compiled
 from fieldmark.align.leaves import Cells, Path, is_iso_date
 from fieldmark.align.limits import MAX_TEXT
 
@@ -30,7 +31,9 @@ _WHOLE: Final = 2.0**52
 
 _similarity: Final = Levenshtein.normalized_similarity
 _Texts: TypeAlias = list[tuple[Path, str]]
-_Near: TypeAlias = tuple[int, int, int]  # the places of two items, and how many leaves are equal
+_NearPair: TypeAlias = tuple[
+    int, int, int
+]  # the places of two items, and how many leaves are equal
 _Holders: TypeAlias = dict[tuple[Path, Hashable], list[int]]
 
 
@@ -51,22 +54,18 @@ def text_similarity(expected: str, candidate: str) -> float:
 
 
 def edges(
-    expected: Sequence[Cells], candidate: Sequence[Cells], gate: float, most: int
+    expected: list[Cells], candidate: list[Cells], gate: float, most: int
 ) -> list[Edge] | None:
     """Every pair whose weight reaches the gate.
 
     None if more than the given number of pairs would have to be looked at: most pairs share too
     few equal leaves to reach the gate, whatever their texts are, and are not.
     """
-    texts = [_texts(cells) for cells in expected]
-    share = gate / UNIT - _MARGIN
-    near: list[_Near] | None
-    if len(expected) * len(candidate) <= min(most, _TINY):
-        near = _near_each(expected, candidate, texts, share)
-    else:
-        near = _near_by_leaf(expected, candidate, texts, share, most)
+    near_of = compiled.items.near if compiled.COMPILED else _near
+    near = near_of(expected, candidate, gate / UNIT - _MARGIN, _UNEQUAL, most, _TINY)
     if near is None:
         return None
+    texts = {place: _texts(expected[place]) for place in {pair[0] for pair in near}}
     found: list[Edge] = []
     for place, other, shared in near:
         weight = _weight(expected[place], candidate[other], texts[place], shared)
@@ -75,13 +74,31 @@ def edges(
     return found
 
 
+def _near(
+    expected: list[Cells],
+    candidate: list[Cells],
+    share: float,
+    unequal: float,
+    most: int,
+    tiny: int,
+) -> list[_NearPair] | None:
+    """The pairs whose shared leaves and texts may reach a share of their leaves.
+
+    A text that is not the same adds up to `unequal`.
+    """
+    reaches = [sum(type(cell) is str for cell in cells.values()) * unequal for cells in expected]
+    if len(expected) * len(candidate) <= min(most, tiny):
+        return _near_each(expected, candidate, reaches, share)
+    return _near_by_leaf(expected, candidate, reaches, share, most)
+
+
 def _near_each(
-    expected: Sequence[Cells], candidate: Sequence[Cells], texts: Sequence[_Texts], share: float
-) -> list[_Near]:
-    """The pairs that may reach a share, found by comparing each with each."""
-    near: list[_Near] = []
+    expected: list[Cells], candidate: list[Cells], reaches: list[float], share: float
+) -> list[_NearPair]:
+    """The same, found by comparing each with each."""
+    near: list[_NearPair] = []
     for place, cells in enumerate(expected):
-        size, reach, leaves = len(cells), len(texts[place]) * _UNEQUAL, cells.items()
+        size, reach, leaves = len(cells), reaches[place], cells.items()
         for other, others in enumerate(candidate):
             shared = len(leaves & others.items())
             if shared + reach >= share * max(size, len(others)):
@@ -90,26 +107,26 @@ def _near_each(
 
 
 def _near_by_leaf(
-    expected: Sequence[Cells],
-    candidate: Sequence[Cells],
-    texts: Sequence[_Texts],
+    expected: list[Cells],
+    candidate: list[Cells],
+    reaches: list[float],
     share: float,
     most: int,
-) -> list[_Near] | None:
+) -> list[_NearPair] | None:
     """The same, found by looking up who has a leaf; none if more than so many share one."""
     sizes = list(map(len, candidate))
     smallest = min(sizes)
     # Where unequal texts may do, no leaf need be shared.
     alone = [
-        len(own) * _UNEQUAL >= share * max(len(cells), smallest)
-        for own, cells in zip(texts, expected, strict=True)
+        reach >= share * max(len(cells), smallest)
+        for reach, cells in zip(reaches, expected, strict=True)
     ]
     if sum(alone) * len(candidate) > most:
         return None
     holders = _holders(candidate)
-    near: list[_Near] = []
+    near: list[_NearPair] = []
     for place, cells in enumerate(expected):
-        size, reach = len(cells), len(texts[place]) * _UNEQUAL
+        size, reach = len(cells), reaches[place]
         counts = dict.fromkeys(range(len(candidate)), 0) if alone[place] else {}
         for leaf in cells.items():
             for other in holders.get(leaf, ()):
@@ -123,7 +140,7 @@ def _near_by_leaf(
     return near
 
 
-def _holders(candidate: Sequence[Cells]) -> _Holders:
+def _holders(candidate: list[Cells]) -> _Holders:
     """The places of the items that have a leaf, for each leaf."""
     holders: _Holders = {}
     for place, cells in enumerate(candidate):

@@ -10,7 +10,7 @@ from fieldmark.align.columns import Edges
 from fieldmark.align.columns import edges as edges_of_many
 from fieldmark.align.components import parted
 from fieldmark.align.equals import Rest, assembled, pair_equal
-from fieldmark.align.leaves import cells_of
+from fieldmark.align.leaves import all_cells, largest
 from fieldmark.align.likeness import Measure
 from fieldmark.align.limits import (
     FALLBACK_PAIRS,
@@ -87,11 +87,10 @@ def _chosen(
     rest: Rest, method: Method, match_fields: tuple[str, ...] | None, gate: float
 ) -> list[Edge]:
     expected, candidate = rest.expected, rest.candidate
-    left = [cells_of(item, match_fields) for item in expected]
-    right = [cells_of(item, match_fields) for item in candidate]
+    left, right = all_cells(expected, match_fields), all_cells(candidate, match_fields)
     most = min(
         max(SMALL_PAIRS, len(left) * len(right) // _SPARSE),
-        SMALL_CHARACTER_PAIRS // max(1, rest.characters),
+        SMALL_CHARACTER_PAIRS // max(1, largest(left) * largest(right)),
     )
     edges = edges_of_few(left, right, gate, most)
     if edges is not None:

@@ -10,7 +10,7 @@ import orjson
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text
 
-__all__ = ["Spelled", "canonical_order", "evened", "has_exponent", "spelled"]
+__all__ = ["Spelled", "canonical_order", "evened", "has_exponent", "spelled", "texts_of"]
 
 _FRAMES: Final[dict[type, tuple[bytes, bytes, bytes]]] = {
     dict: (b"[{", b"},{", b"}]"),
@@ -40,7 +40,7 @@ def spelled(expected: list[JsonValue], candidate: list[JsonValue]) -> Spelled:
     try:
         whole, other = dumps(expected, None, by_key), dumps(candidate, None, by_key)
     except TypeError:  # a number, a text or a depth beyond what the fast writer knows
-        return _lines(expected), _lines(candidate), b""
+        return texts_of(expected), texts_of(candidate), b""
     doubt = b"null" if b"null" in whole else None  # NaN is written so, and NaN equals nothing
     if doubt is None and whole == other:
         return _SAME
@@ -52,10 +52,11 @@ def spelled(expected: list[JsonValue], candidate: list[JsonValue]) -> Spelled:
         other_texts = other[len(start) : -len(end)].split(cut)
         if len(texts) == len(expected) and len(other_texts) == len(candidate):
             return texts, other_texts, doubt
-    return _lines(expected), _lines(candidate), doubt
+    return texts_of(expected), texts_of(candidate), doubt
 
 
-def _lines(items: list[JsonValue]) -> list[bytes]:
+def texts_of(items: list[JsonValue]) -> list[bytes]:
+    """The text of each item, one by one: slower, but always right."""
     return [_line(item) for item in items]
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from fieldmark.compare.asked import asked_by, with_options
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.metrics.identity import described
-from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.usage import merged_usage, total_usage
 from fieldmark.model.json import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from fieldmark.metrics.summary import Summary
 
 __all__ = ["Asked", "offline"]
 

@@ -75,7 +75,7 @@ class RunList:
     def __rich__(self) -> RenderableType:
         from fieldmark.report.runs_view import runs_view
 
-        return runs_view(self.to_dict())
+        return runs_view(self.entries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +88,8 @@ class _Wanted:
 
     def __call__(self, entry: RunEntry) -> bool:
         return (
-            self.tags <= set(entry.tags)
-            and self.status in {None, entry.status}
+            (not self.tags or self.tags <= set(entry.tags))
+            and (self.status is None or self.status == entry.status)
             and entry.started_at >= self.since
         )
 

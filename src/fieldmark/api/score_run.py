@@ -19,11 +19,11 @@ from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.rule import Rules
-from fieldmark.run.engines import Engine, Numbered
+from fieldmark.run.engines import Engine
 from fieldmark.run.faults import Faults
 from fieldmark.run.flags import Flags
 from fieldmark.run.pipeline import Batch, Watcher, run_cases
-from fieldmark.run.portion_worker import Job, PortionWorker, Shard
+from fieldmark.run.portion_worker import Job, Numbered, PortionWorker, Shard
 from fieldmark.run.segments import SEGMENT, segments
 from fieldmark.run.unused import unused_rules
 from fieldmark.store.rundir import RunFolder
@@ -189,8 +189,8 @@ class ScoreRun:
         if self.sample is not None and shard.sample is not None:
             self.sample.merge(shard.sample)
         if self._folder is not None and shard.number >= self._folder.whole.next_segment:
-            self._folder.append([shard.rows])
-        self._next = shard.number + 1
+            self._folder.append(shard.rows)
+        self._next = shard.after
         self._bytes += shard.size
         if self._progress is not None:
             self._progress(self._next * SEGMENT, self._bytes, self._stream.bytes_total)
@@ -210,7 +210,8 @@ class ScoreRun:
                 job = replace(job, shared=tuple(local.shared))
                 yield from self._by_others(job, chain([(number, portion)], todo), engine)
                 return
-            yield local.work(number, portion)
+            rows: list[bytes] = []
+            yield local.work([(number, portion)], rows.extend)._replace(rows=rows)
             self._shared = None if local.shared is None else len(local.shared)
 
     def _by_others(self, job: Job, todo: Iterable[Numbered], engine: Engine) -> Iterator[Shard]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from fieldmark.api.asking import Asked
 from fieldmark.api.settings import Settings
@@ -20,6 +20,9 @@ from fieldmark.run.pipeline import Batch, Watcher
 from fieldmark.version import VERSION
 
 __all__ = ["Progress", "Source", "described", "manifest", "teller"]
+
+_LARGE: Final = 32 << 20
+"""Bytes of a file that take longer to hash than threads take to start."""
 
 Source: TypeAlias = "str | Path | Iterable[object]"
 Progress: TypeAlias = Callable[[int, int, int | None], None]
@@ -45,7 +48,7 @@ def manifest(settings: Settings, reading: Inputs, *sources: Source | None) -> Js
         "python": platform.python_version(),
         "convention": stamp(settings.convention, settings.rules).to_dict(),
         "providers": Asked(settings.rules).identities(),
-        "inputs": [_input(source) for source in sources if source is not None],
+        "inputs": _inputs([source for source in sources if source is not None]),
         "limits": asdict(reading.limits),
         "weights": [[r.path, r.weight, r.required] for r in settings.rules.fields],
     }
@@ -57,6 +60,23 @@ def described(table: AttributeTable) -> JsonValue:
         {"path": a.path, "comparator": a.comparator, "weight": a.weight, "required": a.required}
         for a in sorted(table.attributes, key=lambda a: (a.path, a.comparator, a.weight))
     ]
+
+
+def _inputs(sources: Sequence[Source]) -> list[JsonValue]:
+    """Which inputs there are; large files are read side by side, for hashing them takes a while."""
+    if not any(_is_large(source) for source in sources):
+        return [_input(source) for source in sources]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(sources)) as readers:
+        return list(readers.map(_input, sources))
+
+
+def _is_large(source: Source) -> bool:
+    if not isinstance(source, str | Path):
+        return False
+    path = Path(source)
+    return path.is_file() and path.stat().st_size >= _LARGE
 
 
 def _listing(folder: Path) -> str:

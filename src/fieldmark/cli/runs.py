@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
+import os
+import sys
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 import click
 
@@ -12,7 +15,7 @@ from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.forms import Forms
 from fieldmark.cli.printing import Word, printing
 from fieldmark.cli.show import Format
-from fieldmark.cli.telling import tell
+from fieldmark.cli.telling import put, tell
 from fieldmark.model.json import JsonObject
 from fieldmark.run.collector import patient_collector
 
@@ -31,6 +34,11 @@ Examples:
 Exit codes: 0 done, 2 bad input or usage, 74 nothing could be written,
             75 the run to be removed is being written.
 """
+
+_STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
+"""Variables by which output that is no terminal gets another width, or colours."""
+_ROOM: Final = 120
+"""How wide a table is where nobody says how wide it may be."""
 
 
 class _Asked(TypedDict):
@@ -113,9 +121,33 @@ def command(run: str | None, **asked: Unpack[_Asked]) -> int:
         add, remove, note = asked["add_tag"], asked["remove_tag"], asked["note"]
         api.annotate(run, asked["root"], add=add, remove=remove, note=note)
     with patient_collector():
-        forms = _list(asked) if run is None else _one(run, asked)
-        forms.show(asked["form"], quiet=asked["quiet"], color=asked["color"])
+        # What was found is dropped before the collector is as eager as before: it would look
+        # through all of it.
+        _show(run, asked)
     return ExitCode.OK
+
+
+def _show(run: str | None, asked: _Asked) -> None:
+    if run is not None:
+        forms = _one(run, asked)
+    else:
+        tags, status, since = asked["tag"], asked["status"], asked["since"]
+        found = api.runs(asked["root"], tags=tags, status=status, since=since)
+        if len(found) and not asked["trend"] and _is_plain(asked):
+            from fieldmark.report.run_lines import lines_of
+
+            return put(lines_of(found.entries).text(_ROOM))
+        forms = _list(found, asked)
+    return forms.show(asked["form"], quiet=asked["quiet"], color=asked["color"])
+
+
+def _is_plain(asked: _Asked) -> bool:
+    """Whether a table is wanted that will not be styled, so that nothing has to know how to."""
+    if asked["form"] is not Format.TABLE or asked["quiet"]:
+        return False
+    if any(name in os.environ for name in _STYLING) or hasattr(builtins, "get_ipython"):
+        return False
+    return sys.stdout is None or not sys.stdout.isatty()
 
 
 def _delete(run: str, asked: _Asked) -> int:
@@ -141,10 +173,9 @@ def _one(run: str, asked: _Asked) -> Forms:
     )
 
 
-def _list(asked: _Asked) -> Forms:
+def _list(found: api.RunList, asked: _Asked) -> Forms:
     from fieldmark.report import runs_view as view
 
-    found = api.runs(asked["root"], tags=asked["tag"], status=asked["status"], since=asked["since"])
     if asked["trend"]:
         trend = _trend(found, asked)
         return Forms(
@@ -156,7 +187,7 @@ def _list(asked: _Asked) -> Forms:
     said = found.to_dict()
     return Forms(
         said=said,
-        table=lambda: view.runs_view(said),
+        table=lambda: view.runs_view(found.entries),
         markdown=lambda: view.runs_markdown(said),
         csv=lambda: view.runs_csv(said),
     )

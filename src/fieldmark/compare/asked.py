@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import TypeAlias, TypeVar, cast
 
 from fieldmark.model.comparison import Provider
@@ -66,9 +67,13 @@ def _keeps_books(part: object) -> bool:
 
 def _named(part: object) -> Iterator[tuple[str, object]]:
     """The options of a strategy; plain values of a document are no part of it."""
-    for option in fields(part):  # type: ignore[arg-type]
-        if option.init:
-            yield option.name, getattr(part, option.name)
+    for name in _options(type(part)):  # type: ignore[arg-type]  # a class can be hashed
+        yield name, getattr(part, name)
+
+
+@cache
+def _options(kind: type) -> tuple[str, ...]:
+    return tuple(option.name for option in fields(kind) if option.init)
 
 
 def _parts(thing: object) -> Iterator[object]:

@@ -37,6 +37,21 @@ class Marked(NamedTuple):
         """Where a key of this object stands; the object's own place if it has no such key."""
         return self.keys.get(key, self.location)
 
+    def copy(self) -> Marked:
+        """The same, in which nothing that can be changed is shared."""
+        if self.entries:
+            entries = {key: inner.copy() for key, inner in self.entries.items()}
+            value: JsonValue = {key: inner.value for key, inner in entries.items()}
+            return self._replace(value=value, entries=entries, keys=dict(self.keys))
+        if self.items:
+            items = [inner.copy() for inner in self.items]
+            return self._replace(value=[inner.value for inner in items], items=items)
+        return (
+            self
+            if not isinstance(self.value, dict | list)
+            else self._replace(value=type(self.value)())
+        )
+
 
 class Entry(NamedTuple):
     """One key of an object with its value."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NoReturn
 
 from ruamel.yaml import YAML
@@ -39,6 +40,8 @@ from fieldmark.model.json import JsonValue
 __all__ = ["MAX_ALIASES", "parse_yaml"]
 
 MAX_ALIASES: Final = 100
+_SHORT: Final = 50_000
+"""Characters of a text that may be remembered."""
 
 _WORDS: Final[dict[str, JsonValue]] = {"true": True, "false": False, "null": None, "": None}
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -67,9 +70,20 @@ class _UnreadableError(Exception):
 def parse_yaml(text: str, *, file: str = "") -> Marked:
     """The one document in a YAML text, each node with its place.
 
+    The last few texts are remembered: who compares one pair after the other has rules read once.
+
     >>> parse_yaml("country: NO").value
     {'country': 'NO'}
     """
+    return (_remembered(text, file) if len(text) <= _SHORT else _parsed(text, file)).copy()
+
+
+@lru_cache(maxsize=8)
+def _remembered(text: str, file: str) -> Marked:
+    return _parsed(text, file)
+
+
+def _parsed(text: str, file: str) -> Marked:
     problems = Problems()
     composer = _Composer(text, file, problems)
     document = composer.document()

@@ -1,20 +1,19 @@
 """Strict JSON at the speed of orjson.
 
-The fast parser is silent about three things: a duplicate key (the last one wins), an integer
-beyond 64 bits (it becomes a float), and depth. One look at the bytes and at the parsed rows
-written back tells whether any of them may have happened; only then the exact parser is asked.
+Where a second look at the bytes finds that the fast parser may have passed over something, the
+exact parser is asked.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 import orjson
 
 from fieldmark.data.exact import Grammar, check_shape, decode, explained, parse_exact
 from fieldmark.data.inputs import LIMITS, Duplicates, Limits, Role
+from fieldmark.data.second_look import may_mislead
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.json import JsonValue
 
@@ -29,18 +28,10 @@ __all__ = [
     "parse_text",
 ]
 
-_EXPONENT: Final = b"e+" if b"e+" in orjson.dumps(1e20) else b"e"
-"""What the writer puts into every float as large as an integer beyond 64 bits."""
-_RARE: Final = _EXPONENT[-1:]
-"""One byte is looked for much faster than two, and most often it is not there."""
-_BIG_INTEGER: Final = re.compile(rb"(?:\A|[\[,:\s-])[0-9]{19}")
-"""Integers of fewer digits fit into 64 bits; a fraction or a text does not start like this."""
-_ESCAPED_COLON: Final = b"\\u003"
 _EXACT_MAY_KNOW: Final = re.compile(rb"NaN|Infinity|\\u[dD]|[eE][+-]?[0-9]{3}|[0-9]{100}")
 """Only a text with one of these can be refused by the fast parser and taken by the exact one."""
 _BOM: Final = b"\xef\xbb\xbf"
 _HEAD: Final = 1024
-_READER_DEPTH: Final = 1024
 
 
 class Unreadable(NamedTuple):
@@ -83,7 +74,7 @@ def parse_bytes(raw: bytes, grammar: Grammar) -> JsonValue:
         value: JsonValue = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         return _second_opinion(raw, error, grammar)
-    if _may_mislead(raw, [value], limits):
+    if may_mislead(raw, [value], limits.depth):
         return parse_exact(decode(raw), grammar)
     return value
 
@@ -125,7 +116,7 @@ def parse_lines(block: bytes, lines: list[bytes], grammar: Grammar) -> list[Row]
         rows: list[Row] = list(map(orjson.loads, lines))
     except orjson.JSONDecodeError:
         return _with_broken_lines(lines, grammar)
-    if _may_mislead(block, rows, grammar.limits):
+    if may_mislead(block, rows, grammar.limits.depth):
         return [_row(line, grammar) for line in lines]
     return rows
 
@@ -141,7 +132,7 @@ def _with_broken_lines(lines: list[bytes], grammar: Grammar) -> list[Row]:
         except orjson.JSONDecodeError:
             rows.append(_row(line, grammar))
     good = b"\n".join([lines[place] for place in whole])
-    if _may_mislead(good, [rows[place] for place in whole], grammar.limits):
+    if may_mislead(good, [rows[place] for place in whole], grammar.limits.depth):
         for place in whole:
             rows[place] = _row(lines[place], grammar)
     return rows
@@ -154,41 +145,3 @@ def _row(line: bytes, grammar: Grammar) -> Row:
         return parse_bytes(line, grammar)
     except DataError as error:
         return Unreadable(error.message, line[:_HEAD])
-
-
-def _may_mislead(raw: bytes, rows: list[Row], limits: Limits) -> bool:
-    """Whether a duplicate key, a big integer or too deep a row may hide in parsed rows.
-
-    Written back, rows have as many colons as their source unless a key was dropped: colons in
-    texts stay colons, and the escape that could add one is looked for. An integer beyond 64 bits
-    was read as a float, and is written with an exponent. The writer refuses rows
-    below its own depth limit, so they are wrapped in as many lists as make that limit ours.
-    """
-    levels = _writer_depth() - limits.depth - 1
-    if levels < 0:
-        return True
-    wrapped: object = rows
-    for _ in range(levels):
-        wrapped = [wrapped]
-    try:
-        written = orjson.dumps(wrapped)
-    except orjson.JSONEncodeError:
-        return True
-    return (
-        raw.count(b":") != written.count(b":")
-        or (b"\\" in raw and _ESCAPED_COLON in raw)
-        or (_RARE in written and _EXPONENT in written and _BIG_INTEGER.search(raw) is not None)
-    )
-
-
-@cache
-def _writer_depth() -> int:
-    """How many levels orjson writes; 0 if it has no limit that could stand for ours."""
-    nested: list[object] = []
-    for depth in range(_READER_DEPTH):
-        try:
-            orjson.dumps(nested)
-        except orjson.JSONEncodeError:
-            return depth
-        nested = [nested]
-    return 0

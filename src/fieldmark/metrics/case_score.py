@@ -174,8 +174,8 @@ class CaseCounter:
 
 
 def _times(cells: Sequence[int]) -> Mapping[int, int]:
-    """How often each cell occurs; most often once."""
-    once = dict.fromkeys(cells, 1)
+    """How often each cell occurs; most often once, unless there are many."""
+    once = dict.fromkeys(cells, 1) if len(cells) <= SHORT else {}
     return once if len(once) == len(cells) else Counter(cells)
 
 

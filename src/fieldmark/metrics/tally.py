@@ -23,12 +23,14 @@ _State: TypeAlias = tuple[AttributeTable, "Counter[int]", RunSums]
 _FACT_MASK: Final = (1 << CELL_BITS) - 1
 _BATCH: Final = 8192
 """Cases wait until there are so many, then equal ones are counted together."""
+_HELD: Final = 1 << 18
+"""Cells that cases may hold while they wait: those with long lists wait for fewer others."""
 
 
 class Tally:
     """Adds cases up; tallies of parts of a run merge into the tally of the whole."""
 
-    __slots__ = ("_cells", "_stats", "_sums", "_waiting", "table")
+    __slots__ = ("_cells", "_held", "_stats", "_sums", "_waiting", "table")
 
     def __init__(self, table: AttributeTable) -> None:
         self.table = table
@@ -36,21 +38,20 @@ class Tally:
         self._sums = RunSums()
         self._waiting: dict[int, OutcomeBlock] = {}
         self._stats: list[CaseStats] = []
+        self._held = 0
 
     def add(self, block: OutcomeBlock, stats: CaseStats, read: CaseInput = CaseInput.OK) -> None:
         """Add one case that was compared."""
-        self._waiting[id(stats)] = block
-        self._stats.append(stats)
         if read is not CaseInput.OK:
             self._sums += RunSums(cases=CaseTotals.of_input(read))
-        if len(self._stats) >= _BATCH:
-            self.settle()
+        self.add_all([block], [stats])
 
     def add_all(self, blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]) -> None:
         """Add many cases that could be read."""
         self._waiting.update(zip(map(id, stats), blocks, strict=True))
         self._stats += stats
-        if len(self._stats) >= _BATCH:
+        self._held += sum([len(block.cells) for block in blocks])
+        if len(self._stats) >= _BATCH or self._held >= _HELD:
             self.settle()
 
     def add_invalid_truth(self) -> None:
@@ -115,6 +116,7 @@ class Tally:
         self._sums += RunSums.of([(stats, times[key]) for key, stats in distinct.items()])
         self._waiting.clear()
         self._stats.clear()
+        self._held = 0
 
     def __getstate__(self) -> _State:
         self.settle()
@@ -122,4 +124,4 @@ class Tally:
 
     def __setstate__(self, state: _State) -> None:
         self.table, self._cells, self._sums = state
-        self._waiting, self._stats = {}, []
+        self._waiting, self._stats, self._held = {}, [], 0

@@ -18,7 +18,7 @@ from fieldmark.compare.ignore import Ignore
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.block import Attribute, AttributeTable
 from fieldmark.model.comparison import Comparator, DearComparator
-from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.json import JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
@@ -187,18 +187,17 @@ class Node:
             self.shapes[keys] = shape
         return shape
 
-    def plain_twin(self, items: Sequence[JsonValue]) -> list[int]:
+    def plain_twin(self, items: list[JsonValue]) -> list[int]:
         """What to write for each of these items, all of which equal their partners.
 
         Nothing, if they are not all alike, or hold more than text and numbers: then each of them
         has to be looked at.
         """
         below = self.any_item
-        if below is None or not below.open or set(map(type, items)) != {dict}:
+        if below is None or not below.open or not items or type(items[0]) is not dict:
             return []
-        objects = cast("Sequence[JsonObject]", items)
-        shape = below.shapes.get(tuple(objects[0]))
-        return shape.every if shape is not None and shape.plain(objects) else []
+        shape = below.shapes.get(tuple(items[0]))
+        return shape.every if shape is not None and shape.plain(items) else []
 
     def item(self, place: int) -> Node:
         """The node of a list item; one for all places unless a rule names places."""

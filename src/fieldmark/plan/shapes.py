@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Final, cast
 
+from fieldmark.align import compiled
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.plan.classify import MATCH_FACT
 from fieldmark.plan.forms import NUMBER, TEXT, Form, kind_of_field
@@ -27,7 +28,7 @@ class Shape:
     objects usually hold.
     """
 
-    __slots__ = ("_keys", "_kinds", "children", "every", "form", "seen")
+    __slots__ = ("_keys", "_texts", "children", "every", "form", "seen")
 
     def __init__(self, keys: tuple[str, ...], children: tuple[Node, ...]) -> None:
         self.children = children
@@ -35,7 +36,7 @@ class Shape:
         self.form: Form | None = None
         self.every: list[int] = []
         self._keys = keys
-        self._kinds: Sequence[str] = ()
+        self._texts = b""
 
     def see(self, node: Node, document: JsonObject) -> None:
         """Take note of an object, and learn its form once that is worth while."""
@@ -43,22 +44,34 @@ class Shape:
         if self.seen < LEARNT or self.form is not None:
             return
         self.form = Form(node, document)
-        self._kinds = list(map(kind_of_field, self.children, document.values()))
-        if all(kind in (TEXT, NUMBER) for kind in self._kinds):
+        kinds = list(map(kind_of_field, self.children, document.values()))
+        if all(kind in (TEXT, NUMBER) for kind in kinds):
+            self._texts = bytes(kind is TEXT for kind in kinds)
             self.every = [child.base | MATCH_FACT for child in self.children]
 
-    def plain(self, objects: Sequence[JsonObject]) -> bool:
-        """Whether all objects have this shape and hold nothing but text and finite numbers."""
-        if not self.every or list(map(tuple, objects)).count(self._keys) < len(objects):
+    def plain(self, items: list[JsonValue]) -> bool:
+        """Whether all items have this shape and hold nothing but text and finite numbers."""
+        if not self.every:
             return False
-        columns = zip(*map(dict.values, objects), strict=True)
-        return all(map(_is_plain, self._kinds, columns))
+        plain = compiled.items.plain if compiled.COMPILED else _plain
+        return plain(items, self._keys, self._texts)
 
 
-def _is_plain(kind: str, column: Sequence[JsonValue]) -> bool:
+def _plain(items: Sequence[JsonValue], keys: tuple[str, ...], texts: bytes) -> bool:
+    """Whether all are objects with exactly these keys in this order, and hold what is said here."""
+    if set(map(type, items)) != {dict}:
+        return False
+    objects = cast("Sequence[JsonObject]", items)
+    if list(map(tuple, objects)).count(keys) < len(objects):
+        return False
+    columns = zip(*map(dict.values, objects), strict=True)
+    return all(map(_is_plain, texts, columns))
+
+
+def _is_plain(text: int, column: Sequence[JsonValue]) -> bool:
     """Whether a column holds only text that is not blank, or only finite numbers."""
     kinds = set(map(type, column))
-    if kind is TEXT:
+    if text:
         texts = cast("Sequence[str]", column)
         return kinds == {str} and all(texts) and True not in map(str.isspace, texts)
     if float not in kinds:

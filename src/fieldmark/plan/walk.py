@@ -26,6 +26,7 @@ from fieldmark.plan.classify import (
 )
 from fieldmark.plan.node import Mode, Node
 from fieldmark.plan.questions import Question, Questions
+from fieldmark.plan.twins import write_run
 
 __all__ = ["Walk"]
 
@@ -177,13 +178,12 @@ class Walk:
             cells.append(node.number() | _ERROR_FACT)
             return
         block.fallback = block.fallback or alignment.fallback
-        path = node.item_path
-        twin = node.plain_twin([expected[pair[0]] for pair in alignment.pairs if pair[3]])
-        for ours, theirs, similarity, equal in alignment.pairs:
+        path, pairs, place = node.item_path, alignment.pairs, 0
+        twin = node.plain_twin([expected[pair[0]] for pair in pairs if pair[3]])
+        while (place := write_run(pairs, place, path, twin, block)) < len(pairs):
+            ours, theirs, similarity, _ = pairs[place]
+            place += 1
             mark((len(cells), path, ours, theirs, similarity))
-            if equal and twin:
-                cells += twin
-                continue
             below, item, other = node.any_item or node.item(ours), expected[ours], candidate[theirs]
             if below.open and item and item.__class__ is dict is other.__class__ and other:
                 self.objects(below, item, other, block)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.escape import for_csv, for_markdown, visible
-from fieldmark.report.run_lines import RunLines
+from fieldmark.report.run_lines import FIGURES, ListedRun, lines_of
 from fieldmark.report.tables import DASH, number
 
 __all__ = [
@@ -28,9 +28,6 @@ __all__ = [
     "trend_view",
 ]
 
-_STYLES: Final = {"complete": "green", "running": "cyan", "corrupt": "bold red"}
-_FIGURES: Final = ("mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1")
-_TITLES: Final = ("Score", "F1 attr", "F1 case", "F1 micro")
 _WORDS: Final = {
     "go on": "go on: the last gains still count",
     "target reached": "target reached",
@@ -62,34 +59,19 @@ class _Step(TypedDict):
     counts: bool
 
 
-def runs_view(listed: JsonObject) -> Group:
+def runs_view(runs: Sequence[ListedRun]) -> Group:
     """One line a run, oldest first."""
-    entries = cast("list[_Entry]", listed["runs"])
-    if not entries:
-        return Group(Text("No runs here."))
-    titles = ("Run", "Began", "Status", "Cases", *_TITLES, "Tags and note")
-    rows = [
-        (
-            visible(entry["id"]),
-            visible(_began(entry)),
-            visible(entry["status"]),
-            DASH if entry["cases"] is None else str(entry["cases"]),
-            *(number((entry["figures"] or {}).get(name)) for name in _FIGURES),
-            visible(_said(entry)),
-        )
-        for entry in entries
-    ]
-    return Group(RunLines(titles, rows, styles=_STYLES, right=range(3, 8)))
+    return Group(lines_of(runs) if runs else Text("No runs here."))
 
 
 def runs_markdown(listed: JsonObject) -> str:
     """The list as a Markdown table."""
     lines = [
-        f"| Run | Began | Status | Cases | {' | '.join(_TITLES)} | Tags and note |",
+        f"| Run | Began | Status | Cases | {' | '.join(FIGURES.values())} | Tags and note |",
         "|---|---|---|--:|--:|--:|--:|--:|---|",
     ]
     for entry in cast("list[_Entry]", listed["runs"]):
-        figures = " | ".join(number((entry["figures"] or {}).get(name)) for name in _FIGURES)
+        figures = " | ".join(number((entry["figures"] or {}).get(name)) for name in FIGURES)
         cases = DASH if entry["cases"] is None else str(entry["cases"])
         words = (entry["id"], _began(entry), entry["status"])
         shown = " | ".join(for_markdown(word) for word in words)
@@ -100,11 +82,11 @@ def runs_markdown(listed: JsonObject) -> str:
 def runs_csv(listed: JsonObject) -> str:
     """The list with full precision."""
     columns = ("id", "status", "started_at", "finished_at", "convention", "cases")
-    head = (*columns, *_FIGURES, "tags", "note", "problem")
+    head = (*columns, *FIGURES, "tags", "note", "problem")
     rows = [
         [
             *(cast("JsonValue", entry[column]) for column in columns),  # type: ignore[literal-required]
-            *((entry["figures"] or {}).get(name) for name in _FIGURES),
+            *((entry["figures"] or {}).get(name) for name in FIGURES),
             " ".join(entry["tags"]),
             entry["note"],
             entry["problem"],

@@ -1,12 +1,14 @@
-"""One portion of a run from its bytes to its rows, the same wherever it is done."""
+"""Portions of a run from their bytes to their rows, the same wherever it is done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import reduce
+from typing import NamedTuple, TypeAlias
 
+from fieldmark.data.known_lines import LineReader
 from fieldmark.data.pairs import PartRead
 from fieldmark.data.portions import Portion, Recipe
 from fieldmark.metrics.case_score import CaseCounter
@@ -24,7 +26,7 @@ from fieldmark.run.pipeline import Batch, Known, Watcher, run_cases
 from fieldmark.run.segments import segments
 from fieldmark.store.segments import SegmentEncoder, seeded
 
-__all__ = ["Job", "PortionWorker", "Shard"]
+__all__ = ["Job", "Numbered", "PortionWorker", "Shard", "Task"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +46,20 @@ class Job:
     sampled: bool = False
 
 
+Numbered: TypeAlias = tuple[int, Portion]
+"""A portion with the number of its segment."""
+Task: TypeAlias = Sequence[Numbered]
+"""Portions that follow one another, which one worker does in one go."""
+
+
 class Shard(NamedTuple):
-    """What came of one segment: rows to be written, and sums that add up."""
+    """What came of a task: rows to be written, and sums that add up.
+
+    `number` is that of its first segment, `after` the one behind its last.
+    """
 
     number: int
-    rows: bytes
+    after: int
     tally: Tally
     flags: Flags
     faults: Faults
@@ -58,6 +69,7 @@ class Shard(NamedTuple):
     ids: Sequence[str]
     sample: CaseSample | None = None
     short: bool = False
+    rows: Iterable[bytes] = ()
 
     @property
     def in_step(self) -> bool:
@@ -67,7 +79,7 @@ class Shard(NamedTuple):
 
 
 class PortionWorker:
-    """Does one segment after the other, with a plan of its own."""
+    """Does one task after the other, with a plan of its own."""
 
     __slots__ = ("_counter", "_encoder", "_job", "_known", "_readers", "_threshold", "plan")
 
@@ -97,39 +109,64 @@ class PortionWorker:
         number = self._encoder.shared
         return None if number is None else self.plan.table.attributes[:number]
 
-    def work(self, number: int, portion: Portion) -> Shard:
-        """Read, compare and count one segment."""
-        job = self._job
-        flags, faults = Flags(), Faults(self.plan.table, notes=job.values)
-        lines: list[bytes] = []
-        ids: list[str] = []
-        stream = job.recipe.open(portion)
-        if self._readers:
-            stream.keep_lines(self._readers)
+    def work(self, task: Task, write: Callable[[list[bytes]], object]) -> Shard:
+        """Read, compare and count some portions; the rows of each segment are written."""
+        job, known, table = self._job, self._known, self.plan.table
+        reading = _Reading(job.recipe, task, self._readers)
+        flags, faults = Flags(), Faults(table, notes=job.values)
 
-        def write(batch: Batch) -> None:
-            lines.extend(self._encoder.encode(number, *batch, non_finite=stream.non_finite))
+        def write_rows(batch: Batch) -> None:
+            finite = reading.non_finite
+            write(self._encoder.encode(reading.number, *batch, non_finite=finite))
 
-        def named() -> Iterator[list[Case]]:
-            for segment in segments(stream.batches()):
-                ids.extend(case.id for case in segment)
-                yield segment
-
-        sample = CaseSample(self.plan.table, threshold=self._threshold) if job.sampled else None
+        sample = CaseSample(table, threshold=self._threshold) if job.sampled else None
         watchers: list[Watcher] = [flags, faults, *([] if sample is None else [sample])]
         if job.keep_rows:
-            watchers.append(write)
-        known = self._known
-        with closing(stream):
-            tally = run_cases(
-                faults.watching(named()),
-                self.plan,
-                job.convention,
-                watchers,
-                known=None if known is None else lambda _, cases: known(number, cases),
-                counter=self._counter,
-            )
-        read, lists, size = stream.part_read(), self.plan.lists(), portion.size
-        short = len(ids) < portion.cases
-        rows = b"".join(lines)
-        return Shard(number, rows, tally, flags, faults, read, lists, size, ids, sample, short)
+            watchers.append(write_rows)
+        tally = run_cases(
+            faults.watching(reading.segments()),
+            self.plan,
+            job.convention,
+            watchers,
+            known=None if known is None else lambda _, cases: known(reading.number, cases),
+            counter=self._counter,
+        )
+        size = sum(portion.size for _, portion in task)
+        lists, read, ids, short = self.plan.lists(), reading.read(), reading.ids, reading.short
+        after = task[-1][0] + 1
+        return Shard(task[0][0], after, tally, flags, faults, read, lists, size, ids, sample, short)
+
+
+class _Reading:
+    """Reads the portions of a task one after the other.
+
+    `number` is the segment that was read last, `non_finite` whether it may hold such numbers; when
+    all is read, `short` says that somewhere there were fewer cases than lines.
+    """
+
+    def __init__(self, recipe: Recipe, task: Task, readers: Sequence[LineReader]) -> None:
+        self.number = 0
+        self.non_finite = self.short = False
+        self.ids: list[str] = []
+        self._recipe = recipe
+        self._task = task
+        self._readers = readers
+        self._parts: list[PartRead] = []
+
+    def segments(self) -> Iterator[list[Case]]:
+        """The cases of each portion, which is a segment."""
+        for number, portion in self._task:
+            self.number, before = number, len(self.ids)
+            with closing(self._recipe.open(portion)) as stream:
+                if self._readers:
+                    stream.keep_lines(self._readers)
+                for segment in segments(stream.batches()):
+                    self.ids += [case.id for case in segment]
+                    self.non_finite = stream.non_finite
+                    yield segment
+            self.short |= len(self.ids) - before < portion.cases
+            self._parts.append(stream.part_read())
+
+    def read(self) -> PartRead:
+        """What was found in all portions."""
+        return reduce(PartRead.joined, self._parts)

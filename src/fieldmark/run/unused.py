@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.outcome import FACTS, Presence
 from fieldmark.model.rule import Rules
-from fieldmark.values.paths import Path, PathError, attribute_of, covers, parse_path
+from fieldmark.values.paths import Path, PathError, Segment, attribute_of, covers, parse_path
 from fieldmark.values.text import nearest
 
 __all__ = ["unused_rules"]
@@ -16,11 +16,16 @@ __all__ = ["unused_rules"]
 def unused_rules(rules: Rules, facts: FactsByPath) -> list[str]:
     """A warning for each configured path that no document has, with the nearest that some have."""
     seen = [path for path, own in facts.items() if any(_present(fact) for fact in own)]
-    parsed = [path for path in map(_parsed, seen) if path is not None]
+    above = {
+        path.segments[:end]: Path(path.text, path.segments[:end], path.tails[:end])
+        for path in map(_parsed, seen)
+        if path is not None
+        for end in range(1, len(path.segments) + 1)
+    }
     return [
         _warning(str(rule.location), path.text, seen)
         for rule in rules.fields
-        if (path := _parsed(rule.path)) is not None and not _met(path, parsed)
+        if (path := _parsed(rule.path)) is not None and not _met(path, above)
     ]
 
 
@@ -29,14 +34,10 @@ def _present(fact: int) -> bool:
     return expected is not Presence.ABSENT or candidate is not Presence.ABSENT
 
 
-def _met(path: Path, seen: Iterable[Path]) -> bool:
-    """Whether a path, or something below it, was seen."""
+def _met(path: Path, above: Mapping[tuple[Segment, ...], Path]) -> bool:
+    """Whether a path was seen: itself, or another that it stands for."""
     steps = parse_path(attribute_of(path))
-    return any(
-        covers(steps, Path(there.text, there.segments[:end], there.tails[:end]))
-        for there in seen
-        for end in range(1, len(there.segments) + 1)
-    )
+    return steps.segments in above or any(covers(steps, there) for there in above.values())
 
 
 def _warning(where: str, path: str, seen: list[str]) -> str:

@@ -10,6 +10,7 @@ from fieldmark.model.json import JsonObject
 from fieldmark.store.json_text import read_json
 
 __all__ = [
+    "ABSENT",
     "FIGURES",
     "Mark",
     "Unreadable",
@@ -21,8 +22,11 @@ __all__ = [
     "summary_head",
 ]
 
-Mark: TypeAlias = list[int]
+Mark: TypeAlias = tuple[int, int]
 """When a file was last changed, and how long it is."""
+
+ABSENT: Final[Mark] = (-1, -1)
+"""The mark of a file that is not there."""
 
 FIGURES: Final = ("mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1")
 """The figures that a list has of every run, the one that stands for it first."""
@@ -90,13 +94,13 @@ def refuse_torn(path: str) -> None:
         raise Unreadable(f"{_name(path)} does not hold whole rows")
 
 
-def mark_of(path: str) -> Mark | None:
-    """The mark of a file, if there is one."""
+def mark_of(path: str) -> Mark:
+    """The mark of a file."""
     try:
         found = os.stat(path)  # noqa: PTH116 - ten thousand runs have forty thousand files
     except OSError:
-        return None
-    return [found.st_mtime_ns, found.st_size]
+        return ABSENT
+    return found.st_mtime_ns, found.st_size
 
 
 def notes_of(path: str) -> tuple[tuple[str, ...], str]:
@@ -114,8 +118,9 @@ def _ends(path: str, *, whole: bool = False) -> tuple[bytes, bytes, Mark]:
         file = os.open(path, _READING)
         try:
             found = os.fstat(file)
-            mark = [found.st_mtime_ns, found.st_size]
-            content = tail = os.read(file, _HEAD)
+            mark = found.st_mtime_ns, found.st_size
+            # Room for the rest of a long file would cost more than reading a short one.
+            content = tail = os.read(file, min(_HEAD, mark[1] + 1))
             wide = -1 if whole else content.find(_WIDE)
             if len(content) == _HEAD:
                 if wide < 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, cast
 
@@ -18,6 +19,7 @@ from fieldmark.errors import StorageError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.durable import write_whole
 from fieldmark.store.heads import (
+    ABSENT,
     FIGURES,
     Mark,
     Unreadable,
@@ -37,12 +39,15 @@ INDEX: Final = ".index.json"
 CORRUPT: Final = "corrupt"
 """The status of a run whose files cannot be read."""
 
-_FORMAT: Final = 1
-_FILES: Final = (MANIFEST, SUMMARY, RESULTS, "notes.json")
-_BESIDE: Final = _FILES[1:]
+_FORMAT: Final = 2
+_NOTES: Final = "notes.json"
 _NUMBERS: Final = (int, float)
-_Marks: TypeAlias = "list[Mark | None]"
-"""The mark of each file, nothing for one that is not there."""
+_BEGINNING: Final = attrgetter("started_at")
+_Marks: TypeAlias = list[int]
+"""The marks of manifest, summary, results and notes, one after the other."""
+_MANIFEST_SIZE: Final = 1
+_RESULTS_SIZE: Final = 5
+_NOTES_SIZE: Final = 7
 
 
 class RunEntry(NamedTuple):
@@ -66,8 +71,8 @@ class RunEntry(NamedTuple):
 
     def to_dict(self) -> JsonObject:
         """The entry as JSON."""
-        said = dict(zip(self._fields, self, strict=True))
-        said |= {"inputs": list(self.inputs), "tags": list(self.tags)}
+        said = self._asdict()
+        said["inputs"], said["tags"] = list(self.inputs), list(self.tags)
         return cast("JsonObject", said)
 
 
@@ -78,7 +83,7 @@ def list_runs(root: Path | str) -> list[RunEntry]:
     entries: list[RunEntry] = []
     fresh: dict[str, tuple[_Marks, RunEntry]] = {}
     changed = False
-    for name in _names(folder):
+    for name in sorted(_names(folder)):
         path = f"{folder}/{name}"
         old = known.get(name)
         if old is None or old[0] != _marks(path):
@@ -91,7 +96,8 @@ def list_runs(root: Path | str) -> list[RunEntry]:
         entries.append(entry if entry.status != "running" else _alive(path, entry))
     if changed or len(fresh) != len(known):
         _remember(folder, fresh)
-    return sorted(entries, key=lambda entry: (entry.started_at, entry.id))
+    # Those that began at the same time stay in the order of their names.
+    return sorted(entries, key=_BEGINNING)
 
 
 def _names(folder: str) -> list[str]:
@@ -105,7 +111,19 @@ def _names(folder: str) -> list[str]:
 
 
 def _marks(path: str) -> _Marks:
-    return [mark_of(f"{path}/{name}") for name in _FILES]
+    return _with_beside(path, mark_of(f"{path}/{MANIFEST}"))
+
+
+def _with_beside(path: str, manifest: Mark) -> _Marks:
+    """The marks of all files of a run, whose manifest has been looked at."""
+    notes = f"{path}/{_NOTES}"
+    return [
+        *manifest,
+        *mark_of(f"{path}/{SUMMARY}"),
+        *mark_of(f"{path}/{RESULTS}"),
+        # Few runs have notes, and to be told so costs less than an error does.
+        *(mark_of(notes) if os.access(notes, os.F_OK) else ABSENT),
+    ]
 
 
 def _read(path: str, name: str) -> tuple[_Marks, RunEntry] | None:
@@ -115,16 +133,15 @@ def _read(path: str, name: str) -> tuple[_Marks, RunEntry] | None:
     """
     try:
         manifest, mark = manifest_head(f"{path}/{MANIFEST}")
-        marks: _Marks = [mark, *[mark_of(f"{path}/{file}") for file in _BESIDE]]
+        marks = _with_beside(path, mark)
         told = _told(manifest, marks)
         if not told and manifest["status"] == "complete":
             told = headline(summary_head(f"{path}/{SUMMARY}"))
             refuse_torn(f"{path}/{RESULTS}")
-        noted = marks[3] is not None
-        tags, note = notes_of(f"{path}/{_FILES[3]}") if noted else ((), "")
+        tags, note = notes_of(f"{path}/{_NOTES}") if marks[_NOTES_SIZE] >= 0 else ((), "")
     except Unreadable as error:
         marks = _marks(path)
-        is_run = marks[0] is not None or marks[2] is not None
+        is_run = marks[_MANIFEST_SIZE] >= 0 or marks[_RESULTS_SIZE] >= 0
         return (marks, RunEntry(id=name, status=CORRUPT, problem=str(error))) if is_run else None
     return marks, _entry(name, manifest, told, tags, note)
 
@@ -132,11 +149,11 @@ def _read(path: str, name: str) -> tuple[_Marks, RunEntry] | None:
 def _told(manifest: JsonObject, marks: _Marks) -> JsonObject:
     """The figures that a manifest tells, as long as the files are those that it was written for."""
     told = manifest.get("headline")
-    written, summary, results = marks[:3]
-    if not isinstance(told, dict) or written is None or summary is None or results is None:
+    written, _, summary, summary_size, results, results_size, *_ = marks
+    if not isinstance(told, dict) or summary_size < 0 or results_size < 0:
         return {}
-    same = manifest.get("bytes") == [summary[1], results[1]]
-    return told if same and max(summary[0], results[0]) <= written[0] else {}
+    same = manifest.get("bytes") == [summary_size, results_size]
+    return told if same and max(summary, results) <= written else {}
 
 
 def _entry(
@@ -179,7 +196,7 @@ def _comparable(manifest: JsonObject, stamp: JsonObject, inputs: Sequence[JsonOb
 
 def _alive(path: str, entry: RunEntry) -> RunEntry:
     """A run that nobody writes any more was broken off, whatever its manifest says."""
-    if mark_of(f"{path}/{LOCK}") is not None:
+    if mark_of(f"{path}/{LOCK}") != ABSENT:
         with suppress(StorageError):
             if is_locked(Path(path)):
                 return entry
@@ -201,13 +218,14 @@ def _remembered(folder: str) -> dict[str, tuple[_Marks, RunEntry]]:
             said = orjson.loads(file.read())
         if said["format"] != _FORMAT:
             return {}
-        return {name: (mark, RunEntry(*entry)) for name, (mark, entry) in said["runs"].items()}
+        made = RunEntry._make
+        return {name: (marks, made(entry)) for name, (marks, entry) in said["runs"].items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 
 
 def _remember(folder: str, fresh: Mapping[str, tuple[_Marks, RunEntry]]) -> None:
     """Write the index; where that is not possible, the next list takes a little longer."""
-    runs = {name: (mark, tuple(entry)) for name, (mark, entry) in fresh.items()}
+    runs = {name: (marks, tuple(entry)) for name, (marks, entry) in fresh.items()}
     with suppress(StorageError):
         write_whole(Path(folder) / INDEX, orjson.dumps({"format": _FORMAT, "runs": runs}))

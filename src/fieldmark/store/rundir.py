@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
@@ -31,6 +30,8 @@ _SYNC_SECONDS: Final = 1.0
 
 def new_run_id() -> str:
     """A name for a run that sorts by time and does not collide."""
+    import secrets  # readers of runs name none
+
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(8)}"
 
 

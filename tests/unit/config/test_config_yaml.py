@@ -214,3 +214,22 @@ def test_the_public_suite_is_parsed_rightly_or_refused_with_a_line(name, case):
         assert refused_at or name in ACCEPTED_ALTHOUGH_WRONG
     elif case.get("json") and not refused_at:
         assert value == json.loads(case["json"])
+
+
+def test_a_text_that_is_remembered_is_read_as_if_for_the_first_time():
+    text = "a: {b: [1, {c: []}], d: {}}\n"
+    first = parse_yaml(text, file="x.yaml")
+    first.value["a"]["b"][1]["c"].append(2)
+    first.value["a"]["d"]["e"] = 3
+    first.entries["a"].value["b"].append(4)
+    again = parse_yaml(text, file="x.yaml")
+    assert again.value == {"a": {"b": [1, {"c": []}], "d": {}}}
+    assert again.entries["a"].entries["b"].items[1].value == {"c": []}
+    assert parse_yaml(text, file="y.yaml").location.file == "y.yaml"
+    assert str(again.entries["a"].key_location("d")) == "x.yaml:1:22"
+
+
+def test_a_text_that_is_refused_is_refused_again():
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="Duplicate key"):
+            parse_yaml("a: 1\na: 2\n")

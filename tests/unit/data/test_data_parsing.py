@@ -15,12 +15,26 @@ from hypothesis import strategies as st
 from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Limits
 from fieldmark.data.parsing import Unreadable, parse_json, parse_lines
+from fieldmark.data.second_look import may_mislead, written_back_differs
 from fieldmark.errors import DataError, LimitError
 from json_strategies import any_json
 
 SUITE = json.loads(
     (Path(__file__).parents[2] / "data" / "bad-input" / "json_test_suite.json").read_text()
 )
+
+
+@pytest.fixture(
+    scope="module",
+    autouse=True,
+    params=[may_mislead, written_back_differs],
+    ids=["compiled", "plain"],
+)
+def second_look(request):
+    """Either way to find what the fast parser passes over."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fieldmark.data.parsing.may_mislead", request.param)
+        yield
 
 
 def nested(depth: int, opening: bytes = b"[", closing: bytes = b"]", core: bytes = b"") -> bytes:
@@ -254,7 +268,7 @@ def test_lines_together_give_what_each_gives_alone(lines):
 
 
 def test_the_depth_check_does_not_depend_on_the_writers_own_limit(monkeypatch):
-    monkeypatch.setattr("fieldmark.data.parsing._writer_depth", lambda: 0)
+    monkeypatch.setattr("fieldmark.data.second_look._writer_depth", lambda: 0)
     assert parse_json(nested(200)) is not None
     with pytest.raises(LimitError):
         parse_json(nested(201))

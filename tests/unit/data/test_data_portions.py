@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fieldmark.data import ruler
+from fieldmark.data import _scan, ruler
 from fieldmark.data.pairs import open_pairs
 from fieldmark.data.portions import cut
-from fieldmark.data.ruler import IrregularError, marks
+from fieldmark.data.ruler import IrregularError, marks, nth_lines, split_at_nth
 
 LINES = [b'{"id":"%d"}\n' % (number * 10**number) for number in range(12)]
 
@@ -49,6 +51,22 @@ def test_a_line_beyond_the_limit_is_for_a_reader_of_every_line(limit, tmp_path):
     assert begun[-1] == sum(map(len, LINES[:within]))
     with pytest.raises(IrregularError):
         next(found)
+
+
+@given(
+    st.lists(st.sampled_from([b"\n", b"a", b"\n\n", b"bc\r\n"]), max_size=30).map(b"".join),
+    st.integers(1, 6),
+    st.integers(1, 6),
+)
+def test_the_compiled_way_finds_the_same_lines(piece, wanted, every):
+    assert nth_lines is _scan.nth_lines
+    assert nth_lines(piece, wanted, every) == split_at_nth(piece, wanted, every)
+
+
+@pytest.mark.parametrize("numbers", [(0, 1), (1, 0), (-1, 1)])
+def test_lines_are_counted_from_one(numbers):
+    with pytest.raises(ValueError, match="counted from one"):
+        nth_lines(b"", *numbers)
 
 
 def rows(name, numbers):

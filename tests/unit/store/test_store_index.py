@@ -13,7 +13,7 @@ import fieldmark as fm
 from fieldmark.errors import ConfigError, DataError, RunLockedError, StorageError
 from fieldmark.metrics.intervals_draws import HEADLINE
 from fieldmark.store import index as index_module
-from fieldmark.store.heads import FIGURES
+from fieldmark.store.heads import _HEAD, FIGURES
 from fieldmark.store.index import INDEX, list_runs
 from fieldmark.store.lock import RunLock
 from fieldmark.store.notes import NOTES, RunNotes, delete_run, read_notes, write_notes
@@ -120,7 +120,17 @@ def test_a_file_that_is_cut_off_makes_a_run_corrupt(root):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"nonsense", b"[]", b'{"format": 1, "runs": {"first": 3}}']
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"nonsense", id="no-json"),
+        pytest.param(b"[]", id="no-object"),
+        pytest.param(b'{"format": 1, "runs": {}}', id="of-an-earlier-version"),
+        pytest.param(b'{"format": 2}', id="without-runs"),
+        pytest.param(b'{"format": 2, "runs": []}', id="a-list-of-runs"),
+        pytest.param(b'{"format": 2, "runs": {"first": 3}}', id="a-run-that-is-a-number"),
+        pytest.param(b'{"format": 2, "runs": {"first": [[], ["x"]]}}', id="a-run-that-is-short"),
+    ],
 )
 def test_an_index_that_cannot_be_used_is_made_anew(root, content):
     before = list_runs(root)
@@ -133,6 +143,79 @@ def test_what_is_remembered_is_not_read_again(root, monkeypatch):
     before = list_runs(root)
     monkeypatch.setattr(index_module, "_read", None)
     assert [tuple(entry)[:6] for entry in list_runs(root)] == [tuple(e)[:6] for e in before]
+
+
+@pytest.mark.parametrize("marks", [[], [[1, 2]], None, "marks"], ids=repr)
+def test_marks_that_are_none_are_not_believed(root, marks):
+    before = [entry.to_dict() for entry in list_runs(root)]
+    said = orjson.loads((root / INDEX).read_bytes())
+    said["runs"]["first"] = [marks, [*said["runs"]["first"][1][:1], "failed", *[""] * 10]]
+    (root / INDEX).write_bytes(orjson.dumps(said))
+    assert [entry.to_dict() for entry in list_runs(root)] == before
+
+
+def test_a_run_that_is_remembered_in_part_is_read_again(root):
+    before = [entry.to_dict() for entry in list_runs(root)]
+    said = orjson.loads((root / INDEX).read_bytes())
+    said["runs"]["first"][1].pop()
+    (root / INDEX).write_bytes(orjson.dumps(said))
+    assert [entry.to_dict() for entry in list_runs(root)] == before
+
+
+def test_notes_that_come_change_and_go_are_noticed(root):
+    path = root / "first" / NOTES
+
+    def noted():
+        return next(entry.note for entry in list_runs(root) if entry.id == "first")
+
+    assert noted() == ""
+    path.symlink_to("nowhere")
+    assert noted() == ""
+    path.unlink()
+    path.write_bytes(b'{"note": "one"}')
+    assert noted() == "one"
+    path.write_bytes(b'{"note": "three"}')
+    assert noted() == "three"
+    path.unlink()
+    assert noted() == ""
+
+
+def test_files_from_before_the_clock_began_are_there(root):
+    for name in ("manifest.json", "summary.json", "results.jsonl", NOTES):
+        path = root / "first" / name
+        if name == NOTES:
+            path.write_bytes(b'{"note": "old"}')
+        os.utime(path, ns=(-1, -1))
+    entry = next(each for each in list_runs(root) if each.id == "first")
+    assert (entry.status, entry.cases, entry.note) == ("complete", 1, "old")
+
+
+def test_runs_are_in_the_order_in_which_they_began_and_then_of_their_names(root):
+    for name in ("b", "c", "a"):
+        shutil.copytree(root / "second", root / name)
+    path = root / "c" / "manifest.json"
+    begun = next(entry.started_at for entry in list_runs(root) if entry.id == "c")
+    path.write_bytes(path.read_bytes().replace(begun.encode(), b"2001-01-01"))
+    for _ in range(2):
+        assert [entry.id for entry in list_runs(root)] == ["c", "first", "a", "b", "second"]
+
+
+@pytest.mark.parametrize("size", [_HEAD - 1, _HEAD, _HEAD + 1, 3 * _HEAD])
+@pytest.mark.parametrize("last", [False, True], ids=["long-before-attributes", "long-attributes"])
+def test_a_manifest_of_any_length_is_read_as_far_as_it_must_be(root, size, last):
+    path = root / "first" / "manifest.json"
+    before = next(entry for entry in list_runs(root) if entry.id == "first")
+    manifest = orjson.loads(path.read_bytes())
+    place = "lists" if last else "request"
+    manifest[place] = ""
+    bare = len(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+    manifest[place] = "x" * (size - bare)
+    path.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+    assert path.stat().st_size == size
+    after = next(entry for entry in list_runs(root) if entry.id == "first")
+    assert after.to_dict() == before.to_dict()
+    path.write_bytes(path.read_bytes()[:-1])
+    assert statuses(root)["first"] == "corrupt"
 
 
 def test_what_was_changed_is_read_again(root):

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-from fieldmark.data.portions import Portion
-from fieldmark.run.portion_worker import Job, Shard
+from fieldmark.run.portion_worker import Job, Numbered, Shard
 
-__all__ = ["Engine", "Numbered"]
-
-Numbered: TypeAlias = tuple[int, Portion]
-"""A portion with the number of its segment."""
+__all__ = ["Engine"]
 
 
 class Engine(Protocol):

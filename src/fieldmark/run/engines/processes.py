@@ -10,22 +10,21 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from fieldmark.errors import StorageError
 from fieldmark.run.collector import patient_collector
-from fieldmark.run.engines import Numbered
 from fieldmark.run.engines.crew import Crew, Errand
-from fieldmark.run.portion_worker import Job, PortionWorker, Shard
+from fieldmark.run.portion_worker import Job, Numbered, PortionWorker, Shard, Task
 
 __all__ = ["Processes"]
 
-_TOGETHER: Final = 2
-"""Segments that one process does before it answers."""
+_TOGETHER: Final = 4
+"""Segments that one process does before it answers, at most."""
+_ENOUGH: Final = 4 << 20
+"""Bytes of input that are enough for one task, however few segments they are."""
 _AHEAD: Final = 4
 """Tasks for each process that are under way or wait to be read."""
-
-_Task: TypeAlias = list[Numbered]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +36,15 @@ class Processes:
 
     def run(self, job: Job, portions: Iterable[Numbered]) -> Iterator[Shard]:
         """The shards in the order of their numbers."""
-        remaining = iter(portions)
-        begun: deque[Errand[_Task, _Spooled]] = deque()
+        tasks = _tasks(portions)
+        begun: deque[Errand[Task, _Spooled]] = deque()
         with (
             tempfile.TemporaryDirectory(prefix="fieldmark-") as spools,
             Crew(self.workers, partial(_start, job, spools), self.files) as crew,
         ):
             while True:
-                while crew.wants > 0 and len(begun) < self.workers * _AHEAD:
-                    task = list(islice(remaining, _TOGETHER))
-                    if not task:
-                        break
+                wanted = min(crew.wants, self.workers * _AHEAD - len(begun))
+                for task in islice(tasks, max(0, wanted)):
                     begun.append(Errand(task))
                     crew.add(begun[-1])
                 if not begun:
@@ -56,52 +53,59 @@ class Processes:
                 answer = begun[0].answer
                 if answer is not None:
                     begun.popleft()
-                    yield from answer.taken()
+                    yield answer.shard._replace(rows=answer.rows())
+
+
+def _tasks(portions: Iterable[Numbered]) -> Iterator[Task]:
+    """The portions in groups that are worth an answer."""
+    task: list[Numbered] = []
+    for numbered in portions:
+        task.append(numbered)
+        if len(task) == _TOGETHER or sum(portion.size for _, portion in task) >= _ENOUGH:
+            yield task
+            task = []
+    if task:
+        yield task
 
 
 class _Spooled(NamedTuple):
-    """Shards whose rows lie in a file: bytes that go through a pipe are copied thrice."""
+    """A shard whose rows lie in a file: bytes that go through a pipe are copied thrice."""
 
-    shards: list[Shard]
-    sizes: list[int]
+    shard: Shard
     file: str
+    size: int
 
-    def taken(self) -> Iterator[Shard]:
-        """The shards with their rows; the file goes with the last."""
-        if not any(self.sizes):
-            yield from self.shards
+    def rows(self) -> Iterator[bytes]:
+        """The rows, all in one; the file goes when they are read."""
+        if not self.size:
             return
         with Path(self.file).open("rb") as spool:
             # What has no name any more never need reach the disk.
             Path(self.file).unlink()
-            for shard, size in zip(self.shards, self.sizes, strict=True):
-                rows = spool.read(size)
-                if len(rows) != size:
-                    raise StorageError(f"{self.file} is shorter than what was put into it")
-                yield shard._replace(rows=rows)
+            rows = spool.read(self.size)
+        if len(rows) != self.size:
+            raise StorageError(f"{self.file} is shorter than what was put into it")
+        yield rows
 
 
-def _start(job: Job, spools: str) -> Callable[[_Task], _Spooled]:
+def _start(job: Job, spools: str) -> Callable[[Task], _Spooled]:
     """What one of several processes does: its tasks, with the rows of each in a file."""
     worker = PortionWorker(job)
     names = (str(Path(spools) / f"{os.getpid()}-{number}") for number in count())
 
-    def work(task: _Task) -> _Spooled:
+    def work(task: Task) -> _Spooled:
+        name, sizes = next(names), list[int]()
         with patient_collector():
-            shards = [worker.work(*numbered) for numbered in task]
-        name = next(names)
-        _write(name, [shard.rows for shard in shards])
-        sizes = [len(shard.rows) for shard in shards]
-        return _Spooled([shard._replace(rows=b"") for shard in shards], sizes, name)
+            shard = worker.work(task, lambda rows: sizes.append(_written(name, rows)))
+        return _Spooled(shard, name, sum(sizes))
 
     return work
 
 
-def _write(name: str, parts: Iterable[bytes]) -> None:
-    content = b"".join(parts)
-    if not content:
-        return
+def _written(name: str, rows: Iterable[bytes]) -> int:
+    """Add rows to a file; how many bytes they are."""
     try:
-        Path(name).write_bytes(content)
+        with Path(name).open("ab") as spool:
+            return spool.write(b"".join(rows))
     except OSError as error:
         raise StorageError(f"cannot write {name}: {error.strerror}") from error

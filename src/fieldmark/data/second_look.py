@@ -1,0 +1,77 @@
+"""Whether what the fast parser made of JSON may not be all that was written.
+
+It is silent about three things: a duplicate key (the last one wins), an integer beyond 64 bits (it
+becomes a float), and depth. The compiled part sees them in the bytes; without it, what was parsed
+is written back and set against its source. Both may suspect JSON that is fine, never the reverse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Final
+
+import orjson
+
+__all__ = ["may_mislead", "written_back_differs"]
+
+_EXPONENT: Final = b"e+" if b"e+" in orjson.dumps(1e20) else b"e"
+"""What the writer puts into every float as large as an integer beyond 64 bits."""
+_RARE: Final = _EXPONENT[-1:]
+"""One byte is looked for much faster than two, and most often it is not there."""
+_BIG_INTEGER: Final = re.compile(rb"(?:\A|[\[,:\s-])[0-9]{19}")
+"""Integers of fewer digits fit into 64 bits; a fraction or a text does not start like this."""
+_ESCAPED_COLON: Final = b"\\u003"
+_READER_DEPTH: Final = 1024
+
+
+def written_back_differs(raw: bytes, values: Sequence[object], depth: int) -> bool:
+    """Whether a duplicate key, a big integer or more levels than `depth` may hide in JSON.
+
+    Written back, values have as many colons as their source unless a key was dropped: colons in
+    texts stay colons, and the escape that could add one is looked for. An integer beyond 64 bits
+    was read as a float, and is written with an exponent. The writer refuses values below its own
+    depth limit, so they are wrapped in as many lists as make that limit ours.
+
+    >>> written_back_differs(b'{"a": 1, "a": 2}', [{"a": 2}], 10)
+    True
+    """
+    levels = _writer_depth() - depth - 1
+    if levels < 0:
+        return True
+    wrapped: object = values
+    for _ in range(levels):
+        wrapped = [wrapped]
+    try:
+        written = orjson.dumps(wrapped)
+    except orjson.JSONEncodeError:
+        return True
+    return (
+        raw.count(b":") != written.count(b":")
+        or (b"\\" in raw and _ESCAPED_COLON in raw)
+        or (_RARE in written and _EXPONENT in written and _BIG_INTEGER.search(raw) is not None)
+    )
+
+
+@cache
+def _writer_depth() -> int:
+    """How many levels orjson writes; 0 if it has no limit that could stand for ours."""
+    nested: list[object] = []
+    for depth in range(_READER_DEPTH):
+        try:
+            orjson.dumps(nested)
+        except orjson.JSONEncodeError:
+            return depth
+        nested = [nested]
+    return 0
+
+
+may_mislead: Callable[[bytes, Sequence[object], int], bool] = written_back_differs
+"""The same by the fastest way there is: JSON, the list of what was parsed, and the depth."""
+
+with suppress(ImportError):  # not compiled
+    from fieldmark.data import _scan
+
+    may_mislead = _scan.may_mislead

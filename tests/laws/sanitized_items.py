@@ -1,0 +1,152 @@
+"""Pairs and takes apart random items with a compiled part that watches every byte it touches.
+
+    python sanitized_items.py MODULE TIMES SEED
+
+MODULE is the compiled part, made with the address sanitizer, whose library has to be loaded first.
+A byte that is touched beyond the end of an array or of an object ends the process. Results are
+those of the Python modules. Every few times memory runs out on the way.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from random import Random
+
+from sanitizing import load
+
+SCALARS = (None, True, False, 0, 0.0, 1, 1.0, -0.0, 2.5, 7, 2**53, 2**62, "", " ", "blue", "Blue ", "ß", "日本", "\x1cA")  # fmt: skip
+UNUSUAL = (math.nan, math.inf, 2**64, "\ud800", (1,), b"x")
+CONFUSED = (
+    None, True, False, 0, 0.0, -0.0, 1, 1.0, 2**62, "", "ab", "ba", "abc", "\u6261x", [], {}, [1], [1, 1],
+    [[1]], {"a": 1}, {"a": 1.0}, {"b": 1}, {"a": 1, "b": 1}, {"a": [1]}, {"a": {"b": 1}},
+)  # fmt: skip
+"""Values that a careless comparison takes for one another."""
+KEYS = ("a", "b", "bb", "a much longer key", "é")
+
+
+def value(chance: Random, levels: int = 2) -> object:
+    """Any value, at times an unusual one."""
+    kind = chance.random()
+    if levels and kind < 0.1:
+        return [value(chance, levels - 1) for _ in range(chance.randrange(3))]
+    if levels and kind < 0.2:
+        return item(chance, levels - 1)
+    return chance.choice(UNUSUAL) if kind > 0.995 else chance.choice(SCALARS)
+
+
+def item(chance: Random, levels: int = 1) -> dict[str, object]:
+    """An object with some of the keys, in any order."""
+    keys = chance.sample(KEYS, chance.randrange(len(KEYS) + 1))
+    return {key: value(chance, levels) for key in keys}
+
+
+def deep(levels: int) -> object:
+    """Lists inside lists."""
+    found: object = 1
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
+def results(chance: Random, expected: list, candidate: list) -> list[list[object]]:
+    """Everything about two lists, both ways."""
+    from fieldmark.align import compiled, equals, leaves, pairwise
+    from fieldmark.model.block import OutcomeBlock
+    from fieldmark.plan import shapes
+    from fieldmark.plan.twins import write_run
+
+    ways = []
+    match = chance.choice((None, ("a", "b")))
+    share, most, tiny = chance.random(), chance.randrange(60), chance.choice((0, 16))
+    for compiled.COMPILED in (True, False):
+        rest = equals.pair_equal(expected, candidate)
+        left, right = leaves.all_cells(expected, match), leaves.all_cells(candidate, match)
+        near = compiled.items.near if compiled.COMPILED else pairwise._near
+        found = near(left, right, share, pairwise._UNEQUAL, most, tiny) if right else []
+        alignment = equals.assembled(rest)
+        block = OutcomeBlock()
+        written = write_run(alignment.pairs, 0, "l[]", [4, 8], block)
+        shape = tuple(KEYS[:2])
+        plain = compiled.items.plain if compiled.COMPILED else shapes._plain
+        ways.append([
+            list(map(list, rest[:3])), list(map(len, left)), leaves.largest(right), found,
+            alignment.pairs, written, block.cells, block.items,
+            bool(expected) and plain(expected, shape, b"\1\0"),
+        ])  # fmt: skip
+    rows = [(0, 0, 1.0, True), (1, 1), ()]
+    assert compiled.items.write_run(rows, 0, "l", [1], [], []) == 1
+    return ways
+
+
+def confused() -> list[object]:
+    """Pairs of values that are taken for the same text, though they are not, or the reverse."""
+    from fieldmark.align import compiled
+    from fieldmark.values.canonical import canonical_text
+
+    return [
+        (one, other)
+        for one in CONFUSED
+        for other in CONFUSED
+        if (compiled.items.pair([[one]], [[other]])[0] == [0])
+        is not (canonical_text(one) == canonical_text(other))
+    ]
+
+
+def starved(expected: list, candidate: list) -> int:
+    """How often memory ran out: each function, with each of its first allocations refused."""
+    import _testcapi
+
+    from fieldmark.align import compiled, leaves
+    from fieldmark.values.text import folded
+
+    made = leaves.all_cells(candidate, None)
+    calls = (
+        (compiled.items.pair, (expected, candidate)),
+        (compiled.items.cells, (expected, None, 3, folded, lambda *_: {})),
+        (compiled.items.near, (made, made, 0.1, 1.0, 999, 0)),
+        (compiled.items.rows, ([*range(300, 310), None], {1: 0.5})),
+        (compiled.items.write_run, ([(1, 2, 1.0, True)] * 5, 0, "l", [1], [1] * 999, [])),
+    )
+    failures = 0
+    for function, given in calls:
+        for allocation in range(40):
+            try:
+                _testcapi.set_nomemory(allocation, allocation + 1)
+                function(*given)
+            except MemoryError:
+                failures += 1
+            finally:
+                _testcapi.remove_mem_hooks()
+    return failures
+
+
+def main(times: int, seed: int) -> None:
+    """Try so many pairs of lists."""
+    from fieldmark.align import compiled
+
+    chance = Random(seed)
+    known = failures = 0
+    different = confused()
+    for number in range(times):
+        pool = [value(chance) if chance.random() < 0.2 else item(chance) for _ in range(6)]
+        expected, candidate = (
+            [chance.choice(pool) for _ in range(chance.randrange(9))] for _ in "ab"
+        )
+        one, other = results(chance, expected, candidate)
+        known += compiled.items.pair(expected, candidate) is not None
+        if one != other:
+            different.append((expected, candidate, one, other))
+        if number % 50 == 0:
+            compiled.COMPILED = True
+            failures += starved(
+                [*expected, {"a": "X", "b": " é"}], [*candidate, {"a": "Y", "b": 1}]
+            )
+    assert compiled.items.pair([deep(100_000)], [1]) is None
+    assert not different, different[0]
+    print(known, failures)  # noqa: T201 - says that it came to the end
+
+
+if __name__ == "__main__":
+    load("fieldmark.align._items", sys.argv[1])
+    main(int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,226 @@
+"""What the compiled part says of items is what the Python modules say, for all JSON values."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldmark.align import (
+    Greedy,
+    Index,
+    Key,
+    Optimal,
+    SetAlign,
+    compiled,
+    equals,
+    leaves,
+    pairwise,
+)
+from fieldmark.model.block import OutcomeBlock
+from fieldmark.model.rule import Rule, Rules
+from fieldmark.plan import compile_plan, shapes
+from fieldmark.plan.shapes import LEARNT
+from fieldmark.plan.twins import write_run
+from fieldmark.values.text import folded
+from item_lists import flat_items, item_lists, odd_values, python_way, usual
+from json_strategies import any_json, document_pairs, look_alikes
+
+items = compiled.items
+THOROUGH = settings(max_examples=max(100, settings().max_examples))
+
+
+def exact(value):
+    """A value told apart from those that only equal it."""
+    if isinstance(value, dict):
+        return {key: exact(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [exact(inner) for inner in value]
+    return type(value), repr(value)
+
+
+# --- pairing --------------------------------------------------------------------------------------
+
+
+@THOROUGH
+@given(item_lists())
+def test_items_of_the_same_text_are_paired_as_their_texts_say(lists):
+    expected, candidate = lists
+    found = items.pair(expected, candidate)
+    if found is None:
+        assert not all(map(usual, [*expected, *candidate]))
+        return
+    assert all(map(usual, [*expected, *candidate]))
+    wanted = equals._pair_texts(expected, candidate)
+    assert [list(part) for part in found[:3]] == [list(part) for part in wanted[:3]]
+
+
+@THOROUGH
+@given(item_lists())
+def test_items_that_are_said_not_to_be_alike_have_no_equal_value(lists):
+    found = items.pair(*lists)
+    if found is None or found[3]:
+        return
+    expected, candidate = lists
+    left, right = [expected[place] for place in found[1]], [candidate[place] for place in found[2]]
+    assert not any(partner is not None for partner in equals._same_values(left, right))
+
+
+@THOROUGH
+@given(item_lists())
+def test_equal_items_are_the_same_with_and_without_it(lists):
+    found = equals.pair_equal(*lists)
+    with python_way():
+        wanted = equals.pair_equal(*lists)
+    assert [list(part) for part in found[:3]] == [list(part) for part in wanted[:3]]
+    assert [exact(part) for part in found[3:]] == [exact(part) for part in wanted[3:]]
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+fields = st.sampled_from([None, None, ("a",), ("a", "b"), ("é", "a.b"), ("a", "a")])
+
+
+@THOROUGH
+@given(st.lists(flat_items | any_json, max_size=6), fields, st.sampled_from([0, 3, 10_000]))
+def test_the_cells_of_items_are_those_of_each(given_items, match, longest):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leaves, "MAX_TEXT", longest)
+        wanted = [leaves.cells_of(item, match) for item in given_items]
+        found = items.cells(given_items, match, longest, folded, leaves.cells_of)
+    assert list(map(list, found)) == list(map(list, wanted))  # with their paths in the same order
+    for cells, others in zip(found, wanted, strict=True):
+        assert exact(cells) == exact(others) or "object object" in repr(cells)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abé"), st.text() | st.integers(-(2**53), 2**53) | st.none()), max_size=6))  # fmt: skip
+def test_objects_of_text_and_numbers_need_nobody_else(given_items):
+    assert items.cells(given_items, None, 10_000, folded, None) == [
+        leaves.cells_of(item, None) for item in given_items
+    ]
+
+
+cells_of_some = st.lists(
+    st.dictionaries(
+        st.sampled_from(["a", "b", "c", ("d", "e"), ()]),
+        st.sampled_from(["x", "y", "X", 0, 0.0, -0.0, 1, 1.0, 2.5, (b"1",), (b"true",), ("long",)]),
+        max_size=5,
+    ),
+    max_size=6,
+)
+
+
+@THOROUGH
+@given(
+    cells_of_some,
+    cells_of_some.filter(bool),
+    st.sampled_from([-1.0, 0.0, 0.2, 0.5, 0.75, 1.0]),
+    st.sampled_from([0, 1, 3, 8, 100]),
+    st.sampled_from([0, 4, 16]),
+)
+def test_near_pairs_are_the_same_in_the_same_order(expected, candidate, share, most, tiny):
+    found = items.near(expected, candidate, share, pairwise._UNEQUAL, most, tiny)
+    assert found == pairwise._near(expected, candidate, share, pairwise._UNEQUAL, most, tiny)
+
+
+@given(cells_of_some)
+def test_the_largest_item_is_as_large(some):
+    with python_way():
+        wanted = leaves.largest(some)
+    assert leaves.largest(some) == wanted
+
+
+# --- objects of one shape -------------------------------------------------------------------------
+
+cell_values = st.one_of(look_alikes, odd_values, st.text(max_size=2), st.floats(), st.integers())
+
+
+@THOROUGH
+@given(
+    st.lists(
+        st.one_of(
+            st.fixed_dictionaries({"t": st.text(max_size=3), "n": st.floats() | st.integers()}),
+            st.fixed_dictionaries({"t": cell_values, "n": cell_values}),
+            st.fixed_dictionaries({"n": cell_values, "t": cell_values}),
+            flat_items,
+            look_alikes,
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_objects_are_plain_if_they_are_it_for_python_and_hold_no_large_integer(some):
+    found = items.plain(some, ("t", "n"), b"\1\0")
+    wanted = shapes._plain(some, ("t", "n"), b"\1\0")
+    assert found == (wanted and all(map(usual, some)))
+
+
+# --- whole lists ----------------------------------------------------------------------------------
+
+ALIGNERS = [
+    Greedy(),
+    Greedy(threshold=0),
+    Greedy(match_fields=("a", "é")),
+    Optimal(),
+    Optimal(match_fields=("a", "b.c"), threshold=0.3),
+    SetAlign(),
+    Key(key=("a",)),
+    Index(),
+]
+
+
+def laid_out(alignment):
+    return [list(part) for part in alignment[:3]], alignment[3:]
+
+
+@THOROUGH
+@given(item_lists(), st.sampled_from(ALIGNERS))
+def test_lists_are_aligned_the_same_with_and_without_it(lists, aligner):
+    found = aligner.align(*lists)
+    with python_way():
+        wanted = aligner.align(*lists)
+    assert laid_out(found) == laid_out(wanted)
+    assert exact(list(found.pairs)) == exact(list(wanted.pairs))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.floats(0, 1), st.booleans()), max_size=9),
+    st.integers(0, 9),
+    st.sampled_from([[], [4], [4, 8, 12]]),
+    st.sampled_from([list, tuple]),
+)  # fmt: skip
+def test_runs_of_equal_pairs_are_written_the_same(pairs, start, twin, kind):
+    blocks = OutcomeBlock(), OutcomeBlock()
+    end = write_run(kind(pairs), start, "l[]", twin, blocks[0])
+    with python_way():
+        other_end = write_run(pairs, start, "l[]", twin, blocks[1])
+    if kind is tuple:  # which it leaves to the caller
+        assert (end, blocks[0].cells) == (start, [])
+        return
+    assert end == other_end
+    assert (blocks[0].cells, blocks[0].items) == (blocks[1].cells, blocks[1].items)
+
+
+def told(plan, pair):
+    block = plan.compare(*pair)
+    return block.cells, block.items, list(block.records(plan.table))
+
+
+@pytest.mark.parametrize(
+    "aligner", [Greedy(), Optimal(), Index()], ids=lambda aligner: aligner.name
+)
+@settings(max_examples=max(20, settings().max_examples // 2))
+@given(pair=document_pairs(), lists=item_lists(flat_items))
+def test_documents_are_compared_the_same_with_and_without_it(aligner, pair, lists):
+    documents = [
+        pair,
+        tuple({"items": side} for side in lists),
+        tuple({"items": lists[0]} for _ in "ab"),
+    ]
+    rules = Rules(fields=(Rule(path="**.items", aligner=aligner),))
+    sides = []
+    for way in (pytest.MonkeyPatch.context, python_way):
+        plan = compile_plan(rules)
+        with way():
+            sides.append([told(plan, each) for _ in range(LEARNT + 1) for each in documents])
+    assert repr(sides[0]) == repr(sides[1])

@@ -1,0 +1,426 @@
+"""The compiled part of alignment: what it decides itself, what it leaves, and what it refuses."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import subprocess
+import sys
+import tracemalloc
+from collections import OrderedDict
+from enum import IntEnum
+from itertools import permutations
+
+import pytest
+
+from fieldmark.align import compiled, equals, leaves, pairwise
+from fieldmark.values.text import folded
+
+items = compiled.items
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Number(IntEnum):
+    ONE = 1
+
+
+def nested(levels, value=1):
+    """A value inside so many lists and objects."""
+    for level in range(levels):
+        value = [value] if level % 2 else {"a": value}
+    return value
+
+
+def test_the_compiled_part_is_there():
+    assert compiled.COMPILED
+    assert items.__file__.endswith((".so", ".pyd"))
+
+
+def test_without_the_compiled_part_the_figures_are_the_same(tmp_path):
+    lines = [
+        {"id": f"{n}", "l": [{"a": f"item {k % 7}", "n": k / 4} for k in range(n)]}
+        for n in range(30)
+    ]
+    (tmp_path / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for line in lines:
+        line["l"] = [{"a": f"itm {k % 5}", "n": k / 4} for k in range(3, 20)]
+    (tmp_path / "found.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "rules.yaml").write_text("fields: [{path: l, align: greedy}]")
+    program = (
+        "import sys, json; sys.modules.update({'fieldmark.align._items': None} if OFF else {});"
+        "import fieldmark as fm; from fieldmark.align.compiled import COMPILED;"
+        "print(COMPILED, json.dumps(fm.score('truth.jsonl', 'found.jsonl', rules='rules.yaml').to_dict()))"
+    )
+    with_it, without = (
+        subprocess.run(
+            [sys.executable, "-c", program.replace("OFF", off)],
+            cwd=tmp_path, check=True, capture_output=True, text=True,
+        ).stdout.split(" ", 1)
+        for off in ("False", "True")
+    )  # fmt: skip
+    assert (with_it[0], without[0]) == ("True", "False")
+    assert with_it[1] == without[1]
+
+
+# --- the same text --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "partners", "alike"),
+    [
+        pytest.param([], [], [], False, id="nothing"),
+        pytest.param(["a"], [], [None], False, id="nothing-on-one-side"),
+        pytest.param([1, 2], [1, 2], [0, 1], False, id="the-same-lists"),
+        pytest.param(["a", "b", "a"], ["a", "a", "c"], [0, None, 1], False, id="the-first-with-the-first"),
+        pytest.param(["a", "a", "a"], ["a"], [0, None, None], False, id="each-item-once"),
+        pytest.param([{"a": 1, "b": 2}], [{"b": 2, "a": 1}], [0], False, id="keys-in-any-order"),
+        pytest.param([{"a": 1, "b": 2}], [{"a": 2, "b": 1}], [None], False, id="values-exchanged"),
+        pytest.param([{"a": 1}], [{"a": 1, "b": None}], [None], False, id="null-is-not-absent"),
+        pytest.param([{"a": None}], [{"b": None}], [None], False, id="another-key"),
+        pytest.param([[1, 2]], [[2, 1]], [None], False, id="items-in-their-order"),
+        pytest.param([[], {}, None, "", 0, False], [False, 0, "", None, {}, []], [5, 4, 3, 2, 1, 0], False, id="six-kinds-of-nothing"),
+        pytest.param([1], [True], [None], False, id="a-boolean-is-no-number"),
+        pytest.param([1], [1.0], [None], True, id="a-float-may-equal-an-integer"),
+        pytest.param([0.0], [-0.0], [None], True, id="zero-and-minus-zero-have-two-texts"),
+        pytest.param([-0.0, 0.0], [0.0, -0.0], [1, 0], False, id="minus-zero-with-minus-zero"),
+        pytest.param([{"a": [1, {"b": 2}]}], [{"a": [1.0, {"b": 2.0}]}], [None], True, id="floats-inside"),
+        pytest.param([1, 1.0], [1.0, 1.0], [None, 0], True, id="of-what-is-left"),
+        pytest.param([1, "x"], [1, 1.0], [0, None], False, id="not-of-what-has-its-partner"),
+        pytest.param([2**53 + 1], [2.0**53], [None], False, id="no-float-is-this-integer"),
+        pytest.param([2**62], [2.0**62], [None], True, id="a-large-integer-and-its-float"),
+        pytest.param([-(2**63)], [-(2.0**63)], [None], True, id="the-smallest-integer-and-its-float"),
+        pytest.param([2**63 - 1], [2.0**63], [None], False, id="a-float-beyond-all-integers"),
+        pytest.param(["é"], ["e\u0301"], [None], False, id="two-encodings-of-a-letter"),
+        pytest.param(["\ud800"], ["\ud800"], [0], False, id="half-a-letter"),
+        pytest.param(["\ud83d\ude00"], ["\U0001f600"], [None], False, id="two-halves-are-not-the-letter"),
+        pytest.param([nested(32)], [nested(32)], [0], False, id="as-deep-as-it-goes"),
+    ],
+)  # fmt: skip
+def test_items_of_the_same_text(expected, candidate, partners, alike):
+    found = items.pair(json_copy(expected), json_copy(candidate))
+    left = [place for place, other in enumerate(partners) if other is None]
+    right = [place for place in range(len(candidate)) if place not in partners]
+    assert found == (partners, left, right, alike)
+    wanted = equals._pair_texts(expected, candidate)
+    assert [list(part) for part in wanted[:3]] == [partners, left, right]
+
+
+def json_copy(value):
+    """The same value, with no object in common."""
+    return json.loads(json.dumps(value, ensure_ascii=False))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        pytest.param(math.nan, id="no-number"),
+        pytest.param(math.inf, id="infinite"),
+        pytest.param(2**63, id="beyond-64-bits"),
+        pytest.param(-(2**63) - 1, id="below-64-bits"),
+        pytest.param({1: "a"}, id="a-key-that-is-no-text"),
+        pytest.param({Text("a"): 1}, id="a-key-of-another-class"),
+        pytest.param(Text("a"), id="a-text-of-another-class"),
+        pytest.param(Number.ONE, id="a-number-of-another-class"),
+        pytest.param(OrderedDict(a=1), id="an-object-of-another-class"),
+        pytest.param((1,), id="a-tuple"),
+        pytest.param(b"a", id="bytes"),
+        pytest.param(object(), id="anything-else"),
+        pytest.param(nested(33), id="one-level-too-deep"),
+        pytest.param(nested(100_000), id="far-too-deep"),
+    ],
+)
+@pytest.mark.parametrize(
+    "wrap", [lambda item: item, lambda item: {"a": [item]}], ids=["bare", "inside"]
+)
+def test_what_is_unusual_is_left_to_the_texts(item, wrap):
+    unusual = wrap(item)
+    assert items.pair([1, unusual], [1]) is None
+    assert items.pair([1], [unusual]) is None
+
+
+@pytest.mark.parametrize("lists", [((1,), [1]), ([1], range(3)), ([1], None)])
+def test_what_is_no_list_is_left_to_the_texts(lists):
+    assert items.pair(*lists) is None
+
+
+def test_a_list_that_holds_itself_is_left_to_the_texts():
+    endless = []
+    endless.append(endless)
+    assert items.pair([endless], [endless]) is None
+
+
+def test_many_items_of_few_values_are_paired_at_once():
+    expected = [{"a": n % 3, "b": float(n % 2)} for n in range(60_000)]
+    partners, places, others, alike = items.pair(expected, expected[::-1])
+    assert (len(partners), places, others, alike) == (60_000, [], [], False)
+    assert sorted(partners) == list(range(60_000))
+
+
+def test_items_that_differ_by_type_alone_do_not_slow_down():
+    kinds = [[int, float][bit] for bit in (0, 1)]
+    flags = [[kinds[n >> bit & 1](bit) for bit in range(13)] for n in range(8192)]
+    partners, places, _, alike = items.pair(flags, flags[::-1])
+    assert (partners, places, alike) == (list(range(8191, -1, -1)), [], False)
+
+
+def test_the_order_of_keys_does_not_matter_in_any_order():
+    item = {"a": 1, "b": "x", "c": None, "d": [2.5]}
+    for order in permutations(item):
+        assert items.pair([item], [{key: item[key] for key in order}])[0] == [0]
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("item", "cells"),
+    [
+        pytest.param({}, {}, id="no-fields"),
+        pytest.param({"a": " Blue\t"}, {"a": "blue"}, id="trimmed-and-folded"),
+        pytest.param({"a": "blue"}, {"a": "blue"}, id="as-it-is"),
+        pytest.param({"a": "\x1c\x1d\x1e\x1f\x0b\x0cA\x7fB\x1f"}, {"a": "a\x7fb"}, id="every-blank-of-ascii"),
+        pytest.param({"a": "\0A\x08"}, {"a": "\0a\x08"}, id="no-blanks"),
+        pytest.param({"a": "@AZ[", "b": "A", "c": "Z"}, {"a": "@az[", "b": "a", "c": "z"}, id="letters-at-the-edge"),
+        pytest.param({"a": "", "b": " \t", "c": None}, {}, id="nothing-in-it"),
+        pytest.param({"a": "STRAßE", "b": "\xa0İ\u2003"}, {"a": "strasse", "b": "i̇"}, id="letters-that-become-two"),
+        pytest.param({"a": "\xa0"}, {}, id="a-blank-beyond-ascii"),
+        pytest.param({"a": 2**53, "b": -(2.0**53), "c": -0.0, "d": -(2**53)}, {"a": 2**53, "b": -(2.0**53), "c": -0.0, "d": -(2**53)}, id="plain-numbers"),
+    ],
+)  # fmt: skip
+def test_the_cells_of_an_object_of_text_and_numbers(item, cells):
+    assert items.cells([item], None, 10_000, folded, None) == [cells]
+    assert leaves.cells_of(item, None) == cells
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        pytest.param("text", id="no-object"),
+        pytest.param({"a": True}, id="a-boolean"),
+        pytest.param({"a": {}}, id="an-object-inside"),
+        pytest.param({"a": [1]}, id="a-list-inside"),
+        pytest.param({"a": 2**53 + 1}, id="a-large-integer"),
+        pytest.param({"a": 10**30}, id="a-huge-integer"),
+        pytest.param({"a": 1e16}, id="a-large-float"),
+        pytest.param({"a": math.nan}, id="no-number"),
+        pytest.param({"a": Text("a")}, id="a-text-of-another-class"),
+        pytest.param({Text("a"): 1}, id="a-key-of-another-class"),
+        pytest.param(OrderedDict(a=1), id="an-object-of-another-class"),
+    ],
+)
+def test_cells_that_are_more_are_asked_for(item):
+    asked = []
+    found = items.cells(
+        [{"a": 1}, item], None, 10_000, folded, lambda *given: asked.append(given) or {}
+    )
+    assert found == [{"a": 1}, {}]
+    assert [given[0] for given in asked] == [item]
+
+
+def test_match_fields_are_looked_up_as_long_as_they_are_keys():
+    asked = []
+    found = items.cells(
+        [{"a": "A", "b": 1, "c": []}, {"a": "A"}],
+        ("b", "a"),
+        9,
+        folded,
+        lambda *given: asked.append(given),
+    )
+    assert found == [{"b": 1, "a": "a"}, None]
+    assert asked == [({"a": "A"}, ("b", "a"))]
+
+
+@pytest.mark.parametrize("text", ["abcd", "ABCD", "ÄBCD"])
+def test_a_text_that_is_too_long_is_equal_or_not(text):
+    assert items.cells([{"a": text}], None, 4, folded, None) == [{"a": text.lower()}]
+    assert items.cells([{"a": text}], None, 3, folded, None) == [{"a": (text.lower(),)}]
+
+
+def test_an_error_on_the_way_is_told():
+    def broken(*given):
+        raise LookupError(given)
+
+    with pytest.raises(LookupError):
+        items.cells([{"a": 1}, {"a": "é"}], None, 9, broken, None)
+    with pytest.raises(LookupError):
+        items.cells([{"a": 1}, [1]], None, 9, folded, broken)
+    with pytest.raises(TypeError):
+        items.near([{"a": []}], [{}], 0.5, 1.0, 9, 9)
+    with pytest.raises(TypeError):
+        items.near([{}], [{"a": []}], 0.5, 1.0, 9, 9)
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        pytest.param("pair", ([],), id="a-single-list"),
+        pytest.param("cells", ((), None, 9, folded, None), id="items-that-are-no-list"),
+        pytest.param("cells", ([], ["a"], 9, folded, None), id="fields-that-are-no-tuple"),
+        pytest.param("largest", ([[]], 9), id="cells-that-are-no-dict"),
+        pytest.param("near", ([[]], [], 0.5, 1.0, 9, 9), id="expected-cells-that-are-no-dict"),
+        pytest.param("near", ([], [[]], 0.5, 1.0, 9, 9), id="candidate-cells-that-are-no-dict"),
+        pytest.param("plain", ([], ["a"], b"1"), id="keys-that-are-no-tuple"),
+        pytest.param("plain", ([], ("a",), b""), id="a-key-without-its-kind"),
+        pytest.param("rows", ((), {}), id="partners-that-are-no-list"),
+        pytest.param("rows", ([1], []), id="similarities-that-are-no-dict"),
+        pytest.param("write_run", ([], 0, "l", (), [], []), id="a-twin-that-is-no-list"),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_an_error(function, given):
+    with pytest.raises((TypeError, ValueError)):
+        getattr(items, function)(*given)
+
+
+# --- near pairs -----------------------------------------------------------------------------------
+
+CELLS = [{"a": "x", "n": 1}, {"a": "y", "n": 1.0}, {"a": "z", "n": 2}]
+
+
+@pytest.mark.parametrize(
+    ("share", "most", "tiny", "near"),
+    [
+        pytest.param(0.9, 9, 9, [(0, 0, 2), (0, 1, 1), (1, 0, 1), (1, 1, 2), (2, 2, 2)], id="one-and-a-text"),
+        pytest.param(0.9, 9, 0, [(0, 0, 2), (0, 1, 1), (1, 1, 2), (1, 0, 1), (2, 2, 2)], id="found-by-leaf"),
+        pytest.param(1.6, 9, 9, [], id="out-of-reach"),
+        pytest.param(0.9, 4, 0, None, id="more-than-may-be-looked-at"),
+        pytest.param(0.9, 5, 0, [(0, 0, 2), (0, 1, 1), (1, 1, 2), (1, 0, 1), (2, 2, 2)], id="just-as-many"),
+        pytest.param(0.4, 8, 0, None, id="all-would-have-to-be-looked-at"),
+        pytest.param(0.9, -1, 0, None, id="none-may-be-looked-at"),
+    ],
+)  # fmt: skip
+def test_near_pairs(share, most, tiny, near):
+    assert items.near(CELLS, CELLS, share, pairwise._UNEQUAL, most, tiny) == near
+    assert pairwise._near(CELLS, CELLS, share, pairwise._UNEQUAL, most, tiny) == near
+
+
+def test_pairs_that_share_nothing_need_not_be_looked_at():
+    expected, candidate = [{"a": 1}], [{"b": 1}, {"c": 1}]
+    assert items.near(expected, candidate, 0.5, 1.0, 1, 16) == []
+    assert pairwise._near(expected, candidate, 0.5, 1.0, 1, 16) == []
+
+
+def test_near_pairs_come_in_the_order_in_which_their_leaves_are_met():
+    expected, candidate = [{"a": 1, "b": 2}], [{"c": 0}, {"b": 2}, {"a": 1}, {"a": 1, "b": 2}]
+    found = items.near(expected, candidate, 0.5, 1.0, 9, 0)
+    assert found == [(0, 2, 1), (0, 3, 2), (0, 1, 1)]
+    assert found == pairwise._near(expected, candidate, 0.5, 1.0, 9, 0)
+    assert sorted(found) == items.near(expected, candidate, 0.5, 1.0, 9, 4)
+
+
+# --- objects of one shape -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("item", "plain"),
+    [
+        pytest.param({"t": "x", "n": 1}, True, id="text-and-a-number"),
+        pytest.param({"t": "\xa0é", "n": -0.5}, True, id="text-beyond-ascii"),
+        pytest.param({"t": "\u2003日", "n": 0}, True, id="text-beyond-latin"),
+        pytest.param({"n": 1, "t": "x"}, False, id="keys-in-another-order"),
+        pytest.param({"t": "x"}, False, id="a-key-less"),
+        pytest.param({"t": "x", "n": 1, "m": 1}, False, id="a-key-more"),
+        pytest.param({"t": "x", "nn": 1}, False, id="another-key"),
+        pytest.param({"t": "", "n": 1}, False, id="no-text"),
+        pytest.param({"t": " \x1c\x1f", "n": 1}, False, id="blanks"),
+        pytest.param({"t": "\xa0\x85", "n": 1}, False, id="blanks-beyond-ascii"),
+        pytest.param({"t": "\u2003\u3000", "n": 1}, False, id="blanks-beyond-latin"),
+        pytest.param({"t": Text("x"), "n": 1}, False, id="text-of-another-class"),
+        pytest.param({"t": 1, "n": "x"}, False, id="exchanged"),
+        pytest.param({"t": "x", "n": True}, False, id="a-boolean"),
+        pytest.param({"t": "x", "n": None}, False, id="null"),
+        pytest.param({"t": "x", "n": math.nan}, False, id="no-number"),
+        pytest.param({"t": "x", "n": -math.inf}, False, id="infinite"),
+        pytest.param({"t": "x", "n": 10**400}, False, id="beyond-all-floats"),
+        pytest.param(OrderedDict(t="x", n=1), False, id="of-another-class"),
+        pytest.param(["t", "n"], False, id="a-list"),
+        pytest.param(None, False, id="null-in-its-place"),
+    ],
+)
+def test_objects_of_one_shape(item, plain):
+    other = {"t": "other", "n": 2.5}
+    assert items.plain([item, other], ("t", "n"), b"\1\0") is plain
+    assert items.plain([other, item], ("t", "n"), b"\1\0") is plain
+
+
+def test_a_key_is_known_by_its_letters():
+    key = json_copy("téxt")
+    assert items.plain([{key: "x"}], ("téxt",), b"\1")
+    assert not items.plain([{key: "x"}], ("téx",), b"\1")
+    assert not items.plain([{1: "x"}], (1.0,), b"\1")
+
+
+# --- nothing is kept ------------------------------------------------------------------------------
+
+
+def failing(*given):
+    raise LookupError(given)
+
+
+CALLS = {
+    "pair": lambda: items.pair([{"a": n, "b": f"x{n}", "c": [n]} for n in range(300, 500)], [{"a": n, "b": f"x{n}", "c": [n + 0.0]} for n in range(400, 600)]),
+    "pair-of-strangers": lambda: items.pair([*range(600)], [f"x{n}" for n in range(600)]),
+    "pair-of-something-unusual": lambda: items.pair([{"a": n} for n in range(90)], [{"a": 1}, {"a": 2**70}]),
+    "pair-of-no-list": lambda: items.pair([], ()),
+    "cells": lambda: items.cells([{"a": f" X{n}", "b": n * 1000, "é": "É"} for n in range(90)], None, 3, folded, leaves.cells_of),
+    "cells-of-fields": lambda: items.cells([{"a": f" X{n}", "b": [n]} for n in range(90)], ("a", "b"), 9, folded, leaves.cells_of),
+    "cells-and-an-error": lambda: items.cells([{"a": "X"}, {"a": "é", "b": "ü"}], None, 9, failing, None),
+    "cells-and-another-error": lambda: items.cells([{"a": "X"}, {"a": "x", "b": []}], None, 9, folded, failing),
+    "cells-folded-to-something-else": lambda: items.cells([{"a": "é"}], None, 9, len, lambda *_: {}),
+    "largest": lambda: items.largest([{"a": "x", "b": 1}] * 9, 16),
+    "near": lambda: items.near([{"a": f"x{n % 30}", "b": n} for n in range(300, 360)], [{"a": f"x{n % 40}", "b": n} for n in range(300, 360)], 0.9, 1.0, 10**6, 16),
+    "near-too-many": lambda: items.near([{"a": n, "b": 1} for n in range(40)], [{"a": n, "b": 1} for n in range(50)], 0.9, 1.0, 90, 16),
+    "near-and-an-error": lambda: items.near([{"a": 1}, {"a": []}], [{"a": 1}], 0.5, 1.0, 10, 0),
+    "plain": lambda: items.plain([{"t": f"x{n}", "n": n} for n in range(300)], ("t", "n"), b"\1\0"),
+    "rows": lambda: items.rows([*range(600, 900), None], {n: n / 7 for n in range(100)}),
+    "write-run": lambda: items.write_run(items.rows([*range(600, 900), None], {}), 0, "l[]", [1000, 2000], [], []),
+    "write-run-of-nothing": lambda: items.write_run([(1, 2, 3)], 0, "l[]", [1000], [], []),
+}  # fmt: skip
+
+
+def called(call):
+    try:
+        call()
+    except (LookupError, TypeError):
+        return
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_no_memory_is_kept(name):
+    called(CALLS[name])
+    tracemalloc.start()
+    try:
+        sizes = []
+        for _ in range(6):
+            for _ in range(5):
+                called(CALLS[name])
+            gc.collect()
+            sizes.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert min(sizes[3:]) - sizes[1] < 300
+
+
+def test_no_value_is_kept_or_lost():
+    values = [f"text {id(object())}", "éx", 10**12, 2.5, ["x"], {"y": 1}]
+    pairs = [(0, 0, 1.0, True)]
+    before = [*map(sys.getrefcount, values)], sys.getrefcount(None), sys.getrefcount(pairs[0][2])
+    for _ in range(50):
+        item = {f"k{place}": value for place, value in enumerate(values)}
+        items.pair([item, values], [dict(item), values])
+        made = items.cells(
+            [item, {"a": values[0], "b": values[2]}], None, 99, folded, lambda *_: {}
+        )
+        items.near(made, made, 0.1, 1.0, 99, 0)
+        items.plain([item], tuple(item), bytes(6))
+        items.write_run(pairs, 0, "l", [1], [], [])
+        items.rows([None, 5], {1: values[3]})
+        del item, made
+    gc.collect()
+    after = [*map(sys.getrefcount, values)], sys.getrefcount(None), sys.getrefcount(pairs[0][2])
+    assert after[0] == before[0]
+    assert after[2] == before[2]
+    assert abs(after[1] - before[1]) < 40
