@@ -66,8 +66,10 @@ bench: $(READY) ## Measure the speed against the floor and the peers
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 .PHONY: prove
-prove: $(READY) ## Try the laws on many more examples, and every fault (takes minutes)
+prove: $(READY) ## Try the laws on many more examples, every fault, a million cases, ten thousand runs (takes an hour)
 	@HYPOTHESIS_PROFILE=prove FIELDMARK_PROVE=1 $(BIN)/python -m pytest -n $(JOBS) tests/laws tests/faults tests/edges/test_edges_server.py $(ARGS)
+	@FIELDMARK_PROVE=1 $(BIN)/python -m benchmarks --workers --listing
+	@$(BIN)/python -m benchmarks.nulls
 
 .PHONY: clean
 clean: ## Remove the environment, caches and builds

@@ -74,6 +74,10 @@ def results(chance: Random, expected: list, candidate: list) -> list[list[object
             alignment.pairs, written, block.cells, block.items,
             bool(expected) and plain(expected, shape, b"\1\0"),
         ])  # fmt: skip
+    two_keys = flat(Random(len(expected)))
+    for one in expected:
+        for other in candidate:
+            two_keys.write(one, other, [])
     rows = [(0, 0, 1.0, True), (1, 1), ()]
     assert compiled.items.write_run(rows, 0, "l", [1], [], []) == 1
     return ways
@@ -93,6 +97,15 @@ def confused() -> list[object]:
     ]
 
 
+def flat(chance: Random) -> object:
+    """How objects with two keys are compared, with anything known of their fields."""
+    from fieldmark.align import compiled
+
+    known = bytes(chance.randrange(16) for _ in range(2))
+    agreed = (frozenset({"blue"}), set())
+    return compiled.items.Ways(("a", "b"), known, agreed, (1, 2), (3, 4), (5, 6), None)
+
+
 def starved(expected: list, candidate: list) -> int:
     """How often memory ran out: each function, with each of its first allocations refused."""
     import _testcapi
@@ -107,6 +120,8 @@ def starved(expected: list, candidate: list) -> int:
         (compiled.items.near, (made, made, 0.1, 1.0, 999, 0)),
         (compiled.items.rows, ([*range(300, 310), None], {1: 0.5})),
         (compiled.items.write_run, ([(1, 2, 1.0, True)] * 5, 0, "l", [1], [1] * 999, [])),
+        (flat(Random(1)).write, ({"a": 300, "b": "x"}, {"b": "y"}, [1] * 999)),
+        (compiled.items.Ways, (("a",), b"1", (set(),), (1,), (1,), (1,), None)),
     )
     failures = 0
     for function, given in calls:

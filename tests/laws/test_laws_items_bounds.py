@@ -27,6 +27,7 @@ BROKEN = {
     "as-many-keys-as-the-shape": (" || PyDict_GET_SIZE(object) != PyTuple_GET_SIZE(keys)", ""),
     "four-parts-of-a-row": (" || PyTuple_GET_SIZE(row) != 4\n", "\n"),
     "how-deep-objects-go": ("levels > 0 && hash_list", "hash_list"),
+    "as-many-flags-as-keys": ("PyDict_GET_SIZE(expected) != PyTuple_GET_SIZE(ways->keys)", "0"),
     "memory-that-ran-out": ("if (cells != NULL) {", "if (1) {"),
 }  # fmt: skip
 """Guards, and what takes each of them away."""

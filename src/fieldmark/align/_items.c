@@ -961,6 +961,13 @@ is_finite_number(PyObject *value)
     return !beyond;
 }
 
+/* Whether a key is a text that is known. */
+static int
+is_key(PyObject *key, PyObject *known)
+{
+    return key == known || (PyUnicode_CheckExact(key) && same_text(key, known));
+}
+
 /* Whether an object has these keys in this order, each with a value of its kind. */
 static int
 has_shape(PyObject *object, PyObject *keys, const char *texts)
@@ -972,8 +979,7 @@ has_shape(PyObject *object, PyObject *keys, const char *texts)
     }
     while (PyDict_Next(object, &at, &key, &value)) {
         PyObject *known = PyTuple_GET_ITEM(keys, number);
-        if (key != known && !(PyUnicode_CheckExact(key) && PyUnicode_CheckExact(known)
-                              && same_text(key, known))) {
+        if (!PyUnicode_CheckExact(known) || !is_key(key, known)) {
             return 0;
         }
         if (!(texts[number] ? is_filled_text(value) : is_finite_number(value))) {
@@ -1008,6 +1014,250 @@ plain(PyObject *module, PyObject *args)
     }
     Py_RETURN_TRUE;
 }
+
+/* ---- two objects of one shape ---- */
+
+#define MOST_FIELDS 64
+
+/* What is known of a field: text that is not blank settles it if both sides have the same, so do
+   numbers, so do texts that were found to match themselves before; text that is not blank, and any
+   number, is surely a value. */
+enum { TEXT = 1, NUMBER = 2, AGREED = 4, SURE = 8 };
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *keys;
+    PyObject *known;    /* a byte for each key */
+    PyObject *agreed;   /* sets of texts */
+    PyObject *match;    /* what is written for a field that matches, */
+    PyObject *lost;     /* for one that the candidate lacks, */
+    PyObject *nulled;   /* and for one that is null there */
+    PyObject *missing;  /* what stands for a field that is not there */
+} Ways;
+
+/* The values of both sides, key by key; a field that the candidate lacks is NULL. */
+typedef struct {
+    PyObject *ours[MOST_FIELDS];
+    PyObject *theirs[MOST_FIELDS];
+} Fields;
+
+static int
+is_scalar(PyObject *value)
+{
+    return PyUnicode_CheckExact(value) || PyFloat_CheckExact(value) || PyLong_CheckExact(value)
+           || value == Py_None || PyBool_Check(value);
+}
+
+/* Find all fields of two objects: 1, 0 if they are not of this shape, -1 for an error. */
+static int
+find_fields(const Ways *ways, PyObject *expected, PyObject *candidate, Fields *fields)
+{
+    PyObject *key, *other_key;
+    Py_ssize_t at = 0, other_at = 0, number = 0, found = 0;
+    if (PyDict_GET_SIZE(expected) != PyTuple_GET_SIZE(ways->keys)) {
+        return 0;
+    }
+    for (; PyDict_Next(expected, &at, &key, &fields->ours[number]); number++) {
+        PyObject **other = &fields->theirs[number];
+        if (!is_key(key, PyTuple_GET_ITEM(ways->keys, number)) || !is_scalar(fields->ours[number])) {
+            return 0;
+        }
+        if (!PyDict_Next(candidate, &other_at, &other_key, other) || key != other_key) {
+            *other = PyDict_GetItemWithError(candidate, key);
+            if (*other == NULL && PyErr_Occurred()) {
+                return -1;
+            }
+        }
+        if (*other != NULL && !is_scalar(*other)) {
+            return 0;
+        }
+        found += *other != NULL;
+    }
+    return found == PyDict_GET_SIZE(candidate);
+}
+
+static int
+is_surely_there(PyObject *value)
+{
+    return value != NULL && (is_filled_text(value) || is_finite_number(value));
+}
+
+/* Whether a field with a value on both sides matches: 1, 0 if that is not certain, -1 for an error. */
+static int
+settles(const Ways *ways, Py_ssize_t number, PyObject *ours, PyObject *theirs)
+{
+    int known = (unsigned char)PyBytes_AS_STRING(ways->known)[number];
+    if (Py_TYPE(ours) != Py_TYPE(theirs)) {
+        return 0;
+    }
+    if (PyFloat_CheckExact(ours)) {
+        double own = PyFloat_AS_DOUBLE(ours);
+        return (known & NUMBER) && isfinite(own) && own == PyFloat_AS_DOUBLE(theirs);
+    }
+    if (PyLong_CheckExact(ours)) {
+        return (known & NUMBER) ? PyObject_RichCompareBool(ours, theirs, Py_EQ) : 0;
+    }
+    if (!PyUnicode_CheckExact(ours) || !(ours == theirs || same_text(ours, theirs))) {
+        return 0;
+    }
+    if (known & TEXT) {
+        return is_filled_text(ours);
+    }
+    return (known & AGREED) ? PySet_Contains(PyTuple_GET_ITEM(ways->agreed, number), ours) : 0;
+}
+
+/* Append what is certain of a field: 1, 0 if nothing is, -1 for an error. */
+static int
+write_field(const Ways *ways, Py_ssize_t number, PyObject *ours, PyObject *theirs, PyObject *cells)
+{
+    int known = (unsigned char)PyBytes_AS_STRING(ways->known)[number], certain;
+    PyObject *written = ways->match;
+    if (theirs != NULL && theirs != Py_None) {
+        certain = settles(ways, number, ours, theirs);
+    } else {
+        certain = (known & SURE) && is_surely_there(ours);
+        written = theirs == NULL ? ways->lost : ways->nulled;
+    }
+    if (certain > 0 && PyList_Append(cells, PyTuple_GET_ITEM(written, number)) < 0) {
+        return -1;
+    }
+    return certain;
+}
+
+/* Note that a field is open, and hold its place among the cells; 0 for an error. */
+static int
+leave_open(const Ways *ways, Py_ssize_t number, PyObject *ours, PyObject *theirs, PyObject *cells,
+           PyObject **open)
+{
+    int known = (unsigned char)PyBytes_AS_STRING(ways->known)[number], appended;
+    int sure = (known & SURE) && is_surely_there(ours) && is_surely_there(theirs);
+    PyObject *field;
+    if (*open == NULL && (*open = PyList_New(0)) == NULL) {
+        return 0;
+    }
+    field = Py_BuildValue("nnOOO", PyList_GET_SIZE(cells), number, ours,
+                          theirs == NULL ? ways->missing : theirs, sure ? Py_True : Py_False);
+    if (field == NULL) {
+        return 0;
+    }
+    appended = PyList_Append(*open, field) == 0 && PyList_Append(cells, Py_None) == 0;
+    Py_DECREF(field);
+    return appended;
+}
+
+/* What is open, nothing if all is certain, NULL for an error. */
+static PyObject *
+write_fields(const Ways *ways, const Fields *fields, PyObject *cells)
+{
+    PyObject *open = NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ways->keys); i++) {
+        PyObject *ours = fields->ours[i], *theirs = fields->theirs[i];
+        int certain = write_field(ways, i, ours, theirs, cells);
+        if (certain < 0 || (!certain && !leave_open(ways, i, ours, theirs, cells, &open))) {
+            Py_XDECREF(open);
+            return NULL;
+        }
+    }
+    return open == NULL ? PyTuple_New(0) : open;
+}
+
+PyDoc_STRVAR(ways_write_doc,
+"write(expected, candidate, cells) -> what is open, or None if the objects are not of this shape\n\n"
+"A cell is appended for each field, None for one that is open. Of those, (position, number, ours,\n"
+"theirs, sure) is told; `sure` is whether both sides are surely values.");
+
+static PyObject *
+ways_write(Ways *ways, PyObject *args)
+{
+    PyObject *expected, *candidate, *cells;
+    Fields fields;
+    int found;
+    if (!PyArg_ParseTuple(args, "OOO!", &expected, &candidate, &PyList_Type, &cells)) {
+        return NULL;
+    }
+    if (!PyDict_CheckExact(expected) || !PyDict_CheckExact(candidate)) {
+        Py_RETURN_NONE;
+    }
+    found = find_fields(ways, expected, candidate, &fields);
+    if (found < 0) {
+        return NULL;
+    }
+    if (!found) {
+        Py_RETURN_NONE;
+    }
+    return write_fields(ways, &fields, cells);
+}
+
+static int
+check_ways(const Ways *ways)
+{
+    Py_ssize_t number = PyTuple_GET_SIZE(ways->keys);
+    if (number > MOST_FIELDS || PyBytes_GET_SIZE(ways->known) != number
+        || PyTuple_GET_SIZE(ways->agreed) != number || PyTuple_GET_SIZE(ways->match) != number
+        || PyTuple_GET_SIZE(ways->lost) != number || PyTuple_GET_SIZE(ways->nulled) != number) {
+        PyErr_SetString(PyExc_ValueError, "as much of everything as keys, and not too many");
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < number; i++) {
+        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(ways->keys, i))
+            || !PyAnySet_CheckExact(PyTuple_GET_ITEM(ways->agreed, i))) {
+            PyErr_SetString(PyExc_TypeError, "keys are texts, and texts that agree are in sets");
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyObject *
+ways_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    Ways given = {0}, *ways;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O", &PyTuple_Type, &given.keys, &PyBytes_Type,
+                          &given.known, &PyTuple_Type, &given.agreed, &PyTuple_Type, &given.match,
+                          &PyTuple_Type, &given.lost, &PyTuple_Type, &given.nulled,
+                          &given.missing)
+        || !check_ways(&given) || (ways = (Ways *)type->tp_alloc(type, 0)) == NULL) {
+        return NULL;
+    }
+    ways->keys = Py_NewRef(given.keys);
+    ways->known = Py_NewRef(given.known);
+    ways->agreed = Py_NewRef(given.agreed);
+    ways->match = Py_NewRef(given.match);
+    ways->lost = Py_NewRef(given.lost);
+    ways->nulled = Py_NewRef(given.nulled);
+    ways->missing = Py_NewRef(given.missing);
+    return (PyObject *)ways;
+}
+
+static void
+ways_dealloc(Ways *ways)
+{
+    Py_DECREF(ways->keys);
+    Py_DECREF(ways->known);
+    Py_DECREF(ways->agreed);
+    Py_DECREF(ways->match);
+    Py_DECREF(ways->lost);
+    Py_DECREF(ways->nulled);
+    Py_DECREF(ways->missing);
+    Py_TYPE(ways)->tp_free((PyObject *)ways);
+}
+
+static PyMethodDef ways_methods[] = {
+    {"write", (PyCFunction)ways_write, METH_VARARGS, ways_write_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject WaysType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "fieldmark.align._items.Ways",
+    .tp_doc = "How the fields of objects with the same keys are settled, and what is written.",
+    .tp_basicsize = sizeof(Ways),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = ways_new,
+    .tp_dealloc = (destructor)ways_dealloc,
+    .tp_methods = ways_methods,
+};
 
 /* ---- pairs that were found ---- */
 
@@ -1133,5 +1383,14 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC
 PyInit__items(void)
 {
-    return PyModule_Create(&definition);
+    PyObject *module;
+    if (PyType_Ready(&WaysType) < 0) {
+        return NULL;
+    }
+    module = PyModule_Create(&definition);
+    if (module == NULL || PyModule_AddObjectRef(module, "Ways", (PyObject *)&WaysType) < 0) {
+        Py_XDECREF(module);
+        return NULL;
+    }
+    return module;
 }

@@ -1,9 +1,10 @@
 from collections.abc import Callable, Hashable, Sequence
-from typing import TypeAlias
+from collections.abc import Set as AbstractSet
+from typing import TypeAlias, final
 
 from fieldmark.model.alignment import ItemPair
 from fieldmark.model.block import ItemMark
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonObject, JsonValue, Missing
 
 _Cells: TypeAlias = dict[str | tuple[str, ...], Hashable]
 _Fields: TypeAlias = tuple[str, ...] | None
@@ -40,3 +41,20 @@ def write_run(
     marks: list[ItemMark],
     /,
 ) -> int: ...
+
+@final
+class Ways:
+    def __new__(
+        cls,
+        keys: tuple[str, ...],
+        known: bytes,
+        agreed: tuple[AbstractSet[object], ...],
+        match: tuple[int, ...],
+        lost: tuple[int, ...],
+        nulled: tuple[int, ...],
+        missing: Missing,
+        /,
+    ) -> Ways: ...
+    def write(
+        self, expected: JsonObject, candidate: JsonObject, cells: list[int], /
+    ) -> Sequence[tuple[int, int, JsonValue, JsonValue | Missing, bool]] | None: ...

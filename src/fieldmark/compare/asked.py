@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import TypeAlias, TypeVar, cast
@@ -67,12 +67,19 @@ def _keeps_books(part: object) -> bool:
 
 def _named(part: object) -> Iterator[tuple[str, object]]:
     """The options of a strategy; plain values of a document are no part of it."""
-    for name in _options(type(part)):  # type: ignore[arg-type]  # a class can be hashed
+    for name in _options(part) or ():
         yield name, getattr(part, name)
 
 
+def _options(part: object) -> tuple[str, ...] | None:
+    """The names of the options of a strategy; nothing if it is none."""
+    return _options_of_class(cast("Hashable", type(part)))
+
+
 @cache
-def _options(kind: type) -> tuple[str, ...]:
+def _options_of_class(kind: Hashable) -> tuple[str, ...] | None:
+    if not is_dataclass(kind):
+        return None
     return tuple(option.name for option in fields(kind) if option.init)
 
 
@@ -80,7 +87,7 @@ def _parts(thing: object) -> Iterator[object]:
     if type(thing) is tuple:
         for each in thing:
             yield from _parts(each)
-    elif is_dataclass(thing) and not isinstance(thing, type):
+    elif _options(thing) is not None:
         yield thing
         for _, inner in _named(thing):
             yield from _parts(inner)
@@ -94,12 +101,12 @@ def _changed(thing: _Thing, swap: _Swap) -> _Thing:
         if type(part) is tuple:
             inner = tuple(map(change, part))
             return part if all(new is old for new, old in zip(inner, part, strict=True)) else inner
-        if not is_dataclass(part) or isinstance(part, type):
+        if _options(part) is None:
             return part
         if id(part) not in done:
             new = {name: change(value) for name, value in _named(part)}
             other = {name: each for name, each in new.items() if each is not getattr(part, name)}
-            done[id(part)] = swap(replace(part, **other) if other else part)
+            done[id(part)] = swap(replace(part, **other) if other else part)  # type: ignore[type-var]
         return done[id(part)]
 
     return cast("_Thing", change(thing))

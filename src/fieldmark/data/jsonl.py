@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.data.exact import Grammar, refuse_foreign
 from fieldmark.data.files import Opened, open_file, spill, unreadable
+from fieldmark.data.line_ends import line_count
 from fieldmark.data.parsing import BLANK, Unreadable, parse_lines
 from fieldmark.data.rows import RowBlock, SourceBase
 from fieldmark.errors import LimitError, Location
@@ -48,7 +49,7 @@ def lines_of(stream: IO[bytes], limit: int, name: str) -> Iterator[LineBlock]:
         if parts and block.index(b"\n") > limit:
             raise _too_long(name, first, limit)
         yield LineBlock(block, first, offset)
-        first += block.count(b"\n")
+        first += line_count(block)
         offset += len(block)
         parts = [piece[cut:]] if cut < len(piece) else []
         held = len(piece) - cut

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,13 +12,14 @@ import orjson
 
 from fieldmark.data.files import Opened, open_file
 from fieldmark.data.jsonl import lines_of
+from fieldmark.data.line_ends import nth_lines
 from fieldmark.errors import DataError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["IrregularError", "Ruler", "marks", "measured", "split_at_nth"]
+__all__ = ["IrregularError", "Ruler", "marks", "measured"]
 
 _PIECE: Final = 1 << 18
 
@@ -51,33 +51,6 @@ def marks(path: Path, every: int, limit: int) -> Iterator[int]:
         opened.close()
     if held or wanted < every:
         yield offset
-
-
-def split_at_nth(piece: bytes, wanted: int, every: int) -> tuple[list[int], int]:
-    r"""Where the line with the number `wanted` ends, and every so many lines after it.
-
-    Lines are counted from one. With it comes the number of the next one in the next piece.
-
-    >>> split_at_nth(b"a\nb\nc\nd\n", 1, 2)
-    ([2, 6], 1)
-    """
-    ends: list[int] = []
-    # Splitting is faster than counting, and much faster than finding.
-    lines = piece.split(b"\n", wanted)
-    while len(lines) > wanted:
-        ends.append(len(piece) - len(lines[-1]))
-        wanted = every
-        lines = lines[-1].split(b"\n", wanted)
-    return ends, wanted - len(lines) + 1
-
-
-nth_lines: Callable[[bytes, int, int], tuple[list[int], int]] = split_at_nth
-"""The same by the fastest way there is."""
-
-with suppress(ImportError):  # not compiled
-    from fieldmark.data import _scan
-
-    nth_lines = _scan.nth_lines
 
 
 def _read(opened: Opened, size: int) -> bytes:

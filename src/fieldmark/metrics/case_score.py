@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from struct import Struct
 from typing import Final, NamedTuple, TypeVar
 
@@ -203,6 +204,7 @@ def _has_degrees(block: OutcomeBlock) -> bool:
     return any(comparison.score != comparison.matched for comparison in block.comparisons.values())
 
 
+@lru_cache(maxsize=64)
 def _packed_rows(counting: CountingHalf) -> tuple[int, ...]:
     costs, marks = cost_table(counting), mark_table(counting)
     buckets = bucket_table(counting.ignore_scope)

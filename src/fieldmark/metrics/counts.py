@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from fieldmark.metrics.options import BothEmpty, CountingHalf, NullForAbsent, WrongValue
@@ -30,6 +31,7 @@ _NULL_FOR_ABSENT: Final[Mapping[NullForAbsent, Counts]] = {
 }
 
 
+@lru_cache(maxsize=64)
 def cost_table(counting: CountingHalf) -> tuple[Counts, ...]:
     """The cost of every fact, by its code."""
     wrong = _WRONG[counting.wrong_value]

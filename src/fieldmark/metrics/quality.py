@@ -7,6 +7,7 @@ failed comparison still says that a value was there.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.counts import Histogram
@@ -85,6 +86,7 @@ _PARTS: Final[Mapping[Outcome, QualityCounts]] = {
 }
 
 
+@lru_cache(maxsize=64)
 def bucket_table(ignore_scope: IgnoreScope) -> tuple[QualityCounts, ...]:
     """The bucket of every fact, by its code."""
     return tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from fieldmark.metrics.counts import cost_table, is_null_for_absent
@@ -36,6 +37,7 @@ _BY_OUTCOME: Final[Mapping[Outcome, Mark]] = {
 }
 
 
+@lru_cache(maxsize=64)
 def mark_table(counting: CountingHalf) -> tuple[Mark, ...]:
     """The mark of every fact, by its code."""
     costs = cost_table(counting)

@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define MOST_FIELDS 64  /* of one object: each has a bit in a word */
 #define MOST_LEVELS 16
@@ -64,6 +67,19 @@ static PyTypeObject LineType;
 
 /* ---- forms ---- */
 
+/* Whether a key is written as it is: then its bytes are those of a line that has it. */
+static int
+is_plain_key(const Field *field)
+{
+    for (Py_ssize_t i = 0; i < field->length; i++) {
+        unsigned char here = (unsigned char)field->key[i];
+        if (here < 0x20 || here == '"' || here == '\\') {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int
 set_field(Form *form, Field *field, PyObject *given)
 {
@@ -77,6 +93,10 @@ set_field(Form *form, Field *field, PyObject *given)
         return -1;
     }
     field->key = key;
+    if (!is_plain_key(field)) {
+        PyErr_SetString(PyExc_ValueError, "a key that is written with an escape");
+        return -1;
+    }
     field->place = PyLong_AsSsize_t(PyTuple_GET_ITEM(given, 1));
     if (field->place == -1 && PyErr_Occurred()) {
         return -1;
@@ -284,18 +304,41 @@ read_wide(Reader *reader)
     return 1;
 }
 
+/* Pass over characters of one byte that stand for themselves in a text. */
+static void
+skip_plain(Reader *reader)
+{
+    const unsigned char *at = reader->at;
+#ifdef __SSE2__
+    while (reader->end - at >= 16) {
+        __m128i here = _mm_loadu_si128((const __m128i *)at);
+        /* Bytes are signed to this comparison: those of wide characters are below all others. */
+        __m128i odd = _mm_or_si128(_mm_cmplt_epi8(here, _mm_set1_epi8(0x20)),
+                                   _mm_or_si128(_mm_cmpeq_epi8(here, _mm_set1_epi8('"')),
+                                                _mm_cmpeq_epi8(here, _mm_set1_epi8('\\'))));
+        int places = _mm_movemask_epi8(odd);
+        if (places != 0) {
+            reader->at = at + __builtin_ctz((unsigned int)places);
+            return;
+        }
+        at += 16;
+    }
+#endif
+    while (at < reader->end && *at >= 0x20 && *at < 0x80 && *at != '"' && *at != '\\') {
+        at++;
+    }
+    reader->at = at;
+}
+
 /* The rest of a text, behind its opening quote. */
 static int
 read_text(Reader *reader)
 {
-    while (reader->at < reader->end) {
+    for (skip_plain(reader); reader->at < reader->end; skip_plain(reader)) {
         unsigned char here = *reader->at;
         if (here == '"') {
             reader->at++;
             return 1;
-        }
-        if (here < 0x20) {
-            return 0;
         }
         if (here >= 0x80) {
             if (!read_wide(reader)) {
@@ -308,7 +351,7 @@ read_text(Reader *reader)
             }
             reader->at += 2;
         } else {
-            reader->at++;
+            return 0;
         }
     }
     return 0;
@@ -382,14 +425,25 @@ read_scalar(Reader *reader)
     }
 }
 
-/* The field with a key, looked for from where the last one was, because order seldom changes. */
+/* Whether a field's key stands here, with the quote behind it. */
+static int
+is_key_here(const Reader *reader, const Field *field)
+{
+    return reader->end - reader->at > field->length
+           && memcmp(reader->at, field->key, (size_t)field->length) == 0
+           && reader->at[field->length] == '"';
+}
+
+/* The field whose key stands here, behind its opening quote; looked for from where the last one was,
+   because order seldom changes. NULL if no field has it. */
 static const Field *
-field_of(const Form *form, const unsigned char *key, Py_ssize_t length, Py_ssize_t expected)
+read_key(Reader *reader, const Form *form, Py_ssize_t expected)
 {
     for (Py_ssize_t i = 0; i < form->number; i++) {
         Py_ssize_t number = expected + i < form->number ? expected + i : expected + i - form->number;
         const Field *field = &form->fields[number];
-        if (field->length == length && memcmp(field->key, key, length) == 0) {
+        if (is_key_here(reader, field)) {
+            reader->at += field->length + 1;
             return field;
         }
     }
@@ -411,20 +465,13 @@ read_object(Reader *reader, const Form *form, Py_ssize_t place)
         if (!is_next(reader, '"')) {
             return 0;
         }
-        start = reader->at;
-        while (reader->at < reader->end && *reader->at != '"') {
-            if (*reader->at == '\\' || *reader->at < 0x20) {
-                return 0;
-            }
-            reader->at++;
-        }
-        field = field_of(form, start, reader->at - start, expected);
+        field = read_key(reader, form, expected);
         if (field == NULL || (met & (1ULL << (field - form->fields)))) {
             return 0;
         }
         met |= 1ULL << (field - form->fields);
         expected = (field - form->fields + 1) % form->number;
-        if (!is_next(reader, '"') || !is_next(reader, ':')) {
+        if (!is_next(reader, ':')) {
             return 0;
         }
         skip_blanks(reader);

@@ -7,7 +7,7 @@ over takes the long way that is always right.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from orjson import loads
 
@@ -15,7 +15,7 @@ from fieldmark.model import _lines
 from fieldmark.model._lines import Line
 from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.plan.classify import LOST, MATCH_FACT, NULLED
+from fieldmark.plan.ways import OpenField, Ways, close
 
 if TYPE_CHECKING:
     from fieldmark.model.lines import DocumentForm
@@ -27,16 +27,8 @@ __all__ = ["LinePairs"]
 _Side: TypeAlias = "JsonValue | Missing"
 _Document: TypeAlias = "JsonValue | Missing | Line"
 _Open: TypeAlias = "tuple[int, int, bytes | None, bytes | None, int]"
-"""A field that is open: the position of its cell, its number, both sides, and whether both are
-surely values."""
+"""A field that is open, with the bytes of both sides."""
 _Otherwise: TypeAlias = "Callable[[JsonValue, _Side], OutcomeBlock]"
-
-_TEXT: Final = 1
-_NUMBER: Final = 2
-_AGREED: Final = 4
-_SURE: Final = 8
-"""What settles a field if it is the same on both sides: any text but a blank one, any number, texts
-that agreed before. And that such a text or number is surely a value, whatever counts as empty."""
 
 
 class LinePairs:
@@ -47,7 +39,7 @@ class LinePairs:
     def __init__(self, walk: Walk, root: Node) -> None:
         self._walk = walk
         self._root = root
-        self._ways: _Ways | None = None
+        self._ways: _FormWays | None = None
 
     def compare(
         self,
@@ -74,82 +66,48 @@ class LinePairs:
             blocks.update(zip(both, self._lines(ways, truths, found, otherwise), strict=True))
         return [blocks[place] for place in range(len(expected))]
 
-    def _known_ways(self, form: DocumentForm) -> _Ways:
-        if self._ways is None or not self._ways.final or self._ways.form is not form:
-            self._ways = _Ways(self._root, form)
+    def _known_ways(self, form: DocumentForm) -> _FormWays:
+        if self._ways is None or not self._ways.fields.final or self._ways.form is not form:
+            self._ways = _FormWays(self._root, form)
         return self._ways
 
     def _lines(
-        self, ways: _Ways, expected: list[Line], candidate: list[Line], otherwise: _Otherwise
+        self, ways: _FormWays, expected: list[Line], candidate: list[Line], otherwise: _Otherwise
     ) -> list[OutcomeBlock]:
         """Pairs of lines; those in which all matches share one block."""
-        blocks = [OutcomeBlock(list(ways.match))] * len(expected)
+        blocks = [OutcomeBlock(list(ways.fields.match))] * len(expected)
         for place, cells, open_fields in ways.compare(expected, candidate):
             block = blocks[place] = OutcomeBlock(cells)
             if open_fields is not None:
-                self._close(block, ways.nodes, open_fields)
+                close(self._walk, ways.fields.nodes, map(_with_values, open_fields), block)
                 if any(said.failed for said in block.comparisons.values()):
                     # A warning names the first field that failed, in the order of the document.
                     sides = _plain(expected[place]), _plain(candidate[place])
                     blocks[place] = otherwise(cast("JsonValue", sides[0]), sides[1])
         return blocks
 
-    def _close(self, block: OutcomeBlock, nodes: Sequence[Node], fields: Sequence[_Open]) -> None:
-        """Find out what is open; a field may turn out to have no cell."""
-        walk, cells, shift = self._walk, block.cells, 0
-        for position, field, ours, theirs, sure in fields:
-            at = position + shift
-            if sure:
-                node, value, other = nodes[field], _value(ours), _value(theirs)
-                said = node.comparator.compare(value, other)  # type: ignore[arg-type]
-                cells[at] = walk.said(node, said, value, other, block, at)  # type: ignore[arg-type]
-                continue
-            alone = OutcomeBlock()
-            walk.unsettled(nodes[field], _value(ours), _value(theirs), alone)
-            cells[at : at + 1] = alone.cells
-            shift += len(alone.cells) - 1
-            if alone.comparisons:
-                block.comparisons[at] = alone.comparisons[0]
 
-
-class _Ways:
+class _FormWays:
     """How the fields of a form are settled.
 
-    `walked` says that rules let us look into all objects on the way to the fields. `match` is what
-    is written where all fields match. `final` says that all fields have been met, so that nothing
-    more is to be learnt about them.
+    `walked` says that rules let us look into all objects on the way to the fields.
     """
 
-    __slots__ = (
-        "_agreed",
-        "_known",
-        "_lost",
-        "_nulled",
-        "final",
-        "form",
-        "match",
-        "nodes",
-        "walked",
-    )
+    __slots__ = ("fields", "form", "walked")
 
     def __init__(self, root: Node, form: DocumentForm) -> None:
         self.form = form
         ways = [_way_to(root, keys) for keys in form.leaves]
         self.walked = all(node.open for way in ways for node in way[:-1])
-        self.nodes = [way[-1] for way in ways]
-        self.final = all(node.base >= 0 for node in self.nodes)
-        self.match, self._lost, self._nulled = (
-            tuple(node.base | fact for node in self.nodes) for fact in (MATCH_FACT, LOST, NULLED)
-        )
-        self._known = bytes(map(_known_of, self.nodes))
-        self._agreed = tuple(node.agreed for node in self.nodes)
+        self.fields = Ways([way[-1] for way in ways])
 
     def compare(
         self, expected: list[Line], candidate: list[Line]
     ) -> Sequence[tuple[int, list[int], list[_Open] | None]]:
         """For each pair in which not all fields match: its number, its cells, and what is open."""
-        cells = self.match, self._lost, self._nulled
-        return _lines.compare(expected, candidate, self._known, self._agreed, *cells)
+        fields = self.fields
+        cells = fields.match, fields.lost, fields.nulled
+        return _lines.compare(expected, candidate, fields.known, fields.agreed, *cells)
 
 
 def _way_to(root: Node, keys: Sequence[str]) -> list[Node]:
@@ -160,11 +118,9 @@ def _way_to(root: Node, keys: Sequence[str]) -> list[Node]:
     return way
 
 
-def _known_of(node: Node) -> int:
-    if node.base < 0:
-        return 0
-    settled = (_TEXT if node.text_match else _AGREED) | (_NUMBER if node.number_match else 0)
-    return settled | (_SURE if node.asks_values else 0)
+def _with_values(field: _Open) -> OpenField:
+    position, number, ours, theirs, sure = field
+    return position, number, _value(ours), _value(theirs), sure
 
 
 def _value(token: bytes | None) -> _Side:

@@ -22,6 +22,7 @@ from fieldmark.model.json import JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
+from fieldmark.plan.flat import Flat
 from fieldmark.plan.shapes import Shape
 from fieldmark.plan.states import State, into_item, into_key
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, join
@@ -71,7 +72,8 @@ class Node:
     `text_match` and `number_match` are the cell to write when both sides hold the same text or
     the same number; they stay 0 until the attribute is first met as a leaf, and for ever where
     the comparator must be asked about equal values too; `agreed` are texts about which it was.
-    `any_item` is the node of every item of a list, unless a rule names places in it.
+    `any_item` is the node of every item of a list, unless a rule names places in it. `flat` is how
+    objects here are compared whose fields hold no others, once some were seen.
     """
 
     __slots__ = (
@@ -90,6 +92,7 @@ class Node:
         "containers",
         "dear",
         "deep",
+        "flat",
         "ignored",
         "item_path",
         "mode",
@@ -121,6 +124,7 @@ class Node:
         self.item_path = f"{prefix}[]"
         self.children: dict[str, Node] = {}
         self.shapes: dict[tuple[str, ...], Shape] = {}
+        self.flat: Flat | None = None
         self.agreed: set[JsonValue] = set()
         self.base = -1
         self.text_match = 0

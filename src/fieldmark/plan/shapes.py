@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from fieldmark.align import compiled
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.plan.classify import MATCH_FACT
+from fieldmark.plan.flat import flat_of
 from fieldmark.plan.forms import NUMBER, TEXT, Form, kind_of_field
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Shape:
         if self.seen < LEARNT or self.form is not None:
             return
         self.form = Form(node, document)
+        node.flat = node.flat or flat_of(self._keys, self.children, document)
         kinds = list(map(kind_of_field, self.children, document.values()))
         if all(kind in (TEXT, NUMBER) for kind in kinds):
             self._texts = bytes(kind is TEXT for kind in kinds)

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark.data import _scan, ruler
+from fieldmark.data.line_ends import line_count, nth_lines, split_at_nth
 from fieldmark.data.pairs import open_pairs
 from fieldmark.data.portions import cut
-from fieldmark.data.ruler import IrregularError, marks, nth_lines, split_at_nth
+from fieldmark.data.ruler import IrregularError, marks
 
 LINES = [b'{"id":"%d"}\n' % (number * 10**number) for number in range(12)]
 
@@ -61,6 +62,7 @@ def test_a_line_beyond_the_limit_is_for_a_reader_of_every_line(limit, tmp_path):
 def test_the_compiled_way_finds_the_same_lines(piece, wanted, every):
     assert nth_lines is _scan.nth_lines
     assert nth_lines(piece, wanted, every) == split_at_nth(piece, wanted, every)
+    assert line_count(piece) == piece.count(b"\n")
 
 
 @pytest.mark.parametrize("numbers", [(0, 1), (1, 0), (-1, 1)])

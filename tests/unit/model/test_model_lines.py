@@ -350,10 +350,42 @@ def test_the_compiled_part_refuses_a_form_with(fields, places, error):
         _lines.Form(fields, places)
 
 
-@pytest.mark.parametrize("key", [b"a\\", b"a\n", b"a\0"])
-def test_a_key_that_needs_an_escape_is_refused_even_if_the_form_has_it(key):
-    form = _lines.Form(((key, 0, None),), 4)
-    assert _lines.read(form, b'{"%b": 1}' % key, BARE) is None
+@pytest.mark.parametrize("key", [b"a\\", b"a\n", b"a\0", b'a"b', b'"'])
+def test_no_form_has_a_key_that_needs_an_escape(key):
+    with pytest.raises(ValueError, match="written with an escape"):
+        _lines.Form(((key, 0, None),), 4)
+
+
+@pytest.mark.parametrize(
+    ("raw", "taken"),
+    [
+        pytest.param(b'{"ab": 1}', True, id="the-key-that-is-expected"),
+        pytest.param(b'{"b": 1, "ab": 2}', True, id="another-one-first"),
+        pytest.param(b'{"abc": 1}', False, id="a-key-that-begins-like-one"),
+        pytest.param(b'{"a": 1}', False, id="the-beginning-of-one"),
+        pytest.param(b'{"ab', False, id="a-line-that-ends-with-it"),
+        pytest.param(b'{"ab"', False, id="a-line-that-ends-behind-its-quote"),
+        pytest.param(b'{"a\\u0062": 1}', False, id="a-key-in-another-spelling"),
+        pytest.param(b'{"ab" : 1}', True, id="blanks-behind-it"),
+        pytest.param(b'{"ab ": 1}', False, id="blanks-within-it"),
+    ],
+)
+def test_a_key_is_known_as_a_whole(raw, taken):
+    form = _lines.Form(((b"ab", 0, None), (b"b", 1, None)), 5)
+    assert (_lines.read(form, raw, BARE) is not None) is taken
+
+
+@pytest.mark.parametrize("length", range(40))
+@pytest.mark.parametrize("odd", ["", '\\"', "\\n", "é", "日", "😀", "\\/"], ids=ascii)
+def test_texts_of_any_length_end_where_they_end(length, odd):
+    form = _lines.Form(((b"a", 0, None), (b"b", 1, None)), 5)
+    for before in range(0, length + 1, 3):
+        text = f'"{"x" * before}{odd}{"y" * (length - before)}"'
+        (line,) = _lines.read(form, f'{{"a": {text}, "b": 1}}'.encode(), BARE)
+        assert line.bytes(0) == text.encode()
+        for wrong in ("\x1f", "\\x", "\t"):
+            raw = f'{{"a": "{"x" * before}{wrong}{"y" * (length - before)}", "b": 1}}'
+            assert _lines.read(form, raw.encode(), BARE) is None
 
 
 def test_lines_come_from_reading_alone():
@@ -519,6 +551,9 @@ FOUND = READ.replace(b"null", b"true").replace(b"a text", b"another")
 OBJECTS = [object() for _ in range(4)]
 
 
+KEY = bytes(bytearray(b"a key"))
+
+
 def used():
     """Read, refuse, compare and fail once."""
     known = bytes([TEXT | NUMBER | SURE, AGREED, 0, 0, 0])
@@ -533,14 +568,14 @@ def used():
         with pytest.raises((TypeError, ValueError)):
             _lines.compare(broken, found, known, (set(),) * len(known), *cells)
     with pytest.raises(ValueError, match="no such place"):
-        _lines.Form(((READ, 0, None), (FOUND, 99, None)), 4)
+        _lines.Form(((KEY, 0, None), (b"another", 99, None)), 4)
     with pytest.raises(TypeError):
         _lines.texts([*lines, OBJECTS[3]], NAMED.form.id_place)
     lines[0].bytes(0), lines[0].kind
 
 
 def test_every_reference_is_given_back():
-    held = [READ, FOUND, NAMED, *OBJECTS]
+    held = [READ, FOUND, KEY, NAMED, *OBJECTS]
     used()
     before = [sys.getrefcount(each) for each in held]
     for _ in range(100):
