@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import fieldmark as fm
-from fieldmark.report import run_lines
+from fieldmark.cli import runs as runs_command
 
 PAIRS = [({"total": 1, "vendor": "Acme"}, {"total": 1, "vendor": "Acne"})]
 COLOUR = "\x1b["
@@ -40,13 +40,13 @@ def runs(folder, monkeypatch):
 def is_short(monkeypatch):
     """Whether the short way was taken."""
     taken = []
-    real = run_lines.lines_of
+    real = runs_command.put
 
-    def noticed(found):
-        taken.append(len(found))
-        return real(found)
+    def noticed(text):
+        taken.append(len(text))
+        real(text)
 
-    monkeypatch.setattr(run_lines, "lines_of", noticed)
+    monkeypatch.setattr(runs_command, "put", noticed)
     return lambda: bool(taken)
 
 

@@ -17,6 +17,7 @@ from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.replay import Replay
+from fieldmark.run.segments import SEGMENT
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.store.rundir import RunFolder
 from fieldmark.store.segments import seeded
@@ -91,6 +92,8 @@ def folder_for(keeping: Keeping, about: JsonObject) -> RunFolder | None:
             hint="Put it back, start a new run, or go on anyway with --accept-changes.",
         )
     kept = {key: value for key, value in stored.manifest.items() if key != "format"}
+    if "segment" in about:
+        kept.setdefault("segment", SEGMENT)
     marks: JsonObject = {_MARK: list(changed)} if changed else {}
     return RunFolder(path, {**about, **kept, **marks}, resumed=True)
 

@@ -23,12 +23,12 @@ from fieldmark.api.run_result import RunResult
 from fieldmark.api.score_run import ScoreRun
 from fieldmark.api.settings import Choice, RulesLike, Settings, settle
 from fieldmark.api.watching import Progress, Source, manifest
-from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairs import PairStream, open_pairs
 from fieldmark.metrics.gate import Gate
 from fieldmark.metrics.summarise import summarise
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.collector import patient_collector
+from fieldmark.run.segments import segment_size
 
 __all__ = ["resume_score", "score"]
 
@@ -81,7 +81,7 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
     stream = open_pairs(truth, candidate, reading, quotes=values)
     asked = {"rules": rules, **choice, **limits, "values": values, "max_errors": max_errors}
     request = score_request((truth, candidate), reading, finishing.baseline, **asked)
-    about = _about(settings, reading, truth, candidate, request=request, kept=out is not None)
+    about = _about(settings, stream, truth, candidate, request=request, kept=out is not None)
     keeping = Keeping(
         out=out, resume=resume, accept_changes=accept_changes, values=values, intervals=intervals
     )
@@ -91,14 +91,15 @@ def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask 
 
 def _about(
     settings: Settings,
-    reading: Inputs,
+    stream: PairStream,
     *sources: Source | None,
     request: JsonObject | None,
     kept: bool,
 ) -> JsonObject:
     """What the manifest says; inputs are hashed, so a run that is not kept does without them."""
-    made_from = manifest(settings, reading, *sources) if kept else {}
-    return {"command": "score", **made_from, "request": request}
+    made_from = manifest(settings, stream.options, *sources) if kept else {}
+    size = segment_size(stream.case_bytes)
+    return {"command": "score", **made_from, "request": request, "segment": size}
 
 
 def _finishing(gates: Sequence[Gate], baseline: Baseline | None, settings: Settings) -> Finishing:

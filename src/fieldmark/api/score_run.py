@@ -24,7 +24,7 @@ from fieldmark.run.faults import Faults
 from fieldmark.run.flags import Flags
 from fieldmark.run.pipeline import Batch, Watcher, run_cases
 from fieldmark.run.portion_worker import Job, Numbered, PortionWorker, Shard
-from fieldmark.run.segments import SEGMENT, segments
+from fieldmark.run.segments import segment_size, segments
 from fieldmark.run.unused import unused_rules
 from fieldmark.store.rundir import RunFolder
 from fieldmark.store.segments import SegmentEncoder
@@ -63,6 +63,7 @@ class ScoreRun:
         self.sample = CaseSample(begun.plan.table) if keeping.sampled else None
         self._shared = begun.shared
         self._next = self._bytes = 0
+        self._size = _segment_size(stream, folder)
         self.watchers: list[Watcher] = []
 
     @property
@@ -101,7 +102,7 @@ class ScoreRun:
             watchers.append(teller(self._progress, self._stream))
         if self._folder is None and not self.watchers and begun.plan.takes_lines:
             self._stream.keep_lines()
-        undone = islice(segments(self._stream.batches()), self._next, None)
+        undone = islice(segments(self._stream.batches(), self._size), self._next, None)
         known = begun.replay.blocks if begun.replay else None
         tally = run_cases(
             self._faults.watching(undone), begun.plan, self._settings.convention, watchers,
@@ -134,7 +135,7 @@ class ScoreRun:
         """
         names, read = Names(), list[PartRead]()
         for careful in (False, True):
-            found = cut(self._stream, SEGMENT, careful=careful)
+            found = cut(self._stream, self._size, careful=careful)
             job = None if found is None else self._job(found.recipe)
             if found is None or job is None:
                 return False
@@ -193,7 +194,7 @@ class ScoreRun:
         self._next = shard.after
         self._bytes += shard.size
         if self._progress is not None:
-            self._progress(self._next * SEGMENT, self._bytes, self._stream.bytes_total)
+            self._progress(self._next * self._size, self._bytes, self._stream.bytes_total)
 
     def _shards(self, job: Job, todo: Iterator[Numbered], engine: Engine) -> Iterator[Shard]:
         """The shards in order: this process does what must come first, others do the rest."""
@@ -221,6 +222,12 @@ class ScoreRun:
             # What the end needs takes a while to load; meanwhile others work.
             import numpy.random  # noqa: F401
         yield from shards
+
+
+def _segment_size(stream: PairStream, folder: RunFolder | None) -> int:
+    """How many cases a segment has: as many as when the run was begun, whatever is read now."""
+    told = None if folder is None else folder.told("segment")
+    return told if isinstance(told, int) else segment_size(stream.case_bytes)
 
 
 def _asks_nobody(rules: Rules) -> bool:

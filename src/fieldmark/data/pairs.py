@@ -7,6 +7,8 @@ from dataclasses import replace
 from operator import add
 from typing import Final, NamedTuple
 
+import orjson
+
 from fieldmark.data import opening
 from fieldmark.data.cases import PLAIN_OR_LINE, CaseMaker, is_finite
 from fieldmark.data.entries import Entries, Fault, Value, entries_of
@@ -26,6 +28,8 @@ __all__ = ["PairStream", "PartRead", "open_pairs", "open_truth"]
 
 _BATCH: Final = 512
 _NAMED: Final = 3
+_TYPICAL: Final = 16
+"""Rows that tell how large the others are."""
 
 
 def open_pairs(
@@ -127,6 +131,11 @@ class PairStream:
         """How much of the inputs has been read."""
         sources = [side.source for side in self.sides]
         return sum(min(source.bytes_read, source.bytes_total) for source in sources)
+
+    @property
+    def case_bytes(self) -> int:
+        """How large a case is as JSON, about: as large as those that the input begins with."""
+        return sum(_typical_bytes(side.sample.rows[:_TYPICAL]) for side in self.sides)
 
     def keep_lines(self, readers: Sequence[LineReader] | None = None) -> None:
         """Let documents of one form stay the lines they are, for those who can take them.
@@ -267,6 +276,14 @@ class PairStream:
                 self.warnings.append(f"{name}: keys occur twice; the last value was taken")
             if side.grammar.non_finite:
                 self.warnings.append(f"{name}: NaN or infinite numbers; each is an invalid number")
+
+
+def _typical_bytes(rows: Sequence[object]) -> int:
+    """The mean size of some rows as JSON, or as Python shows them where they are none."""
+    try:
+        return len(orjson.dumps(rows)) // max(1, len(rows))
+    except TypeError:
+        return len(repr(rows)) // max(1, len(rows))
 
 
 def _refuse_non_finite(entries: Entries) -> None:

@@ -1,4 +1,8 @@
-"""A run in segments: as many cases each, whatever portions they were read in."""
+"""A run in segments: as many cases each, whatever portions they were read in.
+
+A segment is held in memory, so large cases make small segments. How many cases it has is decided
+once for a run, from its first rows.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,21 @@ from typing import Final
 
 from fieldmark.model.case import Case
 
-__all__ = ["SEGMENT", "segments"]
+__all__ = ["SEGMENT", "segment_size", "segments"]
 
 SEGMENT: Final = 512
-"""Cases that are compared, written and acknowledged together."""
+"""Cases that are compared, written and acknowledged together, at most."""
+_BYTES: Final = 4 << 20
+"""JSON in one segment, about; as values it is some eight times as large."""
+
+
+def segment_size(case_bytes: int) -> int:
+    """How many cases a segment has if each of them is about so large.
+
+    >>> segment_size(1_000), segment_size(100_000), segment_size(10**9)
+    (512, 41, 1)
+    """
+    return max(1, min(SEGMENT, _BYTES // max(1, case_bytes)))
 
 
 def segments(batches: Iterable[Sequence[Case]], size: int = SEGMENT) -> Iterator[list[Case]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from fieldmark.errors import ConfigError, StorageError
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.disk import DISK, Disk
 from fieldmark.store.durable import PART, write_whole
 from fieldmark.store.heads import headline
@@ -127,6 +127,10 @@ class RunFolder:
                 f"{self.path} is not empty.",
                 hint="Name a new folder: a run never writes over another.",
             )
+
+    def told(self, key: str) -> JsonValue:
+        """What the manifest says under a key."""
+        return self._manifest.get(key)
 
     @property
     def files(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.sums import CaseTotals, VerdictCounts
 from fieldmark.metrics.tally import Tally
-from fieldmark.model.block import AttributeTable
+from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import CaseInput
 
 MATCH, WRONG = FACTS_BY_WORD["match"], FACTS_BY_WORD["wrong"]
@@ -112,6 +112,23 @@ def test_waiting_cases_are_counted_in_batches(monkeypatch):
     assert len(tally._stats) == 1
     assert tally.sums().cases.total == 3
     assert not tally._stats
+
+
+def test_cases_with_long_lists_wait_for_fewer_others(monkeypatch):
+    counter = CaseCounter(CONVENTIONS["confusion"], AttributeTable())
+    cases = [OutcomeBlock([number] * 100) for number in range(40)]
+    stats = [counter.stats(block) for block in cases]
+    sums = []
+    for held, longest in ((1_000, 9), (1 << 18, 40)):
+        monkeypatch.setattr(tally_module, "_HELD", held)
+        tally = Tally(AttributeTable())
+        most = 0
+        for block, own in zip(cases, stats, strict=True):
+            tally.add(block, own)
+            most = max(most, len(tally._waiting))
+        assert most == longest
+        sums.append((dict(tally.cells()), tally.sums()))
+    assert sums[0] == sums[1]
 
 
 def test_consistency_and_safety_are_means_over_the_cases_that_have_them():
