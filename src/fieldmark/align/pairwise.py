@@ -31,9 +31,8 @@ _WHOLE: Final = 2.0**52
 
 _similarity: Final = Levenshtein.normalized_similarity
 _Texts: TypeAlias = list[tuple[Path, str]]
-_NearPair: TypeAlias = tuple[
-    int, int, int
-]  # the places of two items, and how many leaves are equal
+_NearPair: TypeAlias = tuple[int, int, int]
+"""The places of two items, and how many leaves are equal."""
 _Holders: TypeAlias = dict[tuple[Path, Hashable], list[int]]
 
 
