@@ -2,7 +2,8 @@
 
     python -m benchmarks.child TRUTH CANDIDATE RULES RESULTS
 
-RULES is a file; RESULTS is `results`, `no-results` or `floor` (parse only).
+RULES is a file; RESULTS is `results`, `no-results`, `floor` (parse only) or `once` (one run with
+results and nothing else, as far as memory is concerned).
 """
 
 from __future__ import annotations
@@ -85,10 +86,10 @@ def read(truth: Path, candidate: Path, rules: Path, mode: str) -> Reading:
     lines = parse(truth, candidate)
     floors: list[float] = []
     pipelines: list[float] = []
-    results = mode == "results"
-    if mode != "floor":
+    results = mode in ("results", "once")
+    if mode in ("results", "no-results"):
         warm_up(truth, candidate, rules, results=results)
-    while len(floors) < TIMES and sum(pipelines) < ENOUGH:
+    while len(floors) < (1 if mode == "once" else TIMES) and sum(pipelines) < ENOUGH:
         floors.append(timed(lambda: parse(truth, candidate)))
         if mode != "floor":
             pipelines.append(timed(lambda: score(truth, candidate, rules, results=results)))
