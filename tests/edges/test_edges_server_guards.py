@@ -299,21 +299,22 @@ def test_all_bodies_together_are_bounded(narrow):
     content = b'{"document": "' + b"x" * 90_000 + b'"}'
     headers = {"Content-Type": "application/json"}
 
-    def asked_until(status):
-        """The first answer with this status: the server may be slow to see what a client does."""
-        begun = time.monotonic()
-        while True:
-            answer = narrow.ask.post("/api/flatten", content=content, headers=headers)
-            if answer.status_code == status:
-                return answer
-            assert time.monotonic() - begun < 10, answer.status_code
-            time.sleep(0.02)
+    def asked():
+        return narrow.ask.post("/api/flatten", content=content, headers=headers)
 
-    with socket.create_connection(("127.0.0.1", narrow.listening.port), 5) as wire:
-        wire.sendall(head.encode() + b" " * 98_000)
-        busy = asked_until(429)
-        assert code(busy) == "busy"
-    asked_until(200)
+    def asked_beside_another(pause):
+        """The answer while a body is on its way for so long, which the server does not wait for."""
+        with socket.create_connection(("127.0.0.1", narrow.listening.port), 5) as wire:
+            wire.sendall(head.encode() + b" " * 98_000)
+            time.sleep(pause)
+            return asked()
+
+    # A busy machine may let the server see the other body too late, or give up on it too early.
+    answers = map(asked_beside_another, (0.02, 0.05, 0.1, 0.2, 0.3, 0.4) * 5)
+    busy = next(answer for answer in answers if answer.status_code != 200)
+    assert (busy.status_code, code(busy)) == (429, "busy")
+    afterwards = (time.sleep(0.1) or asked() for _ in range(50))
+    assert next(answer for answer in afterwards if answer.status_code != 429).status_code == 200
 
 
 def test_a_body_of_thirty_three_megabytes_is_refused_as_it_is(reading):  # noqa: F811
