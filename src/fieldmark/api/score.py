@@ -96,8 +96,10 @@ def _about(
     request: JsonObject | None,
     kept: bool,
 ) -> JsonObject:
-    """What the manifest says; inputs are hashed, so a run that is not kept does without them."""
-    made_from = manifest(settings, stream.options, *sources) if kept else {}
+    """What the manifest says; a run that is not kept has none, and no input is hashed for it."""
+    if not kept:
+        return {}
+    made_from = manifest(settings, stream.options, *sources)
     size = segment_size(stream.case_bytes)
     return {"command": "score", **made_from, "request": request, "segment": size}
 

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final, Protocol
 
+from fieldmark.report.tables import DASH
+from fieldmark.report.tables import number as figure
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["FIGURES", "ListedRun", "RunLines", "lines_of"]
+__all__ = ["FIGURES", "ListedRun", "RunLines", "began", "lines_of", "noted"]
 
 _NARROWEST: Final = 8
 _FOLDED: Final = (-1, 0)
@@ -28,7 +31,6 @@ FIGURES: Final = {
 }
 """The figures of a run, and what they are called above a column."""
 _SECONDS: Final = len("2025-01-31T12:00:00")
-_DASH: Final = "\N{EN DASH}"
 _NO_FIGURES: Final[Mapping[str, float | None]] = {}
 
 
@@ -158,26 +160,27 @@ def lines_of(runs: Sequence[ListedRun]) -> RunLines:
     figures = [run.figures or _NO_FIGURES for run in runs]
     columns = [
         _visible([run.id for run in runs]),
-        _visible([run.started_at[:_SECONDS].replace("T", " ") for run in runs]),
+        _visible([began(run.started_at) for run in runs]),
         _visible([run.status for run in runs]),
-        [_DASH if run.cases is None else str(run.cases) for run in runs],
-        *(_numbers([found.get(name) for found in figures]) for name in FIGURES),
-        _visible([run.problem or _noted(run) for run in runs]),
+        [DASH if run.cases is None else str(run.cases) for run in runs],
+        *([figure(found.get(name)) for found in figures] for name in FIGURES),
+        _visible([noted(run.tags, run.note, run.problem) for run in runs]),
     ]
     titles = ("Run", "Began", "Status", "Cases", *FIGURES.values(), "Tags and note")
     rows = list(zip(*columns, strict=True))
     return RunLines(titles, rows, styles=_STYLES, right=range(3, 4 + len(FIGURES)))
 
 
-def _numbers(values: Sequence[float | None]) -> list[str]:
-    return [_DASH if value is None else f"{value:.3f}" for value in values]
+def began(started_at: str) -> str:
+    """When a run began, to the second."""
+    return started_at[:_SECONDS].replace("T", " ")
 
 
-def _noted(run: ListedRun) -> str:
-    if not run.tags and not run.note:
-        return ""
-    note = " ".join(run.note.split())
-    return " ".join([*(f"[{tag}]" for tag in run.tags), note]).strip()
+def noted(tags: Sequence[str], note: str, problem: str) -> str:
+    """What is wrong with a run or, if nothing is, what people noted."""
+    if problem or not (tags or note):
+        return problem
+    return " ".join([*(f"[{tag}]" for tag in tags), " ".join(note.split())]).strip()
 
 
 def _visible(column: Sequence[str]) -> Sequence[str]:
@@ -194,7 +197,7 @@ def _visible(column: Sequence[str]) -> Sequence[str]:
 
 def _sizes(column: Sequence[str]) -> list[int]:
     """How many places each cell takes on a screen."""
-    if "".join(column).replace(_DASH, "").isascii():
+    if "".join(column).replace(DASH, "").isascii():
         return list(map(len, column))
     from rich.cells import cell_len
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.escape import for_csv, for_markdown, visible
-from fieldmark.report.run_lines import FIGURES, ListedRun, lines_of
+from fieldmark.report.run_lines import FIGURES, ListedRun, began, lines_of, noted
 from fieldmark.report.tables import DASH, number
 
 __all__ = [
@@ -33,7 +33,6 @@ _WORDS: Final = {
     "target reached": "target reached",
     "plateau": "plateau: stop, or change the approach",
 }
-_SECONDS: Final = len("2025-01-31T12:00:00")
 _BAR: Final = 20
 
 
@@ -73,9 +72,10 @@ def runs_markdown(listed: JsonObject) -> str:
     for entry in cast("list[_Entry]", listed["runs"]):
         figures = " | ".join(number((entry["figures"] or {}).get(name)) for name in FIGURES)
         cases = DASH if entry["cases"] is None else str(entry["cases"])
-        words = (entry["id"], _began(entry), entry["status"])
+        words = (entry["id"], began(entry["started_at"]), entry["status"])
         shown = " | ".join(for_markdown(word) for word in words)
-        lines.append(f"| {shown} | {cases} | {figures} | {for_markdown(_said(entry))} |")
+        said = for_markdown(noted(entry["tags"], entry["note"], entry["problem"]))
+        lines.append(f"| {shown} | {cases} | {figures} | {said} |")
     return "\n".join(lines) + "\n"
 
 
@@ -221,17 +221,6 @@ def _conclusion(found: JsonObject) -> str:
 
 def _gain(step: _Step) -> str:
     return DASH if step["gain"] is None else f"{step['gain']:+.3f}"
-
-
-def _began(entry: _Entry) -> str:
-    return entry["started_at"][:_SECONDS].replace("T", " ")
-
-
-def _said(entry: _Entry) -> str:
-    if entry["problem"]:
-        return entry["problem"]
-    note = " ".join(entry["note"].split())
-    return " ".join([*(f"[{tag}]" for tag in entry["tags"]), note]).strip()
 
 
 def _inputs(inputs: JsonValue) -> list[str]:
