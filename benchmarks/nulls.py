@@ -27,8 +27,8 @@ from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.significance import ALPHA
 from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.tally import Tally
-from fieldmark.model.block import Attribute, AttributeTable, OutcomeBlock
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
+from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 
 VALUE, ABSENT = Presence.VALUE, Presence.ABSENT
 RIGHT: Final = fact(Outcome.MATCH, VALUE, VALUE)
@@ -61,7 +61,7 @@ class Extractor:
             for path, chance in chances.items()
         }
 
-    def case(self, difficulty: float, chance: random.Random) -> OutcomeBlock:
+    def case(self, difficulty: float, chance: random.Random) -> Outcomes:
         """One case: the harder it is, the more of its fields are wrong."""
         cells = [
             number << CELL_BITS
@@ -69,7 +69,7 @@ class Extractor:
             for number, (right, times) in self._chances.items()
             for _ in range(times)
         ]
-        return OutcomeBlock(cells=cells)
+        return Outcomes(cells=cells)
 
 
 def alarms(

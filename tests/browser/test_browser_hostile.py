@@ -9,7 +9,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.api.report import write_report
-from fieldmark.model.block import AttributeTable, OutcomeBlock
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.report.html.page import page as whole_page
 from fieldmark.report.html.shown import ShownRun
 from fieldmark.report.html.view import view_of
@@ -134,7 +134,7 @@ def test_a_broken_character_is_shown_as_a_replacement(open_page, tmp_path):
         score=None,
         verdict=None,
         status="error",
-        block=OutcomeBlock(),
+        block=Outcomes(),
         table=AttributeTable(),
         expected={"k\udc00": "a\ud800b"},
         candidate={"k\udc00": "a\ud800c"},

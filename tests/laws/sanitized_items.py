@@ -52,7 +52,7 @@ def deep(levels: int) -> object:
 def results(chance: Random, expected: list, candidate: list) -> list[list[object]]:
     """Everything about two lists, both ways."""
     from fieldmark.align import compiled, equals, leaves, pairwise
-    from fieldmark.model.block import OutcomeBlock
+    from fieldmark.model.outcomes import Outcomes
     from fieldmark.plan import shapes
     from fieldmark.plan.twins import write_run
 
@@ -65,7 +65,7 @@ def results(chance: Random, expected: list, candidate: list) -> list[list[object
         near = compiled.items.near if compiled.COMPILED else pairwise._near
         found = near(left, right, share, pairwise._UNEQUAL, most, tiny) if right else []
         alignment = equals.assembled(rest)
-        block = OutcomeBlock()
+        block = Outcomes()
         written = write_run(alignment.pairs, 0, "l[]", [4, 8], block)
         shape = tuple(KEYS[:2])
         plain = compiled.items.plain if compiled.COMPILED else shapes._plain

@@ -28,8 +28,8 @@ from fieldmark.metrics.quality import QualityCounts
 from fieldmark.metrics.significance import ALPHA, holm, mcnemar
 from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.tally import Tally
-from fieldmark.model.block import Attribute, AttributeTable, OutcomeBlock
 from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome, Presence
+from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.store.reader import open_run
 from json_strategies import any_json, document_pairs
 
@@ -69,7 +69,7 @@ class Counted:
             self.table.add(Attribute(path=path, comparator="exact")) << CELL_BITS | code
             for path, code in fields
         ]
-        block = OutcomeBlock(cells=cells)
+        block = Outcomes(cells=cells)
         stats = self.counter.stats(block)
         self.tally.add(block, stats)
         return Side(block=block, stats=stats, table=self.table)

@@ -17,7 +17,7 @@ from fieldmark.align import (
     leaves,
     pairwise,
 )
-from fieldmark.model.block import OutcomeBlock
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan, shapes
 from fieldmark.plan.shapes import LEARNT
@@ -190,7 +190,7 @@ def test_lists_are_aligned_the_same_with_and_without_it(lists, aligner):
     st.sampled_from([list, tuple]),
 )  # fmt: skip
 def test_runs_of_equal_pairs_are_written_the_same(pairs, start, twin, kind):
-    blocks = OutcomeBlock(), OutcomeBlock()
+    blocks = Outcomes(), Outcomes()
     end = write_run(kind(pairs), start, "l[]", twin, blocks[0])
     with python_way():
         other_end = write_run(pairs, start, "l[]", twin, blocks[1])

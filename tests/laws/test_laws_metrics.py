@@ -16,11 +16,11 @@ from fieldmark.metrics.quality import bucket_table, quality, quality_counts
 from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.taxonomy import errors_by_type, truth_fields
-from fieldmark.model.block import Attribute, AttributeTable, OutcomeBlock
 from fieldmark.model.case import CaseInput
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import CELL_BITS, FACTS, Fact, Outcome, Presence
+from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 
 VALUE = Presence.VALUE
 BETWEEN_VALUES = {Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.ERROR}
@@ -66,7 +66,7 @@ def tally_of(run, convention, settings, order=PATHS):
     for case in run:
         number = {path: place for place, path in enumerate(order)}
         cells = [number[PATHS[place]] << CELL_BITS | fact for place, fact in case]
-        block = OutcomeBlock(cells=cells)
+        block = Outcomes(cells=cells)
         tally.add(block, counter.stats(block))
     return tally
 
@@ -170,7 +170,7 @@ def test_scores_are_finite_and_between_zero_and_one(convention, settings, case, 
         for position, (cell, similarity) in enumerate(zip(cells, similarities, strict=True))
         if FACTS[cell & 0x7F].outcome is Outcome.MATCH
     }
-    block = OutcomeBlock(cells=cells, comparisons=comparisons)
+    block = Outcomes(cells=cells, comparisons=comparisons)
     counter = CaseCounter(convention, table_of(settings))
     stats = counter.stats(block, unreadable=read is not CaseInput.OK)
     for figure in (stats.precision, stats.recall, stats.f1, stats.score):
@@ -182,7 +182,7 @@ def test_scores_are_finite_and_between_zero_and_one(convention, settings, case, 
 @given(tables, st.lists(st.tuples(st.integers(0, 4), st.sampled_from(WITHOUT_ERRORS)), max_size=30))
 def test_the_quick_macro_f1_of_a_case_is_the_mean_over_its_attributes(settings, case):
     convention = CONVENTIONS["confusion"]
-    block = OutcomeBlock(cells=[place << CELL_BITS | fact for place, fact in case])
+    block = Outcomes(cells=[place << CELL_BITS | fact for place, fact in case])
     stats = CaseCounter(convention, table_of(settings)).stats(block)
     costs = cost_table(convention.counting)
     groups = [

@@ -3,8 +3,8 @@ from collections.abc import Set as AbstractSet
 from typing import TypeAlias, final
 
 from fieldmark.model.alignment import ItemPair
-from fieldmark.model.block import ItemMark
 from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.outcomes import ItemMark
 
 _Cells: TypeAlias = dict[str | tuple[str, ...], Hashable]
 _Fields: TypeAlias = tuple[str, ...] | None

@@ -46,7 +46,7 @@ class Method(NamedTuple):
     many: Callable[[Edges, Agreement], Iterable[Edge]]
 
 
-def align_similar(  # noqa: PLR0913 - one argument for each thing that a method can choose
+def align_similar(
     expected: list[JsonValue],
     candidate: list[JsonValue],
     *,

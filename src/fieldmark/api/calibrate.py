@@ -15,7 +15,7 @@ from fieldmark.data.parsing import Unreadable
 from fieldmark.data.sources import open_source
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.metrics.agreement import Best, Judged, agreement_at, best_threshold, sweep
-from fieldmark.model.comparison import Comparator, Comparison, DearComparator, TextPair
+from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
 
@@ -170,7 +170,7 @@ def _compared(comparator: Comparator, labels: Sequence[_Label]) -> list[_Answer]
     """What the comparator says; one that asks a provider gets its pairs in one column."""
     if not hasattr(comparator, "settle"):
         return [_answer(each, comparator.compare(each.expected, each.candidate)) for each in labels]
-    dear = cast("DearComparator", comparator)
+    dear = cast("BatchComparator", comparator)
     settled = [dear.settle(label.expected, label.candidate) for label in labels]
     asked: list[TextPair] = list(
         dict.fromkeys(each for each in settled if not isinstance(each, Comparison))

@@ -10,11 +10,11 @@ from fieldmark.evaluators.wording import Account, account, reason_of
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import Quality, quality
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence, Reason
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.paths import resolve
 
 __all__ = ["CaseResult", "FieldResult"]
@@ -72,7 +72,7 @@ class CaseResult:
     """
 
     case: Case = field(repr=False)
-    block: OutcomeBlock = field(repr=False)
+    block: Outcomes = field(repr=False)
     stats: CaseStats = field(repr=False)
     table: AttributeTable = field(repr=False)
     convention: Convention = field(repr=False)

@@ -15,9 +15,9 @@ from fieldmark.metrics.options import CountingHalf
 from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.summary import ConventionStamp, Summary
 from fieldmark.metrics.tally import Tally
-from fieldmark.model.block import Attribute, AttributeTable, OutcomeBlock
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rules
 from fieldmark.store.reader import StoredCase, StoredRun, open_run
 
@@ -47,7 +47,7 @@ class CountedCase(NamedTuple):
     """A stored case with its outcomes in the numbers of one table, and its figures."""
 
     stored: StoredCase
-    block: OutcomeBlock
+    block: Outcomes
     stats: CaseStats
 
 
@@ -167,7 +167,7 @@ class CountedRun:
         found = summarise(self.tally, self.convention, rules=Rules(depth=depth))
         return replace(found, convention=stamp)
 
-    def _renumbered(self, stored: StoredCase) -> OutcomeBlock:
+    def _renumbered(self, stored: StoredCase) -> Outcomes:
         table, numbers = self._known
         if table is not stored.table:
             found = [self.table.add(self._own(each)) for each in stored.table.attributes]
@@ -179,7 +179,7 @@ class CountedRun:
         cells = [
             numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT_MASK for cell in block.cells
         ]
-        return OutcomeBlock(cells, block.comparisons, block.items, fallback=block.fallback)
+        return Outcomes(cells, block.comparisons, block.items, fallback=block.fallback)
 
     def _own(self, attribute: Attribute) -> Attribute:
         worth = self._worth.get(attribute.path)
@@ -187,7 +187,7 @@ class CountedRun:
             return attribute
         return replace(attribute, weight=worth[0], required=worth[1])
 
-    def _stats(self, stored: StoredCase, block: OutcomeBlock) -> CaseStats:
+    def _stats(self, stored: StoredCase, block: Outcomes) -> CaseStats:
         """The figures of a case; a score that evaluators gave stays as it is."""
         stats = self._counter.stats(block, unreadable=stored.input != CaseInput.OK)
         if not any(result.get("weight") for result in stored.evaluator_results):

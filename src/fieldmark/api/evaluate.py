@@ -59,7 +59,7 @@ class EvalResult(RunResult):
     unmet: tuple[str, ...] = ()
 
 
-def evaluate(  # noqa: PLR0913 - one argument for each thing that a caller can ask for
+def evaluate(
     source: EvalSource,
     *,
     only: Iterable[str] = (),

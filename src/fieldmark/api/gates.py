@@ -14,8 +14,8 @@ from fieldmark.metrics.summarise import summarise, with_gates
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.usage import NO_USAGE
-from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject
+from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.paths import PathError, attribute_of, parse_path
 from fieldmark.values.text import did_you_mean

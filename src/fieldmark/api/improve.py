@@ -13,11 +13,11 @@ from fieldmark.metrics.clusters import Clusters, Documents
 from fieldmark.metrics.options import ZeroRule
 from fieldmark.metrics.rates import f1
 from fieldmark.metrics.summary import AttributeSummary, Micro, Summary
-from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.case import CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome, Presence, fact
+from fieldmark.model.outcomes import Outcomes
 
 __all__ = ["improve"]
 
@@ -106,7 +106,7 @@ class _Gains:
         """What the mean score would gain by one attribute."""
         return self.scores.get(path, 0.0) / self.scored if self.scored else 0.0
 
-    def _repaired(self, block: OutcomeBlock, path: str) -> OutcomeBlock:
+    def _repaired(self, block: Outcomes, path: str) -> Outcomes:
         """The same case with one attribute right; what comparators said of it is void."""
         mine = [self._table.path(cell >> CELL_BITS) == path for cell in block.cells]
         cells = [
@@ -114,7 +114,7 @@ class _Gains:
             for cell, own in zip(block.cells, mine, strict=True)
         ]
         said = {place: each for place, each in block.comparisons.items() if not mine[place]}
-        return OutcomeBlock(cells, said, block.items, fallback=block.fallback)
+        return Outcomes(cells, said, block.items, fallback=block.fallback)
 
 
 def _ranked(summary: Summary, gains: _Gains, clusters: Clusters) -> list[AttributeGain]:

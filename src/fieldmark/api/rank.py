@@ -12,9 +12,9 @@ from fieldmark.api.compare import compare_under, json_of
 from fieldmark.api.settings import RulesLike, settle
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
 from fieldmark.metrics.consistency import rank as ranking_of
-from fieldmark.model.block import FieldOutcome
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
+from fieldmark.model.outcomes import FieldOutcome
 from fieldmark.model.rule import Rules, Scope
 from fieldmark.values.equality import equal
 

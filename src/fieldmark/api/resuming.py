@@ -13,8 +13,8 @@ from fieldmark.api.watching import described
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.alignment import Aligner
-from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcomes import AttributeTable
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.replay import Replay
 from fieldmark.run.segments import SEGMENT

@@ -33,7 +33,7 @@ from fieldmark.run.segments import segment_size
 __all__ = ["resume_score", "score"]
 
 
-def score(  # noqa: PLR0913 - one argument for each thing that a caller can ask for
+def score(
     truth: Source,
     candidate: Source | None = None,
     *,
@@ -137,7 +137,7 @@ def _ready(settings: Settings, *, offline: bool) -> Settings:
     return settings
 
 
-def _scored(  # noqa: PLR0913 - what a run is made of
+def _scored(
     stream: PairStream,
     settings: Settings,
     finishing: Finishing,

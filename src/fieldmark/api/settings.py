@@ -47,7 +47,7 @@ class Choice(TypedDict, total=False):
     depth: str | None
 
 
-def settle(  # noqa: PLR0913 - one argument for each thing that a caller can ask for
+def settle(
     rules: RulesLike = None,
     *,
     convention: str = "confusion",

@@ -14,8 +14,8 @@ from fieldmark.api.settings import Settings
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairs import PairStream
 from fieldmark.metrics.summarise import stamp
-from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcomes import AttributeTable
 from fieldmark.run.pipeline import Batch, Watcher
 from fieldmark.version import VERSION
 

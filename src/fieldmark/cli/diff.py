@@ -54,7 +54,7 @@ Exit codes: 0 passed, 1 a figure fell by more than its limit, 2 bad input or usa
 )
 @top
 @printing
-def command(  # noqa: PLR0913 - one argument for each option
+def command(
     before: str,
     after: str,
     *,

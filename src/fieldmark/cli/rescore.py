@@ -52,7 +52,7 @@ Exit codes: 0 passed, 1 a gate failed, 2 bad input or usage, or another comparis
 @run_root
 @top
 @printing
-def command(  # noqa: PLR0913 - one argument for each option
+def command(
     run: str,
     *,
     convention: str | None,

@@ -21,8 +21,8 @@ from fieldmark.metrics.summary import EvaluatorSummary
 from fieldmark.metrics.sums import VerdictCounts
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.usage import NO_USAGE
-from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject
+from fieldmark.model.outcomes import AttributeTable
 
 __all__ = ["GATE_KEYS", "Gates", "read_gates"]
 

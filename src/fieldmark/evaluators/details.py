@@ -14,10 +14,10 @@ from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.options import ZeroRule
 from fieldmark.metrics.rates import rates
 from fieldmark.metrics.verdict import Mark
-from fieldmark.model.block import FieldOutcome
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact_of
+from fieldmark.model.outcomes import FieldOutcome
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.paths import ROOT, resolve
 

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from fieldmark.evaluators.wording import Account, Marked, account_of, marked
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan, compile_plan
 
@@ -23,7 +23,7 @@ class Examined(NamedTuple):
 
     expected: JsonValue
     candidate: JsonValue | Missing
-    block: OutcomeBlock
+    block: Outcomes
     table: AttributeTable
     convention: Convention
     stats: CaseStats

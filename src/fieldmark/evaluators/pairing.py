@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from fieldmark.evaluators.details import defined
 from fieldmark.metrics.rates import rates
-from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcomes import Outcomes
 
 __all__ = ["Pairing", "pairing_of"]
 
@@ -43,7 +43,7 @@ class Pairing(NamedTuple):
         }
 
 
-def pairing_of(block: OutcomeBlock, attribute: str) -> Pairing:
+def pairing_of(block: Outcomes, attribute: str) -> Pairing:
     """How the items of one list were paired; `attribute` is the path of an item."""
     pairing = Pairing([], [], [])
     for _, path, expected, candidate, similarity in block.items:

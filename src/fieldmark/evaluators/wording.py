@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.options import CountingHalf, OptionalMissing
 from fieldmark.metrics.verdict import Mark, mark_table
-from fieldmark.model.block import AttributeTable, FieldOutcome, OutcomeBlock
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
+from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.paths import ROOT
 
 __all__ = ["Account", "Marked", "account", "account_of", "marked", "reason_of"]
@@ -80,7 +80,7 @@ def reason_of(record: FieldOutcome) -> Reason | None:
 
 
 def marked(
-    block: OutcomeBlock, table: AttributeTable, counting: CountingHalf, *, unreadable: bool = False
+    block: Outcomes, table: AttributeTable, counting: CountingHalf, *, unreadable: bool = False
 ) -> Iterator[Marked]:
     """Every field of a case with its mark.
 
@@ -98,7 +98,7 @@ def marked(
         yield Marked(mark, record, required)
 
 
-def account(block: OutcomeBlock, table: AttributeTable, convention: Convention) -> Account:
+def account(block: Outcomes, table: AttributeTable, convention: Convention) -> Account:
     """Every field of a case as a hit, a miss with its reason, or skipped."""
     return account_of(marked(block, table, convention.counting))
 

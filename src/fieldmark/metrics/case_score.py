@@ -28,10 +28,10 @@ from fieldmark.metrics.quality import QualityCounts, bucket_table
 from fieldmark.metrics.scorers import PLAIN, CaseView, Neutral, Scored, Totals, scorer_for
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.metrics.verdict import Mark, mark_table, verdict_at, verdict_of
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 __all__ = ["SHORT", "CaseCounter", "CaseStats"]
 
@@ -101,7 +101,7 @@ class CaseCounter:
         self._sums: dict[int, Totals] = {}
 
     def stats(
-        self, block: OutcomeBlock, *, unreadable: bool = False, safety: float | None = None
+        self, block: Outcomes, *, unreadable: bool = False, safety: float | None = None
     ) -> CaseStats:
         """The figures of one case; `unreadable` says that there was no candidate document."""
         alone = len(block.cells) > SHORT or unreadable or safety is not None
@@ -114,7 +114,7 @@ class CaseCounter:
             _remember(self._cases, key, known)
         return known
 
-    def all(self, blocks: Sequence[OutcomeBlock]) -> list[CaseStats]:
+    def all(self, blocks: Sequence[Outcomes]) -> list[CaseStats]:
         """The figures of many cases, all of them readable."""
         cells = [block.cells for block in blocks]
         if self._graded or max(map(len, cells), default=0) > SHORT:
@@ -122,7 +122,7 @@ class CaseCounter:
         known = map(self._cases.get, map(tuple, cells))
         return [stats or self.stats(block) for stats, block in zip(known, blocks, strict=True)]
 
-    def _count(self, block: OutcomeBlock, *, unreadable: bool, safety: float | None) -> CaseStats:
+    def _count(self, block: Outcomes, *, unreadable: bool, safety: float | None) -> CaseStats:
         times = block.times = _times(block.cells)
         odd = [cell for cell in times if cell & _FACT_MASK != PLAIN]
         totals = self._sum(len(block.cells), times, odd)
@@ -199,7 +199,7 @@ def _unpacked(packed: int, zero: ZeroRule) -> Totals:
     )
 
 
-def _has_degrees(block: OutcomeBlock) -> bool:
+def _has_degrees(block: Outcomes) -> bool:
     """Whether some field earns more or less than its cell says."""
     return any(comparison.score != comparison.matched for comparison in block.comparisons.values())
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.clusters_patterns import BY_NAME, Pattern, pattern_of
-from fieldmark.model.block import AttributeTable, FieldOutcome, OutcomeBlock
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
+from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import ROOT, resolve
 from fieldmark.values.walk import leaves
@@ -74,7 +74,7 @@ class Clusters:
         self._found: dict[str, Cluster] = {}
         self.by_attribute: dict[str, Counter[str]] = {}
 
-    def add(self, block: OutcomeBlock, table: AttributeTable, case: Documents) -> None:
+    def add(self, block: Outcomes, table: AttributeTable, case: Documents) -> None:
         """Take in the mistakes of one case."""
         wrong = [
             _Mistake.of(record, lone, case, table.path(record.attribute))
@@ -140,7 +140,7 @@ def _value(document: JsonValue | Missing, path: str, presence: Presence) -> Json
     return document if path == ROOT else resolve(document, path)
 
 
-def _with_items(block: OutcomeBlock, table: AttributeTable) -> Iterator[tuple[FieldOutcome, bool]]:
+def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldOutcome, bool]]:
     """Every outcome, and whether it belongs to an item that only one side has."""
     marks = iter(block.items)
     upcoming = next(marks, None)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
-from fieldmark.model.block import FieldOutcome
 from fieldmark.model.outcome import Outcome
+from fieldmark.model.outcomes import FieldOutcome
 
 __all__ = ["Ranking", "agreement", "consistency", "rank"]
 

@@ -13,8 +13,8 @@ from fieldmark.metrics.intervals_draws import HEADLINE, Draws
 from fieldmark.metrics.intervals_rows import CaseMatrix, Columns
 from fieldmark.metrics.options import CountingHalf
 from fieldmark.metrics.significance import ALPHA, PERMUTATIONS, flip_signs, holm, permutation_p
-from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject
+from fieldmark.model.outcomes import AttributeTable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.intervals_rows import CaseRow, row_means
-from fieldmark.model.block import AttributeTable, FieldOutcome, OutcomeBlock
 from fieldmark.model.case import Verdict
 from fieldmark.model.outcome import CELL_BITS, FACTS
+from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 
 __all__ = ["GROUPS", "SHOWN", "Change", "Pairs", "Side", "greatest"]
 
@@ -37,7 +37,7 @@ NOTHING: Final = "nothing"
 class Side:
     """One case in one run."""
 
-    block: OutcomeBlock
+    block: Outcomes
     stats: CaseStats
     table: AttributeTable
 

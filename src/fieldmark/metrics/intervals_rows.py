@@ -13,8 +13,8 @@ from fieldmark.metrics.intervals import product
 from fieldmark.metrics.options import CountingHalf
 from fieldmark.metrics.quality import bucket_table
 from fieldmark.metrics.sums import f1_in_a_mean
-from fieldmark.model.block import AttributeTable
 from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcomes import AttributeTable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,9 +10,9 @@ from zlib import crc32
 
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.intervals_rows import PackedCells, packed, row_means
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import Case
 from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 __all__ = ["SAMPLED", "CaseSample", "FinishedCases", "SampledCase", "Threshold"]
 
@@ -37,7 +37,7 @@ class SampledCase(NamedTuple):
     means: tuple[int, ...]
 
 
-FinishedCases: TypeAlias = tuple[Sequence[Case], Sequence[OutcomeBlock], Sequence[CaseStats]]
+FinishedCases: TypeAlias = tuple[Sequence[Case], Sequence[Outcomes], Sequence[CaseStats]]
 """Cases with their outcomes and figures, in step: what a run shows to those who watch it."""
 
 
@@ -102,7 +102,7 @@ class CaseSample:
             ]
         )
 
-    def add(self, case_id: str, block: OutcomeBlock, stats: CaseStats) -> None:
+    def add(self, case_id: str, block: Outcomes, stats: CaseStats) -> None:
         """Take note of one case."""
         self(([Case(case_id, None)], [block], [stats]))
 
@@ -153,7 +153,7 @@ def _draws(cases: Sequence[Case]) -> list[int]:
         return [crc32(case.id.encode("utf-8", "surrogatepass")) * _MIX & _WORD for case in cases]
 
 
-def _cells(block: OutcomeBlock) -> PackedCells:
+def _cells(block: Outcomes) -> PackedCells:
     if len(block.cells) <= _SHORT:
         return packed(block.cells)
     times = Counter(block.cells) if block.times is None else block.times

@@ -13,9 +13,9 @@ from fieldmark.metrics.quality import QualityCounts, quality
 from fieldmark.metrics.rates import Rates
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.verdict import Mark, mark_table
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome, Presence, fact
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 __all__ = ["PLAIN", "CaseView", "Neutral", "Scored", "Scorer", "Totals", "scorer_for"]
 
@@ -45,7 +45,7 @@ class CaseView(NamedTuple):
     `neutral` counts misses that are none after all.
     """
 
-    block: OutcomeBlock
+    block: Outcomes
     times: Mapping[int, int]
     odd: Sequence[int]
     totals: Totals

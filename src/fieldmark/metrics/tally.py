@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.case_score import SHORT, CaseStats
 from fieldmark.metrics.sums import CaseTotals, RunSums
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import CaseInput
 from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 __all__ = ["FactsByPath", "Tally"]
 
@@ -36,17 +36,17 @@ class Tally:
         self.table = table
         self._cells: Counter[int] = Counter()
         self._sums = RunSums()
-        self._waiting: dict[int, OutcomeBlock] = {}
+        self._waiting: dict[int, Outcomes] = {}
         self._stats: list[CaseStats] = []
         self._held = 0
 
-    def add(self, block: OutcomeBlock, stats: CaseStats, read: CaseInput = CaseInput.OK) -> None:
+    def add(self, block: Outcomes, stats: CaseStats, read: CaseInput = CaseInput.OK) -> None:
         """Add one case that was compared."""
         if read is not CaseInput.OK:
             self._sums += RunSums(cases=CaseTotals.of_input(read))
         self.add_all([block], [stats])
 
-    def add_all(self, blocks: Sequence[OutcomeBlock], stats: Sequence[CaseStats]) -> None:
+    def add_all(self, blocks: Sequence[Outcomes], stats: Sequence[CaseStats]) -> None:
         """Add many cases that could be read."""
         self._waiting.update(zip(map(id, stats), blocks, strict=True))
         self._stats += stats

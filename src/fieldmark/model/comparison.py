@@ -10,9 +10,9 @@ from fieldmark.model.outcome import Reason
 
 __all__ = [
     "MATCHED",
+    "BatchComparator",
     "Comparator",
     "Comparison",
-    "DearComparator",
     "Provider",
     "Similarity",
     "TextPair",
@@ -102,7 +102,7 @@ class Provider(Protocol):
         ...
 
 
-class DearComparator(Comparator, Protocol):
+class BatchComparator(Comparator, Protocol):
     """A comparator that asks a provider: cheap answers at once, the rest a column at a time."""
 
     def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:

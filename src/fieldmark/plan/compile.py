@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from fieldmark.align.greedy import Greedy
 from fieldmark.compare.exact import Exact
 from fieldmark.model.alignment import Aligner
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan.node import Node, Setting
 from fieldmark.plan.states import State
@@ -86,13 +86,13 @@ class Plan:
         roots = [] if self._root is None else [self._root, self._whole]
         return {path: aligner for root in roots for path, aligner in root.lists()}
 
-    def compare(self, expected: JsonValue, candidate: JsonValue | Missing) -> OutcomeBlock:
+    def compare(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
         """What happened to every field of one pair of documents."""
         return self.compare_all([(expected, candidate)])[0]
 
     def compare_all(
         self, pairs: Iterable[tuple[JsonValue | Line, JsonValue | Missing | Line]]
-    ) -> list[OutcomeBlock]:
+    ) -> list[Outcomes]:
         """What happened in every pair; comparators that ask a provider are asked once for all.
 
         Documents may be lines if the plan takes them.
@@ -125,8 +125,8 @@ class Plan:
             self._lines = LinePairs(self._walk, self._root)
         return self._lines
 
-    def _pair(self, expected: JsonValue, candidate: JsonValue | Missing) -> OutcomeBlock:
-        block = OutcomeBlock()
+    def _pair(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
+        block = Outcomes()
         if self._addresses or self._unreadable:
             self._look_up(expected, candidate, block)
         if self._root is not None:
@@ -138,7 +138,7 @@ class Plan:
         root: Node,
         expected: JsonValue | Missing,
         candidate: JsonValue | Missing,
-        block: OutcomeBlock,
+        block: Outcomes,
     ) -> None:
         """Two whole documents; an empty object is a document without fields.
 
@@ -159,7 +159,7 @@ class Plan:
         self._walk.questions.forget()
 
     def _look_up(
-        self, expected: JsonValue, candidate: JsonValue | Missing, block: OutcomeBlock
+        self, expected: JsonValue, candidate: JsonValue | Missing, block: Outcomes
     ) -> None:
         """The fields that are named by one path each, looked up on both sides."""
         for path, node, places in self._addresses:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.align import compiled
-from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.json import MISSING, JsonObject
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.ways import Ways, close
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Flat:
         self._write = compiled.items.Ways(keys, ways.known, ways.agreed, *cells, MISSING).write
 
     def compare(
-        self, walk: Walk, expected: JsonObject, candidate: JsonObject, block: OutcomeBlock
+        self, walk: Walk, expected: JsonObject, candidate: JsonObject, block: Outcomes
     ) -> bool:
         """Record what happened in two objects; nothing, and false, if they are not such objects."""
         left_open = self._write(expected, candidate, block.cells)

@@ -13,8 +13,8 @@ from orjson import loads
 
 from fieldmark.model import _lines
 from fieldmark.model._lines import Line
-from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.ways import OpenField, Ways, close
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _Side: TypeAlias = "JsonValue | Missing"
 _Document: TypeAlias = "JsonValue | Missing | Line"
 _Open: TypeAlias = "tuple[int, int, bytes | None, bytes | None, int]"
 """A field that is open, with the bytes of both sides."""
-_Otherwise: TypeAlias = "Callable[[JsonValue, _Side], OutcomeBlock]"
+_Otherwise: TypeAlias = "Callable[[JsonValue, _Side], Outcomes]"
 
 
 class LinePairs:
@@ -46,14 +46,14 @@ class LinePairs:
         expected: list[_Document],
         candidate: list[_Document],
         otherwise: _Otherwise,
-    ) -> list[OutcomeBlock]:
+    ) -> list[Outcomes]:
         """What happened in every pair; `otherwise` tells it of those that are not both lines."""
         first = next(each for each in (*expected, *candidate) if isinstance(each, Line))
         ways = self._known_ways(first.kind.form)
         if ways.walked and {*map(type, expected), *map(type, candidate)} == {Line}:
             columns = cast("tuple[list[Line], list[Line]]", (expected, candidate))
             return self._lines(ways, *columns, otherwise)
-        blocks: dict[int, OutcomeBlock] = {}
+        blocks: dict[int, Outcomes] = {}
         both: dict[int, tuple[Line, Line]] = {}
         for place, (ours, theirs) in enumerate(zip(expected, candidate, strict=True)):
             if ways.walked and isinstance(ours, Line) and isinstance(theirs, Line):
@@ -73,11 +73,11 @@ class LinePairs:
 
     def _lines(
         self, ways: _FormWays, expected: list[Line], candidate: list[Line], otherwise: _Otherwise
-    ) -> list[OutcomeBlock]:
+    ) -> list[Outcomes]:
         """Pairs of lines; those in which all matches share one block."""
-        blocks = [OutcomeBlock(list(ways.fields.match))] * len(expected)
+        blocks = [Outcomes(list(ways.fields.match))] * len(expected)
         for place, cells, open_fields in ways.compare(expected, candidate):
-            block = blocks[place] = OutcomeBlock(cells)
+            block = blocks[place] = Outcomes(cells)
             if open_fields is not None:
                 close(self._walk, ways.fields.nodes, map(_with_values, open_fields), block)
                 if any(said.failed for said in block.comparisons.values()):

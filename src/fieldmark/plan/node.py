@@ -16,10 +16,10 @@ from fieldmark.align.whole import Whole
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
 from fieldmark.model.alignment import Aligner
-from fieldmark.model.block import Attribute, AttributeTable
-from fieldmark.model.comparison import Comparator, DearComparator
+from fieldmark.model.comparison import BatchComparator, Comparator
 from fieldmark.model.json import JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
 from fieldmark.plan.flat import Flat
@@ -147,7 +147,7 @@ class Node:
         self.any_of = isinstance(self.comparator, AnyOf)
         self.ignored = isinstance(self.comparator, Ignore)
         dear = hasattr(self.comparator, "settle")
-        self.dear = cast(DearComparator, self.comparator) if dear else None
+        self.dear = cast(BatchComparator, self.comparator) if dear else None
 
     def _choose_mode(self, *, addressed: bool) -> None:
         here = self._here()

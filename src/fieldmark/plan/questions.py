@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fieldmark.model.block import OutcomeBlock
-from fieldmark.model.comparison import MATCHED, Comparison, DearComparator, TextPair
+from fieldmark.model.comparison import MATCHED, BatchComparator, Comparison, TextPair
 from fieldmark.model.json import JsonValue
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.classify import VALUE_FACTS, outcome_of_values
 
 __all__ = ["Question", "Questions"]
@@ -15,10 +15,10 @@ __all__ = ["Question", "Questions"]
 class Question(NamedTuple):
     """A comparison that waits for its comparator, and the place of its cell."""
 
-    block: OutcomeBlock
+    block: Outcomes
     position: int
     base: int
-    comparator: DearComparator
+    comparator: BatchComparator
     pair: TextPair
     expected: JsonValue
     candidate: JsonValue

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from fieldmark.align import compiled
 from fieldmark.model.alignment import ItemPair
-from fieldmark.model.block import OutcomeBlock
+from fieldmark.model.outcomes import Outcomes
 
 __all__ = ["write_run"]
 
 
 def write_run(
-    pairs: Sequence[ItemPair], place: int, path: str, twin: list[int], block: OutcomeBlock
+    pairs: Sequence[ItemPair], place: int, path: str, twin: list[int], block: Outcomes
 ) -> int:
     """Write the equal pairs from a place on, as the twin says; the place of the first other one.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from fieldmark.model.block import OutcomeBlock
-from fieldmark.model.comparison import MATCHED, Comparison, DearComparator
+from fieldmark.model.comparison import MATCHED, BatchComparator, Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.model.rule import Scope
 from fieldmark.plan.classify import (
     FACT_OF_PRESENCES,
@@ -50,7 +50,7 @@ class Walk:
         self._extras = scope is not Scope.TRUTH
         self.questions = Questions()
 
-    def field(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
+    def field(self, node: Node, expected: Side, candidate: Side, block: Outcomes) -> None:
         """Record what happened at one place and below it."""
         mode = node.mode
         if mode is not _WALK:
@@ -75,9 +75,7 @@ class Walk:
         else:
             self._leaf(node, expected, candidate, block)
 
-    def _container(
-        self, node: Node, expected: Container, candidate: Side, block: OutcomeBlock
-    ) -> None:
+    def _container(self, node: Node, expected: Container, candidate: Side, block: Outcomes) -> None:
         """A truth that holds something inside, against anything."""
         if candidate and candidate.__class__ is expected.__class__:
             if expected.__class__ is dict:
@@ -91,7 +89,7 @@ class Walk:
             self._alone(node, candidate, block, invented=True)  # type: ignore[arg-type]
 
     def _against_container(
-        self, node: Node, expected: Side, candidate: Container, block: OutcomeBlock
+        self, node: Node, expected: Side, candidate: Container, block: Outcomes
     ) -> None:
         """A truth that holds nothing inside, against a container that does."""
         if not self._extras:
@@ -101,13 +99,13 @@ class Walk:
         else:
             self._write(node, Outcome.FORMAT_ERROR, block)
 
-    def _write(self, node: Node, outcome: Outcome, block: OutcomeBlock) -> None:
+    def _write(self, node: Node, outcome: Outcome, block: Outcomes) -> None:
         """One outcome of two values that no comparator was asked about."""
         if node.ignored:
             outcome = Outcome.IGNORED
         block.cells.append(node.number() | VALUE_FACTS[outcome])
 
-    def _configured(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
+    def _configured(self, node: Node, expected: Side, candidate: Side, block: Outcomes) -> None:
         """A place that is no field itself: the configured fields below it, found or not."""
         ours = expected if isinstance(expected, list) else []
         theirs = candidate if isinstance(candidate, list) else []
@@ -124,7 +122,7 @@ class Walk:
             self.field(node.child(key), *sides, block)
 
     def objects(
-        self, node: Node, expected: JsonObject, candidate: JsonObject, block: OutcomeBlock
+        self, node: Node, expected: JsonObject, candidate: JsonObject, block: Outcomes
     ) -> None:
         """Two non-empty objects, key by key."""
         flat = node.flat
@@ -154,7 +152,7 @@ class Walk:
             done = end
         cells += every[done:]
 
-    def unsettled(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
+    def unsettled(self, node: Node, expected: Side, candidate: Side, block: Outcomes) -> None:
         """A field that is not settled by being the same: often it is only gone."""
         if (candidate is MISSING or candidate is None) and node.has_value(expected):
             block.cells.append(node.base | (NULLED if candidate is None else LOST))
@@ -162,7 +160,7 @@ class Walk:
             self.field(node, expected, candidate, block)
 
     def _further(
-        self, node: Node, expected: JsonObject, candidate: JsonObject, block: OutcomeBlock
+        self, node: Node, expected: JsonObject, candidate: JsonObject, block: Outcomes
     ) -> None:
         """The keys that only the candidate has."""
         if self._extras:
@@ -171,7 +169,7 @@ class Walk:
                     self.field(node.child(key), MISSING, other, block)
 
     def _lists(
-        self, node: Node, expected: list[JsonValue], candidate: list[JsonValue], block: OutcomeBlock
+        self, node: Node, expected: list[JsonValue], candidate: list[JsonValue], block: Outcomes
     ) -> None:
         """Two non-empty lists: aligned, then item by item."""
         alignment = node.aligner.align(expected, candidate)
@@ -206,7 +204,7 @@ class Walk:
         self,
         node: Node,
         value: JsonValue,
-        block: OutcomeBlock,
+        block: Outcomes,
         *,
         invented: bool,
         empties: bool = True,
@@ -234,12 +232,12 @@ class Walk:
             else:
                 self.field(node, value, MISSING, block)
 
-    def _ignore(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
+    def _ignore(self, node: Node, expected: Side, candidate: Side, block: Outcomes) -> None:
         ours, theirs = self._presence(expected), self._presence(candidate)
         if ours or theirs:
             block.cells.append(node.number() | IGNORED_FACTS[ours][theirs])
 
-    def _leaf(self, node: Node, expected: Side, candidate: Side, block: OutcomeBlock) -> None:
+    def _leaf(self, node: Node, expected: Side, candidate: Side, block: Outcomes) -> None:
         """One field: empty sides by table, two values by the comparator."""
         if expected is MISSING and not self._extras:
             return
@@ -267,7 +265,7 @@ class Walk:
         comparison: Comparison,
         expected: JsonValue,
         candidate: JsonValue,
-        block: OutcomeBlock,
+        block: Outcomes,
         position: int,
     ) -> int:
         """The cell for what a comparator said of two values; what it said beyond that is noted."""
@@ -282,10 +280,10 @@ class Walk:
     def _settle(
         self,
         node: Node,
-        comparator: DearComparator,
+        comparator: BatchComparator,
         expected: JsonValue,
         candidate: JsonValue,
-        block: OutcomeBlock,
+        block: Outcomes,
     ) -> None:
         """Decide at once what needs no provider; the rest waits for its column."""
         answer = comparator.settle(expected, candidate)

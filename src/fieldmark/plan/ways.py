@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.json import JsonValue, Missing
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.classify import LOST, MATCH_FACT, NULLED
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def _known_of(node: Node) -> int:
     return settled | (_SURE if node.asks_values else 0)
 
 
-def close(
-    walk: Walk, nodes: Sequence[Node], fields: Iterable[OpenField], block: OutcomeBlock
-) -> None:
+def close(walk: Walk, nodes: Sequence[Node], fields: Iterable[OpenField], block: Outcomes) -> None:
     """Find out what is open; a field may turn out to have no cell."""
     cells, shift = block.cells, 0
     for position, number, ours, theirs, sure in fields:
@@ -66,7 +64,7 @@ def close(
             said = node.comparator.compare(ours, theirs)  # type: ignore[arg-type]
             cells[at] = walk.said(node, said, ours, theirs, block, at)  # type: ignore[arg-type]
             continue
-        alone = OutcomeBlock()
+        alone = Outcomes()
         walk.unsettled(node, ours, theirs, alone)
         cells[at : at + 1] = alone.cells
         shift += len(alone.cells) - 1

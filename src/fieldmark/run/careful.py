@@ -8,7 +8,7 @@ from typing import cast
 
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
-from fieldmark.model.comparison import Comparator, Comparison, DearComparator, TextPair
+from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.model.rule import Rules
@@ -39,7 +39,7 @@ def _watched(comparator: Comparator) -> Comparator:
     if isinstance(comparator, AnyOf):
         return AnyOf(inner=_watched(comparator.inner))
     if hasattr(comparator, "settle"):
-        return cast(Comparator, _CarefulDear(inner=comparator))
+        return cast(Comparator, _CarefulBatch(inner=comparator))
     return cast(Comparator, _Careful(inner=comparator))
 
 
@@ -67,7 +67,7 @@ class _Careful:
             return crashed(error)
 
 
-class _CarefulDear(_Careful):
+class _CarefulBatch(_Careful):
     """The same for a comparator that asks a provider."""
 
     __slots__ = ()
@@ -75,13 +75,13 @@ class _CarefulDear(_Careful):
     def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:
         """Decide at once if possible, else say which pair of texts to ask about."""
         try:
-            return cast(DearComparator, self.inner).settle(expected, candidate)
+            return cast(BatchComparator, self.inner).settle(expected, candidate)
         except Exception as error:  # noqa: BLE001
             return crashed(error)
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
         """Decide a column of pairs, one by one if it cannot be done together."""
-        asked = cast(DearComparator, self.inner).ask
+        asked = cast(BatchComparator, self.inner).ask
         try:
             return asked(pairs)
         except Exception as error:  # noqa: BLE001

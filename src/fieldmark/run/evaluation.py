@@ -14,9 +14,9 @@ from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.summary import EvaluatorSummary
 from fieldmark.metrics.sums import VerdictCounts
 from fieldmark.metrics.tally import Tally
-from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.json import JsonObject
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan import Plan
 from fieldmark.run.guard import guarded
 from fieldmark.run.judged_replay import JudgedReplay, Remembered
@@ -99,7 +99,7 @@ def _again(cases: Sequence[Case], done: Remembered, counter: CaseCounter) -> Jud
 
 
 def _stats(
-    counter: CaseCounter, case: Case, block: OutcomeBlock, score: Score, results: Sequence[Result]
+    counter: CaseCounter, case: Case, block: Outcomes, score: Score, results: Sequence[Result]
 ) -> CaseStats:
     """The figures of a case, scored by its evaluators where it has some."""
     stats = counter.stats(block, unreadable=case.input is not CaseInput.OK)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from fieldmark.evaluators.wording import reason_of
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.outcome import Outcome
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.run.pipeline import Batch
 
 __all__ = ["Faults"]
@@ -84,7 +84,7 @@ class Faults:
         named = case.input is CaseInput.INVALID_TRUTH
         return case.note if named else f"case {case.id!r}: {case.note}"
 
-    def _failure(self, block: OutcomeBlock, reason: str = "") -> str:
+    def _failure(self, block: Outcomes, reason: str = "") -> str:
         for record in block.records(self._table):
             if record.outcome is Outcome.ERROR:
                 note = record.comparison.note if record.comparison and self._notes else ""

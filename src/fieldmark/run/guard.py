@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fieldmark.evaluators.score import Score
-from fieldmark.model.block import Attribute, OutcomeBlock
 from fieldmark.model.case import Case
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
+from fieldmark.model.outcomes import Attribute, Outcomes
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.careful import careful_rules, crashed
 
@@ -16,7 +16,7 @@ __all__ = ["guarded", "guarded_score"]
 _CRASH = fact(Outcome.ERROR, Presence.VALUE, Presence.VALUE)
 
 
-def guarded(plan: Plan, cases: Sequence[Case]) -> list[OutcomeBlock]:
+def guarded(plan: Plan, cases: Sequence[Case]) -> list[Outcomes]:
     """Compare a batch; a field that crashes is marked as an error and the others go on."""
     try:
         return plan.compare_all([(case.expected, case.candidate) for case in cases])
@@ -34,11 +34,11 @@ def guarded_score(name: str, score: Callable[[], Score]) -> Score:
         return Score.error(f"{name} crashed: {error!r}")
 
 
-def _one(plan: Plan, case: Case) -> OutcomeBlock:
+def _one(plan: Plan, case: Case) -> Outcomes:
     """One case; what crashes outside of its comparators is an error of the whole case."""
     try:
         return plan.compare(case.expected, case.candidate)
     except Exception as error:  # noqa: BLE001
         plan.forget_questions()
         number = plan.table.add(Attribute(path="$", comparator=""))
-        return OutcomeBlock(cells=[number << CELL_BITS | _CRASH], comparisons={0: crashed(error)})
+        return Outcomes(cells=[number << CELL_BITS | _CRASH], comparisons={0: crashed(error)})

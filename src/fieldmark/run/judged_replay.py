@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from fieldmark.evaluators.panel import Member, Result
 from fieldmark.evaluators.score import Score
-from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.run.panel import Panel
 from fieldmark.run.replay import Replay
 from fieldmark.store.reader import StoredCase
@@ -22,7 +22,7 @@ class Remembered(NamedTuple):
     """Cases with what was found out about them, as results hold it."""
 
     cases: Sequence[Case]
-    blocks: Sequence[OutcomeBlock]
+    blocks: Sequence[Outcomes]
     results: Sequence[tuple[Result, ...]]
     scores: Sequence[Score]
     failed: Sequence[Case]

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple, TypeAlias
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.tally import Tally
-from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan import Plan
 from fieldmark.run.guard import guarded
 
@@ -23,11 +23,11 @@ class Batch(NamedTuple):
     """Some finished cases with their outcomes and their figures, in step."""
 
     cases: Sequence[Case]
-    blocks: Sequence[OutcomeBlock]
+    blocks: Sequence[Outcomes]
     stats: Sequence[CaseStats]
 
 
-Known: TypeAlias = Callable[[int, Sequence[Case]], "Sequence[OutcomeBlock] | None"]
+Known: TypeAlias = Callable[[int, Sequence[Case]], "Sequence[Outcomes] | None"]
 """Gives the outcomes of a batch, by its number and its cases, if they are known."""
 
 Watcher: TypeAlias = Callable[[Batch], None]
@@ -64,7 +64,7 @@ def run_cases(
     return tally
 
 
-def _count(counter: CaseCounter, tally: Tally, case: Case, block: OutcomeBlock) -> CaseStats:
+def _count(counter: CaseCounter, tally: Tally, case: Case, block: Outcomes) -> CaseStats:
     """Count one case of a batch in which some candidate could not be read."""
     stats = counter.stats(block, unreadable=case.input is not CaseInput.OK)
     tally.add(block, stats, case.input)

@@ -16,8 +16,8 @@ from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.intervals_sample import CaseSample, Threshold
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
-from fieldmark.model.block import Attribute
 from fieldmark.model.case import Case
+from fieldmark.model.outcomes import Attribute
 from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.run.faults import Faults

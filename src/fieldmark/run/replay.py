@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fieldmark.errors import DataError, Location
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import Case
 from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.store.reader import StoredCase, StoredRun
 
 __all__ = ["Replay"]
@@ -39,12 +39,12 @@ class Replay:
             raise self._changed(f"a segment has {len(cases)} cases where {len(rows)} were")
         return rows
 
-    def blocks(self, segment: int, cases: Sequence[Case]) -> list[OutcomeBlock] | None:
+    def blocks(self, segment: int, cases: Sequence[Case]) -> list[Outcomes] | None:
         """The outcomes of the cases of a segment; nothing if it is still to be done."""
         rows = self.rows(segment, cases)
         return None if rows is None else [self.block(row) for row in rows]
 
-    def block(self, row: StoredCase) -> OutcomeBlock:
+    def block(self, row: StoredCase) -> Outcomes:
         """The outcomes of a row in the numbers of this run."""
         numbers = [self._table.add(attribute) for attribute in row.table.attributes]
         block = row.block

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final, TypeGuard
 
 from fieldmark.errors import DataError, Location
-from fieldmark.model.block import Attribute, AttributeTable, ItemMark, OutcomeBlock
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, Reason, fact_of
+from fieldmark.model.outcomes import Attribute, AttributeTable, ItemMark, Outcomes
 from fieldmark.store.json_text import read_json
 from fieldmark.store.rows import FLAGS
 from fieldmark.store.rundir import MANIFEST, RESULTS, SUMMARY
@@ -35,7 +35,7 @@ class StoredCase:
     score: float | None
     verdict: str | None
     status: str
-    block: OutcomeBlock
+    block: Outcomes
     table: AttributeTable
     expected: JsonValue | Missing = MISSING
     candidate: JsonValue | Missing = MISSING
@@ -184,14 +184,14 @@ def _case(row: JsonObject, table: AttributeTable) -> StoredCase:
     )
 
 
-def _block(row: JsonObject, known: int) -> OutcomeBlock:
+def _block(row: JsonObject, known: int) -> Outcomes:
     """The outcomes of a row; every cell must belong to an attribute that was described."""
     cells = row.get("cells", [])
     if not _are_cells(cells) or any(cell >> CELL_BITS >= known for cell in cells):
         raise ValueError("cells are whole numbers of attributes that were described")
     said = row.get("comparisons", [])
     items = row.get("items", [])
-    return OutcomeBlock(
+    return Outcomes(
         cells=cells,
         comparisons=dict(_comparison(each, cells) for each in said if isinstance(each, list))
         if isinstance(said, list)

@@ -11,10 +11,10 @@ import orjson
 
 from fieldmark.compare.instructions import INSTRUCTION_LIKE
 from fieldmark.metrics.case_score import CaseStats
-from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.store.json_text import finite_json, strict_json
 
 __all__ = ["FLAGS", "RowEncoder"]
@@ -41,7 +41,7 @@ class RowEncoder:
         self.non_finite = False
         self._records: dict[int, tuple[CaseStats, list[int], bytes]] = {}
 
-    def encode(self, case: Case, block: OutcomeBlock, stats: CaseStats) -> bytes:
+    def encode(self, case: Case, block: Outcomes, stats: CaseStats) -> bytes:
         """The line of one case, with its newline."""
         parts = [b'{"case_id":', strict_json(case.id), self._record(block, stats)]
         if case.input is not CaseInput.OK or case.parsed_from or case.tags:
@@ -67,7 +67,7 @@ class RowEncoder:
         # Where numbers that JSON lacks were read, one of them may have been written as null.
         return finite_json(value) if self.non_finite and b"null" in text else text
 
-    def _record(self, block: OutcomeBlock, stats: CaseStats) -> bytes:
+    def _record(self, block: Outcomes, stats: CaseStats) -> bytes:
         known = self._records.get(id(stats))
         if known is not None and known[1] == block.cells:
             return known[2]

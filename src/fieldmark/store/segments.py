@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from fieldmark.metrics.case_score import CaseStats
-from fieldmark.model.block import Attribute, AttributeTable, OutcomeBlock
 from fieldmark.model.case import Case
 from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.store.json_text import strict_json
 from fieldmark.store.rows import RowEncoder
 
@@ -51,7 +51,7 @@ class SegmentEncoder:
         self,
         number: int,
         cases: Sequence[Case],
-        blocks: Sequence[OutcomeBlock],
+        blocks: Sequence[Outcomes],
         stats: Sequence[CaseStats],
         *,
         non_finite: bool = False,
@@ -69,8 +69,8 @@ class SegmentEncoder:
         return lines
 
     def _described(
-        self, blocks: Sequence[OutcomeBlock]
-    ) -> tuple[int, Sequence[Attribute], Sequence[OutcomeBlock]]:
+        self, blocks: Sequence[Outcomes]
+    ) -> tuple[int, Sequence[Attribute], Sequence[Outcomes]]:
         """The attributes that this segment describes, from which number on, and its blocks."""
         attributes = self._table.attributes
         if self.shared is None:
@@ -83,7 +83,7 @@ class SegmentEncoder:
         renumbered = [_renumbered(block, places, self.shared) for block in blocks]
         return self.shared, [attributes[number] for number in own], renumbered
 
-    def _own(self, blocks: Sequence[OutcomeBlock], shared: int) -> list[int]:
+    def _own(self, blocks: Sequence[Outcomes], shared: int) -> list[int]:
         """The attributes that only this segment has, in the order in which its rows use them."""
         found: dict[int, None] = {}
         least = shared << CELL_BITS
@@ -94,7 +94,7 @@ class SegmentEncoder:
         return list(found)
 
 
-def _renumbered(block: OutcomeBlock, places: dict[int, int], shared: int) -> OutcomeBlock:
+def _renumbered(block: Outcomes, places: dict[int, int], shared: int) -> Outcomes:
     """The block with its own attributes under the numbers that they have in this segment."""
     least = shared << CELL_BITS
     if max(block.cells, default=0) < least:
@@ -103,7 +103,7 @@ def _renumbered(block: OutcomeBlock, places: dict[int, int], shared: int) -> Out
         cell if cell < least else places[cell >> CELL_BITS] << CELL_BITS | cell & _FACT
         for cell in block.cells
     ]
-    return OutcomeBlock(cells, block.comparisons, block.items, fallback=block.fallback)
+    return Outcomes(cells, block.comparisons, block.items, fallback=block.fallback)
 
 
 def _begun(

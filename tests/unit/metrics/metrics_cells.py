@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from fieldmark.model.block import Attribute, AttributeTable, OutcomeBlock
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
+from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 
 ABSENT, NULL, BLANK, VALUE = Presence
 
@@ -38,13 +38,13 @@ Fields = Sequence[tuple[str, str]]
 
 def block_of(
     fields: Fields, table: AttributeTable, comparisons: Mapping[int, Comparison] | None = None
-) -> OutcomeBlock:
+) -> Outcomes:
     """A case from pairs of an attribute and a word."""
     cells = [
         table.add(Attribute(path=path, comparator="exact")) << CELL_BITS | FACTS_BY_WORD[word]
         for path, word in fields
     ]
-    return OutcomeBlock(cells=cells, comparisons=dict(comparisons or {}))
+    return Outcomes(cells=cells, comparisons=dict(comparisons or {}))
 
 
 def histogram(words: str) -> dict[int, int]:

@@ -8,7 +8,7 @@ from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
 from fieldmark.metrics.difference import Effort, paired_figures
 from fieldmark.metrics.difference_pairs import Pairs, Side
-from fieldmark.model.block import AttributeTable
+from fieldmark.model.outcomes import AttributeTable
 
 COUNTING = DEFAULT_CONVENTION.counting
 QUICK = Effort(resamples=200, permutations=499)

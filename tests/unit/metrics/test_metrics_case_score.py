@@ -6,11 +6,11 @@ from metrics_cells import EXACT_PAIR, FACTS_BY_WORD, STRATEGY_PAIR, block_of
 from fieldmark.metrics import case_score
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.model.block import Attribute, AttributeTable, OutcomeBlock
 from fieldmark.model.case import Verdict
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import CELL_BITS, Reason
+from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 
 PASS, PARTIAL, FAIL = Verdict
 
@@ -31,7 +31,7 @@ def weighted(*fields, options=None, scores=None, **reading):
             path=f"f{number}", comparator="exact", weight=weight, required=required
         )
         cells.append(table.add(attribute) << CELL_BITS | FACTS_BY_WORD[word])
-    block = OutcomeBlock(cells=cells, comparisons=dict(scores or {}))
+    block = Outcomes(cells=cells, comparisons=dict(scores or {}))
     convention = CONVENTIONS["field_accuracy"].with_options(options or {})
     return CaseCounter(convention, table).stats(block, **reading)
 

@@ -21,7 +21,7 @@ from fieldmark.metrics.options import CountingHalf, RqsForm
 from fieldmark.metrics.quality import QualityCounts, quality
 from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.tally import Tally
-from fieldmark.model.block import AttributeTable
+from fieldmark.model.outcomes import AttributeTable
 
 COUNTING = DEFAULT_CONVENTION.counting
 

@@ -13,7 +13,7 @@ from fieldmark.metrics.summarise import summarise, with_gates
 from fieldmark.metrics.summary import EvaluatorSummary
 from fieldmark.metrics.sums import VerdictCounts
 from fieldmark.metrics.tally import Tally
-from fieldmark.model.block import AttributeTable
+from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules
 
 ITEMS = (("id", "match"), ("items[].price", "match"), ("items[].price", "wrong"))

@@ -10,8 +10,8 @@ from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.sums import CaseTotals, VerdictCounts
 from fieldmark.metrics.tally import Tally
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.case import CaseInput
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 MATCH, WRONG = FACTS_BY_WORD["match"], FACTS_BY_WORD["wrong"]
 
@@ -116,7 +116,7 @@ def test_waiting_cases_are_counted_in_batches(monkeypatch):
 
 def test_cases_with_long_lists_wait_for_fewer_others(monkeypatch):
     counter = CaseCounter(CONVENTIONS["confusion"], AttributeTable())
-    cases = [OutcomeBlock([number] * 100) for number in range(40)]
+    cases = [Outcomes([number] * 100) for number in range(40)]
     stats = [counter.stats(block) for block in cases]
     sums = []
     for held, longest in ((1_000, 9), (1 << 18, 40)):

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from fieldmark.model.block import OutcomeBlock
 from fieldmark.model.json import MISSING
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.report.exports.hiding import hidden_case, without_values
 from fieldmark.report.exports.json import write_json
 from unit.report.exported import SECRETS, ordinary_run
@@ -44,7 +44,7 @@ def run(tmp_path):
         }  # fmt: skip
         row = {**case.row, "reasoning": QUOTE, "note": QUOTE, "hits": [QUOTE], "other": QUOTE}
         row["evaluator_results"] = [judge]
-        block = OutcomeBlock(case.block.cells, said, case.block.items)
+        block = Outcomes(case.block.cells, said, case.block.items)
         return replace(case, block=block, note=QUOTE, row=row)
 
     return replace(

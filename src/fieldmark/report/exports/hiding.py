@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.report.html.shown import ShownCase, ShownRun, listed, mapping
 
 __all__ = ["hidden_case", "shown_with", "without_values"]
@@ -33,7 +33,7 @@ class _HiddenCase:
     score: float | None
     verdict: str | None
     status: str
-    block: OutcomeBlock
+    block: Outcomes
     table: AttributeTable
     input: str
     tags: tuple[str, ...]
@@ -102,7 +102,7 @@ def hidden_case(case: ShownCase) -> ShownCase:
         score=case.score,
         verdict=case.verdict,
         status=case.status,
-        block=OutcomeBlock(case.block.cells, said, case.block.items, fallback=case.block.fallback),
+        block=Outcomes(case.block.cells, said, case.block.items, fallback=case.block.fallback),
         table=case.table,
         input=case.input,
         tags=case.tags,

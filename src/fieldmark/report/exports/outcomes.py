@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from fieldmark.evaluators.wording import reason_of
-from fieldmark.model.block import FieldOutcome
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
+from fieldmark.model.outcomes import FieldOutcome
 from fieldmark.report.html.shown import ShownCase
 from fieldmark.values.paths import ROOT, resolve
 

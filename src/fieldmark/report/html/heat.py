@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from fieldmark.model.block import AttributeTable
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome
+from fieldmark.model.outcomes import AttributeTable
 
 __all__ = ["COLUMNS", "ROWS", "HeatMap"]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from fieldmark.model.block import AttributeTable, ItemMark, OutcomeBlock
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
+from fieldmark.model.outcomes import AttributeTable, ItemMark, Outcomes
 from fieldmark.values.paths import ANY_ITEM, PathError, join, parse_path
 
 __all__ = ["ItemPair", "Place", "Placed", "Told", "placed"]
@@ -44,7 +44,7 @@ class Placed:
     inner: set[str] = field(default_factory=set)
 
 
-def placed(block: OutcomeBlock, table: AttributeTable) -> Placed:
+def placed(block: Outcomes, table: AttributeTable) -> Placed:
     """Every outcome of a block at its place; the first of several at the same place counts."""
     found = Placed()
     items: dict[str, ItemPair] = {}

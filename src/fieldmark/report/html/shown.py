@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from fieldmark.model.block import AttributeTable, OutcomeBlock
 from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 __all__ = ["Figure", "ShownCase", "ShownRun", "figure", "listed", "mapping", "pairs_of", "whole"]
 
@@ -38,7 +38,7 @@ class ShownCase(Protocol):
         ...
 
     @property
-    def block(self) -> OutcomeBlock:
+    def block(self) -> Outcomes:
         """Its outcomes."""
         ...
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from fieldmark.model.block import AttributeTable
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcomes import AttributeTable
 from fieldmark.report.html.places import ItemPair, Place, Placed, Told, placed
 from fieldmark.report.html.regions import Region, is_region
 from fieldmark.report.html.shown import ShownCase

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact_of
 
-__all__ = ["Attribute", "AttributeTable", "FieldOutcome", "ItemMark", "OutcomeBlock"]
+__all__ = ["Attribute", "AttributeTable", "FieldOutcome", "ItemMark", "Outcomes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class FieldOutcome(NamedTuple):
 
 
 @dataclass(slots=True, init=False)
-class OutcomeBlock:
+class Outcomes:
     """What happened to every field of one case.
 
     `cells` has one integer a field, in the order of the walk. `comparisons` holds what the
