@@ -51,7 +51,7 @@ def deep(levels: int) -> object:
 
 def results(chance: Random, expected: list, candidate: list) -> list[list[object]]:
     """Everything about two lists, both ways."""
-    from fieldmark.align import compiled, equals, leaves, pairwise
+    from fieldmark.align import compiled, equal_items, item_similarity, leaves
     from fieldmark.model.outcomes import Outcomes
     from fieldmark.plan import shapes
     from fieldmark.plan.twins import write_run
@@ -60,11 +60,11 @@ def results(chance: Random, expected: list, candidate: list) -> list[list[object
     match = chance.choice((None, ("a", "b")))
     share, most, tiny = chance.random(), chance.randrange(60), chance.choice((0, 16))
     for compiled.COMPILED in (True, False):
-        rest = equals.pair_equal(expected, candidate)
+        rest = equal_items.pair_equal(expected, candidate)
         left, right = leaves.all_cells(expected, match), leaves.all_cells(candidate, match)
-        near = compiled.items.near if compiled.COMPILED else pairwise._near
-        found = near(left, right, share, pairwise._UNEQUAL, most, tiny) if right else []
-        alignment = equals.assembled(rest)
+        near = compiled.items.near if compiled.COMPILED else item_similarity._near
+        found = near(left, right, share, item_similarity._UNEQUAL, most, tiny) if right else []
+        alignment = equal_items.assembled(rest)
         block = Outcomes()
         written = write_run(alignment.pairs, 0, "l[]", [4, 8], block)
         shape = tuple(KEYS[:2])

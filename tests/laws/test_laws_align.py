@@ -17,12 +17,12 @@ from fieldmark.align import (
     Optimal,
     SetAlign,
     columns,
-    equals,
+    equal_items,
+    item_similarity,
     leaves,
-    pairwise,
-    similar,
+    similarity_alignment,
 )
-from fieldmark.align.equals import pair_equal
+from fieldmark.align.equal_items import pair_equal
 from fieldmark.values.canonical import canonical_text, typed_key
 from reference import align_oracle as oracle
 
@@ -56,8 +56,8 @@ def rest_pairs(alignment):
 @pytest.fixture(params=["plain-loops", "arrays"])
 def both_ways(request, monkeypatch):
     if request.param == "arrays":
-        monkeypatch.setattr(similar, "SMALL_PAIRS", 0)
-        monkeypatch.setattr(equals, "SMALL_PAIRS", 0)
+        monkeypatch.setattr(similarity_alignment, "SMALL_PAIRS", 0)
+        monkeypatch.setattr(equal_items, "SMALL_PAIRS", 0)
 
 
 def described(alignment, expected, candidate):
@@ -177,8 +177,8 @@ def test_arrays_give_the_same_weights_as_plain_loops_bit_for_bit(
 ):
     left = [leaves.cells_of(item, match) for item in expected]
     right = [leaves.cells_of(item, match) for item in candidate]
-    gate = pairwise.gate_of(threshold)
-    few = pairwise.edges(left, right, gate, 64)
+    gate = item_similarity.gate_of(threshold)
+    few = item_similarity.edges(left, right, gate, 64)
     many = columns.edges(left, right, gate)
     assert sorted(few, key=itemgetter(1, 2)) == list(
         zip(*(column.tolist() for column in many), strict=True)

@@ -13,9 +13,9 @@ from fieldmark.align import (
     Optimal,
     SetAlign,
     compiled,
-    equals,
+    equal_items,
+    item_similarity,
     leaves,
-    pairwise,
 )
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.model.rule import Rule, Rules
@@ -51,7 +51,7 @@ def test_items_of_the_same_text_are_paired_as_their_texts_say(lists):
         assert not all(map(usual, [*expected, *candidate]))
         return
     assert all(map(usual, [*expected, *candidate]))
-    wanted = equals._pair_texts(expected, candidate)
+    wanted = equal_items._pair_texts(expected, candidate)
     assert [list(part) for part in found[:3]] == [list(part) for part in wanted[:3]]
 
 
@@ -63,15 +63,15 @@ def test_items_that_are_said_not_to_be_alike_have_no_equal_value(lists):
         return
     expected, candidate = lists
     left, right = [expected[place] for place in found[1]], [candidate[place] for place in found[2]]
-    assert not any(partner is not None for partner in equals._same_values(left, right))
+    assert not any(partner is not None for partner in equal_items._same_values(left, right))
 
 
 @THOROUGH
 @given(item_lists())
 def test_equal_items_are_the_same_with_and_without_it(lists):
-    found = equals.pair_equal(*lists)
+    found = equal_items.pair_equal(*lists)
     with python_way():
-        wanted = equals.pair_equal(*lists)
+        wanted = equal_items.pair_equal(*lists)
     assert [list(part) for part in found[:3]] == [list(part) for part in wanted[:3]]
     assert [exact(part) for part in found[3:]] == [exact(part) for part in wanted[3:]]
 
@@ -119,8 +119,10 @@ cells_of_some = st.lists(
     st.sampled_from([0, 4, 16]),
 )
 def test_near_pairs_are_the_same_in_the_same_order(expected, candidate, share, most, tiny):
-    found = items.near(expected, candidate, share, pairwise._UNEQUAL, most, tiny)
-    assert found == pairwise._near(expected, candidate, share, pairwise._UNEQUAL, most, tiny)
+    found = items.near(expected, candidate, share, item_similarity._UNEQUAL, most, tiny)
+    assert found == item_similarity._near(
+        expected, candidate, share, item_similarity._UNEQUAL, most, tiny
+    )
 
 
 @given(cells_of_some)

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.align.columns import Edges
-from fieldmark.align.pairwise import Edge
+from fieldmark.align.item_similarity import Edge
 
 if TYPE_CHECKING:
     from fieldmark.align.columns import Integers

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from fieldmark.align.item_similarity import UNIT
 from fieldmark.align.leaves import Cells, Path, is_iso_date
 from fieldmark.align.limits import MAX_CHARACTER_PAIRS, MAX_PAIRS, TooMuchWork
-from fieldmark.align.pairwise import UNIT
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fieldmark.align.columns import Edges
-from fieldmark.align.pairwise import Edge
+from fieldmark.align.item_similarity import Edge
 
 if TYPE_CHECKING:
     from fieldmark.align.columns import Integers

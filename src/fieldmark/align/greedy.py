@@ -9,16 +9,17 @@ from typing import ClassVar, Final
 
 from fieldmark.align.agreement import Agreement
 from fieldmark.align.columns import Edges
-from fieldmark.align.likeness import (
-    Likeness,
-    Measure,
+from fieldmark.align.item_similarity import Edge
+from fieldmark.align.options import (
+    SimilarityMeasure,
     SimilarityOption,
-    least_similarity,
-    measure_named,
+    SimilarityType,
+    check_fields,
+    check_threshold,
+    load_measure,
+    similarity_threshold,
 )
-from fieldmark.align.options import check_fields, check_threshold
-from fieldmark.align.pairwise import Edge
-from fieldmark.align.similar import Method, align_similar
+from fieldmark.align.similarity_alignment import Method, align_similar
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
@@ -43,19 +44,19 @@ class Greedy:
     name: ClassVar[str] = "greedy"
     match_fields: tuple[str, ...] | None = None
     threshold: float | None = None
-    similarity: SimilarityOption = Likeness.TEXT
-    _measure: Measure | None = field(init=False, repr=False, compare=False)
+    similarity: SimilarityOption = SimilarityType.TEXT
+    _measure: SimilarityMeasure | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.match_fields is not None:
             check_fields("match_fields", self.match_fields)
         check_threshold(self.threshold)
-        object.__setattr__(self, "_measure", measure_named(self.similarity))
+        object.__setattr__(self, "_measure", load_measure(self.similarity))
 
     @property
     def least(self) -> float:
         """The similarity from which on items may be paired."""
-        return least_similarity(self.threshold, self.match_fields, self._measure)
+        return similarity_threshold(self.threshold, self.match_fields, self._measure)
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Pair equal items, then the most similar ones."""

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fieldmark.align.equals import assembled, pair_equal, pair_keys
+from fieldmark.align.canonical_text import canonical_order
+from fieldmark.align.equal_items import assembled, pair_equal, pair_keys
 from fieldmark.align.options import check_fields
-from fieldmark.align.spelling import canonical_order
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Presence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fieldmark.align.equals import assembled, pair_equal
+from fieldmark.align.equal_items import assembled, pair_equal
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 

@@ -10,7 +10,7 @@ from fieldmark.config.proposal import render_proposal
 from fieldmark.data.pairs import open_pairs, open_truth
 from fieldmark.errors import DataError
 from fieldmark.model.case import CaseInput
-from fieldmark.plan.propose import Proposer
+from fieldmark.plan.infer import RuleInferrer
 
 __all__ = ["infer"]
 
@@ -22,7 +22,7 @@ def infer(truth: Source, candidate: Source | None = None, *, inputs: InputsLike 
     >>> print(fm.infer([{"issued": "2024-05-03"}, {"issued": "2024-06-01"}]).splitlines()[-1])
       - {path: issued, match: date}
     """
-    proposer = Proposer()
+    proposer = RuleInferrer()
     how = inputs_of(inputs)
     stream = open_truth(truth, how) if candidate is None else open_pairs(truth, candidate, how)
     unread = ""

@@ -7,8 +7,8 @@ from typing import Final
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.key import Key
-from fieldmark.align.likeness import Likeness, SimilarityOption
 from fieldmark.align.optimal import Optimal
+from fieldmark.align.options import SimilarityOption, SimilarityType
 from fieldmark.metrics.identity import describe
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.json import JsonValue
@@ -45,7 +45,9 @@ def _way(aligner: Aligner) -> str:
         word = "greedily" if isinstance(aligner, Greedy) else "optimally"
         fields = " and ".join(aligner.match_fields) if aligner.match_fields else "all their fields"
         measure = (
-            "" if aligner.similarity == Likeness.TEXT else f" ({_measure(aligner.similarity)})"
+            ""
+            if aligner.similarity == SimilarityType.TEXT
+            else f" ({_measure(aligner.similarity)})"
         )
         return f"{word} by {fields}{measure}, from {aligner.least:g}"
     if isinstance(aligner, Key):

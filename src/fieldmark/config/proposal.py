@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from fieldmark.model.json import JsonValue
-from fieldmark.plan.propose import Proposal
+from fieldmark.plan.infer import InferredRule
 
 __all__ = ["render_proposal"]
 
@@ -17,7 +17,7 @@ _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\
 _WIDTHS: Final = ((0xFF, "x", 2), (0xFFFF, "u", 4), (0x10FFFF, "U", 8))
 
 
-def render_proposal(proposals: Iterable[Proposal], *, cases: int) -> str:
+def render_proposal(proposals: Iterable[InferredRule], *, cases: int) -> str:
     """The text of a rules file, the same for the same proposals."""
     lines = [
         f"# Proposed from {cases} {'case' if cases == 1 else 'cases'}; the reason for each choice",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from fieldmark.plan.compile import Plan, compile_plan
+from fieldmark.plan.plan import Plan, compile_plan
 
 __all__ = ["Plan", "compile_plan"]

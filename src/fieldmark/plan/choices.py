@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.model.json import JsonValue
 from fieldmark.plan.evidence import Evidence
-from fieldmark.plan.looks import USUAL_FORMATS, Difference, Look
+from fieldmark.plan.value_kinds import USUAL_FORMATS, Difference, ValueKind
 
 __all__ = ["NEARLY_ALL", "Settings", "comparator_for", "is_code"]
 
@@ -32,16 +32,16 @@ def comparator_for(evidence: Evidence) -> tuple[Settings, str]:
     return choice.settings(evidence), choice.reason
 
 
-def _mostly(*looks: Look) -> Callable[[Evidence], bool]:
+def _mostly(*looks: ValueKind) -> Callable[[Evidence], bool]:
     return lambda evidence: evidence.share(*looks) >= NEARLY_ALL
 
 
 def _numbers(evidence: Evidence) -> bool:
-    readable = (*_NUMBERS, Look.NUMBER_TEXT, Look.DIGITS)
+    readable = (*_NUMBERS, ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
     return _mostly(*_NUMBERS)(evidence) and evidence.gains_by(*readable)
 
 
-def _read_as(*looks: Look) -> Callable[[Evidence], bool]:
+def _read_as(*looks: ValueKind) -> Callable[[Evidence], bool]:
     """Text that can be read as something: reading is no use where candidates write otherwise."""
     return lambda evidence: (
         _mostly(*looks)(evidence)
@@ -72,22 +72,24 @@ def _date(evidence: Evidence) -> Settings:
 
 def is_code(evidence: Evidence) -> bool:
     """Whether values are codes, among which a short one may look like a number."""
-    return _mostly(*_CODES)(evidence) and evidence.share(Look.CODE, Look.DIGITS) * 2 > 1
+    return _mostly(*_CODES)(evidence) and evidence.share(ValueKind.CODE, ValueKind.DIGITS) * 2 > 1
 
 
-_NUMBERS: Final = (Look.WHOLE_NUMBER, Look.DECIMAL_NUMBER)
-_CODES: Final = (Look.CODE, Look.DIGITS, Look.NUMBER_TEXT)
-_PLAIN: Final = (Look.NUMBER_TEXT, Look.DIGITS)
-_US: Final = (Look.AMOUNT_US, *_PLAIN)
-_EU: Final = (Look.AMOUNT_EU, *_PLAIN)
-_OF_DIGITS: Final = (Look.DATE, Look.AMOUNT_US, Look.AMOUNT_EU, *_CODES)
-_TEXTS: Final = frozenset(Look) - {Look.BOOLEAN, *_NUMBERS}
+_NUMBERS: Final = (ValueKind.WHOLE_NUMBER, ValueKind.DECIMAL_NUMBER)
+_CODES: Final = (ValueKind.CODE, ValueKind.DIGITS, ValueKind.NUMBER_TEXT)
+_PLAIN: Final = (ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
+_US: Final = (ValueKind.AMOUNT_US, *_PLAIN)
+_EU: Final = (ValueKind.AMOUNT_EU, *_PLAIN)
+_OF_DIGITS: Final = (ValueKind.DATE, ValueKind.AMOUNT_US, ValueKind.AMOUNT_EU, *_CODES)
+_TEXTS: Final = frozenset(ValueKind) - {ValueKind.BOOLEAN, *_NUMBERS}
 
 _CHOICES: Final = (
-    _Choice(_mostly(Look.BOOLEAN), _always(match="boolean"), "true or false"),
-    _Choice(_mostly(Look.YES_OR_NO), _always(match="boolean"), "yes or no as text"),
+    _Choice(_mostly(ValueKind.BOOLEAN), _always(match="boolean"), "true or false"),
+    _Choice(_mostly(ValueKind.YES_OR_NO), _always(match="boolean"), "yes or no as text"),
     _Choice(
-        lambda evidence: _numbers(evidence) and evidence.share(Look.WHOLE_NUMBER) >= NEARLY_ALL,
+        lambda evidence: (
+            _numbers(evidence) and evidence.share(ValueKind.WHOLE_NUMBER) >= NEARLY_ALL
+        ),
         _always(match="numeric_tolerance", tolerance=0),
         "whole numbers, so nothing but the same number will do",
     ),
@@ -101,14 +103,16 @@ _CHOICES: Final = (
         _always(match="numeric_tolerance", tolerance=0.000001, relative=True),
         "numbers with many decimals, so a millionth of the value is allowed",
     ),
-    _Choice(_read_as(Look.DATE), _date, "dates, compared by the day whatever their form"),
+    _Choice(_read_as(ValueKind.DATE), _date, "dates, compared by the day whatever their form"),
     _Choice(
-        _mostly(Look.DATE),
+        _mostly(ValueKind.DATE),
         _always(match="exact"),
         "dates, but what candidates write instead cannot be read as dates",
     ),
-    _Choice(_mostly(Look.EMAIL), _always(match="normalized_text"), "e-mail addresses, in any case"),
-    _Choice(_mostly(Look.WEB_ADDRESS), _always(match="exact"), "web addresses, as they are"),
+    _Choice(
+        _mostly(ValueKind.EMAIL), _always(match="normalized_text"), "e-mail addresses, in any case"
+    ),
+    _Choice(_mostly(ValueKind.WEB_ADDRESS), _always(match="exact"), "web addresses, as they are"),
     _Choice(
         lambda evidence: (
             is_code(evidence) and _differ(Difference.CASE, Difference.BLANKS)(evidence)
@@ -138,12 +142,12 @@ _CHOICES: Final = (
         "mostly digits in several forms, and a digit is never a slip that may be forgiven",
     ),
     _Choice(
-        lambda evidence: evidence.is_enumeration and not evidence.share(Look.LONG_TEXT),
+        lambda evidence: evidence.is_enumeration and not evidence.share(ValueKind.LONG_TEXT),
         _always(match="normalized_text"),
         "a few words that come again and again, in any case",
     ),
     _Choice(
-        lambda evidence: evidence.share(Look.LONG_TEXT) * 2 > 1,
+        lambda evidence: evidence.share(ValueKind.LONG_TEXT) * 2 > 1,
         _always(match="semantic", threshold=0.8),
         "long text, compared by its words rather than letter by letter",
     ),

@@ -8,13 +8,13 @@ from typing import Final
 
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Presence
-from fieldmark.plan.looks import (
+from fieldmark.plan.value_kinds import (
     Difference,
-    Look,
+    ValueKind,
     date_formats,
     decimals,
     difference_of,
-    look_of,
+    kind_of_value,
 )
 from fieldmark.values.canonical import typed_key
 from fieldmark.values.presence import presence
@@ -35,13 +35,13 @@ class Evidence:
     empty: int = 0
     lists: int = 0
     objects: int = 0
-    looks: Counter[Look] = field(default_factory=Counter)
+    looks: Counter[ValueKind] = field(default_factory=Counter)
     formats: set[str] = field(default_factory=set)
     open_formats: set[tuple[str, ...]] = field(default_factory=set)
     most_decimals: int = 0
     differences: Counter[Difference] = field(default_factory=Counter)
-    equal_looks: Counter[Look] = field(default_factory=Counter)
-    other_looks: Counter[Look] = field(default_factory=Counter)
+    equal_looks: Counter[ValueKind] = field(default_factory=Counter)
+    other_looks: Counter[ValueKind] = field(default_factory=Counter)
     keyed_lists: int = 0
     keyed_items: int = 0
     _distinct: set[int] = field(default_factory=set)
@@ -62,13 +62,13 @@ class Evidence:
             self._compare(expected, candidate)
 
     def _see_scalar(self, value: JsonValue) -> None:
-        look = look_of(value)
+        look = kind_of_value(value)
         self.looks[look] += 1
         if len(self._distinct) < _MOST_DISTINCT:
             self._distinct.add(hash(typed_key(value)))
         if isinstance(value, float):
             self.most_decimals = max(self.most_decimals, decimals(value))
-        elif look is Look.DATE:
+        elif look is ValueKind.DATE:
             self._see_date(str(value))
 
     def _see_date(self, text: str) -> None:
@@ -89,11 +89,11 @@ class Evidence:
         if not scalar or isinstance(candidate, list | dict):
             return
         if difference is Difference.NONE:
-            self.equal_looks[look_of(expected)] += 1
+            self.equal_looks[kind_of_value(expected)] += 1
         else:
-            self.other_looks[look_of(candidate)] += 1
+            self.other_looks[kind_of_value(candidate)] += 1
 
-    def gains_by(self, *readable: Look) -> bool:
+    def gains_by(self, *readable: ValueKind) -> bool:
         """Whether reading values as one of these makes no more equal pairs wrong than others right.
 
         To a comparator that reads values, one that it cannot read is wrong even if both sides
@@ -103,12 +103,12 @@ class Evidence:
         won = self.differences[Difference.NUMBER_FORM] + self.differences[Difference.DATE_FORM]
         return lost <= won
 
-    def is_written_as(self, *readable: Look) -> bool:
+    def is_written_as(self, *readable: ValueKind) -> bool:
         """Whether most candidates that are not equal look like one of these."""
         other = sum(self.other_looks[look] for look in readable)
         return other * 2 >= self.other_looks.total()
 
-    def share(self, *looks: Look) -> float:
+    def share(self, *looks: ValueKind) -> float:
         """The share of the scalars that have one of these looks."""
         total = self.looks.total()
         return sum(self.looks[look] for look in looks) / total if total else 0.0

@@ -11,7 +11,7 @@ from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.ways import Ways, close
 
 if TYPE_CHECKING:
-    from fieldmark.plan.node import Node
+    from fieldmark.plan.attribute_node import Node
     from fieldmark.plan.walk import Walk
 
 __all__ = ["Flat", "flat_of"]

@@ -16,7 +16,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.plan.classify import MATCH_FACT
 
 if TYPE_CHECKING:
-    from fieldmark.plan.node import Node
+    from fieldmark.plan.attribute_node import Node
 
 __all__ = ["NUMBER", "TEXT", "Form", "Unsettled", "kind_of_field"]
 

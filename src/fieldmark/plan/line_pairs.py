@@ -19,7 +19,7 @@ from fieldmark.plan.ways import OpenField, Ways, close
 
 if TYPE_CHECKING:
     from fieldmark.model.lines import DocumentForm
-    from fieldmark.plan.node import Node
+    from fieldmark.plan.attribute_node import Node
     from fieldmark.plan.walk import Walk
 
 __all__ = ["LinePairs"]

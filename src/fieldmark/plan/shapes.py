@@ -13,7 +13,7 @@ from fieldmark.plan.flat import flat_of
 from fieldmark.plan.forms import NUMBER, TEXT, Form, kind_of_field
 
 if TYPE_CHECKING:
-    from fieldmark.plan.node import Node
+    from fieldmark.plan.attribute_node import Node
 
 __all__ = ["LEARNT", "Shape"]
 

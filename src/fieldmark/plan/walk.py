@@ -14,6 +14,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.model.rule import Scope
+from fieldmark.plan.attribute_node import Mode, Node
 from fieldmark.plan.classify import (
     FACT_OF_PRESENCES,
     IGNORED_FACTS,
@@ -24,8 +25,7 @@ from fieldmark.plan.classify import (
     acceptable,
     outcome_of_values,
 )
-from fieldmark.plan.node import Mode, Node
-from fieldmark.plan.questions import Question, Questions
+from fieldmark.plan.deferred_comparisons import Question, Questions
 from fieldmark.plan.twins import write_run
 
 __all__ = ["Walk"]

@@ -10,7 +10,7 @@ from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.classify import LOST, MATCH_FACT, NULLED
 
 if TYPE_CHECKING:
-    from fieldmark.plan.node import Node
+    from fieldmark.plan.attribute_node import Node
     from fieldmark.plan.walk import Walk
 
 __all__ = ["OpenField", "Ways", "close"]

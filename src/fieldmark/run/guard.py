@@ -21,7 +21,7 @@ def guarded(plan: Plan, cases: Sequence[Case]) -> list[Outcomes]:
     try:
         return plan.compare_all([(case.expected, case.candidate) for case in cases])
     except Exception:  # noqa: BLE001 - the cases are tried again, one by one and with care
-        plan.forget_questions()
+        plan.discard_deferred()
         careful = compile_plan(careful_rules(plan.rules), plan.table)
         return [_one(careful, case) for case in cases]
 
@@ -39,6 +39,6 @@ def _one(plan: Plan, case: Case) -> Outcomes:
     try:
         return plan.compare(case.expected, case.candidate)
     except Exception as error:  # noqa: BLE001
-        plan.forget_questions()
+        plan.discard_deferred()
         number = plan.table.add(Attribute(path="$", comparator=""))
         return Outcomes(cells=[number << CELL_BITS | _CRASH], comparisons={0: crashed(error)})

@@ -14,7 +14,7 @@ from itertools import permutations
 
 import pytest
 
-from fieldmark.align import compiled, equals, leaves, pairwise
+from fieldmark.align import compiled, equal_items, item_similarity, leaves
 from fieldmark.values.text import folded
 
 items = compiled.items
@@ -105,7 +105,7 @@ def test_items_of_the_same_text(expected, candidate, partners, alike):
     left = [place for place, other in enumerate(partners) if other is None]
     right = [place for place in range(len(candidate)) if place not in partners]
     assert found == (partners, left, right, alike)
-    wanted = equals._pair_texts(expected, candidate)
+    wanted = equal_items._pair_texts(expected, candidate)
     assert [list(part) for part in wanted[:3]] == [partners, left, right]
 
 
@@ -293,21 +293,21 @@ CELLS = [{"a": "x", "n": 1}, {"a": "y", "n": 1.0}, {"a": "z", "n": 2}]
     ],
 )  # fmt: skip
 def test_near_pairs(share, most, tiny, near):
-    assert items.near(CELLS, CELLS, share, pairwise._UNEQUAL, most, tiny) == near
-    assert pairwise._near(CELLS, CELLS, share, pairwise._UNEQUAL, most, tiny) == near
+    assert items.near(CELLS, CELLS, share, item_similarity._UNEQUAL, most, tiny) == near
+    assert item_similarity._near(CELLS, CELLS, share, item_similarity._UNEQUAL, most, tiny) == near
 
 
 def test_pairs_that_share_nothing_need_not_be_looked_at():
     expected, candidate = [{"a": 1}], [{"b": 1}, {"c": 1}]
     assert items.near(expected, candidate, 0.5, 1.0, 1, 16) == []
-    assert pairwise._near(expected, candidate, 0.5, 1.0, 1, 16) == []
+    assert item_similarity._near(expected, candidate, 0.5, 1.0, 1, 16) == []
 
 
 def test_near_pairs_come_in_the_order_in_which_their_leaves_are_met():
     expected, candidate = [{"a": 1, "b": 2}], [{"c": 0}, {"b": 2}, {"a": 1}, {"a": 1, "b": 2}]
     found = items.near(expected, candidate, 0.5, 1.0, 9, 0)
     assert found == [(0, 2, 1), (0, 3, 2), (0, 1, 1)]
-    assert found == pairwise._near(expected, candidate, 0.5, 1.0, 9, 0)
+    assert found == item_similarity._near(expected, candidate, 0.5, 1.0, 9, 0)
     assert sorted(found) == items.near(expected, candidate, 0.5, 1.0, 9, 4)
 
 

@@ -9,7 +9,15 @@ from time import process_time
 
 import pytest
 
-from fieldmark.align import Greedy, Optimal, SetAlign, agreement, columns, limits, similar
+from fieldmark.align import (
+    Greedy,
+    Optimal,
+    SetAlign,
+    agreement,
+    columns,
+    limits,
+    similarity_alignment,
+)
 from fieldmark.model.outcome import Reason
 
 
@@ -86,7 +94,7 @@ def test_within_the_limit_nothing_falls_back():
     ],
 )
 def test_items_that_hold_too_much_are_refused(monkeypatch, module, limit, aligner):
-    monkeypatch.setattr(similar, "SMALL_CHARACTER_PAIRS", 0)
+    monkeypatch.setattr(similarity_alignment, "SMALL_CHARACTER_PAIRS", 0)
     expected, candidate = ["aa", "ab"], ["ac", "ad"]
     assert aligner.align(expected, candidate).failed is None
     monkeypatch.setattr(module, limit, 1)
@@ -95,7 +103,7 @@ def test_items_that_hold_too_much_are_refused(monkeypatch, module, limit, aligne
 
 def test_a_fallback_that_is_too_long_itself_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "MAX_PAIRS", 13)
-    monkeypatch.setattr(similar, "FALLBACK_PAIRS", 14)
+    monkeypatch.setattr(similarity_alignment, "FALLBACK_PAIRS", 14)
     found = Optimal(on_limit="greedy").align(*strangers(5, 3))
     assert (found.failed, found.fallback) == (Reason.TOO_MANY_ITEMS, False)
 

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.align import Greedy, Index, Key, Optimal, SetAlign, Whole, equals, similar
+from fieldmark.align import (
+    Greedy,
+    Index,
+    Key,
+    Optimal,
+    SetAlign,
+    Whole,
+    equal_items,
+    similarity_alignment,
+)
 from fieldmark.errors import OptionError
 
 
 @pytest.fixture(params=["plain-loops", "arrays"])
 def both_ways(request, monkeypatch):
     if request.param == "arrays":
-        monkeypatch.setattr(similar, "SMALL_PAIRS", 0)
-        monkeypatch.setattr(equals, "SMALL_PAIRS", 0)
+        monkeypatch.setattr(similarity_alignment, "SMALL_PAIRS", 0)
+        monkeypatch.setattr(equal_items, "SMALL_PAIRS", 0)
 
 
 def places(alignment):

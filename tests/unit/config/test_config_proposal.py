@@ -11,7 +11,7 @@ from fieldmark.config.proposal import render_proposal
 from fieldmark.config.rules_file import load_rules, rules_of
 from fieldmark.config.yaml_file import parse_yaml
 from fieldmark.model.outcome import Presence
-from fieldmark.plan.propose import Proposal, Proposer
+from fieldmark.plan.infer import InferredRule, RuleInferrer
 from fieldmark.values.paths import join
 from fieldmark.values.presence import presence
 
@@ -62,7 +62,7 @@ fields:
 
 
 def test_a_proposal_reads_as_a_rules_file_and_loads(tmp_path):
-    proposer = Proposer()
+    proposer = RuleInferrer()
     proposer.add(INVOICE)
     text = render_proposal(proposer.proposals(), cases=proposer.cases)
     assert text == FILE
@@ -86,7 +86,7 @@ def test_without_data_there_are_no_fields():
      "\ud800", "# no", "", " ", 0, -3, 0.000001, 0.8, True, None, ["a", 1], {"k": "v"}],
 )  # fmt: skip
 def test_every_setting_survives_the_file(value):
-    proposal = Proposal(path="a", settings={"x": value}, reason="two\nlines")
+    proposal = InferredRule(path="a", settings={"x": value}, reason="two\nlines")
     text = render_proposal([proposal], cases=1)
     assert parse_yaml(text).value["fields"] == [{"path": "a", "x": value}]
 
@@ -98,7 +98,7 @@ def test_every_setting_survives_the_file(value):
     )
 )
 def test_whatever_the_keys_the_file_loads(document):
-    proposer = Proposer()
+    proposer = RuleInferrer()
     proposer.add(document)
     context = Context()
     text = render_proposal(proposer.proposals(), cases=1)

@@ -11,7 +11,7 @@ from fieldmark.model._lines import Line
 from fieldmark.model.json import MISSING
 from fieldmark.model.lines import learn_form
 from fieldmark.model.rule import Rules
-from fieldmark.plan.compile import compile_plan
+from fieldmark.plan.plan import compile_plan
 
 FULL = {"a": 1, "b": "x", "n": {"x": "y", "m": {"z": 1}}}
 

@@ -8,8 +8,8 @@ from operator import is_not
 from typing import NamedTuple, TypeAlias, cast
 
 from fieldmark.align import compiled
+from fieldmark.align.canonical_text import canonical_order, evened, has_exponent, spelled, texts_of
 from fieldmark.align.limits import SMALL_PAIRS
-from fieldmark.align.spelling import canonical_order, evened, has_exponent, spelled, texts_of
 from fieldmark.model.alignment import Alignment, ItemPair
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import typed_key

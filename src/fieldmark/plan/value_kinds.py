@@ -18,11 +18,11 @@ from fieldmark.values.text import folded, normalized
 __all__ = [
     "USUAL_FORMATS",
     "Difference",
-    "Look",
+    "ValueKind",
     "date_formats",
     "decimals",
     "difference_of",
-    "look_of",
+    "kind_of_value",
 ]
 
 _LONG_TEXT: Final = 120
@@ -36,7 +36,7 @@ _FORMATS: Final = DEFAULT_FORMATS + parse_formats(
 )
 
 
-class Look(StrEnum):
+class ValueKind(StrEnum):
     """What a value looks like."""
 
     BOOLEAN = "boolean"
@@ -85,35 +85,35 @@ def _is_code(text: str) -> bool:
     )
 
 
-_TEXT_LOOKS: Final[tuple[tuple[Look, Callable[[str], bool]], ...]] = (
-    (Look.EMAIL, lambda text: detect(text) is Detected.EMAIL),
-    (Look.YES_OR_NO, lambda text: folded(text) in _YES_OR_NO),
-    (Look.DATE, lambda text: read_day(text, _FORMATS) is not None),
-    (Look.WEB_ADDRESS, lambda text: _WEB_ADDRESS.match(text.strip()) is not None),
-    (Look.DIGITS, lambda text: _DIGITS.match(text.strip()) is not None),
-    (Look.NUMBER_TEXT, lambda text: as_number(text) is not None),
-    (Look.AMOUNT_US, lambda text: as_number(text, NumberFormat.US) is not None),
-    (Look.AMOUNT_EU, lambda text: as_number(text, NumberFormat.EU) is not None),
-    (Look.CODE, _is_code),
-    (Look.LONG_TEXT, lambda text: len(text) > _LONG_TEXT or len(text.split()) > _MANY_WORDS),
+_TEXT_LOOKS: Final[tuple[tuple[ValueKind, Callable[[str], bool]], ...]] = (
+    (ValueKind.EMAIL, lambda text: detect(text) is Detected.EMAIL),
+    (ValueKind.YES_OR_NO, lambda text: folded(text) in _YES_OR_NO),
+    (ValueKind.DATE, lambda text: read_day(text, _FORMATS) is not None),
+    (ValueKind.WEB_ADDRESS, lambda text: _WEB_ADDRESS.match(text.strip()) is not None),
+    (ValueKind.DIGITS, lambda text: _DIGITS.match(text.strip()) is not None),
+    (ValueKind.NUMBER_TEXT, lambda text: as_number(text) is not None),
+    (ValueKind.AMOUNT_US, lambda text: as_number(text, NumberFormat.US) is not None),
+    (ValueKind.AMOUNT_EU, lambda text: as_number(text, NumberFormat.EU) is not None),
+    (ValueKind.CODE, _is_code),
+    (ValueKind.LONG_TEXT, lambda text: len(text) > _LONG_TEXT or len(text.split()) > _MANY_WORDS),
 )
 """The first that fits holds; what fits nothing is text."""
 
 
-def look_of(value: JsonValue) -> Look:
+def kind_of_value(value: JsonValue) -> ValueKind:
     """What a scalar looks like.
 
-    >>> look_of("INV-001").value, look_of("1,240.00").value, look_of("Acme Corp").value
-    ('code', 'amount like 1,240.00', 'text')
+    >>> kind_of_value("INV-001").value, kind_of_value("1,240.00").value
+    ('code', 'amount like 1,240.00')
     """
     if isinstance(value, bool):
-        return Look.BOOLEAN
+        return ValueKind.BOOLEAN
     if isinstance(value, int):
-        return Look.WHOLE_NUMBER
+        return ValueKind.WHOLE_NUMBER
     if isinstance(value, float):
-        return Look.WHOLE_NUMBER if value.is_integer() else Look.DECIMAL_NUMBER
+        return ValueKind.WHOLE_NUMBER if value.is_integer() else ValueKind.DECIMAL_NUMBER
     text = str(value)
-    return next((look for look, fits in _TEXT_LOOKS if fits(text)), Look.TEXT)
+    return next((look for look, fits in _TEXT_LOOKS if fits(text)), ValueKind.TEXT)
 
 
 def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:

@@ -11,12 +11,12 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.plan.choices import Settings, comparator_for, is_code
 from fieldmark.plan.evidence import Evidence
-from fieldmark.plan.looks import Difference
+from fieldmark.plan.value_kinds import Difference
 from fieldmark.values.canonical import typed_key
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import presence
 
-__all__ = ["Proposal", "Proposer"]
+__all__ = ["InferredRule", "RuleInferrer"]
 
 _MOST_ATTRIBUTES: Final = 10_000
 _ENOUGH_LISTS: Final = 5
@@ -25,7 +25,7 @@ _GREEDY: Final = Greedy()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class InferredRule:
     """A rule for one attribute as a rules file writes it, and the reason for it."""
 
     path: str
@@ -33,7 +33,7 @@ class Proposal:
     reason: str
 
 
-class Proposer:
+class RuleInferrer:
     """Looks at cases one after the other and remembers only counts."""
 
     def __init__(self) -> None:
@@ -49,13 +49,13 @@ class Proposer:
         else:
             self._walk(expected, candidate, "" if isinstance(expected, list) else ROOT)
 
-    def proposals(self) -> list[Proposal]:
+    def proposals(self) -> list[InferredRule]:
         """A proposal for each attribute, in the order in which the data shows them.
 
         Nothing is proposed where the truth is always empty: a rule there would make one field of
         whatever a candidate invents.
         """
-        found: list[Proposal] = []
+        found: list[InferredRule] = []
         for path, evidence in self._seen.items():
             if evidence.lists:
                 found += self._for_list(path, evidence)
@@ -117,7 +117,7 @@ class Proposer:
         owner = self._seen.get(path.removesuffix("[*]"))
         return path.endswith("[*]") and owner is not None and owner.is_list_of_answers
 
-    def _for_list(self, path: str, evidence: Evidence) -> list[Proposal]:
+    def _for_list(self, path: str, evidence: Evidence) -> list[InferredRule]:
         items = self._seen.get(f"{path}[*]")
         if items is not None and evidence.is_list_of_answers:
             settings, reason = comparator_for(items)
@@ -160,7 +160,7 @@ def _tells_apart(name: str, items: list[JsonObject]) -> bool:
     return there and len({typed_key(value) for value in values}) == len(values)
 
 
-def _proposal(path: str, settings: Settings, reason: str, evidence: Evidence) -> Proposal:
+def _proposal(path: str, settings: Settings, reason: str, evidence: Evidence) -> InferredRule:
     """The proposal with the numbers that it rests on."""
     facts = [f"{evidence.values} {'value' if evidence.values == 1 else 'values'}"]
     if evidence.empty:
@@ -170,4 +170,4 @@ def _proposal(path: str, settings: Settings, reason: str, evidence: Evidence) ->
         for difference in Difference
         if difference is not Difference.NONE and evidence.differences[difference]
     ]
-    return Proposal(path=path, settings=settings, reason=f"{reason} ({', '.join(facts)})")
+    return InferredRule(path=path, settings=settings, reason=f"{reason} ({', '.join(facts)})")

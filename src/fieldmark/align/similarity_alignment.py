@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from fieldmark.align.agreement import Agreement
+from fieldmark.align.canonical_text import canonical_order
 from fieldmark.align.columns import Edges
 from fieldmark.align.columns import edges as edges_of_many
 from fieldmark.align.components import parted
-from fieldmark.align.equals import Rest, assembled, pair_equal
+from fieldmark.align.equal_items import Rest, assembled, pair_equal
+from fieldmark.align.item_similarity import UNIT, Edge, gate_of
+from fieldmark.align.item_similarity import edges as edges_of_few
 from fieldmark.align.leaves import all_cells, largest
-from fieldmark.align.likeness import Measure
 from fieldmark.align.limits import (
     FALLBACK_PAIRS,
     MAX_PAIRS,
@@ -21,9 +23,7 @@ from fieldmark.align.limits import (
     refused,
     within,
 )
-from fieldmark.align.pairwise import UNIT, Edge, gate_of
-from fieldmark.align.pairwise import edges as edges_of_few
-from fieldmark.align.spelling import canonical_order
+from fieldmark.align.options import SimilarityMeasure
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
@@ -54,7 +54,7 @@ def align_similar(
     threshold: float,
     method: Method,
     fallback: Method | None = None,
-    measure: Measure | None = None,
+    measure: SimilarityMeasure | None = None,
 ) -> Alignment:
     """Pair equal items, then let the method choose among the similar ones of the rest.
 
@@ -107,10 +107,10 @@ def _measured(
     method: Method,
     match_fields: tuple[str, ...] | None,
     gate: float,
-    measure: Measure,
+    measure: SimilarityMeasure,
 ) -> list[Edge]:
     """The same where values are compared by a measure."""
-    from fieldmark.align.measure import measured_edges  # most lists need no geometry
+    from fieldmark.align.geometric_similarity import measured_edges  # most lists need no geometry
 
     ours = canonical_order(rest.expected, range(len(rest.expected)))
     theirs = canonical_order(rest.candidate, range(len(rest.candidate)))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fieldmark as fm
-from fieldmark.align import Greedy, Optimal
-from fieldmark.align import measure as measure_module
+from fieldmark.align import Greedy, Optimal, geometric_similarity
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.model.outcome import Reason
 
@@ -55,7 +54,7 @@ def test_many_items_are_paired_like_few(method):
 
 
 def test_too_many_items_are_refused(monkeypatch):
-    monkeypatch.setattr(measure_module, "MAX_PAIRS", 3)
+    monkeypatch.setattr(geometric_similarity, "MAX_PAIRS", 3)
     found = Greedy(similarity="iou").align([[0, 0, 1, 1]] * 2, [[0, 0, 1, 2]] * 2)
     assert found.failed is Reason.TOO_MANY_ITEMS
 

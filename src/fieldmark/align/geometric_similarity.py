@@ -10,10 +10,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.align.columns import Edges
+from fieldmark.align.item_similarity import UNIT, text_similarity
 from fieldmark.align.leaves import Path, cells_of
-from fieldmark.align.likeness import Likeness, Measure, SimilarityOption
 from fieldmark.align.limits import MAX_PAIRS, TooMuchWork
-from fieldmark.align.pairwise import UNIT, text_similarity
+from fieldmark.align.options import SimilarityMeasure, SimilarityOption, SimilarityType
 from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
 from fieldmark.compare.options import checked_choice
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 __all__ = ["measure_of", "measured_edges"]
 
 
-_MEASURES: Final[Mapping[Likeness, type[Iou | Distance]]] = {
-    Likeness.IOU: Iou,
-    Likeness.DISTANCE: Distance,
+_MEASURES: Final[Mapping[SimilarityType, type[Iou | Distance]]] = {
+    SimilarityType.IOU: Iou,
+    SimilarityType.DISTANCE: Distance,
 }
 _ITSELF: Final = ()
 _Values: TypeAlias = dict[Path, JsonValue]
 
 
-def measure_of(similarity: SimilarityOption) -> Measure | None:
+def measure_of(similarity: SimilarityOption) -> SimilarityMeasure | None:
     """The measure that an option names; none where values are compared as text.
 
     >>> measure_of({"type": "iou", "format": "xywh"})
     Iou(format=<BoxFormat.XYWH: 'xywh'>, expected_format=None, candidate_format=None, ...)
     """
     options = dict(similarity) if isinstance(similarity, Mapping) else {"type": similarity}
-    named = checked_choice("similarity", options.pop("type", None), Likeness)
+    named = checked_choice("similarity", options.pop("type", None), SimilarityType)
     made = _MEASURES.get(named)
     try:
         if made is not None:
@@ -67,7 +67,7 @@ def measured_edges(
     expected: Sequence[JsonValue],
     candidate: Sequence[JsonValue],
     match_fields: tuple[str, ...] | None,
-    measure: Measure,
+    measure: SimilarityMeasure,
     gate: float,
 ) -> Edges:
     """Every pair whose weight reaches the gate: the mean over the fields present in either."""
@@ -124,7 +124,7 @@ def _leaves(item: dict[str, JsonValue]) -> Iterable[tuple[Path, JsonValue]]:
 
 
 def _similarities(
-    expected: list[JsonValue], candidate: list[JsonValue], measure: Measure
+    expected: list[JsonValue], candidate: list[JsonValue], measure: SimilarityMeasure
 ) -> Floats:
     """Lists and objects by the measure, everything else as text or by equality."""
     import numpy as np

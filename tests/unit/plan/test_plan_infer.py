@@ -7,9 +7,9 @@ import copy
 import pytest
 
 from fieldmark.model.json import MISSING
-from fieldmark.plan import propose
-from fieldmark.plan.looks import Difference, Look, decimals, difference_of, look_of
-from fieldmark.plan.propose import Proposer
+from fieldmark.plan import infer
+from fieldmark.plan.infer import RuleInferrer
+from fieldmark.plan.value_kinds import Difference, ValueKind, decimals, difference_of, kind_of_value
 
 LONG = "The supplier shall deliver the goods within thirty days of the order, free of charge. " * 2
 
@@ -17,33 +17,33 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
 @pytest.mark.parametrize(
     ("value", "look"),
     [
-        pytest.param(True, Look.BOOLEAN, id="a-boolean-is-no-number"),
-        pytest.param(7, Look.WHOLE_NUMBER, id="whole"),
-        pytest.param(7.0, Look.WHOLE_NUMBER, id="whole-with-a-point"),
-        pytest.param(7.25, Look.DECIMAL_NUMBER, id="decimal"),
-        pytest.param("7.25", Look.NUMBER_TEXT, id="number-as-text"),
-        pytest.param("1,240.00", Look.AMOUNT_US, id="american-amount"),
-        pytest.param("$5", Look.AMOUNT_US, id="dollars"),
-        pytest.param("1.240,00", Look.AMOUNT_EU, id="european-amount"),
-        pytest.param("2024-01-31", Look.DATE, id="iso-date"),
-        pytest.param("31/12/2024", Look.DATE, id="date-with-slashes"),
-        pytest.param("05 MAR 2018", Look.DATE, id="date-with-a-month-in-letters"),
-        pytest.param("18-03-18", Look.CODE, id="a-year-of-two-digits-is-no-date"),
-        pytest.param("a@b.org", Look.EMAIL, id="e-mail"),
-        pytest.param("https://a.org/x?y=1", Look.WEB_ADDRESS, id="web-address"),
-        pytest.param("Yes", Look.YES_OR_NO, id="yes"),
-        pytest.param("123456789", Look.DIGITS, id="many-digits"),
-        pytest.param("00123", Look.DIGITS, id="leading-zeros"),
-        pytest.param("007", Look.CODE, id="few-digits-with-leading-zeros"),
-        pytest.param("INV-001", Look.CODE, id="code"),
-        pytest.param("+1 (555) 123 4567", Look.CODE, id="telephone"),
-        pytest.param("Acme Corp", Look.TEXT, id="text"),
-        pytest.param("Route 66", Look.TEXT, id="text-with-a-number"),
-        pytest.param(LONG, Look.LONG_TEXT, id="long-text"),
+        pytest.param(True, ValueKind.BOOLEAN, id="a-boolean-is-no-number"),
+        pytest.param(7, ValueKind.WHOLE_NUMBER, id="whole"),
+        pytest.param(7.0, ValueKind.WHOLE_NUMBER, id="whole-with-a-point"),
+        pytest.param(7.25, ValueKind.DECIMAL_NUMBER, id="decimal"),
+        pytest.param("7.25", ValueKind.NUMBER_TEXT, id="number-as-text"),
+        pytest.param("1,240.00", ValueKind.AMOUNT_US, id="american-amount"),
+        pytest.param("$5", ValueKind.AMOUNT_US, id="dollars"),
+        pytest.param("1.240,00", ValueKind.AMOUNT_EU, id="european-amount"),
+        pytest.param("2024-01-31", ValueKind.DATE, id="iso-date"),
+        pytest.param("31/12/2024", ValueKind.DATE, id="date-with-slashes"),
+        pytest.param("05 MAR 2018", ValueKind.DATE, id="date-with-a-month-in-letters"),
+        pytest.param("18-03-18", ValueKind.CODE, id="a-year-of-two-digits-is-no-date"),
+        pytest.param("a@b.org", ValueKind.EMAIL, id="e-mail"),
+        pytest.param("https://a.org/x?y=1", ValueKind.WEB_ADDRESS, id="web-address"),
+        pytest.param("Yes", ValueKind.YES_OR_NO, id="yes"),
+        pytest.param("123456789", ValueKind.DIGITS, id="many-digits"),
+        pytest.param("00123", ValueKind.DIGITS, id="leading-zeros"),
+        pytest.param("007", ValueKind.CODE, id="few-digits-with-leading-zeros"),
+        pytest.param("INV-001", ValueKind.CODE, id="code"),
+        pytest.param("+1 (555) 123 4567", ValueKind.CODE, id="telephone"),
+        pytest.param("Acme Corp", ValueKind.TEXT, id="text"),
+        pytest.param("Route 66", ValueKind.TEXT, id="text-with-a-number"),
+        pytest.param(LONG, ValueKind.LONG_TEXT, id="long-text"),
     ],
 )
 def test_looks(value, look):
-    assert look_of(value) is look
+    assert kind_of_value(value) is look
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_digits_behind_the_point(number, digits):
 
 
 def _settings(values, candidates=None):
-    proposer = Proposer()
+    proposer = RuleInferrer()
     others = candidates or [MISSING] * len(values)
     for expected, candidate in zip(values, others, strict=True):
         other = MISSING if candidate is MISSING else {"x": candidate}
@@ -261,21 +261,21 @@ def test_how_lists_are_paired(expected, candidate, settings):
 
 def test_items_in_another_order_are_the_same_items():
     lines = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
-    proposer = Proposer()
+    proposer = RuleInferrer()
     proposer.add({"x": lines}, {"x": [*reversed(lines), {"item": "Ink", "n": 1}]})
     assert "another value" not in " ".join(each.reason for each in proposer.proposals())
 
 
 def test_items_that_belong_together_are_compared():
     expected = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
-    proposer = Proposer()
+    proposer = RuleInferrer()
     proposer.add({"x": expected}, {"x": [{"item": "RED PAPER", "n": 7}]})
     reason = next(each.reason for each in proposer.proposals() if each.path == "x[*].item")
     assert reason.endswith("(2 values, different only in case: 1)")
 
 
 def test_reasons_carry_the_numbers():
-    proposer = Proposer()
+    proposer = RuleInferrer()
     for expected, candidate in (("Acme Corp", "ACME CORP"), ("Bolt", "Bolt"), (None, "x")):
         proposer.add({"name": expected}, {"name": candidate})
     (proposal,) = proposer.proposals()
@@ -295,14 +295,14 @@ def test_reasons_carry_the_numbers():
     ],
 )
 def test_paths_of_proposals(document, paths):
-    proposer = Proposer()
+    proposer = RuleInferrer()
     proposer.add(document)
     assert [proposal.path for proposal in proposer.proposals()] == paths
 
 
 def test_memory_is_bounded_by_attributes_and_not_by_cases(monkeypatch):
-    monkeypatch.setattr(propose, "_MOST_ATTRIBUTES", 10)
-    proposer = Proposer()
+    monkeypatch.setattr(infer, "_MOST_ATTRIBUTES", 10)
+    proposer = RuleInferrer()
     for case in range(100):
         proposer.add({f"key {case}": f"value {case}", "same": f"text {case}"})
     assert len(proposer.proposals()) == 10
@@ -310,7 +310,7 @@ def test_memory_is_bounded_by_attributes_and_not_by_cases(monkeypatch):
 
 
 def test_at_most_a_thousand_values_are_told_apart():
-    proposer = Proposer()
+    proposer = RuleInferrer()
     for case in range(1_500):
         proposer.add({"x": f"value {case}"})
     assert proposer._seen["x"].distinct == 1_000

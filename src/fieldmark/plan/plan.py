@@ -13,8 +13,8 @@ from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
-from fieldmark.plan.node import Node, Setting
-from fieldmark.plan.states import State
+from fieldmark.plan.attribute_node import Node, Setting
+from fieldmark.plan.rule_matching import State
 from fieldmark.plan.walk import Walk
 from fieldmark.values.paths import ROOT, Path, PathError, attribute_of, parse_path, resolve
 from fieldmark.values.presence import presence_of
@@ -154,7 +154,7 @@ class Plan:
         if before is not MISSING or after is not MISSING:
             self._walk.field(root, before, after, block)
 
-    def forget_questions(self) -> None:
+    def discard_deferred(self) -> None:
         """Drop what was left unanswered by a comparison that crashed."""
         self._walk.questions.forget()
 

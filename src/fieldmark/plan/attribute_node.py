@@ -23,8 +23,8 @@ from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
 from fieldmark.plan.flat import Flat
+from fieldmark.plan.rule_matching import State, into_item, into_key
 from fieldmark.plan.shapes import Shape
-from fieldmark.plan.states import State, into_item, into_key
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, join
 
 __all__ = ["Mode", "Node", "Setting"]
@@ -42,7 +42,7 @@ class Mode(IntEnum):
     """What to do at a place."""
 
     WALK = 0
-    """Look inside containers, compare what is none."""
+    """ValueKind inside containers, compare what is none."""
     LEAF = 1
     """Compare the whole value, whatever it is."""
     IGNORE = 2
