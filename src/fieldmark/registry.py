@@ -73,8 +73,8 @@ _SAFE: Final[Mapping[str, str]] = {
 _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
     Plugin.COMPARATORS: {
         "exact": "fieldmark.compare.exact:Exact",
-        "exact_text": "fieldmark.compare.text:ExactText",
-        "normalized_text": "fieldmark.compare.text:NormalizedText",
+        "exact_text": "fieldmark.compare.exact:ExactText",
+        "normalized_text": "fieldmark.compare.exact:NormalizedText",
         "numeric_tolerance": "fieldmark.compare.numeric:NumericTolerance",
         "date": "fieldmark.compare.date:DateMatch",
         "fuzzy": "fieldmark.compare.fuzzy:Fuzzy",
@@ -86,7 +86,7 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "iou": "fieldmark.compare.iou:Iou",
         "distance": "fieldmark.compare.distance:Distance",
         "ignore": "fieldmark.compare.ignore:Ignore",
-        "auto": "fieldmark.compare.detect:Auto",
+        "auto": "fieldmark.compare.auto:Auto",
     },
     Plugin.ALIGNERS: {
         "index": "fieldmark.align.index:Index",
@@ -110,8 +110,8 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "line_items": "fieldmark.evaluators.line_items:LineItems",
         "extraction_metrics": "fieldmark.evaluators.extraction_metrics:ExtractionMetrics",
         "response_quality": "fieldmark.evaluators.response_quality:ResponseQuality",
-        "iou_score": "fieldmark.evaluators.iou_score:IouScore",
-        "coordinate_distance": "fieldmark.evaluators.coordinate_distance:CoordinateDistance",
+        "iou_score": "fieldmark.evaluators.geometry:IouScore",
+        "coordinate_distance": "fieldmark.evaluators.geometry:CoordinateDistance",
         "detection_ap": "fieldmark.evaluators.detection_ap:DetectionAp",
         "json_schema": "fieldmark.evaluators.json_schema:JsonSchema",
         "constraints": "fieldmark.evaluators.constraints:Constraints",

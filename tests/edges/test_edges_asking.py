@@ -10,7 +10,7 @@ import fieldmark as fm
 from edges.llm_server import serving
 from fieldmark.api.evaluate import resume_eval
 from fieldmark.api.score import resume_score
-from fieldmark.compare.instructions import INSTRUCTION_LIKE
+from fieldmark.compare.prompt_injection import INJECTION_NOTE
 from fieldmark.judges.llm import clock
 from fieldmark.judges.llm.clock import Clock
 from fieldmark.judges.providers.openai import OpenAi
@@ -242,7 +242,7 @@ def test_texts_that_read_like_instructions_are_counted_in_a_warning(rows, comman
         "warning: 1 comparison(s) by a model were of texts that read like instructions" in done.out
     )
     # The note quotes nothing, so that a run without values can go on with the same warning.
-    assert INSTRUCTION_LIKE in (rows / "bare" / "results.jsonl").read_text("utf-8")
+    assert INJECTION_NOTE in (rows / "bare" / "results.jsonl").read_text("utf-8")
 
 
 GUARDED = """

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from fieldmark.evaluators.score import Status
+from fieldmark.evaluators.base import Status
 from fieldmark.judges.code_judge import CodeJudge
 from fieldmark.model.case import Case
 from published.command_line import COMMAND, fieldmark

@@ -8,9 +8,9 @@ import re
 import pytest
 
 from edges.llm_server import NONCE, Exchange, saying, serving
-from fieldmark.compare.instructions import INSTRUCTION_LIKE, instruction_like
+from fieldmark.compare.prompt_injection import INJECTION_NOTE, injection_reason
 from fieldmark.compare.semantic import Semantic
-from fieldmark.evaluators.score import Status
+from fieldmark.evaluators.base import Status
 from fieldmark.judges.llm.blocks import block_of
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.openai import OpenAi
@@ -98,7 +98,7 @@ def test_an_echo_of_an_attack_is_never_a_pass(attack):
 def test_an_attack_that_a_gullible_judge_obeys_is_flagged(attack):
     with serving(gullible) as server:
         comparison = semantic(server).compare(TRUTH, attack)
-    assert comparison.note == INSTRUCTION_LIKE
+    assert comparison.note == INJECTION_NOTE
 
 
 @pytest.mark.parametrize("field", ["text", "list", "object", "key", "expected"])
@@ -134,7 +134,7 @@ def test_an_attack_in_any_kind_of_field_is_flagged_by_the_judge(attack, field):
     ],
 )
 def test_ordinary_texts_are_not_flagged(text):
-    assert instruction_like(text) == ""
+    assert injection_reason(text) == ""
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

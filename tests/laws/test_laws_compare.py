@@ -8,18 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark.compare.any_of import AnyOf
+from fieldmark.compare.auto import Auto
 from fieldmark.compare.boolean import Boolean
 from fieldmark.compare.contains import Contains
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.detect import Auto
-from fieldmark.compare.exact import Exact
+from fieldmark.compare.exact import Exact, ExactText, NormalizedText
 from fieldmark.compare.fuzzy import Fuzzy, levenshtein_similarity
 from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.regex import Regex
 from fieldmark.compare.semantic import Semantic
 from fieldmark.compare.sets import SetMatch
-from fieldmark.compare.text import ExactText, NormalizedText
 from fieldmark.model.comparison import MATCHED
 from fieldmark.values.equality import equal
 from json_strategies import any_json, look_alikes

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.compare.exact import Exact
-from fieldmark.compare.text import ExactText
+from fieldmark.compare.exact import Exact, ExactText
+from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
 from fieldmark.evaluators.field_accuracy import FieldAccuracy
 from fieldmark.evaluators.field_confusion import FieldConfusion
 from fieldmark.evaluators.line_items import LineItems
 from fieldmark.evaluators.response_quality import ResponseQuality
-from fieldmark.evaluators.score import Status
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule

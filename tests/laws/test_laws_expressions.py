@@ -8,12 +8,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from fieldmark.evaluators.base import ConfiguredEvaluator, EvaluatorResult, Score, Status
 from fieldmark.evaluators.composite import Composite
 from fieldmark.evaluators.constraints import Constraints
 from fieldmark.evaluators.expressions import ExpressionError, Truth, parse_expression
 from fieldmark.evaluators.json_schema import JsonSchema
-from fieldmark.evaluators.panel import Member, Result
-from fieldmark.evaluators.score import Score, Status
 from fieldmark.metrics.verdict import verdict_of
 from json_strategies import any_json, documents
 
@@ -154,14 +153,16 @@ said = st.tuples(
 @given(st.lists(said, min_size=1, max_size=5))
 def test_a_composite_lies_between_its_members(members):
     results = [
-        Result(
-            member=Member(name=str(place), type="t", evaluator=SCHEMA, weight=weight),
+        EvaluatorResult(
+            evaluator=ConfiguredEvaluator(
+                name=str(place), type="t", evaluator=SCHEMA, weight=weight
+            ),
             score=Score(score=score, verdict=verdict),
         )
         for place, (score, verdict, weight) in enumerate(members)
     ]
     scores = [score for score, _, _ in members]
-    team = tuple(result.member for result in results)
+    team = tuple(result.evaluator for result in results)
     mean = Composite(evaluators=team).combine(results).score
     least = Composite(evaluators=team, aggregator="minimum").combine(results).score
     assert min(scores) - 1e-12 <= mean <= max(scores) + 1e-12

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from fieldmark.align import Greedy, Optimal
 from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
-from fieldmark.evaluators.coordinate_distance import CoordinateDistance
 from fieldmark.evaluators.detection_ap import DetectionAp
-from fieldmark.evaluators.iou_score import IouScore
+from fieldmark.evaluators.geometry import CoordinateDistance, IouScore
 from fieldmark.values.boxes import BoxFormat, read_shape
 from fieldmark.values.overlap import PolygonMethod, overlap, overlaps
 from fieldmark.values.points import Metric, distance, distances

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldmark.compare.date import DateMatch
+from fieldmark.compare.exact import ExactText
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.numeric import NumericTolerance
-from fieldmark.compare.text import ExactText
 from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.plan import compile_plan
 from fieldmark.plan.shapes import LEARNT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldmark.evaluators.score import Status
+from fieldmark.evaluators.base import Status
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.model2vec import Model2Vec
 from fieldmark.judges.providers.openai import OpenAi

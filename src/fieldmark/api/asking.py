@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from fieldmark.compare.asked import asked_by, with_options
+from fieldmark.compare.provider_lookup import find_providers_and_judges, with_provider_options
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.metrics.identity import described
 from fieldmark.metrics.usage import merged_usage, total_usage
@@ -24,7 +24,7 @@ _OFFLINE: Final = {"offline": True, "download": False}
 def offline(thing: _Thing, *, wanted: bool = True) -> _Thing:
     """The same rules or evaluation, in which models are asked for nothing but answers kept."""
     try:
-        return with_options(thing, _OFFLINE) if wanted else thing
+        return with_provider_options(thing, _OFFLINE) if wanted else thing
     except OptionError as error:
         raise ConfigError.of(f"offline: {error.message}.") from error
 
@@ -35,7 +35,7 @@ class Asked:
     __slots__ = ("_all",)
 
     def __init__(self, *things: object) -> None:
-        self._all = asked_by(things)
+        self._all = find_providers_and_judges(things)
 
     def unready(self) -> list[Problem]:
         """Why providers could not be asked a single question; judges are looked at by name."""

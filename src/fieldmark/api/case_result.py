@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fieldmark.evaluators.wording import Account, account, reason_of
+from fieldmark.evaluators.hits_and_misses import (
+    HitsAndMisses,
+    case_hits_and_misses,
+    mismatch_reason,
+)
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import Quality, quality
@@ -123,8 +127,8 @@ class CaseResult:
         return quality(self.stats.quality, self.convention.counting, self.stats.safety)
 
     @cached_property
-    def _account(self) -> Account:
-        return account(self.block, self.table, self.convention)
+    def _account(self) -> HitsAndMisses:
+        return case_hits_and_misses(self.block, self.table, self.convention)
 
     @property
     def hits(self) -> tuple[str, ...]:
@@ -207,7 +211,7 @@ def _fields(result: CaseResult) -> list[FieldResult]:
                 candidate=_value(case.candidate, record.candidate_path, record.candidate_presence),
                 score=said.score if said and scored else plain,
                 similarity=said.similarity if said else None,
-                reason=reason_of(record),
+                reason=mismatch_reason(record),
                 comparator=table.attributes[record.attribute].comparator,
                 flags=tuple(
                     name

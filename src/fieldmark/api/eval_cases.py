@@ -16,7 +16,7 @@ from fieldmark.data.inputs import Inputs
 from fieldmark.data.layout import CANDIDATE_KEYS
 from fieldmark.data.pairs import PairStream, open_pairs, open_truth
 from fieldmark.errors import ConfigError, Problem
-from fieldmark.evaluators.panel import Member
+from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.identity import described
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
@@ -115,7 +115,7 @@ def _row(case: InlineCase) -> JsonObject:
     return {key: value for key, value in said.items() if value is not MISSING}
 
 
-def own_members(spec: EvalSpec) -> Mapping[str, Sequence[Member]]:
+def own_members(spec: EvalSpec) -> Mapping[str, Sequence[ConfiguredEvaluator]]:
     """The evaluators of cases that have their own: added to the file's, or in place of them."""
     cases = spec.cases if isinstance(spec.cases, tuple) else ()
     return {
@@ -125,7 +125,9 @@ def own_members(spec: EvalSpec) -> Mapping[str, Sequence[Member]]:
     }
 
 
-def _joined(shared: Sequence[Member], own: Sequence[Member]) -> tuple[Member, ...]:
+def _joined(
+    shared: Sequence[ConfiguredEvaluator], own: Sequence[ConfiguredEvaluator]
+) -> tuple[ConfiguredEvaluator, ...]:
     named = {member.name: member for member in own}
     kept = [named.pop(member.name, member) for member in shared]
     return (*kept, *named.values())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fieldmark.api.settings import Settings
 from fieldmark.config.eval_spec import EvalSpec
-from fieldmark.evaluators.panel import Member
+from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule, Rules, Scope
 
@@ -37,7 +37,7 @@ def _lacks_expected(spec: EvalSpec) -> bool:
     return any(case.expected is MISSING for case in cases)
 
 
-def claimed(members: Iterable[Member]) -> tuple[Rule, ...]:
+def claimed(members: Iterable[ConfiguredEvaluator]) -> tuple[Rule, ...]:
     """The fields of all evaluators; where two name the same path, the first is right."""
     found: dict[str, Rule] = {}
     for rule in _claims(members):
@@ -45,7 +45,7 @@ def claimed(members: Iterable[Member]) -> tuple[Rule, ...]:
     return tuple(found.values())
 
 
-def _claims(members: Iterable[Member]) -> Iterator[Rule]:
+def _claims(members: Iterable[ConfiguredEvaluator]) -> Iterator[Rule]:
     for member in members:
         evaluator = member.evaluator
         if hasattr(evaluator, "claims"):

@@ -16,7 +16,7 @@ from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Role
 from fieldmark.data.pairs import PairStream
 from fieldmark.errors import ConfigError
-from fieldmark.evaluators.accumulate import figures_of, start_all
+from fieldmark.evaluators.base import dataset_figures, start_accumulators
 from fieldmark.metrics.intervals_sample import CaseSample
 from fieldmark.metrics.summarise import summarise
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
@@ -183,7 +183,7 @@ class EvalRun:
 
 def nothing_said(spec: EvalSpec) -> dict[str, EvaluatorSummary]:
     """What the evaluators of a file say of no cases: every figure that they have."""
-    nothing = figures_of(spec.members, start_all(spec.members))
+    nothing = dataset_figures(spec.members, start_accumulators(spec.members))
     return _tally_of(spec).summaries(nothing)
 
 

@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from fieldmark.api.settings import Settings
 from fieldmark.errors import ConfigError, OptionError, Problem
-from fieldmark.evaluators.accumulate import of_the_data
+from fieldmark.evaluators.base import data_dependent_prefixes
 from fieldmark.metrics.gate import Gate, GateKind, check_gate
 from fieldmark.metrics.summarise import summarise, with_gates
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
@@ -71,7 +71,7 @@ def check_names(
         )
         nothing = replace(nothing, usage=NO_USAGE)
         said = {name: each.to_dict() for name, each in nothing.evaluators.items()}
-        unsure = tuple(of_the_data(cast("JsonObject", said), "evaluators."))
+        unsure = tuple(data_dependent_prefixes(cast("JsonObject", said), "evaluators."))
         sure = [gate for gate in known if not gate.name.startswith(unsure)]
         problems += _unknown(sure, nothing.to_dict())
     if problems:

@@ -14,7 +14,7 @@ from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairs import open_pairs
 from fieldmark.data.parsing import parse_json
 from fieldmark.errors import ConfigError, DataError
-from fieldmark.evaluators.panel import Member
+from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.run.panel import open_panel
@@ -47,7 +47,7 @@ def open_judge(
     name: str, options: Mapping[str, JsonValue] | None = None
 ) -> Iterator[Callable[[bytes], JsonObject]]:
     """What answers requests with a built-in evaluator, which is made anew only if it changes."""
-    known: list[tuple[JsonObject, Member]] = []
+    known: list[tuple[JsonObject, ConfiguredEvaluator]] = []
 
     def judge(raw: bytes) -> JsonObject:
         request = _request(raw)
@@ -59,7 +59,7 @@ def open_judge(
     yield judge
 
 
-def _judged(member: Member, request: JsonObject) -> JsonObject:
+def _judged(member: ConfiguredEvaluator, request: JsonObject) -> JsonObject:
     case = _case(request)
     with open_panel([member]) as panel:
         ((result,),) = panel.judge_all([case])
@@ -83,7 +83,7 @@ def _config(request: JsonObject) -> JsonObject:
     return config
 
 
-def _member(name: str, options: JsonObject) -> Member:
+def _member(name: str, options: JsonObject) -> ConfiguredEvaluator:
     context = Context(folder=Path.cwd())
     marked = mark({**options, "type": name}, context.problems)
     member = read_member(marked, context)

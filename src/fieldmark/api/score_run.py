@@ -11,7 +11,7 @@ from typing import Final
 from fieldmark.api.resuming import Begun, Keeping
 from fieldmark.api.settings import Settings
 from fieldmark.api.watching import Progress, teller
-from fieldmark.compare.asked import providers_of
+from fieldmark.compare.provider_lookup import find_providers
 from fieldmark.data.names import Names
 from fieldmark.data.pairs import PairStream, PartRead
 from fieldmark.data.portions import Recipe, cut
@@ -232,4 +232,4 @@ def _segment_size(stream: PairStream, folder: RunFolder | None) -> int:
 
 def _asks_nobody(rules: Rules) -> bool:
     """Whether comparators need nobody outside, who may have limits of their own."""
-    return all(provider.name in _OWN_PROVIDERS for provider in providers_of(rules))
+    return all(provider.name in _OWN_PROVIDERS for provider in find_providers(rules))

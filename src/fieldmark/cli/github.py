@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from fieldmark.cli.telling import tell
-from fieldmark.evaluators.score import Status
+from fieldmark.evaluators.base import Status
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import Verdict
 from fieldmark.report.escape import visible

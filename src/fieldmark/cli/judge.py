@@ -15,7 +15,7 @@ from fieldmark.cli.telling import put, tell
 from fieldmark.config.files import load_file
 from fieldmark.config.json_file import parse_json
 from fieldmark.errors import ConfigError, FieldmarkError, LimitError
-from fieldmark.evaluators.score import Score, Status
+from fieldmark.evaluators.base import Score, Status
 from fieldmark.model.json import JsonObject
 from fieldmark.store.json_text import strict_json
 

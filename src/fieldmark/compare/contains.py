@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from fieldmark.compare.kinds import WRONG_KIND
+from fieldmark.compare.mismatch import WRONG_KIND
 from fieldmark.compare.options import checked_choice
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue

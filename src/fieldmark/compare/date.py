@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from fieldmark.compare.kinds import mismatch
+from fieldmark.compare.mismatch import mismatch
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
-from fieldmark.compare.kinds import mismatch
-from fieldmark.compare.options import checked_amount, checked_choice
-from fieldmark.compare.scales import check_scale
+from fieldmark.compare.mismatch import mismatch
+from fieldmark.compare.options import check_scale, checked_amount, checked_choice
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason

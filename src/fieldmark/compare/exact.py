@@ -1,16 +1,17 @@
-"""Strict equality."""
+"""Equality: of JSON values, of their texts, and of normalized texts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from fieldmark.compare.kinds import mismatch
+from fieldmark.compare.mismatch import mismatch
 from fieldmark.model.comparison import MATCHED, Comparison
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonValue, kind_of
 from fieldmark.values.equality import equal
+from fieldmark.values.text import exact_text, normalized
 
-__all__ = ["Exact"]
+__all__ = ["Exact", "ExactText", "NormalizedText"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +28,46 @@ class Exact:
         <Reason.TYPE_MISMATCH: 'type_mismatch'>
         """
         return MATCHED if equal(expected, candidate) else mismatch(expected, candidate)
+
+
+_MATCHED_AS_TEXT: Final = MATCHED._replace(coerced=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactText:
+    """The same text in lower case, whatever the kinds: "100" matches 100, and 1.0 is not 1."""
+
+    name: ClassVar[str] = "exact_text"
+    # 1 and 1.0 are equal values with different texts.
+    reflexive: ClassVar[bool] = False
+    reflexive_on_text: ClassVar[bool] = True
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match values with the same text.
+
+        >>> ExactText().compare(True, "TRUE").matched
+        True
+        """
+        if exact_text(expected) != exact_text(candidate):
+            return mismatch(expected, candidate)
+        return MATCHED if kind_of(expected) is kind_of(candidate) else _MATCHED_AS_TEXT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalizedText:
+    """The same text but for case, blanks and the encoding of accents; other values if equal."""
+
+    name: ClassVar[str] = "normalized_text"
+    reflexive: ClassVar[bool] = True
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Match texts that are the same once normalised.
+
+        >>> NormalizedText().compare("ACME  Corp", " acme corp").matched
+        True
+        """
+        if isinstance(expected, str) and isinstance(candidate, str):
+            same = expected == candidate or normalized(expected) == normalized(candidate)
+        else:
+            same = equal(expected, candidate)
+        return MATCHED if same else mismatch(expected, candidate)

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler, Levenshtein
 
-from fieldmark.compare.kinds import WRONG_KIND
+from fieldmark.compare.mismatch import WRONG_KIND
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue

@@ -1,31 +1,422 @@
-"""Heuristics that stop a match by meaning: what is alike in wording may say the opposite.
-
-Models give "terminated" and "not terminated", 1,200 and 12,000, or "A sued B" and "B sued A" a
-similarity near 1. A guard looks for one such difference and names it; it knows nothing of
-meaning, and can be wrong both ways.
-"""
+"""Heuristics that reject a semantic match: what is similar in wording may say the opposite."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from fieldmark.compare.guards_dates import Written, dates_in, same_date
-from fieldmark.compare.guards_numbers import Figure, numbers_in, spelled_in
-from fieldmark.compare.guards_words import (
-    acronyms_in,
-    capitals_in,
-    codes_in,
-    negations_in,
-    without_codes,
-)
+from rapidfuzz import fuzz
+
+from fieldmark.compare.fuzzy import levenshtein_similarity
 from fieldmark.compare.options import check_flag
 from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonObject
+from fieldmark.values.text import normalized
 
-__all__ = ["GUARDS_VERSION", "Guards"]
+__all__ = [
+    "GUARDS_VERSION",
+    "Day",
+    "Figure",
+    "Guards",
+    "Written",
+    "acronyms_in",
+    "capitals_in",
+    "codes_in",
+    "dates_in",
+    "equal_ignoring_punctuation",
+    "is_name_or_code",
+    "name_similarity",
+    "negations_in",
+    "numbers_in",
+    "same_date",
+    "spelled_in",
+    "without_codes",
+]
+
+
+class Day(NamedTuple):
+    """A day, or as much of it as a text says."""
+
+    year: int | None
+    month: int
+    day: int | None
+
+
+class Written(NamedTuple):
+    """A date as it is written, where it stands, and the days that it can mean."""
+
+    text: str
+    start: int
+    end: int
+    days: frozenset[Day]
+
+
+_MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            ("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"),
+            ("may",), ("june", "jun"), ("july", "jul"), ("august", "aug"),
+            ("september", "sept", "sep"), ("october", "oct"), ("november", "nov"),
+            ("december", "dec"),
+        ),
+        start=1,
+    )
+    for name in names
+}  # fmt: skip
+_MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_DAY: Final = r"[0-3]?[0-9]"
+_TIME: Final = r"(?:[Tt ][0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?[Zz]?)?"
+_DATE: Final = re.compile(
+    rf"""
+    \b(?:
+      (?P<iso_year>[0-9]{{4}})-(?P<iso_month>[01]?[0-9])-(?P<iso_day>{_DAY}){_TIME}
+    | (?P<one>{_DAY})(?P<mark>[./-])(?P<two>{_DAY})(?P=mark)(?P<short_year>[0-9]{{4}}|[0-9]{{2}})
+    | (?P<first_day>{_DAY})(?:st|nd|rd|th)?(?:\.?[ ]|-)(?:of[ ])?(?P<then_month>{_MONTH})\b
+      (?:\.?,?[ -](?P<then_year>[0-9]{{4}}))?
+    | (?P<first_month>{_MONTH})\.?[ ](?P<then_day>{_DAY})(?:st|nd|rd|th)?\b
+      (?:,?[ ](?P<last_year>[0-9]{{4}}))?
+    | (?P<only_month>{_MONTH})\.?,?[ ](?P<only_year>[0-9]{{4}})
+    )(?![0-9])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_MOST_DAYS: Final = 31
+_MOST_MONTHS: Final = 12
+_CENTURY: Final = 100
+
+
+def dates_in(text: str) -> list[Written]:
+    """Every date in a text, in its order.
+
+    >>> [sorted(date.days) for date in dates_in("due on 3 May 2024")]
+    [[Day(year=2024, month=5, day=3)]]
+    """
+    found = []
+    for match in _DATE.finditer(text):
+        days = frozenset(filter(_is_day, _date_readings(match)))
+        if days:
+            found.append(Written(match.group(), match.start(), match.end(), days))
+    return found
+
+
+def same_date(expected: Written, candidate: Written) -> bool:
+    """Whether two dates can mean the same day; what one of them leaves out may be anything."""
+    return any(_agree(one, other) for one in expected.days for other in candidate.days)
+
+
+def _agree(one: Day, other: Day) -> bool:
+    years = one.year is None or other.year is None or _full(one.year) == _full(other.year)
+    days = one.day is None or other.day is None or one.day == other.day
+    return years and days and one.month == other.month
+
+
+def _full(year: int) -> int:
+    """A year of two digits is one of this century."""
+    return year + 2000 if year < _CENTURY else year
+
+
+def _is_day(day: Day) -> bool:
+    in_month = day.day is None or 1 <= day.day <= _MOST_DAYS
+    return in_month and 1 <= day.month <= _MOST_MONTHS
+
+
+def _date_readings(match: re.Match[str]) -> Iterator[Day]:
+    if match["iso_year"]:
+        yield Day(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"]))
+    elif match["one"]:
+        one, two, year = int(match["one"]), int(match["two"]), int(match["short_year"])
+        yield from (Day(year, one, two), Day(year, two, one))
+    elif match["first_day"]:
+        yield _spelled(match, "then_year", "then_month", "first_day")
+    elif match["first_month"]:
+        yield _spelled(match, "last_year", "first_month", "then_day")
+    else:
+        yield _spelled(match, "only_year", "only_month", None)
+
+
+def _spelled(match: re.Match[str], year: str, month: str, day: str | None) -> Day:
+    return Day(
+        int(match[year]) if match[year] else None,
+        _MONTHS[match[month].lower()],
+        int(match[day]) if day else None,
+    )
+
+
+class Figure(NamedTuple):
+    """A number as it is written, and the values that it can mean."""
+
+    text: str
+    values: frozenset[Decimal]
+
+
+_MAX_DIGITS: Final = 100
+"""Longer rows of digits are compared as they are written."""
+_THOUSAND: Final = 3
+"""Digits between two marks of thousands."""
+_NUMBER: Final = re.compile(
+    r"(?:(?<![\w.,)])[-\u2212](?=[0-9]))?(?<![0-9])"
+    r"(?P<digits>[0-9]+(?:[.,'\u00a0\u202f\u2019][0-9]+)*)"
+    r"(?:[ ]?(?P<unit>thousand|million|billion|bn|mn|[kKmMbB])\b)?",
+    re.IGNORECASE,
+)
+_NUMBER_WORD: Final = re.compile(r"[a-z]+")
+_SURE: Final[Mapping[str, int]] = {"thousand": 3, "million": 6, "mn": 6, "billion": 9, "bn": 9}
+"""Powers of ten that a word stands for."""
+_PERHAPS: Final[Mapping[str, int]] = {"k": 3, "m": 6, "b": 9}
+"""The same for letters, which may as well be units."""
+_SPELLED: Final[Mapping[str, Decimal]] = {
+    word: Decimal(number)
+    for number, word in (
+        *enumerate(
+            [
+                "zero",
+                "one",
+                "two",
+                "three",
+                "four",
+                "five",
+                "six",
+                "seven",
+                "eight",
+                "nine",
+                "ten",
+                "eleven",
+                "twelve",
+                "thirteen",
+                "fourteen",
+                "fifteen",
+                "sixteen",
+                "seventeen",
+                "eighteen",
+                "nineteen",
+                "twenty",
+            ]
+        ),
+        *zip(
+            range(30, 101, 10),
+            ["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"],
+            strict=True,
+        ),
+    )
+}
+
+
+def numbers_in(text: str) -> list[Figure]:
+    """Every number that a text writes with digits, in its order.
+
+    >>> [sorted(map(str, number.values)) for number in numbers_in("1,200 of 1.2 million")]
+    [['1200'], ['1.2E+6']]
+    """
+    return [
+        Figure(match.group().strip(), frozenset(_number_values(match)))
+        for match in _NUMBER.finditer(text)
+    ]
+
+
+def spelled_in(text: str) -> list[Figure]:
+    """Every number that a text spells with a word."""
+    words = _NUMBER_WORD.findall(text.lower())
+    return [Figure(word, frozenset({_SPELLED[word]})) for word in words if word in _SPELLED]
+
+
+def _number_values(match: re.Match[str]) -> set[Decimal]:
+    digits, unit = match["digits"], (match["unit"] or "").lower()
+    negative = match.group()[0] in "-\u2212"
+    if len(digits) > _MAX_DIGITS:
+        digits = digits[:_MAX_DIGITS]
+    plain = {Decimal(text) for text in _digit_readings(digits)}
+    if negative:
+        plain = {-value for value in plain}
+    if unit in _SURE:
+        return {value.scaleb(_SURE[unit]) for value in plain}
+    if unit in _PERHAPS:
+        return plain | {value.scaleb(_PERHAPS[unit]) for value in plain}
+    return plain
+
+
+def _digit_readings(digits: str) -> set[str]:
+    """The plain decimal texts that digits with marks between them can stand for."""
+    marks = re.sub(r"[0-9]", "", digits)
+    bare = re.sub(r"[^0-9]", "", digits)
+    if not marks:
+        return {bare}
+    last = marks[-1]
+    whole, _, part = digits.rpartition(last)
+    decimal = re.sub(r"[^0-9]", "", whole) + "." + part
+    if len(set(marks)) > 1:
+        return {decimal}
+    if len(marks) > 1 or last not in ".,":
+        return {bare}
+    if len(part) != _THOUSAND or whole.startswith("0") or len(whole) > _THOUSAND:
+        return {decimal}
+    return {bare} if last == "," else {bare, decimal}
+
+
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_NEGATIONS: Final = frozenset(
+    [
+        "not",
+        "no",
+        "never",
+        "none",
+        "nobody",
+        "nothing",
+        "nowhere",
+        "neither",
+        "nor",
+        "without",
+        "cannot",
+        "non",
+        "nicht",
+        "nichts",
+        "nie",
+        "niemals",
+        "kein",
+        "keine",
+        "keinen",
+        "keiner",
+        "keinem",
+        "ohne",
+        "pas",
+        "jamais",
+        "sans",
+        "aucun",
+        "aucune",
+    ]
+)
+_ENDS_IN_NOT: Final = re.compile(r"n['\u2019]t\Z")
+_NUMERO: Final = re.compile(r"\bno\.?(?=[ ]?[0-9])", re.IGNORECASE)
+_TOKEN: Final = re.compile(r"[^\W_]+(?:[-/_#:.][^\W_]+)*")
+_ORDINAL_OR_UNIT: Final = re.compile(r"[0-9]+(?:st|nd|rd|th|[a-z]{1,3}|[KMB]|[KMGT]B)\Z")
+_SEPARATOR: Final = re.compile(r"[-/_#:.]")
+_GROUPED: Final = re.compile(r"[0-9]+(?:[-/][0-9]+)+\Z")
+_FEWEST_DIGITS: Final = 6
+"""Groups of fewer digits are taken for numbers: a range, a fraction."""
+_ACRONYM: Final = re.compile(r"\b[A-Z]{2,5}\b")
+
+
+def negations_in(text: str) -> list[str]:
+    """The words of a text that deny something.
+
+    >>> negations_in("The contract wasn't terminated, and not No. 5.")
+    ["wasn't", 'not']
+    """
+    words = _WORD.findall(_NUMERO.sub("", text).lower())
+    return [word for word in words if word in _NEGATIONS or _ENDS_IN_NOT.search(word)]
+
+
+def codes_in(text: str) -> dict[str, str]:
+    """The codes of a text as they are written, by what is left without case and separators.
+
+    >>> codes_in("See INV-2024/7 of the 3rd, 5kg")
+    {'INV20247': 'INV-2024/7'}
+    """
+    tokens = (match.group() for match in _TOKEN.finditer(text))
+    return {_SEPARATOR.sub("", token).upper(): token for token in tokens if _is_code(token)}
+
+
+def without_codes(text: str) -> str:
+    """The text with blanks in place of its codes."""
+    return _TOKEN.sub(lambda match: " " if _is_code(match.group()) else match.group(), text)
+
+
+def acronyms_in(text: str) -> list[str]:
+    """Short words in capitals, of a text that is not in capitals as a whole."""
+    return [] if text.upper() == text else _ACRONYM.findall(text)
+
+
+def capitals_in(text: str) -> list[str]:
+    """The words of a sentence that begin with a capital; a text without other words is none."""
+    words = _WORD.findall(text)
+    capitals = [word.casefold() for word in words if word[0].isupper()]
+    return capitals if len(capitals) < len(words) else []
+
+
+def _is_code(token: str) -> bool:
+    digits = sum(map(str.isdigit, token))
+    if not digits or _ORDINAL_OR_UNIT.match(token):
+        return False
+    if any(map(str.isalpha, token)):
+        return True
+    return digits >= _FEWEST_DIGITS and _GROUPED.match(token) is not None
+
+
+_MAX_NAME_LENGTH: Final = 60
+_MOST_WORDS: Final = 5
+_FEWEST_WORDS: Final = 2
+_NAME_WORD: Final = re.compile(r"[^\W\d_]['\u2019.\-&\w]*,?\Z")
+_PARTICLES: Final = frozenset(
+    [
+        "van",
+        "von",
+        "de",
+        "der",
+        "den",
+        "del",
+        "della",
+        "di",
+        "da",
+        "du",
+        "la",
+        "le",
+        "bin",
+        "al",
+        "ter",
+        "zu",
+        "of",
+        "and",
+    ]
+)
+_MARKS: Final = re.compile(r"[\W_]+")
+_CODE: Final = re.compile(r"(?=[^ ]*[0-9])[^ ]{1,40}\Z|[A-Z]{2,5}\Z")
+
+
+def is_name_or_code(text: str) -> bool:
+    """Whether a text looks like a name, an identifier or a short code.
+
+    >>> [is_name_or_code(text) for text in ("John van Dyke", "INV-7", "EUR", "Paid in full")]
+    [True, True, True, False]
+    """
+    text = text.strip()
+    if len(text) > _MAX_NAME_LENGTH:
+        return False
+    return _CODE.match(text) is not None or _is_name(text)
+
+
+def equal_ignoring_punctuation(expected: str, candidate: str) -> bool:
+    """Whether two texts differ in nothing but case, blanks and marks.
+
+    >>> equal_ignoring_punctuation("INV-2041", "inv 2041"), equal_ignoring_punctuation("-", "+")
+    (True, False)
+    """
+    want, got = (_MARKS.sub("", normalized(text)) for text in (expected, candidate))
+    return want == got != ""
+
+
+def name_similarity(expected: str, candidate: str) -> float:
+    """The likeness of two texts letter by letter, the words in the order that suits them best."""
+    expected, candidate = normalized(expected), normalized(candidate)
+    sorted_words = fuzz.token_sort_ratio(expected, candidate) / 100
+    return max(levenshtein_similarity(expected, candidate), sorted_words)
+
+
+def _is_name(text: str) -> bool:
+    """Two to five words that begin with a capital, and not all of them are nothing else."""
+    words = text.split()
+    if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS or text.upper() == text:
+        return False
+    return (
+        all(
+            _NAME_WORD.match(word) is not None and (word[0].isupper() or word in _PARTICLES)
+            for word in words
+        )
+        and words[0][0].isupper()
+    )
+
 
 GUARDS_VERSION: Final = 1
 """Counts the changes of what guards object to."""

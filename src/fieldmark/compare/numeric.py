@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import ClassVar, Final
 
-from fieldmark.compare.kinds import WRONG_KIND, mismatch
+from fieldmark.compare.mismatch import WRONG_KIND, mismatch
 from fieldmark.compare.options import check_flag, checked_amount, checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison

@@ -1,7 +1,8 @@
-"""Checks of option values: a value that an option cannot have is an error that names the option."""
+"""Checks of option values."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -9,11 +10,12 @@ from math import isfinite
 from typing import TypeGuard, TypeVar
 
 from fieldmark.errors import OptionError
+from fieldmark.values.boxes import LARGEST
 from fieldmark.values.numbers import Number
 from fieldmark.values.text import nearest
 from fieldmark.values.tolerance import exactly
 
-__all__ = ["check_flag", "check_share", "checked_amount", "checked_choice"]
+__all__ = ["check_flag", "check_scale", "check_share", "checked_amount", "checked_choice"]
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -51,3 +53,21 @@ def _is_number(value: object) -> TypeGuard[Number]:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         return False
     return isinstance(value, int) or isfinite(value)
+
+
+def check_scale(
+    option: str, value: object, dimensions: int | None = None
+) -> tuple[float, ...] | None:
+    """A factor for each dimension, or none; whatever else the value is, is refused."""
+    if value is None:
+        return None
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise OptionError(option, f"must be a list of numbers, not {value!r}")
+    if dimensions is not None and len(value) != dimensions:
+        raise OptionError(option, f"must have {dimensions} numbers, for across and down")
+    for number in value:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise OptionError(option, f"must be a list of numbers, not {value!r}")
+        if not (isfinite(number) and 0 < number <= LARGEST):
+            raise OptionError(option, f"must hold numbers above 0, not {number!r}")
+    return tuple(float(number) for number in value)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final, Protocol
 
-from fieldmark.compare.kinds import WRONG_KIND
+from fieldmark.compare.mismatch import WRONG_KIND
 from fieldmark.compare.options import check_flag
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison

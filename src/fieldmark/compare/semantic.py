@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from fieldmark.compare.fuzzy import LONGEST_TEXT
-from fieldmark.compare.guards import Guards
-from fieldmark.compare.instructions import INSTRUCTION_LIKE, instruction_like
-from fieldmark.compare.kinds import mismatch
-from fieldmark.compare.letters import likeness_of_letters, same_letters, speaks_by_letters
+from fieldmark.compare.guards import (
+    Guards,
+    equal_ignoring_punctuation,
+    is_name_or_code,
+    name_similarity,
+)
+from fieldmark.compare.mismatch import mismatch
 from fieldmark.compare.options import check_share
+from fieldmark.compare.prompt_injection import INJECTION_NOTE, injection_reason
 from fieldmark.compare.providers import Lexical
 from fieldmark.model.comparison import MATCHED, Comparison, Provider, Similarity, TextPair
 from fieldmark.model.json import JsonValue
@@ -83,16 +87,16 @@ class Semantic:
             return MATCHED
         if not isinstance(expected, str) or not isinstance(candidate, str):
             return mismatch(expected, candidate)
-        if self._guards.strings and speaks_by_letters(expected):
+        if self._guards.strings and is_name_or_code(expected):
             return self._by_letters(expected, candidate)
         return expected, candidate
 
     def _by_letters(self, expected: str, candidate: str) -> Comparison:
-        if same_letters(expected, candidate):
+        if equal_ignoring_punctuation(expected, candidate):
             return Comparison.graded(1.0, self.threshold)
         if max(len(expected), len(candidate)) > LONGEST_TEXT:
             return Comparison.graded(0.0, self.threshold)
-        return self._graded((expected, candidate), likeness_of_letters(expected, candidate))
+        return self._graded((expected, candidate), name_similarity(expected, candidate))
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
         """Grade a column of pairs with one call to the provider."""
@@ -111,8 +115,8 @@ class Semantic:
         objection = self._guards.objection(*pair) if graded.matched else ""
         if objection:
             return self._capped(graded, objection)
-        if is_persuadable(self.provider) and any(map(instruction_like, pair)):
-            return graded._replace(note=INSTRUCTION_LIKE)
+        if is_persuadable(self.provider) and any(map(injection_reason, pair)):
+            return graded._replace(note=INJECTION_NOTE)
         return graded
 
     def _capped(self, graded: Comparison, objection: str) -> Comparison:

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fieldmark.compare.kinds import DIFFERENT, WRONG_KIND
+from fieldmark.compare.mismatch import DIFFERENT, WRONG_KIND
 from fieldmark.compare.options import check_flag
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue

@@ -12,8 +12,12 @@ from fieldmark.config.keys import is_object, refuse_unknown
 from fieldmark.config.marked import Marked
 from fieldmark.config.option_values import checked
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.accumulate import figures_of, of_the_data, start_all
-from fieldmark.evaluators.panel import Member
+from fieldmark.evaluators.base import (
+    ConfiguredEvaluator,
+    data_dependent_prefixes,
+    dataset_figures,
+    start_accumulators,
+)
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.gate import Gate, GateKind, check_gate
 from fieldmark.metrics.summarise import summarise
@@ -44,7 +48,7 @@ def read_gates(
     marked: Marked,
     convention: Convention,
     cases: Cases,
-    evaluators: Sequence[Member],
+    evaluators: Sequence[ConfiguredEvaluator],
     context: Context,
 ) -> Gates:
     """The gates in the order of the file."""
@@ -58,7 +62,7 @@ def read_gates(
     # An evaluator that could not be read would be missed a second time here.
     doubtful = (_OF_EVALUATORS,) if before else ()
     said = cast("JsonObject", figures["evaluators"])
-    unsure = (*_OF_THE_DATA, *doubtful, *of_the_data(said, _OF_EVALUATORS))
+    unsure = (*_OF_THE_DATA, *doubtful, *data_dependent_prefixes(said, _OF_EVALUATORS))
     gates = tuple(
         gate for kind in GateKind for gate in _of_kind(marked, kind, figures, unsure, context)
     )
@@ -90,11 +94,13 @@ def _of_kind(
             yield gate
 
 
-def _figures(convention: Convention, cases: Cases, evaluators: Sequence[Member]) -> JsonObject:
+def _figures(
+    convention: Convention, cases: Cases, evaluators: Sequence[ConfiguredEvaluator]
+) -> JsonObject:
     """Every figure that a run of these evaluators has, as a summary of nothing says."""
     own = cases.cases if isinstance(cases.cases, tuple) else ()
     members = [*evaluators, *(member for case in own for member in case.evaluators)]
-    figures = figures_of(members, start_all(members))
+    figures = dataset_figures(members, start_accumulators(members))
     nothing = EvaluatorSummary(mean_score=None, scored=0, errors=0, verdicts=VerdictCounts())
     said = {
         member.name: replace(nothing, figures=figures.get(member.name, {})) for member in members

@@ -7,7 +7,7 @@ from math import isfinite
 from pathlib import Path
 
 from fieldmark.errors import Location, OptionError, Problem
-from fieldmark.evaluators.panel import Member, needs_expected
+from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.gate import Gate
 from fieldmark.model.comparison import Provider
@@ -31,7 +31,7 @@ class InlineCase:
     input: JsonValue | Missing = MISSING
     metadata: JsonObject | None = None
     tags: tuple[str, ...] = ()
-    evaluators: tuple[Member, ...] = ()
+    evaluators: tuple[ConfiguredEvaluator, ...] = ()
     only_own: bool = False
     location: Location = Location()
 
@@ -85,7 +85,7 @@ class EvalSpec:
     convention: Convention
     rules: Rules | None = None
     provider: Provider | None = None
-    evaluators: tuple[Member, ...] = ()
+    evaluators: tuple[ConfiguredEvaluator, ...] = ()
     gates: tuple[Gate, ...] = ()
     max_errors: int = 0
     concurrency: int = 4
@@ -98,7 +98,7 @@ class EvalSpec:
     warnings: tuple[Problem, ...] = ()
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[ConfiguredEvaluator, ...]:
         """All evaluators: those of the file, then those that single cases name."""
         own = self.cases if isinstance(self.cases, tuple) else ()
         return (*self.evaluators, *(member for case in own for member in case.evaluators))

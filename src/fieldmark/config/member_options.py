@@ -22,7 +22,7 @@ from fieldmark.config.marked import Marked
 from fieldmark.config.option_values import checked, describe
 from fieldmark.config.rule_defaults import read_defaults
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.panel import Member
+from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
@@ -54,7 +54,7 @@ def readers_of(
     found: dict[str, Reader] = {}
     for name, option in registry.options(strategy).items():
         reader = _reader(name, option.type, context, usual)
-        if element_of(option.type) is Member and members is not None:
+        if element_of(option.type) is ConfiguredEvaluator and members is not None:
             reader = members
         if reader is not None:
             found[name] = reader

@@ -16,8 +16,7 @@ from fieldmark.config.member_options import DEFAULT_KEYS, compares, read_usual, 
 from fieldmark.config.option_values import checked, describe
 from fieldmark.config.working_folder import with_working_folder
 from fieldmark.errors import ConfigError
-from fieldmark.evaluators.panel import Combiner, Member
-from fieldmark.evaluators.score import Evaluator, Judge
+from fieldmark.evaluators.base import Combiner, ConfiguredEvaluator, Evaluator, Judge
 from fieldmark.model.json import JsonValue
 from fieldmark.registry import Plugin
 from fieldmark.values.text import is_slip
@@ -44,12 +43,12 @@ _JUDGED: Final = {"response_quality": "auto"}
 """Evaluators that compare by meaning where nothing is said, and so have to know who judges it."""
 
 
-def read_members(marked: Marked, context: Context) -> tuple[Member, ...]:
+def read_members(marked: Marked, context: Context) -> tuple[ConfiguredEvaluator, ...]:
     """The evaluators of a list, each under a name of its own."""
     return _members(marked, context, 1)
 
 
-def read_member(marked: Marked, context: Context) -> Member | None:
+def read_member(marked: Marked, context: Context) -> ConfiguredEvaluator | None:
     """One evaluator, named after its type if it has no name; nothing if there are problems."""
     return _member(marked, context, 1)
 
@@ -67,7 +66,7 @@ def hears_safety(strategy: type) -> bool:
     return registry.with_safety(str(getattr(strategy, "name", ""))) is not None
 
 
-def _members(marked: Marked, context: Context, depth: int) -> tuple[Member, ...]:
+def _members(marked: Marked, context: Context, depth: int) -> tuple[ConfiguredEvaluator, ...]:
     if marked.value is None:
         return ()
     if not isinstance(marked.value, list):
@@ -82,7 +81,7 @@ def _members(marked: Marked, context: Context, depth: int) -> tuple[Member, ...]
     made = [(item, _member(item, context, depth)) for item in marked.items]
     _refuse_repeated_names(marked.items, context)
     taken = {member.name for item, member in made if member is not None and _is_named(item)}
-    kept: list[Member] = []
+    kept: list[ConfiguredEvaluator] = []
     for item, member in made:
         if member is None:
             continue
@@ -117,7 +116,7 @@ def _refuse_repeated_names(items: Iterable[Marked], context: Context) -> None:
             context.problems.add(f"Two evaluators called {name.value}.", name.location, hint)
 
 
-def _member(marked: Marked, context: Context, depth: int) -> Member | None:
+def _member(marked: Marked, context: Context, depth: int) -> ConfiguredEvaluator | None:
     if not is_object(marked, "an evaluator", context, "Write {name: header, type: …}."):
         return None
     if "type" not in marked.entries:
@@ -136,7 +135,7 @@ def _member(marked: Marked, context: Context, depth: int) -> Member | None:
     if len(context.problems) > before:
         return None
     made = cast("Evaluator | Judge | Combiner", evaluator)
-    return Member(name=name, type=choice.name, evaluator=made, weight=weight)
+    return ConfiguredEvaluator(name=name, type=choice.name, evaluator=made, weight=weight)
 
 
 def _with_safety(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
+from fieldmark.compare.exact import ExactText
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.semantic import Semantic, is_guarded
-from fieldmark.compare.text import ExactText
 from fieldmark.model.comparison import Comparator, Provider
 
 __all__ = ["FUZZY_THRESHOLD", "SEMANTIC_THRESHOLD", "STRATEGIES", "strategy"]

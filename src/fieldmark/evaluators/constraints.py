@@ -9,7 +9,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.compare.options import check_share
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.details import defined
+from fieldmark.evaluators.base import Score
 from fieldmark.evaluators.expressions import (
     Expression,
     ExpressionError,
@@ -19,7 +19,7 @@ from fieldmark.evaluators.expressions import (
     parse_expression,
 )
 from fieldmark.evaluators.expressions.wording import as_json
-from fieldmark.evaluators.score import Score
+from fieldmark.evaluators.field_evaluator import defined
 from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

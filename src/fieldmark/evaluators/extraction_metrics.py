@@ -7,10 +7,14 @@ from enum import StrEnum
 from typing import ClassVar
 
 from fieldmark.compare.options import checked_choice
-from fieldmark.evaluators.by_field import FieldEvaluator
-from fieldmark.evaluators.details import MAX_EXAMPLES, mismatches
-from fieldmark.evaluators.examine import Examined
-from fieldmark.evaluators.options import check_limit, check_rules
+from fieldmark.evaluators.field_evaluator import (
+    MAX_EXAMPLES,
+    Examined,
+    FieldEvaluator,
+    check_limit,
+    check_rules,
+    mismatches,
+)
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.taxonomy import truth_fields
 from fieldmark.model.json import JsonObject

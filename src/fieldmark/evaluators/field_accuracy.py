@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.by_field import FieldEvaluator
-from fieldmark.evaluators.details import MAX_ROWS, defined
-from fieldmark.evaluators.examine import Examined
-from fieldmark.evaluators.options import check_limit, check_rules, settled
-from fieldmark.evaluators.wording import Marked, reason_of
+from fieldmark.evaluators.field_evaluator import (
+    MAX_ROWS,
+    Examined,
+    FieldEvaluator,
+    check_limit,
+    check_rules,
+    defined,
+    with_default_comparator,
+)
+from fieldmark.evaluators.hits_and_misses import MarkedField, mismatch_reason
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.options import AbsentTruth, Aggregation
 from fieldmark.metrics.verdict import Mark
@@ -40,7 +45,7 @@ class FieldAccuracy(FieldEvaluator):
 
     def claims(self) -> tuple[Rule, ...]:
         """The configured fields."""
-        return settled(self.fields, self.default)
+        return with_default_comparator(self.fields, self.default)
 
     def _check(self) -> None:
         if not self.fields:
@@ -72,7 +77,7 @@ class FieldAccuracy(FieldEvaluator):
 _SCORED: Final = (Mark.HIT, Mark.MISS, Mark.ERROR)
 
 
-def _row(each: Marked, examined: Examined) -> JsonObject:
+def _row(each: MarkedField, examined: Examined) -> JsonObject:
     """One scored field: what it earned and what it weighs."""
     mark, record, required = each
     said = record.comparison
@@ -83,5 +88,7 @@ def _row(each: Marked, examined: Examined) -> JsonObject:
         "weight": examined.table.attributes[record.attribute].weight,
         "required": required,
         "outcome": record.outcome.label,
-        **defined({"reason": reason_of(record), "similarity": said.similarity if said else None}),
+        **defined(
+            {"reason": mismatch_reason(record), "similarity": said.similarity if said else None}
+        ),
     }

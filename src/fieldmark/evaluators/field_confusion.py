@@ -6,11 +6,18 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.by_field import FieldEvaluator
-from fieldmark.evaluators.details import MAX_EXAMPLES, metrics_by_attribute, mismatches
-from fieldmark.evaluators.examine import Examined
-from fieldmark.evaluators.options import check_limit, check_rules, is_path, settled
-from fieldmark.evaluators.score import Score
+from fieldmark.evaluators.base import Score
+from fieldmark.evaluators.field_evaluator import (
+    MAX_EXAMPLES,
+    Examined,
+    FieldEvaluator,
+    check_limit,
+    check_rules,
+    is_path,
+    metrics_by_attribute,
+    mismatches,
+    with_default_comparator,
+)
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Rule, Rules, Scope
@@ -36,7 +43,7 @@ class FieldConfusion(FieldEvaluator):
 
     def claims(self) -> tuple[Rule, ...]:
         """The configured fields."""
-        return settled(self.fields, self.default)
+        return with_default_comparator(self.fields, self.default)
 
     def _check(self) -> None:
         if not self.fields:

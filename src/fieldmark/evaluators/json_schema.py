@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeAlias
 
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.details import MAX_EXAMPLES
-from fieldmark.evaluators.options import check_limit
-from fieldmark.evaluators.score import Score
+from fieldmark.evaluators.base import Score
+from fieldmark.evaluators.field_evaluator import MAX_EXAMPLES, check_limit
 from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing

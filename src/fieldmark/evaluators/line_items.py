@@ -1,11 +1,11 @@
-"""The items of a list, paired before they are compared."""
+"""List items, paired before their fields are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.index import Index
@@ -15,24 +15,78 @@ from fieldmark.align.options import THRESHOLD_MATCH_FIELDS, check_fields, check_
 from fieldmark.align.sets import SetAlign
 from fieldmark.compare.options import checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.by_field import FieldEvaluator
-from fieldmark.evaluators.details import (
+from fieldmark.evaluators.base import Score
+from fieldmark.evaluators.field_evaluator import (
     MAX_EXAMPLES,
     MAX_ROWS,
+    Examined,
+    FieldEvaluator,
+    check_limit,
+    check_rules,
+    defined,
+    is_path,
     metrics_by_attribute,
     mismatches,
+    with_default_comparator,
 )
-from fieldmark.evaluators.examine import Examined
-from fieldmark.evaluators.options import check_limit, check_rules, is_path, settled
-from fieldmark.evaluators.pairing import pairing_of
-from fieldmark.evaluators.score import Score
 from fieldmark.metrics.conventions import Convention, find_convention
+from fieldmark.metrics.rates import rates
 from fieldmark.model.alignment import Aligner
+from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcomes import Outcomes
 from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.values.paths import ROOT, resolve
 
-__all__ = ["ItemMethod", "LineItems"]
+__all__ = ["ItemMethod", "LineItems", "Pairing", "pairing_of"]
+
+
+class Pairing(NamedTuple):
+    """The pairs with their similarity, and the places of the items that stayed alone."""
+
+    pairs: list[JsonValue]
+    lost: list[JsonValue]
+    invented: list[JsonValue]
+
+    def rows(self, limit: int) -> JsonObject:
+        """So many places of each sort, and how many there are in all."""
+        return {
+            "alignment": self.pairs[:limit],
+            "alignment_total": len(self.pairs),
+            "unmatched_expected": self.lost[:limit],
+            "unmatched_expected_total": len(self.lost),
+            "unmatched_parsed": self.invented[:limit],
+            "unmatched_parsed_total": len(self.invented),
+        }
+
+    def summary(self) -> JsonObject:
+        """Items matched, lost and invented, and the rates that are defined for them."""
+        counts = Counts(tp=len(self.pairs), fp=len(self.invented), fn=len(self.lost))
+        of_items = rates(counts)._asdict()
+        return {
+            "matched": counts.tp,
+            "lost": counts.fn,
+            "invented": counts.fp,
+            **defined({f"item_{name}": rate for name, rate in of_items.items()}),
+        }
+
+
+def pairing_of(block: Outcomes, attribute: str) -> Pairing:
+    """How the items of one list were paired; `attribute` is the path of an item."""
+    pairing = Pairing([], [], [])
+    for _, path, expected, candidate, similarity in block.items:
+        if path != attribute:
+            continue
+        if expected is None:
+            pairing.invented.append(candidate)
+        elif candidate is None:
+            pairing.lost.append(expected)
+        else:
+            pairing.pairs.append(
+                {"expected_idx": expected, "parsed_idx": candidate, "similarity": similarity}
+            )
+    return pairing
+
 
 _LIST: Final = "items"
 """The lists are compared alone, as the only field of a document, wherever they were found."""
@@ -89,7 +143,11 @@ class LineItems(FieldEvaluator):
 
     def claims(self) -> tuple[Rule, ...]:
         """The list with its items' fields."""
-        return settled(self._item_rules(self.path), self.default) if is_path(self.path) else ()
+        return (
+            with_default_comparator(self._item_rules(self.path), self.default)
+            if is_path(self.path)
+            else ()
+        )
 
     def _list(self, document: JsonValue | Missing) -> JsonObject:
         found = MISSING if document is MISSING else resolve(document, self.path)

@@ -7,10 +7,8 @@ from functools import lru_cache
 from typing import ClassVar
 
 from fieldmark.compare.options import check_share, checked_choice
-from fieldmark.evaluators.by_field import FieldEvaluator
-from fieldmark.evaluators.examine import Examined
-from fieldmark.evaluators.options import check_rules
-from fieldmark.evaluators.score import Score
+from fieldmark.evaluators.base import Score
+from fieldmark.evaluators.field_evaluator import Examined, FieldEvaluator, check_rules
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.options import IgnoreScope, RqsForm, RqsWeights
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, cast
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.score import Judging, Score
+from fieldmark.evaluators.base import CaseScorer, Score
 from fieldmark.judges.environment import check_declared, environment
 from fieldmark.judges.leash import Leash
 from fieldmark.judges.limits import MEGABYTE, ProcessLimits
@@ -84,12 +84,12 @@ class CodeJudge:
         """Why the program cannot be started; nothing if it probably can."""
         return unready_program(self.script, self.cwd, self.env)
 
-    def opened(self) -> AbstractContextManager[Judging]:
+    def opened(self) -> AbstractContextManager[CaseScorer]:
         """What scores the cases of one run; leaving it ends every process that was started."""
         return self._opened()
 
     @contextmanager
-    def _opened(self) -> Iterator[Judging]:
+    def _opened(self) -> Iterator[CaseScorer]:
         env = environment(self.env)
         argv = program_of(self.script, env)
         secrets = Secrets.of(env)

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.options import is_path
-from fieldmark.evaluators.score import Judging, Score
+from fieldmark.evaluators.base import CaseScorer, Score
+from fieldmark.evaluators.field_evaluator import is_path
 from fieldmark.judges.criteria import Criterion, read_criteria
 from fieldmark.judges.llm.answers import FAULTS, Answers
 from fieldmark.judges.llm.chat_options import ChatConnection
@@ -83,7 +83,7 @@ class LlmJudge(ChatConnection):
         }
 
     @contextmanager
-    def opened(self) -> Iterator[Judging]:
+    def opened(self) -> Iterator[CaseScorer]:
         """What judges the cases of one run; its connections are closed in the end."""
         with ExitStack() as stack:
             try:

@@ -7,8 +7,8 @@ from math import fsum
 from statistics import pstdev
 from typing import Final, NamedTuple
 
-from fieldmark.compare.instructions import instructions_in
-from fieldmark.evaluators.score import Score
+from fieldmark.compare.prompt_injection import find_injections
+from fieldmark.evaluators.base import Score
 from fieldmark.judges.criteria import Criterion
 from fieldmark.judges.llm.ledger import Call
 from fieldmark.judges.llm.replies import Mark
@@ -174,6 +174,6 @@ def _flags(case: Case) -> JsonObject:
     sides: dict[str, JsonValue] = {"expected": case.expected}
     if case.candidate is not MISSING:
         sides["candidate"] = case.candidate
-    found = {side: instructions_in(value) for side, value in sides.items()}
+    found = {side: find_injections(value) for side, value in sides.items()}
     flagged: JsonObject = {side: dict(places) for side, places in found.items() if places}
     return {"instruction_like": flagged} if flagged else {}

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from fieldmark.evaluators.base import CaseScorer, Score, Status
 from fieldmark.evaluators.response_quality import ResponseQuality
-from fieldmark.evaluators.score import Judging, Score, Status
 from fieldmark.judges.safety import Assessing, NoSafety, SafetyJudge
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING
@@ -34,7 +34,7 @@ class SafeQuality:
         return self.safety.unready()
 
     @contextmanager
-    def opened(self) -> Iterator[Judging]:
+    def opened(self) -> Iterator[CaseScorer]:
         """What scores the cases of one run."""
         with self.safety.opened() as assess:
             yield lambda case: self._judged(assess, case)

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
-from fieldmark.compare.instructions import instructions_in
+from fieldmark.compare.prompt_injection import find_injections
 from fieldmark.errors import OptionError
 from fieldmark.judges.llm.answers import FAULTS, Answers
 from fieldmark.judges.llm.chat_options import ChatConnection
@@ -146,7 +146,7 @@ class LlmSafety(ChatConnection):
         except FAULTS as error:
             return Safety(failure=str(error))
         mark = said.marks[0][_ID]
-        flags = instructions_in(candidate)
+        flags = find_injections(candidate)
         details: JsonObject = {"reason": mark.reason, "judge": self.identity()}
         if flags:
             details["instruction_like"] = dict(flags)

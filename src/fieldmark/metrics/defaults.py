@@ -10,9 +10,8 @@ __all__ = ["default_aligner", "default_comparator"]
 
 def default_comparator(name: str) -> Comparator:
     """The comparator that a convention names, loaded when a comparison needs it."""
-    from fieldmark.compare.detect import Auto
-    from fieldmark.compare.exact import Exact
-    from fieldmark.compare.text import NormalizedText
+    from fieldmark.compare.auto import Auto
+    from fieldmark.compare.exact import Exact, NormalizedText
 
     known: dict[str, type[Comparator]] = {
         "exact": Exact,

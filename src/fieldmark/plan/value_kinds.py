@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
-from fieldmark.compare.detect import Detected, detect
+from fieldmark.compare.auto import Detected, detect
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.model.json import JsonValue
 from fieldmark.values.dates import DEFAULT_FORMATS, parse_formats, read_day

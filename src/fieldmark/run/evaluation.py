@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from fieldmark.evaluators.case_verdict import case_score
-from fieldmark.evaluators.panel import Result
-from fieldmark.evaluators.score import Score, Status
+from fieldmark.evaluators.base import EvaluatorResult, Score, Status
+from fieldmark.evaluators.composite import case_score
 from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
@@ -36,7 +35,7 @@ class Judged(NamedTuple):
     """
 
     batch: Batch
-    results: Sequence[tuple[Result, ...]]
+    results: Sequence[tuple[EvaluatorResult, ...]]
     scores: Sequence[Score]
     failed: Sequence[Case] = ()
     all: Sequence[Case] = ()
@@ -99,11 +98,15 @@ def _again(cases: Sequence[Case], done: Remembered, counter: CaseCounter) -> Jud
 
 
 def _stats(
-    counter: CaseCounter, case: Case, block: Outcomes, score: Score, results: Sequence[Result]
+    counter: CaseCounter,
+    case: Case,
+    block: Outcomes,
+    score: Score,
+    results: Sequence[EvaluatorResult],
 ) -> CaseStats:
     """The figures of a case, scored by its evaluators where it has some."""
     stats = counter.stats(block, unreadable=case.input is not CaseInput.OK)
-    if not any(result.member.weight for result in results):
+    if not any(result.evaluator.weight for result in results):
         return stats
     if score.status is Status.ERROR or stats.errors_count:
         errors = max(1, stats.errors_count)
@@ -142,7 +145,7 @@ class EvaluatorTally:
         """Add finished cases."""
         for results in judged.results:
             for result in results:
-                self._add(result.member.name, result.score)
+                self._add(result.evaluator.name, result.score)
 
     def _add(self, name: str, score: Score) -> None:
         if name not in self._scores:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from fieldmark.evaluators.wording import reason_of
+from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import AttributeTable, Outcomes
@@ -88,5 +88,5 @@ class Faults:
         for record in block.records(self._table):
             if record.outcome is Outcome.ERROR:
                 note = record.comparison.note if record.comparison and self._notes else ""
-                return f"{record.path}: {note or reason_of(record) or 'error'}"
+                return f"{record.path}: {note or mismatch_reason(record) or 'error'}"
         return reason or "error"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fieldmark.compare.instructions import INSTRUCTION_LIKE
+from fieldmark.compare.prompt_injection import INJECTION_NOTE
 from fieldmark.run.pipeline import Batch
 
 __all__ = ["Flags"]
@@ -46,7 +46,7 @@ class Flags:
             for said in block.comparisons.values():
                 self._approximate += said.approximate
                 self._ambiguous += said.ambiguous
-                self._suspicious += said.note == INSTRUCTION_LIKE
+                self._suspicious += said.note == INJECTION_NOTE
 
     def merge(self, other: Flags) -> None:
         """Take in what was noted of another part of the run."""

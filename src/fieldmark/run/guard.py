@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fieldmark.evaluators.score import Score
+from fieldmark.evaluators.base import Score
 from fieldmark.model.case import Case
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Attribute, Outcomes

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from fieldmark.evaluators.panel import Member, Result
-from fieldmark.evaluators.score import Score
+from fieldmark.evaluators.base import ConfiguredEvaluator, EvaluatorResult, Score
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcomes import Outcomes
@@ -23,7 +22,7 @@ class Remembered(NamedTuple):
 
     cases: Sequence[Case]
     blocks: Sequence[Outcomes]
-    results: Sequence[tuple[Result, ...]]
+    results: Sequence[tuple[EvaluatorResult, ...]]
     scores: Sequence[Score]
     failed: Sequence[Case]
     all: Sequence[Case]
@@ -67,10 +66,12 @@ class JudgedReplay:
             all=stored,
         )
 
-    def _results(self, case: Case, row: StoredCase) -> tuple[Result, ...]:
-        members: dict[str, Member] = {each.name: each for each in self._panel.members_of(case)}
+    def _results(self, case: Case, row: StoredCase) -> tuple[EvaluatorResult, ...]:
+        members: dict[str, ConfiguredEvaluator] = {
+            each.name: each for each in self._panel.members_of(case)
+        }
         return tuple(
-            Result(member=members[str(said["name"])], score=Score.from_dict(said))
+            EvaluatorResult(evaluator=members[str(said["name"])], score=Score.from_dict(said))
             for said in row.evaluator_results
             if said.get("name") in members
         )

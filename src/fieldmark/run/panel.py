@@ -9,9 +9,19 @@ from functools import partial
 from typing import TypeAlias, cast
 
 from fieldmark.errors import Problem
-from fieldmark.evaluators.accumulate import Accumulator, Gathering, figures_of, start_all
-from fieldmark.evaluators.panel import Combiner, Member, Result
-from fieldmark.evaluators.score import Evaluator, Judge, Judging, Score
+from fieldmark.evaluators.base import (
+    Accumulator,
+    Accumulators,
+    CaseScorer,
+    Combiner,
+    ConfiguredEvaluator,
+    Evaluator,
+    EvaluatorResult,
+    Judge,
+    Score,
+    dataset_figures,
+    start_accumulators,
+)
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import JsonObject
 from fieldmark.run.guard import guarded_score
@@ -31,16 +41,16 @@ class Panel:
 
     def __init__(
         self,
-        members: Sequence[Member],
-        own: Mapping[str, Sequence[Member]],
-        judging: Mapping[int, Judging],
+        members: Sequence[ConfiguredEvaluator],
+        own: Mapping[str, Sequence[ConfiguredEvaluator]],
+        judging: Mapping[int, CaseScorer],
         pool: ThreadPoolExecutor | None,
     ) -> None:
         self._members = members
         self._own = own
         self._judging = judging
         self._pool = pool
-        self._gathering: Gathering = start_all(_all(members, own))
+        self._gathering: Accumulators = start_accumulators(_all(members, own))
 
     @property
     def asks_judges(self) -> bool:
@@ -54,7 +64,7 @@ class Panel:
 
     def figures(self) -> dict[str, JsonObject]:
         """The figures for all cases so far, by the names of the evaluators that have some."""
-        return figures_of(_all(self._members, self._own), self._gathering)
+        return dataset_figures(_all(self._members, self._own), self._gathering)
 
     def gather(self, cases: Iterable[Case]) -> None:
         """Take in cases whose scores are known already, for the figures of all cases."""
@@ -62,22 +72,22 @@ class Panel:
             for place in _places(self.members_of(case), self._gathering):
                 guarded_score("", partial(_added, place, case))
 
-    def judge_all(self, cases: Sequence[Case]) -> list[tuple[Result, ...]]:
+    def judge_all(self, cases: Sequence[Case]) -> list[tuple[EvaluatorResult, ...]]:
         """What every evaluator says of some cases, in their order and in that of the evaluators."""
         asked = [[self._ask(member, case) for member in self.members_of(case)] for case in cases]
         return [
             tuple(
-                Result(member=member, score=answer())
+                EvaluatorResult(evaluator=member, score=answer())
                 for member, answer in zip(self.members_of(case), answers, strict=True)
             )
             for case, answers in zip(cases, asked, strict=True)
         ]
 
-    def members_of(self, case: Case) -> Sequence[Member]:
+    def members_of(self, case: Case) -> Sequence[ConfiguredEvaluator]:
         """The evaluators of a case."""
         return self._own.get(case.id, self._members)
 
-    def _ask(self, member: Member, case: Case) -> _Asked:
+    def _ask(self, member: ConfiguredEvaluator, case: Case) -> _Asked:
         """Start whatever takes its time; the rest is done when the answer is wanted."""
         evaluator = member.evaluator
         judging = self._judging.get(id(evaluator))
@@ -92,7 +102,7 @@ class Panel:
             member.name, lambda: _scored(cast("Evaluator", evaluator), case)
         )
 
-    def _started(self, member: Member, judging: Judging, case: Case) -> _Asked:
+    def _started(self, member: ConfiguredEvaluator, judging: CaseScorer, case: Case) -> _Asked:
         def ask() -> Score:
             return guarded_score(member.name, lambda: judging(case))
 
@@ -101,11 +111,11 @@ class Panel:
         future: Future[Score] = self._pool.submit(ask)
         return future.result
 
-    def _combined(self, member: Member, combiner: Combiner, case: Case) -> _Asked:
+    def _combined(self, member: ConfiguredEvaluator, combiner: Combiner, case: Case) -> _Asked:
         parts = [(part, self._ask(part, case)) for part in combiner.evaluators]
 
         def combine() -> Score:
-            results = [Result(member=part, score=answer()) for part, answer in parts]
+            results = [EvaluatorResult(evaluator=part, score=answer()) for part, answer in parts]
             return guarded_score(member.name, lambda: combiner.combine(results))
 
         return combine
@@ -113,8 +123,8 @@ class Panel:
 
 @contextmanager
 def open_panel(
-    members: Sequence[Member],
-    own: Mapping[str, Sequence[Member]] | None = None,
+    members: Sequence[ConfiguredEvaluator],
+    own: Mapping[str, Sequence[ConfiguredEvaluator]] | None = None,
     *,
     concurrency: int = 1,
 ) -> Iterator[Panel]:
@@ -131,11 +141,15 @@ def open_panel(
         yield Panel(members, own, judging, pool)
 
 
-def _all(members: Sequence[Member], own: Mapping[str, Sequence[Member]]) -> list[Member]:
+def _all(
+    members: Sequence[ConfiguredEvaluator], own: Mapping[str, Sequence[ConfiguredEvaluator]]
+) -> list[ConfiguredEvaluator]:
     return [*members, *(member for each in own.values() for member in each)]
 
 
-def _places(members: Iterable[Member], gathering: Gathering) -> Iterator[Accumulator]:
+def _places(
+    members: Iterable[ConfiguredEvaluator], gathering: Accumulators
+) -> Iterator[Accumulator]:
     """Where a case with these evaluators is gathered, those inside of combiners included."""
     for member in members:
         place = gathering.get(id(member.evaluator))
@@ -149,7 +163,7 @@ def _added(place: Accumulator, case: Case) -> Score:
     return place.add(case.expected, case.candidate, unreadable=case.input is not CaseInput.OK)
 
 
-def _judges(members: Sequence[Member], above: str = "") -> Iterator[tuple[str, Judge]]:
+def _judges(members: Sequence[ConfiguredEvaluator], above: str = "") -> Iterator[tuple[str, Judge]]:
     """All judges with their names, those inside of combiners too; names may repeat."""
     for member in members:
         evaluator = member.evaluator
@@ -160,7 +174,7 @@ def _judges(members: Sequence[Member], above: str = "") -> Iterator[tuple[str, J
             yield from _judges(inner, f"{above}{member.name}.")
 
 
-def unready_judges(members: Sequence[Member]) -> list[Problem]:
+def unready_judges(members: Sequence[ConfiguredEvaluator]) -> list[Problem]:
     """Why judges could not judge a single case, found out before the first."""
     complaints = ((name, judge.unready()) for name, judge in _judges(members))
     return [Problem(f"{name}: {reason}") for name, reason in complaints if reason]

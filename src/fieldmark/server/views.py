@@ -7,7 +7,7 @@ from typing import Final
 import orjson
 
 from fieldmark.api.case_result import CaseResult, FieldResult
-from fieldmark.compare.detect import Detected, detect
+from fieldmark.compare.auto import Detected, detect
 from fieldmark.metrics.clusters import Clusters, Documents
 from fieldmark.metrics.quality import QualityCounts, bucket_table
 from fieldmark.model.case import CaseInput

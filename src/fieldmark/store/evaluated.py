@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from fieldmark.evaluators.by_field import FieldEvaluator
-from fieldmark.evaluators.panel import Result
-from fieldmark.evaluators.score import Score
+from fieldmark.evaluators.base import EvaluatorResult, Score
+from fieldmark.evaluators.field_evaluator import FieldEvaluator
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.json_text import finite_json
@@ -22,7 +21,7 @@ _QUOTING: Final = re.compile(r" \(([^():]+): .*\)\Z", re.DOTALL)
 
 
 def with_results(
-    row: bytes, score: Score, results: Sequence[Result], *, values: bool = True
+    row: bytes, score: Score, results: Sequence[EvaluatorResult], *, values: bool = True
 ) -> bytes:
     """A row with the lists of the case and with every evaluator's result.
 
@@ -38,11 +37,11 @@ def with_results(
     return b"%s,%s\n" % (row.rstrip()[:-1], finite_json(said)[1:])
 
 
-def _result(result: Result, *, values: bool) -> JsonObject:
+def _result(result: EvaluatorResult, *, values: bool) -> JsonObject:
     said = result.to_dict()
     if values:
         return said
-    if not isinstance(result.member.evaluator, FieldEvaluator):
+    if not isinstance(result.evaluator.evaluator, FieldEvaluator):
         return {key: value for key, value in said.items() if key not in _ALL_TEXTS}
     misses: list[JsonValue] = [_QUOTING.sub(r" (\1)", miss) for miss in result.score.misses]
     kept = {key: value for key, value in said.items() if key not in _MAY_QUOTE}

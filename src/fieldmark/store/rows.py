@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from fieldmark.compare.instructions import INSTRUCTION_LIKE
+from fieldmark.compare.prompt_injection import INJECTION_NOTE
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparison
@@ -112,5 +112,5 @@ def _said(position: int, comparison: Comparison, *, notes: bool) -> list[object]
         comparison.reason,
         flags,
     ]
-    note = comparison.note if notes or comparison.note == INSTRUCTION_LIKE else ""
+    note = comparison.note if notes or comparison.note == INJECTION_NOTE else ""
     return [*said, note] if note else said

@@ -13,7 +13,7 @@ from fieldmark import registry
 from fieldmark.config.eval_cases import CASE_KEYS
 from fieldmark.config.eval_file import EVAL_KEYS
 from fieldmark.config.eval_target import PATIENCE
-from fieldmark.evaluators.by_field import FieldEvaluator
+from fieldmark.evaluators.field_evaluator import FieldEvaluator
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import Outcome

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.compare.exact import Exact
-from fieldmark.compare.text import ExactText, NormalizedText
+from fieldmark.compare.exact import Exact, ExactText, NormalizedText
 from fieldmark.model.outcome import Reason
 
 MATCH, DIFFERENT, TYPE = None, Reason.DIFFERENT, Reason.TYPE_MISMATCH

@@ -5,9 +5,8 @@ from typing import ClassVar
 
 import pytest
 
-from fieldmark.compare.detect import Auto
-from fieldmark.compare.guards import Guards
-from fieldmark.compare.letters import speaks_by_letters
+from fieldmark.compare.auto import Auto
+from fieldmark.compare.guards import Guards, is_name_or_code
 from fieldmark.compare.providers import Lexical, Recorded
 from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import OptionError
@@ -155,7 +154,7 @@ def test_guards_that_are_refused(guards, message):
     ],
 )
 def test_what_goes_by_its_letters(text, by_letters):
-    assert speaks_by_letters(text) is by_letters
+    assert is_name_or_code(text) is by_letters
 
 
 @pytest.mark.parametrize(

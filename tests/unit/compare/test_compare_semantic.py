@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from fieldmark.compare.detect import Auto, Detected, detect
+from fieldmark.compare.auto import Auto, Detected, detect
 from fieldmark.compare.providers import Lexical, Recorded
 from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import OptionError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from reading_evals import evaluation
 
-from fieldmark.compare.detect import Auto
+from fieldmark.compare.auto import Auto
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.providers import Recorded
 from fieldmark.config.eval_file import load_eval

@@ -8,13 +8,12 @@ import pytest
 from reading_evals import member, members
 
 from fieldmark.align.greedy import Greedy
+from fieldmark.compare.auto import Auto
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.detect import Auto
-from fieldmark.compare.exact import Exact
+from fieldmark.compare.exact import Exact, ExactText
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
-from fieldmark.compare.text import ExactText
 from fieldmark.config.members import MAX_NESTING
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.field_accuracy import FieldAccuracy

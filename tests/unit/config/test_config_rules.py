@@ -12,15 +12,14 @@ from fieldmark.align.index import Index
 from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.any_of import AnyOf
+from fieldmark.compare.auto import Auto
 from fieldmark.compare.date import DateMatch
-from fieldmark.compare.detect import Auto
-from fieldmark.compare.exact import Exact
+from fieldmark.compare.exact import Exact, ExactText
 from fieldmark.compare.fuzzy import Algorithm, Fuzzy
 from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.providers import Lexical, Recorded
 from fieldmark.compare.semantic import Semantic
-from fieldmark.compare.text import ExactText
 from fieldmark.config.rules_file import load_rules, read_rules
 from fieldmark.errors import Location
 from fieldmark.model.rule import Depth, Rules, Scope

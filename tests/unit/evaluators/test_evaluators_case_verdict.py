@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.case_verdict import case_score
+from fieldmark.evaluators.base import ConfiguredEvaluator, EvaluatorResult, Score, Status
+from fieldmark.evaluators.composite import case_score
 from fieldmark.evaluators.json_schema import JsonSchema
-from fieldmark.evaluators.panel import Member, Result
-from fieldmark.evaluators.score import Score, Status
 from fieldmark.model.case import Verdict
 
 _ANY = JsonSchema(schema={})
 
 
-def _said(score: Score, *, name: str = "a", weight: float = 1.0) -> Result:
-    member = Member(name=name, type="json_schema", evaluator=_ANY, weight=weight)
-    return Result(member=member, score=score)
+def _said(score: Score, *, name: str = "a", weight: float = 1.0) -> EvaluatorResult:
+    member = ConfiguredEvaluator(name=name, type="json_schema", evaluator=_ANY, weight=weight)
+    return EvaluatorResult(evaluator=member, score=score)
 
 
 def _score(
@@ -54,7 +53,7 @@ _NOTHING = Score(score=1.0, verdict=Verdict.PASS, vacuous=True)
         pytest.param([_said(_NOTHING)], 1.0, Verdict.PASS, id="nothing-to-score"),
     ],
 )
-def test_score_and_verdict(results: list[Result], score: float, verdict: Verdict) -> None:
+def test_score_and_verdict(results: list[EvaluatorResult], score: float, verdict: Verdict) -> None:
     said = case_score(results)
     assert said.score == pytest.approx(score)
     assert said.verdict is verdict

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.errors import OptionError
+from fieldmark.evaluators.base import ConfiguredEvaluator, EvaluatorResult, Score, Status
 from fieldmark.evaluators.composite import Composite
 from fieldmark.evaluators.json_schema import JsonSchema
-from fieldmark.evaluators.panel import Member, Result
-from fieldmark.evaluators.score import Score, Status
 from fieldmark.model.case import Verdict
 
 PASS, PARTIAL, FAIL = Verdict.PASS, Verdict.PARTIAL, Verdict.FAIL
@@ -16,15 +15,15 @@ ANYTHING = JsonSchema(schema=True)
 
 
 def member(name, weight=1.0, evaluator=ANYTHING):
-    return Member(name=name, type=evaluator.name, evaluator=evaluator, weight=weight)
+    return ConfiguredEvaluator(name=name, type=evaluator.name, evaluator=evaluator, weight=weight)
 
 
 def results(*said):
     """Results of members a, b, c... from (score, verdict) or (score, verdict, weight)."""
     names = "abcdef"
     return [
-        Result(
-            member=member(name, *weight),
+        EvaluatorResult(
+            evaluator=member(name, *weight),
             score=Score(score=score, verdict=verdict, hits=("x",) if verdict is PASS else ()),
         )
         for name, (score, verdict, *weight) in zip(names, said, strict=False)
@@ -32,7 +31,7 @@ def results(*said):
 
 
 def composite(given, **options):
-    return Composite(evaluators=tuple(result.member for result in given), **options)
+    return Composite(evaluators=tuple(result.evaluator for result in given), **options)
 
 
 @pytest.mark.parametrize(
@@ -65,11 +64,15 @@ def test_scores_become_one(options, said, score, verdict):
 def test_the_lists_of_members_are_joined_under_their_names():
     first = Score(score=0.5, verdict=PARTIAL, hits=("total",), misses=("date",), skipped=("notes",))
     given = [
-        Result(member=member("header"), score=first),
-        Result(member=member("judge"), score=Score(score=0.9, verdict=PASS)),
-        Result(member=member("tone"), score=Score(score=0.25, verdict=FAIL)),
-        Result(member=member("empty"), score=Score(score=1.0, verdict=PASS, vacuous=True)),
-        Result(member=member("aside", 0.0), score=Score(score=0.0, verdict=FAIL, misses=("x",))),
+        EvaluatorResult(evaluator=member("header"), score=first),
+        EvaluatorResult(evaluator=member("judge"), score=Score(score=0.9, verdict=PASS)),
+        EvaluatorResult(evaluator=member("tone"), score=Score(score=0.25, verdict=FAIL)),
+        EvaluatorResult(
+            evaluator=member("empty"), score=Score(score=1.0, verdict=PASS, vacuous=True)
+        ),
+        EvaluatorResult(
+            evaluator=member("aside", 0.0), score=Score(score=0.0, verdict=FAIL, misses=("x",))
+        ),
     ]
     combined = composite(given).combine(given)
     assert combined.hits == ("header: total", "judge")
@@ -80,7 +83,9 @@ def test_the_lists_of_members_are_joined_under_their_names():
 
 def test_details_tell_what_every_member_said():
     given = [
-        Result(member=member("a", 2.0), score=Score(score=1.0, verdict=PASS, details={"k": 1}))
+        EvaluatorResult(
+            evaluator=member("a", 2.0), score=Score(score=1.0, verdict=PASS, details={"k": 1})
+        )
     ]
     assert composite(given).combine(given).details == {
         "aggregator": "weighted_average",
@@ -101,7 +106,10 @@ def test_details_tell_what_every_member_said():
 
 
 def test_one_error_leaves_no_score_and_names_its_member():
-    given = [*results((1.0, PASS)), Result(member=member("judge"), score=Score.error("no answer"))]
+    given = [
+        *results((1.0, PASS)),
+        EvaluatorResult(evaluator=member("judge"), score=Score.error("no answer")),
+    ]
     combined = composite(given, aggregator="minimum").combine(given)
     assert (combined.score, combined.verdict, combined.status) == (None, None, Status.ERROR)
     assert combined.reasoning == "judge: no answer"
@@ -109,7 +117,7 @@ def test_one_error_leaves_no_score_and_names_its_member():
 
 
 def test_an_error_of_a_member_without_weight_is_only_told():
-    broken = Result(member=member("judge", 0.0), score=Score.error("no answer"))
+    broken = EvaluatorResult(evaluator=member("judge", 0.0), score=Score.error("no answer"))
     given = [*results((1.0, PASS)), broken]
     combined = composite(given).combine(given)
     assert (combined.score, combined.status) == (1.0, Status.OK)
@@ -117,9 +125,11 @@ def test_an_error_of_a_member_without_weight_is_only_told():
 
 
 def test_it_is_vacuous_if_all_members_are():
-    given = [Result(member=member("a"), score=Score(score=1.0, verdict=PASS, vacuous=True))]
+    given = [
+        EvaluatorResult(evaluator=member("a"), score=Score(score=1.0, verdict=PASS, vacuous=True))
+    ]
     assert composite(given).combine(given).vacuous
-    given.append(Result(member=member("b"), score=Score(score=1.0, verdict=PASS)))
+    given.append(EvaluatorResult(evaluator=member("b"), score=Score(score=1.0, verdict=PASS)))
     assert not composite(given).combine(given).vacuous
 
 
@@ -127,8 +137,10 @@ def test_a_composite_is_a_member_like_any_other():
     inner = results((1.0, PASS), (0.0, FAIL))
     nested = composite(inner, aggregator="all_or_nothing")
     given = [
-        Result(member=member("nested", 1.0, nested), score=nested.combine(inner)),
-        Result(member=member("other", 3.0), score=Score(score=1.0, verdict=PASS, hits=("y",))),
+        EvaluatorResult(evaluator=member("nested", 1.0, nested), score=nested.combine(inner)),
+        EvaluatorResult(
+            evaluator=member("other", 3.0), score=Score(score=1.0, verdict=PASS, hits=("y",))
+        ),
     ]
     combined = composite(given).combine(given)
     assert combined.score == 0.75

@@ -8,9 +8,9 @@ import re
 import pytest
 
 from fieldmark.errors import OptionError
+from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.constraints import Constraint, Constraints
 from fieldmark.evaluators.expressions import findings
-from fieldmark.evaluators.score import Status
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.coordinate_distance import CoordinateDistance
+from fieldmark.evaluators.geometry import CoordinateDistance
 from fieldmark.model.json import MISSING
 
 

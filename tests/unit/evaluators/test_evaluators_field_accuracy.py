@@ -11,8 +11,8 @@ from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
 from fieldmark.config.rules_file import read_rules
 from fieldmark.errors import ConfigError, OptionError
+from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.field_accuracy import FieldAccuracy
-from fieldmark.evaluators.score import Status
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule

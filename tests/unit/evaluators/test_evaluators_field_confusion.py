@@ -12,8 +12,8 @@ from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
 from fieldmark.config.files import load_file
 from fieldmark.errors import OptionError
+from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.field_confusion import FieldConfusion
-from fieldmark.evaluators.score import Status
 from fieldmark.metrics.rates import rates
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts

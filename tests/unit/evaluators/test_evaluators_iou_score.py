@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.evaluators.iou_score import IouScore
-from fieldmark.evaluators.score import Status
+from fieldmark.evaluators.base import Status
+from fieldmark.evaluators.geometry import IouScore
 from fieldmark.model.json import MISSING
 from fieldmark.values import overlap as overlap_module
 

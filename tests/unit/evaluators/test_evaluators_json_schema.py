@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from fieldmark.errors import OptionError
+from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.json_schema import JsonSchema
-from fieldmark.evaluators.score import Status
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 

@@ -8,8 +8,8 @@ from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.errors import OptionError
+from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.line_items import LineItems
-from fieldmark.evaluators.score import Status
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule

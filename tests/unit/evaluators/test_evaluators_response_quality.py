@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from walk_through import CANDIDATE, EXPECTED, STRATEGIES
 
-from fieldmark.compare.detect import Auto
+from fieldmark.compare.auto import Auto
 from fieldmark.compare.ignore import Ignore
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import OptionError
+from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.response_quality import ResponseQuality
-from fieldmark.evaluators.score import Status
 from fieldmark.metrics.options import RqsWeights
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING

@@ -8,7 +8,7 @@ import time
 import uuid
 from pathlib import Path
 
-from fieldmark.evaluators.score import Score
+from fieldmark.evaluators.base import Score
 from fieldmark.judges.code_judge import CodeJudge
 from fieldmark.model.case import Case
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from fieldmark.evaluators.score import Status
+from fieldmark.evaluators.base import Status
 from fieldmark.model.case import Verdict
 from unit.judges.lab import judged, living, new_mark, open_files, zombies
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.field_confusion import FieldConfusion
 from fieldmark.evaluators.line_items import LineItems
-from fieldmark.evaluators.score import Status
 from fieldmark.judges.code_judge import CodeJudge
 from fieldmark.model.case import Case
 from fieldmark.model.rule import Rule

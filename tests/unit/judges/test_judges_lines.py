@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fieldmark.errors import DataError
-from fieldmark.evaluators.score import Status
+from fieldmark.evaluators.base import Status
 from fieldmark.judges.code_judge import CodeJudge
 from fieldmark.model.case import Case
 from unit.judges.lab import CASE, alive, judge, living, new_mark, open_files, zombies

@@ -4,7 +4,7 @@ import pytest
 
 from edges.llm_server import first, serving, status
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.score import Status
+from fieldmark.evaluators.base import Status
 from fieldmark.judges.llm import clock
 from fieldmark.judges.llm.clock import Clock
 from fieldmark.judges.llm_judge import LlmJudge

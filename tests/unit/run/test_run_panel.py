@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fieldmark.evaluators.base import ConfiguredEvaluator, Score, Status
 from fieldmark.evaluators.composite import Composite
-from fieldmark.evaluators.panel import Member
-from fieldmark.evaluators.score import Score, Status
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.run.panel import open_panel
 
@@ -43,7 +42,7 @@ class Gathers:
 
 
 def member(name, evaluator=None):
-    return Member(name=name, type="gathers", evaluator=evaluator or Gathers())
+    return ConfiguredEvaluator(name=name, type="gathers", evaluator=evaluator or Gathers())
 
 
 CASES = [Case("a", 1, 1), Case("b", 2, 2, CaseInput.PARSE_ERROR)]

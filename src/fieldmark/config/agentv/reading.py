@@ -14,7 +14,7 @@ from fieldmark.config.eval_spec import EvalSpec, InlineCase
 from fieldmark.config.marked import Marked
 from fieldmark.config.members import read_members
 from fieldmark.errors import Location
-from fieldmark.evaluators.panel import Member
+from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
 
 __all__ = ["is_agentv", "members_of", "read_agentv"]
@@ -58,7 +58,9 @@ def _case(case: AgentvCase, context: Context) -> InlineCase:
     )
 
 
-def members_of(graders: Graders, location: Location, context: Context) -> tuple[Member, ...]:
+def members_of(
+    graders: Graders, location: Location, context: Context
+) -> tuple[ConfiguredEvaluator, ...]:
     """The evaluators of some graders; what they cannot take goes to the problems."""
     entries = (grader.entry for grader in graders.graders)
     return read_members(listed(entries, location), context)

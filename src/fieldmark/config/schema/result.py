@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fieldmark.evaluators.score import Status
+from fieldmark.evaluators.base import Status
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.counts import Counts

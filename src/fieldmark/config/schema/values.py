@@ -12,7 +12,7 @@ from typing import Final, Literal, cast, get_args, get_origin
 from fieldmark import registry
 from fieldmark.config.annotations import is_json, is_json_object, is_union
 from fieldmark.config.schema.prose import promise_of, said_of
-from fieldmark.evaluators.panel import Member
+from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.rule import Rule
@@ -30,7 +30,7 @@ _SCALARS: Final[Mapping[object, str]] = {
 }
 _LISTS: Final = (tuple, frozenset, list, Sequence)
 _MEANT: Final[Mapping[object, str]] = {Comparator: "match", Provider: "provider"}
-_ITEMS: Final[Mapping[object, str]] = {Rule: "fields", Member: "evaluators"}
+_ITEMS: Final[Mapping[object, str]] = {Rule: "fields", ConfiguredEvaluator: "evaluators"}
 """What is read in a way of its own, and the definition that says how."""
 _FILE: Final[JsonObject] = {"type": "string", "description": "A file below the folder of this one."}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from fieldmark.evaluators.wording import reason_of
+from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
 from fieldmark.model.outcomes import FieldOutcome
@@ -61,7 +61,7 @@ def outcome_rows(case: ShownCase) -> Iterator[OutcomeRow]:
     for record in case.block.records(case.table):
         rule = case.table.attributes[record.attribute]
         said = record.comparison
-        reason = reason_of(record)
+        reason = mismatch_reason(record)
         flags = [] if said is None else [name for name in _FLAGS if getattr(said, name)]
         yield OutcomeRow(
             case.id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.places import check_places, is_pattern, places, values_at
+from fieldmark.evaluators.path_values import check_places, is_pattern, places, values_at
 from fieldmark.model.json import MISSING
 
 PAGES = {"pages": [{"rows": [{"box": 1}, {"box": 2}]}, {"rows": []}, {}, {"rows": [{"box": 3}]}]}

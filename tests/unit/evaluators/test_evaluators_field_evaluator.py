@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 
 from fieldmark.compare.exact import Exact
-from fieldmark.evaluators import examine
+from fieldmark.evaluators import field_evaluator
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
 from fieldmark.evaluators.field_accuracy import FieldAccuracy
 from fieldmark.evaluators.field_confusion import FieldConfusion
@@ -71,7 +71,7 @@ def test_an_evaluator_cannot_be_changed(evaluator):
 def test_a_plan_is_compiled_once_for_cases_in_turn(monkeypatch):
     compiled = []
     monkeypatch.setattr(
-        examine, "compile_plan", lambda rules: compiled.append(rules) or COMPILE(rules)
+        field_evaluator, "compile_plan", lambda rules: compiled.append(rules) or COMPILE(rules)
     )
     evaluator = ExtractionMetrics()
     for _ in range(5):
@@ -80,7 +80,7 @@ def test_a_plan_is_compiled_once_for_cases_in_turn(monkeypatch):
 
 
 def test_a_plan_is_let_go_before_strange_keys_pile_up(monkeypatch):
-    monkeypatch.setattr(examine, "_MOST_CASES", 3)
+    monkeypatch.setattr(field_evaluator, "_MOST_CASES", 3)
     evaluator = ExtractionMetrics()
     sizes = []
     for number in range(7):
@@ -89,7 +89,7 @@ def test_a_plan_is_let_go_before_strange_keys_pile_up(monkeypatch):
     assert sizes == [1, 2, 3, 1, 2, 3, 1]
 
 
-COMPILE = examine.compile_plan
+COMPILE = field_evaluator.compile_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

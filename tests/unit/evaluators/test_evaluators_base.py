@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fieldmark.evaluators.score import Score, Status
+from fieldmark.evaluators.base import Score, Status
 from fieldmark.model.case import Verdict
 
 

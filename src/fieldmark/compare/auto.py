@@ -1,4 +1,4 @@
-"""The comparator that fits a value, by what the expected value looks like."""
+"""The comparator that fits a value, chosen by what the expected value looks like."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Final
 
+from fieldmark.compare.exact import ExactText
 from fieldmark.compare.providers import Lexical
 from fieldmark.compare.semantic import Semantic
-from fieldmark.compare.text import ExactText
 from fieldmark.model.comparison import Comparison, Provider, TextPair
 from fieldmark.model.json import JsonValue
 from fieldmark.values.dates import is_iso_date

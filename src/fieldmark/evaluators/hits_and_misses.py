@@ -1,4 +1,4 @@
-"""Hits and misses as people read them: outcomes and reason codes rendered as text."""
+"""Hits and misses of a case as text, with the reason for each miss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.paths import ROOT
 
-__all__ = ["Account", "Marked", "account", "account_of", "marked", "reason_of"]
+__all__ = [
+    "HitsAndMisses",
+    "MarkedField",
+    "case_hits_and_misses",
+    "hits_and_misses",
+    "mark_fields",
+    "mismatch_reason",
+]
 
 _EMPTY_REASONS: Final[Mapping[Presence, Reason]] = {
     Presence.ABSENT: Reason.MISSING,
@@ -44,7 +51,7 @@ _UNREADABLE: Final = f"{ROOT} (no readable candidate)"
 _marks = lru_cache(maxsize=64)(mark_table)
 
 
-class Marked(NamedTuple):
+class MarkedField(NamedTuple):
     """One field, the list on which it stands, and whether it had to be there."""
 
     mark: Mark
@@ -53,7 +60,7 @@ class Marked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class HitsAndMisses:
     """The fields of a case sorted into right, wrong and not scored."""
 
     hits: tuple[str, ...]
@@ -66,7 +73,7 @@ class Account:
         return f"{len(self.hits)}/{len(self.hits) + len(self.misses)} fields matched"
 
 
-def reason_of(record: FieldOutcome) -> Reason | None:
+def mismatch_reason(record: FieldOutcome) -> Reason | None:
     """Why a field is not simply right, if it is not."""
     if record.comparison is not None:
         return record.comparison.reason
@@ -79,9 +86,9 @@ def reason_of(record: FieldOutcome) -> Reason | None:
     return None
 
 
-def marked(
+def mark_fields(
     block: Outcomes, table: AttributeTable, counting: CountingHalf, *, unreadable: bool = False
-) -> Iterator[Marked]:
+) -> Iterator[MarkedField]:
     """Every field of a case with its mark.
 
     Without a readable candidate an optional field was not left out but lost, and nobody agreed
@@ -95,28 +102,30 @@ def marked(
         left_out = neutral and not required and record.outcome is Outcome.OMISSION
         if left_out or (unreadable and mark is Mark.HIT):
             mark = Mark.SKIPPED
-        yield Marked(mark, record, required)
+        yield MarkedField(mark, record, required)
 
 
-def account(block: Outcomes, table: AttributeTable, convention: Convention) -> Account:
+def case_hits_and_misses(
+    block: Outcomes, table: AttributeTable, convention: Convention
+) -> HitsAndMisses:
     """Every field of a case as a hit, a miss with its reason, or skipped."""
-    return account_of(marked(block, table, convention.counting))
+    return hits_and_misses(mark_fields(block, table, convention.counting))
 
 
-def account_of(fields: Iterable[Marked], *, unreadable: bool = False) -> Account:
+def hits_and_misses(fields: Iterable[MarkedField], *, unreadable: bool = False) -> HitsAndMisses:
     """Marked fields as texts; a candidate that could not be read is itself a miss if need be."""
     lists: dict[Mark, list[str]] = {mark: [] for mark in Mark}
     for each in fields:
         lists[each.mark].append(_text(each))
     misses = (*lists[Mark.MISS], *lists[Mark.ERROR])
-    return Account(
+    return HitsAndMisses(
         hits=tuple(lists[Mark.HIT]),
         misses=misses or ((_UNREADABLE,) if unreadable else ()),
         skipped=tuple(lists[Mark.SKIPPED]),
     )
 
 
-def _text(each: Marked) -> str:
+def _text(each: MarkedField) -> str:
     mark, record, _ = each
     if mark in _NEED_NO_WORDS:
         return record.path
@@ -124,8 +133,8 @@ def _text(each: Marked) -> str:
     return f"{record.path} ({said})" if said else record.path
 
 
-def _missed(each: Marked) -> str | None:
-    record, reason = each.record, reason_of(each.record)
+def _missed(each: MarkedField) -> str | None:
+    record, reason = each.record, mismatch_reason(each.record)
     if record.outcome is Outcome.ERROR:
         note = record.comparison.note if record.comparison else ""
         return f"evaluation error: {note or reason}"
@@ -138,7 +147,7 @@ def _missed(each: Marked) -> str | None:
     return _TEXTS.get(reason) if reason else None
 
 
-def _skipped(each: Marked) -> str | None:
+def _skipped(each: MarkedField) -> str | None:
     record = each.record
     if record.outcome is Outcome.OMISSION:
         return "invalid path" if record.comparison is not None else "optional, missing"

@@ -1,4 +1,4 @@
-"""Whom a configuration asks about meaning, however deep inside it they are named."""
+"""The providers that a configuration uses, however deeply nested."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from typing import TypeAlias, TypeVar, cast
 from fieldmark.model.comparison import Provider
 from fieldmark.model.rule import Rules
 
-__all__ = ["asked_by", "providers_of", "with_options", "with_providers"]
+__all__ = ["find_providers", "find_providers_and_judges", "with_provider_options", "with_providers"]
 
 _Thing = TypeVar("_Thing")
 Change: TypeAlias = Callable[[Provider], Provider]
 _Swap: TypeAlias = Callable[[object], object]
 
 
-def providers_of(rules: Rules) -> tuple[Provider, ...]:
+def find_providers(rules: Rules) -> tuple[Provider, ...]:
     """Every provider that the rules ask, once each.
 
     >>> from fieldmark.compare.semantic import Semantic
-    >>> [provider.name for provider in providers_of(Rules(default=Semantic()))]
+    >>> [provider.name for provider in find_providers(Rules(default=Semantic()))]
     ['lexical']
     """
-    return tuple(cast("Provider", each) for each in asked_by(rules) if _is_provider(each))
+    return tuple(
+        cast("Provider", each) for each in find_providers_and_judges(rules) if _is_provider(each)
+    )
 
 
-def asked_by(thing: object) -> tuple[object, ...]:
+def find_providers_and_judges(thing: object) -> tuple[object, ...]:
     """Everybody inside of rules or evaluators who is asked and keeps books, and every provider."""
     found = {id(part): part for part in _parts(thing) if _is_provider(part) or _keeps_books(part)}
     return tuple(found.values())
@@ -40,11 +42,11 @@ def with_providers(rules: Rules, change: Change) -> Rules:
     )
 
 
-def with_options(thing: _Thing, options: Mapping[str, object]) -> _Thing:
+def with_provider_options(thing: _Thing, options: Mapping[str, object]) -> _Thing:
     """The same rules or evaluators, in which whoever is asked has these options, if they know them.
 
     >>> from fieldmark.compare.semantic import Semantic
-    >>> with_options(Semantic(), {"offline": True}) == Semantic()
+    >>> with_provider_options(Semantic(), {"offline": True}) == Semantic()
     True
     """
 

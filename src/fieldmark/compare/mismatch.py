@@ -1,4 +1,4 @@
-"""What is said of values that do not match: the wrong kind of value, or a wrong value."""
+"""How values that do not match are reported: a wrong value or a wrong type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that a path with `[]` stands for, each with its own path."""
+"""The values that a path with `[]` selects, each with its own path."""
 
 from __future__ import annotations
 
