@@ -48,7 +48,7 @@ def app(served, browser, tmp_path):
     """A page of the application with a key and an empty memory; it must behave to the end."""
     page = browser.page()
     page.media()
-    goto(page, served.listening.start_address)
+    goto(page, served.listener.start_address)
     page.run("localStorage.clear()")
 
     def opened(path, ready="document.querySelector('#app > *')"):
@@ -546,7 +546,7 @@ def test_no_page_has_serious_obstacles(app, path):
 @pytest.mark.parametrize("path", PAGES)
 def test_a_narrow_screen_shows_every_page_without_scrolling_sideways(served, browser, path):
     page = browser.page(width=390, height=844, phone=True)
-    goto(page, served.listening.start_address)
+    goto(page, served.listener.start_address)
     page.click("#example")
     page.wait("document.querySelector('.tiles')")
     goto(page, served.url + path, PAGES[path])

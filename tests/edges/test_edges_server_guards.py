@@ -11,7 +11,7 @@ import pytest
 
 from fieldmark.errors import ConfigError
 from fieldmark.server.guards.hosts import check_bind
-from fieldmark.server.options import CSRF_HEADER, Bounds
+from fieldmark.server.options import CSRF_HEADER, ServerLimits
 from fieldmark.server.serving import listen
 from unit.server.live_server import TRUTH, code, live, reading  # noqa: F401
 
@@ -32,7 +32,7 @@ BAD_HOSTS = [
 
 def spoken(server, head: bytes, *, patience: float = 10.0) -> bytes:
     """What the server says to bytes that no library would send."""
-    with socket.create_connection(("127.0.0.1", server.listening.port), patience) as wire:
+    with socket.create_connection(("127.0.0.1", server.listener.port), patience) as wire:
         wire.sendall(head)
         said = b""
         try:
@@ -54,12 +54,12 @@ def asked(server, *hosts: str, more: str = "") -> int:
 
 @pytest.mark.parametrize("host", GOOD_HOSTS)
 def test_the_names_of_this_machine_are_answered(reading, host):  # noqa: F811
-    assert asked(reading, host.format(name="127.0.0.1", port=reading.listening.port)) == 200
+    assert asked(reading, host.format(name="127.0.0.1", port=reading.listener.port)) == 200
 
 
 @pytest.mark.parametrize("host", BAD_HOSTS)
 def test_any_other_host_is_refused_before_anything_else(reading, host):  # noqa: F811
-    assert asked(reading, host.format(port=reading.listening.port)) in {400, 403}
+    assert asked(reading, host.format(port=reading.listener.port)) in {400, 403}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_host_can_be_allowed_and_the_refusal_says_how(tmp_path):
 
 
 def test_the_token_moves_from_the_address_to_a_cookie(reading):  # noqa: F811
-    first = httpx.get(reading.listening.start_address + "&tab=json")
+    first = httpx.get(reading.listener.start_address + "&tab=json")
     assert (first.status_code, first.headers["location"]) == (303, "/?tab=json")
     cookie = first.headers["set-cookie"]
     assert "HttpOnly" in cookie
@@ -135,7 +135,7 @@ def test_the_token_leads_to_this_server_only(reading, path, location):  # noqa: 
 )
 def test_without_the_key_everything_is_locked(reading, headers):  # noqa: F811
     secrets = reading.options.secrets
-    known = {"port": reading.listening.port, "session": secrets.session, "token": secrets.token}
+    known = {"port": reading.listener.port, "session": secrets.session, "token": secrets.token}
     headers = {name: value.format(**known) for name, value in headers.items()}
     for path in ("/api/health", "/api/runs", "/api/nothing"):
         answer = httpx.get(reading.url + path, headers=headers)
@@ -247,8 +247,10 @@ def test_a_nonce_is_used_once_and_is_the_one_of_the_page(reading):  # noqa: F811
 
 @pytest.fixture(scope="module")
 def narrow(tmp_path_factory):
-    bounds = Bounds(body_bytes=100_000, body_seconds=0.6, head_seconds=0.6, bytes_in_flight=150_000)
-    with live(tmp_path_factory.mktemp("narrow"), bounds=bounds) as server:
+    limits = ServerLimits(
+        body_bytes=100_000, body_seconds=0.6, head_seconds=0.6, bytes_in_flight=150_000
+    )
+    with live(tmp_path_factory.mktemp("narrow"), limits=limits) as server:
         yield server
 
 
@@ -287,7 +289,7 @@ def test_a_length_that_is_too_large_is_refused_before_the_body(narrow):
         begun = time.monotonic()
         said = spoken(narrow, head.encode())
         assert said.startswith((b"HTTP/1.1 413", b"HTTP/1.1 400")), length
-        assert time.monotonic() - begun < narrow.options.bounds.body_seconds
+        assert time.monotonic() - begun < narrow.options.limits.body_seconds
 
 
 def test_all_bodies_together_are_bounded(narrow):
@@ -304,7 +306,7 @@ def test_all_bodies_together_are_bounded(narrow):
 
     def asked_beside_another(pause):
         """The answer while a body is on its way for so long, which the server does not wait for."""
-        with socket.create_connection(("127.0.0.1", narrow.listening.port), 5) as wire:
+        with socket.create_connection(("127.0.0.1", narrow.listener.port), 5) as wire:
             wire.sendall(head.encode() + b" " * 98_000)
             time.sleep(pause)
             return asked()
@@ -332,7 +334,7 @@ def dripped(server, head: bytes, *, seconds: float) -> tuple[bytes, float]:
     """A client that sends a byte now and then: what it is told, and after how long."""
     begun = time.monotonic()
     said = b""
-    with socket.create_connection(("127.0.0.1", server.listening.port), 5) as wire:
+    with socket.create_connection(("127.0.0.1", server.listener.port), 5) as wire:
         wire.sendall(head)
         wire.settimeout(0.1)
         while time.monotonic() - begun < seconds:
@@ -374,7 +376,7 @@ def test_a_body_that_drips_is_not_waited_for(narrow):
 
 
 def test_a_quiet_connection_is_closed(narrow):
-    with socket.create_connection(("127.0.0.1", narrow.listening.port), 5) as wire:
+    with socket.create_connection(("127.0.0.1", narrow.listener.port), 5) as wire:
         assert wire.recv(10) == b""
 
 
@@ -397,10 +399,10 @@ def test_other_machines_must_be_wanted_in_so_many_words(host):
 
 def test_a_port_that_is_taken_is_said_in_one_line(reading):  # noqa: F811
     with pytest.raises(ConfigError, match="--port"):
-        listen(reading.options, host="127.0.0.1", port=reading.listening.port)
+        listen(reading.options, host="127.0.0.1", port=reading.listener.port)
 
 
 def test_what_waits_to_be_evaluated_is_bounded(tmp_path):
-    with live(tmp_path, bounds=Bounds(waiting_evaluations=0)) as server:
+    with live(tmp_path, limits=ServerLimits(waiting_evaluations=0)) as server:
         answer = server.ask.post("/api/evaluate", json={"expected": TRUTH, "candidate": TRUTH})
         assert (answer.status_code, code(answer)) == (429, "busy")

@@ -92,10 +92,10 @@ def command(**asked: Unpack[_Asked]) -> int:
         hosts=frozenset(asked["allow_host"]),
         provider=_provider(asked["rules"]),
     )
-    listening = listen(
+    listener = listen(
         options, host=asked["host"], port=asked["port"], acknowledged=asked["accept_remote"]
     )
-    serve(options, listening, say=tell, browser=asked["browser"])
+    serve(options, listener, announce=tell, browser=asked["browser"])
     return ExitCode.OK
 
 

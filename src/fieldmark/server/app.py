@@ -15,17 +15,17 @@ from starlette.types import ASGIApp
 
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.server.answers import Reply
-from fieldmark.server.desk import Desk, desk_of
-from fieldmark.server.guards.bodies import Bodies
-from fieldmark.server.guards.crossing import Crossing
-from fieldmark.server.guards.headers import Headers
-from fieldmark.server.guards.hosts import Hosts
-from fieldmark.server.guards.sessions import Sessions
+from fieldmark.server.api_errors import ApiError, ErrorCode, error_body, to_api_error
+from fieldmark.server.app_state import AppState, get_state
+from fieldmark.server.guards.bodies import BodyLimitMiddleware
+from fieldmark.server.guards.csrf import CSRFMiddleware
+from fieldmark.server.guards.headers import SecurityHeadersMiddleware
+from fieldmark.server.guards.hosts import HostMiddleware
+from fieldmark.server.guards.sessions import SessionMiddleware
 from fieldmark.server.options import ServerOptions
-from fieldmark.server.pages import assets, docs, show
-from fieldmark.server.refusals import Code, Refusal, described, refusal_of
-from fieldmark.server.routes import about, batch, cases, diff, evaluate, jobs, runs, strategies
+from fieldmark.server.pages import api_docs, assets, page_routes
+from fieldmark.server.routes import batch, cases, diff, evaluate, health, jobs, runs, strategies
+from fieldmark.server.strict_json import ApiResponse
 from fieldmark.version import VERSION
 
 __all__ = ["create_app", "guarded"]
@@ -38,7 +38,7 @@ Every request needs the session: the cookie that the start address sets, togethe
 address. Every refusal is `{"error": {"code", "message"}}`, and codes do not change.
 """
 _FOR_PROGRAMS: Final = ("/api/", "/assets/")
-_BY_STATUS: Final = {404: Code.NOT_FOUND, 405: Code.METHOD_NOT_ALLOWED}
+_BY_STATUS: Final = {404: ErrorCode.NOT_FOUND, 405: ErrorCode.METHOD_NOT_ALLOWED}
 
 
 def create_app(options: ServerOptions) -> ASGIApp:
@@ -48,21 +48,21 @@ def create_app(options: ServerOptions) -> ASGIApp:
 
 def guarded(app: ASGIApp, options: ServerOptions) -> ASGIApp:
     """An application behind all guards; the last one here is asked first."""
-    app = Bodies(app, options.bounds)
-    app = Crossing(app, options.secrets)
-    app = Sessions(app, options.secrets)
-    app = Hosts(app, options.hosts)
-    return Headers(app)
+    app = BodyLimitMiddleware(app, options.limits)
+    app = CSRFMiddleware(app, options.secrets)
+    app = SessionMiddleware(app, options.secrets)
+    app = HostMiddleware(app, options.hosts)
+    return SecurityHeadersMiddleware(app)
 
 
 def _application(options: ServerOptions) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.desk = Desk(options)
+        app.state.fieldmark = AppState(options)
         try:
             yield
         finally:
-            app.state.desk.close()
+            app.state.fieldmark.close()
 
     app = FastAPI(
         title="fieldmark",
@@ -74,10 +74,10 @@ def _application(options: ServerOptions) -> FastAPI:
         lifespan=lifespan,
     )
     api = APIRouter(prefix="/api")
-    for module in (evaluate, batch, jobs, runs, cases, diff, strategies, about):
+    for module in (evaluate, batch, jobs, runs, cases, diff, strategies, health):
         api.include_router(module.router)
     app.include_router(api)
-    for pages in (docs, assets, show):
+    for pages in (api_docs, assets, page_routes):
         app.include_router(pages.router)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(FieldmarkError, _known)
@@ -89,31 +89,33 @@ def _application(options: ServerOptions) -> FastAPI:
 async def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
-    if isinstance(error, Refusal):
-        refusal = error
-        refusal.message = desk_of(request).hiding.text(refusal.message)
+    if isinstance(error, ApiError):
+        api_error = error
+        api_error.message = get_state(request).redactor.text(api_error.message)
     else:
-        code = _BY_STATUS.get(error.status_code, Code.INVALID_REQUEST)
-        refusal = Refusal(code, "There is nothing here." if code is Code.NOT_FOUND else "Not so.")
-    return _said(request, refusal)
+        code = _BY_STATUS.get(error.status_code, ErrorCode.INVALID_REQUEST)
+        api_error = ApiError(
+            code, "There is nothing here." if code is ErrorCode.NOT_FOUND else "Not so."
+        )
+    return _said(request, api_error)
 
 
-def _said(request: Request, refusal: Refusal) -> Response:
+def _said(request: Request, api_error: ApiError) -> Response:
     """A refusal as JSON, or as a page for somebody who opened one."""
     if request.url.path.startswith(_FOR_PROGRAMS):
-        return Reply(described(refusal), refusal.status_code, refusal.headers)
-    return show.refused(refusal, request, desk_of(request))
+        return ApiResponse(error_body(api_error), api_error.status_code, api_error.headers)
+    return page_routes.error_page(api_error, request, get_state(request))
 
 
 async def _known(request: Request, error: Exception) -> Response:
     if not isinstance(error, FieldmarkError):
         raise error
-    refusal = refusal_of(error)
-    hiding = desk_of(request).hiding
-    problems = hiding.value(refusal.problems)
-    refusal.message = hiding.text(refusal.message)
-    refusal.problems = problems if isinstance(problems, list) else []
-    return _said(request, refusal)
+    api_error = to_api_error(error)
+    redactor = get_state(request).redactor
+    problems = redactor.value(api_error.problems)
+    api_error.message = redactor.text(api_error.message)
+    api_error.problems = problems if isinstance(problems, list) else []
+    return _said(request, api_error)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -123,8 +125,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
     problems: list[JsonValue] = [
         _problem(each["loc"], str(each["msg"])) for each in error.errors()[:50]
     ]
-    refusal = Refusal(Code.INVALID_REQUEST, "The request is not valid.", problems=problems)
-    return _said(request, refusal)
+    api_error = ApiError(ErrorCode.INVALID_REQUEST, "The request is not valid.", problems=problems)
+    return _said(request, api_error)
 
 
 def _problem(place: tuple[str | int, ...], message: str) -> JsonObject:
@@ -134,5 +136,7 @@ def _problem(place: tuple[str | int, ...], message: str) -> JsonObject:
 
 async def _crashed(request: Request, error: Exception) -> Response:  # noqa: ARG001
     _LOG.error("a request failed", exc_info=error)
-    refusal = Refusal(Code.INTERNAL, "Something went wrong in the server; its log says what.")
-    return Reply(described(refusal), refusal.status_code)
+    api_error = ApiError(
+        ErrorCode.INTERNAL, "Something went wrong in the server; its log says what."
+    )
+    return ApiResponse(error_body(api_error), api_error.status_code)

@@ -108,9 +108,9 @@ class CaseIndex:
                     return
                 try:
                     row = cast("JsonObject", read_json(line))
-                    described = row.get("attributes")
-                    if described is not None:
-                        start, fresh = cast("tuple[int, list[list[str]]]", described)
+                    error_body = row.get("attributes")
+                    if error_body is not None:
+                        start, fresh = cast("tuple[int, list[list[str]]]", error_body)
                         attributes = [*(shared or attributes)[:start], *(each[0] for each in fresh)]
                         shared = shared or attributes
                     if "segment" in row or number == 1:

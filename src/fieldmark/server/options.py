@@ -10,7 +10,7 @@ from typing import Final
 
 from fieldmark.model.comparison import Provider
 
-__all__ = ["CSRF_HEADER", "Bounds", "Secrets", "ServerOptions"]
+__all__ = ["CSRF_HEADER", "ServerLimits", "ServerOptions", "SessionSecrets"]
 
 CSRF_HEADER: Final = "x-fieldmark-csrf"
 _BYTES: Final = 32
@@ -18,7 +18,7 @@ _BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ServerLimits:
     """How much a client may ask for at once."""
 
     body_bytes: int = 32 << 20
@@ -35,7 +35,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Secrets:
+class SessionSecrets:
     """What lets a browser in: never written anywhere but in the start address and a cookie."""
 
     token: str = field(default_factory=lambda: secrets.token_urlsafe(_BYTES), repr=False)
@@ -56,8 +56,8 @@ class ServerOptions:
     write: bool = False
     hosts: frozenset[str] = frozenset()
     provider: Provider | None = None
-    bounds: Bounds = field(default_factory=Bounds)
-    secrets: Secrets = field(default_factory=Secrets)
+    limits: ServerLimits = field(default_factory=ServerLimits)
+    secrets: SessionSecrets = field(default_factory=SessionSecrets)
 
     @property
     def judge(self) -> str:

@@ -15,16 +15,16 @@ import uvicorn
 from fieldmark.errors import ConfigError
 from fieldmark.server.app import create_app
 from fieldmark.server.guards.hosts import check_bind
-from fieldmark.server.guards.slow_heads import patient
+from fieldmark.server.header_timeout import protocol_with_header_timeout
 from fieldmark.server.options import ServerOptions
 
-__all__ = ["Listening", "configured", "listen", "serve"]
+__all__ = ["Listener", "listen", "serve", "uvicorn_config"]
 
 _BACKLOG: Final = 256
 _GRACE_SECONDS: Final = 3
 
 
-class Listening:
+class Listener:
     """A socket that is bound, and the address at which the application is found there."""
 
     def __init__(self, bound: socket.socket, options: ServerOptions) -> None:
@@ -35,13 +35,11 @@ class Listening:
         self.start_address = f"{self.address}?token={options.secrets.token}"
 
 
-def listen(
-    options: ServerOptions, *, host: str, port: int, acknowledged: bool = False
-) -> Listening:
+def listen(options: ServerOptions, *, host: str, port: int, acknowledged: bool = False) -> Listener:
     """Bind an address; one that others can reach needs to be wanted in so many words."""
     check_bind(host, acknowledged=acknowledged)
     try:
-        return Listening(_bound(host.strip("[]"), port), options)
+        return Listener(_bound(host.strip("[]"), port), options)
     except OSError as error:
         said = f"Cannot listen on {host}:{port}: {error.strerror}."
         hint = "Another program may use the port; choose one with --port, or 0 for any."
@@ -64,30 +62,30 @@ def _bound(host: str, port: int) -> socket.socket:
 
 def serve(
     options: ServerOptions,
-    listening: Listening,
+    listener: Listener,
     *,
-    say: Callable[[str], None],
+    announce: Callable[[str], None],
     browser: bool = True,
 ) -> None:
     """Serve until somebody stops it."""
-    server = uvicorn.Server(configured(options))
-    say(f"fieldmark serves {listening.start_address}")
+    server = uvicorn.Server(uvicorn_config(options))
+    announce(f"fieldmark serves {listener.start_address}")
     if browser:
         opener = threading.Thread(
-            target=webbrowser.open, args=(listening.start_address,), daemon=True
+            target=webbrowser.open, args=(listener.start_address,), daemon=True
         )
         opener.start()
     # Stopping it by hand is how a server ends.
     with suppress(KeyboardInterrupt):
-        server.run(sockets=[listening.socket])
+        server.run(sockets=[listener.socket])
 
 
-def configured(options: ServerOptions) -> uvicorn.Config:
+def uvicorn_config(options: ServerOptions) -> uvicorn.Config:
     """How the server speaks HTTP: no access log, for addresses may hold the token."""
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     return uvicorn.Config(
         create_app(options),
-        http=patient(options.bounds.head_seconds),
+        http=protocol_with_header_timeout(options.limits.head_seconds),
         ws="none",
         access_log=False,
         log_config=None,

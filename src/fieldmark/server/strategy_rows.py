@@ -14,13 +14,13 @@ from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.paths import PathError, Wildcard, join, parse_path
 
-__all__ = ["counts_of", "flat", "nested", "rows_of"]
+__all__ = ["count_strategies", "flat", "nested", "strategy_rows"]
 
 _TELLING: Final = ("match", "align")
 _ELSE: Final = "default"
 
 
-def rows_of(rules: JsonValue) -> list[JsonObject]:
+def strategy_rows(rules: JsonValue) -> list[JsonObject]:
     """The fields of rules in whichever form, one row each: a path and its settings.
 
     >>> rows_of({"vendor": {"name": "FUZZY"}, "total": {"match": "exact", "weight": 2}})
@@ -61,7 +61,7 @@ def _below(marked: Marked, path: str) -> list[JsonObject]:
     return rows
 
 
-def counts_of(rows: list[JsonObject]) -> dict[str, int]:
+def count_strategies(rows: list[JsonObject]) -> dict[str, int]:
     """How many fields each strategy has."""
     return dict(Counter(str(row.get("match", row.get("align", _ELSE))) for row in rows))
 

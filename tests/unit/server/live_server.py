@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 
 from fieldmark.server.options import CSRF_HEADER, ServerOptions
-from fieldmark.server.serving import Listening, configured, listen
+from fieldmark.server.serving import Listener, listen, uvicorn_config
 
 PATIENCE = 30.0
 TRUTH = [{"id": f"case-{n}", "total": n, "vendor": {"name": f"Vendor {n}"}} for n in range(1, 9)]
@@ -30,18 +30,18 @@ class Live:
     """A server that runs; `ask` has the token, `browser` a session and what its pages hold."""
 
     options: ServerOptions
-    listening: Listening
+    listener: Listener
     ask: httpx.Client
 
     @property
     def url(self) -> str:
-        return self.listening.address.rstrip("/")
+        return self.listener.address.rstrip("/")
 
     @contextmanager
     def browser(self):
         """A client that came by the start address and read the value of the page."""
         with httpx.Client(base_url=self.url, follow_redirects=True) as client:
-            page = client.get(self.listening.start_address)
+            page = client.get(self.listener.start_address)
             found = re.search(r'name="csrf" content="([^"]+)"', page.text)
             client.headers[CSRF_HEADER] = found[1]
             yield client
@@ -69,9 +69,9 @@ class Live:
 def live(workspace: Path, **given):
     """Serve a workspace."""
     options = ServerOptions(workspace=workspace, **given)
-    listening = listen(options, host="127.0.0.1", port=0)
-    server = uvicorn.Server(configured(options))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening.socket]})
+    listener = listen(options, host="127.0.0.1", port=0)
+    server = uvicorn.Server(uvicorn_config(options))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener.socket]})
     thread.start()
     try:
         until = time.monotonic() + PATIENCE
@@ -79,12 +79,12 @@ def live(workspace: Path, **given):
             assert time.monotonic() < until
             time.sleep(0.01)
         headers = {"Authorization": f"Bearer {options.secrets.token}"}
-        with httpx.Client(base_url=listening.address, headers=headers, timeout=PATIENCE) as client:
-            yield Live(options, listening, client)
+        with httpx.Client(base_url=listener.address, headers=headers, timeout=PATIENCE) as client:
+            yield Live(options, listener, client)
     finally:
         server.should_exit = True
         thread.join()
-        listening.socket.close()
+        listener.socket.close()
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.server.jobs import Jobs, State
-from fieldmark.server.options import Bounds
-from fieldmark.server.refusals import Refusal
+from fieldmark.server.api_errors import ApiError
+from fieldmark.server.jobs import JobQueue, JobStatus
+from fieldmark.server.options import ServerLimits
 from published.command_line import fieldmark
 from unit.server.live_server import FOUND, TRUTH, code, lines, live, reading, writing  # noqa: F401
 
@@ -277,7 +277,7 @@ def rows(number):
 
 
 def test_a_job_that_is_cancelled_leaves_nothing_and_makes_room(tmp_path):
-    with live(tmp_path, write=True, bounds=Bounds(waiting_jobs=2)) as server:
+    with live(tmp_path, write=True, limits=ServerLimits(waiting_jobs=2)) as server:
         body = {"truth": {"rows": rows(20_000)}, "candidate": {"rows": rows(20_000)}}
         first = server.ask.post("/api/batch", json=body).json()["id"]
         small = {"truth": {"rows": TRUTH}, "candidate": {"rows": FOUND}}
@@ -294,16 +294,16 @@ def test_a_job_that_is_cancelled_leaves_nothing_and_makes_room(tmp_path):
 
 
 def test_five_hundred_jobs_at_once_are_bounded(tmp_path):
-    jobs = Jobs(waiting=16, kept=50, shown=str)
+    jobs = JobQueue(waiting=16, kept=50, shown=str)
     begun, refused = [], 0
     for _ in range(500):
         try:
             begun.append(jobs.start("wait", lambda job: job.stop.wait(20) and {}))
-        except Refusal:
+        except ApiError:
             refused += 1
     assert refused >= 480
     jobs.close()
-    assert all(job.state in {State.DONE, State.WAITING, State.RUNNING} for job in begun)
+    assert all(job.state in {JobStatus.DONE, JobStatus.WAITING, JobStatus.RUNNING} for job in begun)
 
 
 def test_a_job_that_is_unknown_is_not_found(reading):  # noqa: F811

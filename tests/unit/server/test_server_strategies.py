@@ -10,8 +10,8 @@ from edges.llm_server import serving
 from fieldmark.compare.providers import Recorded
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.judges.providers.openai import OpenAi
-from fieldmark.server.flattening import flattened, nested_document
-from fieldmark.server.strategy_rows import counts_of, flat, nested, rows_of
+from fieldmark.server.flatten import flatten_document, nest_document
+from fieldmark.server.strategy_rows import count_strategies, flat, nested, strategy_rows
 from unit.server.live_server import code, live, reading, writing  # noqa: F401
 
 FLAT = {"customer_name": "FUZZY", "address.line_1": "SEMANTIC", "phone": "EXACT", "notes": "IGNORE"}
@@ -42,14 +42,14 @@ ROWS = [{"path": path, "match": word} for path, word in FLAT.items()]
     ],
 )  # fmt: skip
 def test_rules_in_every_form_are_the_same_table(rules, rows):
-    assert rows_of(rules) == rows
+    assert strategy_rows(rules) == rows
 
 
 def test_a_table_is_written_flat_and_nested():
     assert flat(ROWS) == FLAT
     assert nested(ROWS) == NESTED
-    assert rows_of(nested(ROWS)) == ROWS
-    assert counts_of(ROWS) == {"FUZZY": 1, "SEMANTIC": 1, "EXACT": 1, "IGNORE": 1}
+    assert strategy_rows(nested(ROWS)) == ROWS
+    assert count_strategies(ROWS) == {"FUZZY": 1, "SEMANTIC": 1, "EXACT": 1, "IGNORE": 1}
 
 
 def test_what_cannot_be_nested_says_so():
@@ -71,8 +71,8 @@ def test_what_cannot_be_nested_says_so():
     ],
 )  # fmt: skip
 def test_flattening_goes_both_ways(document, rows):
-    assert flattened(document) == rows
-    assert nested_document(rows) == document
+    assert flatten_document(document) == rows
+    assert nest_document(rows) == document
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_flattening_goes_both_ways(document, rows):
 )
 def test_rows_that_contradict_each_other_are_refused(rows):
     with pytest.raises(DataError):
-        nested_document(rows)
+        nest_document(rows)
 
 
 def test_flatten_over_http(reading):  # noqa: F811

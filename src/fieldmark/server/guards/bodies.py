@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fieldmark.server.guards.saying import say
-from fieldmark.server.options import Bounds
-from fieldmark.server.refusals import Code, Refusal
+from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.server.guards.send_error import send_error
+from fieldmark.server.options import ServerLimits
 
-__all__ = ["Bodies"]
+__all__ = ["BodyLimitMiddleware"]
 
 
 @dataclass(slots=True)
@@ -23,12 +23,12 @@ class _Taken:
     until: float = 0.0
 
 
-class Bodies:
+class BodyLimitMiddleware:
     """Counts the bytes of every body on the way; what is too much is refused at once."""
 
-    def __init__(self, app: ASGIApp, bounds: Bounds) -> None:
+    def __init__(self, app: ASGIApp, limits: ServerLimits) -> None:
         self._app = app
-        self._bounds = bounds
+        self._bounds = limits
         self._in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -38,7 +38,7 @@ class Bodies:
             return
         announced = Request(scope).headers.get("content-length", "0")
         if not announced.isdecimal() or int(announced) > self._bounds.body_bytes:
-            await say(self._too_large(), scope, receive, send)
+            await send_error(self._too_large(), scope, receive, send)
             return
         loop = asyncio.get_running_loop()
         taken = _Taken(until=loop.time() + self._bounds.body_seconds)
@@ -62,8 +62,10 @@ class Bodies:
             async with asyncio.timeout_at(taken.until):
                 message = await receive()
         except TimeoutError:
-            raise Refusal(
-                Code.TOO_SLOW, "The body did not arrive in time.", headers={"Connection": "close"}
+            raise ApiError(
+                ErrorCode.TOO_SLOW,
+                "The body did not arrive in time.",
+                headers={"Connection": "close"},
             ) from None
         size = len(message.get("body", b""))
         taken.size += size
@@ -71,16 +73,16 @@ class Bodies:
         if taken.size > self._bounds.body_bytes:
             raise self._too_large()
         if self._in_flight > self._bounds.bytes_in_flight:
-            raise Refusal(
-                Code.BUSY,
+            raise ApiError(
+                ErrorCode.BUSY,
                 "Too much is being sent at once; try again.",
                 headers={"Retry-After": "5"},
             )
         return message
 
-    def _too_large(self) -> Refusal:
-        return Refusal(
-            Code.TOO_LARGE,
+    def _too_large(self) -> ApiError:
+        return ApiError(
+            ErrorCode.TOO_LARGE,
             f"A body has at most {self._bounds.body_bytes >> 20} MB.",
             headers={"Connection": "close"},
         )

@@ -7,7 +7,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["NONCE", "Headers"]
+__all__ = ["NONCE", "SecurityHeadersMiddleware"]
 
 NONCE: Final = "fieldmark.nonce"
 """Where a request keeps the nonce of its page."""
@@ -27,7 +27,7 @@ _POLICY: Final = (
 )
 
 
-class Headers:
+class SecurityHeadersMiddleware:
     """Adds the policy of the page, with a nonce of its own, and what keeps a browser careful."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -10,16 +10,16 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fieldmark.errors import ConfigError
-from fieldmark.server.guards.saying import say
-from fieldmark.server.refusals import Code, Refusal
+from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.server.guards.send_error import send_error
 
-__all__ = ["Hosts", "check_bind", "is_loopback"]
+__all__ = ["HostMiddleware", "check_bind", "is_loopback"]
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253})(?::[0-9]{1,5})?")
 
 
-class Hosts:
+class HostMiddleware:
     """Lets requests pass whose Host is one of ours; every other is refused before routing."""
 
     def __init__(self, app: ASGIApp, more: Iterable[str] = ()) -> None:
@@ -34,7 +34,7 @@ class Hosts:
             await self._app(scope, receive, send)
             return
         message = "This server does not answer to that host; name it with --allow-host."
-        await say(Refusal(Code.FORBIDDEN_HOST, message), scope, receive, send)
+        await send_error(ApiError(ErrorCode.FORBIDDEN_HOST, message), scope, receive, send)
 
     def knows(self, hosts: list[bytes]) -> bool:
         """Whether there is one Host and it is ours."""

@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fieldmark.server.guards.saying import say
-from fieldmark.server.options import Secrets
-from fieldmark.server.pages.markup import locked_page
-from fieldmark.server.refusals import Code, Refusal
+from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.server.guards.send_error import send_error
+from fieldmark.server.options import SessionSecrets
+from fieldmark.server.pages.layout import locked_page
 
-__all__ = ["BEARER", "Sessions", "cookie_name"]
+__all__ = ["BEARER", "SessionMiddleware", "cookie_name"]
 
 BEARER: Final = "fieldmark.bearer"
 """Set for a request that brought the token itself: no browser adds that by itself."""
@@ -29,10 +29,10 @@ def cookie_name(scope: Scope) -> str:
     return f"fieldmark-{server[1]}"
 
 
-class Sessions:
+class SessionMiddleware:
     """Takes the token out of the address into a cookie, and refuses who has neither."""
 
-    def __init__(self, app: ASGIApp, secrets: Secrets) -> None:
+    def __init__(self, app: ASGIApp, secrets: SessionSecrets) -> None:
         self._app = app
         self._secrets = secrets
 
@@ -52,7 +52,7 @@ class Sessions:
             return
         if scope["path"].startswith("/api/") or scope["method"] != "GET":
             message = "Open the address that fieldmark serve printed, or send its token."
-            await say(Refusal(Code.NO_SESSION, message), scope, receive, send)
+            await send_error(ApiError(ErrorCode.NO_SESSION, message), scope, receive, send)
         else:
             await HTMLResponse(locked_page(), 401)(scope, receive, send)
 

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from fieldmark.report.html.page import SCRIPTS, style
-from fieldmark.server.refusals import Code, Refusal
+from fieldmark.server.api_errors import ApiError, ErrorCode
 
 __all__ = ["Asset", "asset", "router"]
 
@@ -55,7 +55,7 @@ def asset(name: str) -> Asset:
     """The file of a name."""
     known = _NAME.fullmatch(name)
     if known is None:
-        raise Refusal(Code.NOT_FOUND, "There is no such file.")
+        raise ApiError(ErrorCode.NOT_FOUND, "There is no such file.")
     content = _MADE[name]() if name in _MADE else _own(name)
     mark = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     return Asset(content, f"{_TYPES[known[1]]}; charset=utf-8", mark)
@@ -64,7 +64,7 @@ def asset(name: str) -> Asset:
 def _own(name: str) -> bytes:
     path = files("fieldmark.server") / "static" / name
     if not path.is_file():
-        raise Refusal(Code.NOT_FOUND, "There is no such file.")
+        raise ApiError(ErrorCode.NOT_FOUND, "There is no such file.")
     return path.read_bytes()
 
 

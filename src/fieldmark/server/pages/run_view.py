@@ -13,26 +13,26 @@ from fieldmark.report.html.figures import (
 )
 from fieldmark.report.html.method import evaluator_lines
 from fieldmark.report.html.shown import mapping, whole
-from fieldmark.server.desk import Desk
-from fieldmark.server.routes.runs import comparators_of, described_run
+from fieldmark.server.app_state import AppState
+from fieldmark.server.routes.runs import comparators_by_attribute, run_description
 from fieldmark.store.reader import StoredRun
 
 __all__ = ["run_view"]
 
 
-def run_view(desk: Desk, run: str) -> JsonObject:
+def run_view(state: AppState, run: str) -> JsonObject:
     """The figures of a run in the form that the components of the report draw."""
-    described = described_run(desk, run)
-    summary = mapping(described["summary"])
-    manifest = mapping(described["manifest"])
+    error_body = run_description(state, run)
+    summary = mapping(error_body["summary"])
+    manifest = mapping(error_body["manifest"])
     view: JsonObject = {
-        "run": described,
-        "title": str(described["note"] or manifest.get("eval") or run),
+        "run": error_body,
+        "title": str(error_body["note"] or manifest.get("eval") or run),
         "made": str(manifest.get("finished_at") or manifest.get("started_at") or ""),
         "convention": str(mapping(manifest.get("convention")).get("name", "")),
-        "write": desk.options.write,
+        "write": state.options.write,
     }
-    stored = desk.shelf.run(run)
+    stored = state.catalog.run(run)
     if not summary:
         return {**view, "going_on": _going_on(stored)}
     return {
@@ -44,7 +44,7 @@ def run_view(desk: Desk, run: str) -> JsonObject:
         "totals": _numbers(summary, "cases"),
         "verdicts": _numbers(summary, "verdicts"),
         "errors": _numbers(summary, "errors_by_type"),
-        "attributes": attribute_lines(summary, comparators_of(stored)),
+        "attributes": attribute_lines(summary, comparators_by_attribute(stored)),
         "domains": domain_lines(summary),
         "evaluators": evaluator_lines(summary),
         "detection": detection_lines(summary),

@@ -14,15 +14,15 @@ from fieldmark.api.settings import settle
 from fieldmark.api.watching import Progress
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
-from fieldmark.server.answers import Reply, StrictRoute
-from fieldmark.server.desk import Desk, desk_of
-from fieldmark.server.jobs import Cancelled, Job
-from fieldmark.server.provenance import Origin, tell_origin
+from fieldmark.server.app_state import AppState, get_state
+from fieldmark.server.error_models import error_responses
+from fieldmark.server.input_sources import InputSource, record_input_sources
+from fieldmark.server.jobs import BackgroundJob, JobCancelled
 from fieldmark.server.queries import FileQuery
-from fieldmark.server.replies import FileList, JobState
-from fieldmark.server.replies_refused import refused
-from fieldmark.server.rules_asked import of_one_run, rules_under
-from fieldmark.server.schemas import BatchRequest, Source, as_json, as_object
+from fieldmark.server.request_models import BatchRequest, BatchSource, as_json, as_object
+from fieldmark.server.request_rules import provider_for_run, resolve_rules
+from fieldmark.server.response_models import FileListResponse, JobResponse
+from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.store.rundir import new_run_id
 
 __all__ = ["router"]
@@ -32,47 +32,52 @@ _MOST_LISTED = 2000
 
 
 @router.post(
-    "/batch", status_code=202, response_model=JobState, responses=refused(400, 403, 413, 422, 429)
+    "/batch",
+    status_code=202,
+    response_model=JobResponse,
+    responses=error_responses(400, 403, 413, 422, 429),
 )
-async def batch(asked: BatchRequest, desk: Annotated[Desk, Depends(desk_of)]) -> Reply:
+async def batch(asked: BatchRequest, state: Annotated[AppState, Depends(get_state)]) -> ApiResponse:
     """Compare two data sets in the background; the answer is the job.
 
     Rules are checked at once. The run is kept if the server may write, else it lasts as long as
     the server.
     """
-    rules = rules_under(as_json(asked.rules), desk.options.provider, asked.convention)
+    rules = resolve_rules(as_json(asked.rules), state.options.provider, asked.convention)
     settle(rules, convention=asked.convention, options=as_object(asked.options))
-    work = _Batch(asked, desk)
+    work = _Batch(asked, state)
     await anyio.to_thread.run_sync(work.bring)
     try:
-        job = desk.jobs.start(work.title, work, work.inbox.close)
+        job = state.jobs.start(work.title, work, work.uploads.close)
     except BaseException:
-        work.inbox.close()
+        work.uploads.close()
         raise
-    return Reply(job.to_dict(), 202)
+    return ApiResponse(job.to_dict(), 202)
 
 
-@router.get("/files", response_model=FileList, responses=refused(403, 422))
-def files(asked: Annotated[FileQuery, Query()], desk: Annotated[Desk, Depends(desk_of)]) -> Reply:
+@router.get("/files", response_model=FileListResponse, responses=error_responses(403, 422))
+def files(
+    asked: Annotated[FileQuery, Query()], state: Annotated[AppState, Depends(get_state)]
+) -> ApiResponse:
     """The declared roots, or what is in a folder below one of them."""
     if not asked.path:
-        roots = [{"name": name, "folder": True, "bytes": 0} for name in desk.places.names]
-        return Reply({"path": "", "entries": roots})
+        roots = [{"name": name, "folder": True, "bytes": 0} for name in state.roots.names]
+        return ApiResponse({"path": "", "entries": roots})
     entries = [
         {"name": name, "folder": folder, "bytes": size}
-        for name, folder, size in desk.places.listed(asked.path, _MOST_LISTED)
+        for name, folder, size in state.roots.listed(asked.path, _MOST_LISTED)
     ]
-    return Reply({"path": asked.path, "entries": entries})
+    return ApiResponse({"path": asked.path, "entries": entries})
 
 
 class _Batch:
     """One batch, from its inputs to its run."""
 
-    def __init__(self, asked: BatchRequest, desk: Desk) -> None:
+    def __init__(self, asked: BatchRequest, state: AppState) -> None:
         self._asked = asked
-        self._desk = desk
-        self.inbox = desk.inbox()
-        self._origins: list[Origin] = []
+        self._state = state
+        self.uploads = state.uploads()
+        self._origins: list[InputSource] = []
         names = [_name(each) for each in (asked.truth, asked.candidate) if each is not None]
         self.title = asked.title.strip() or " · ".join(names)
 
@@ -84,33 +89,35 @@ class _Batch:
                 self._brought(side, source) for side, source in sides if source is not None
             ]
         except BaseException:
-            self.inbox.close()
+            self.uploads.close()
             raise
 
-    def __call__(self, job: Job) -> JsonObject:
+    def __call__(self, job: BackgroundJob) -> JsonObject:
         """Do the work of the job."""
-        run = self._desk.new_runs / new_run_id()
+        run = self._state.new_runs / new_run_id()
         try:
             return self._scored(job, run)
-        except Cancelled:
+        except JobCancelled:
             if run.is_dir():
                 remove_run(run)
             raise
         except BaseException:
-            tell_origin(run, self._origins)
+            record_input_sources(run, self._origins)
             raise
         finally:
-            self.inbox.close()
-            self._desk.shelf.forget()
+            self.uploads.close()
+            self._state.catalog.forget()
 
-    def _scored(self, job: Job, run: Path) -> JsonObject:
+    def _scored(self, job: BackgroundJob, run: Path) -> JsonObject:
         asked = self._asked
         truth, *candidate = [each.copy for each in self._origins]
         result = score(
             truth,
             candidate[0] if candidate else None,
-            rules=rules_under(
-                as_json(asked.rules), of_one_run(self._desk.options.provider), asked.convention
+            rules=resolve_rules(
+                as_json(asked.rules),
+                provider_for_run(self._state.options.provider),
+                asked.convention,
             ),
             convention=asked.convention,
             options=as_object(asked.options),
@@ -121,17 +128,17 @@ class _Batch:
             out=run,
             progress=self._telling(job, run),
         )
-        tell_origin(run, self._origins)
+        record_input_sources(run, self._origins)
         self._note(run)
         return {
             "run": run.name,
-            "kept": self._desk.options.write,
+            "kept": self._state.options.write,
             "passed": result.passed,
-            "notes": [self._desk.hiding.text(note) for note in result.notes],
-            "summary": self._desk.hiding.value(result.to_dict()),
+            "notes": [self._state.redactor.text(note) for note in result.notes],
+            "summary": self._state.redactor.value(result.to_dict()),
         }
 
-    def _telling(self, job: Job, run: Path) -> Progress:
+    def _telling(self, job: BackgroundJob, run: Path) -> Progress:
         """How far the work is; a run that is broken off knows where it came from, too."""
         told = False
 
@@ -139,20 +146,20 @@ class _Batch:
             nonlocal told
             if not told:
                 told = True
-                tell_origin(run, self._origins)
+                record_input_sources(run, self._origins)
             job.tell(cases, bytes_read, bytes_total)
 
         return tell
 
-    def _brought(self, side: str, source: Source) -> Origin:
+    def _brought(self, side: str, source: BatchSource) -> InputSource:
         """A copy of one side, and what it was called."""
-        name, inbox = _name(source), self.inbox
+        name, uploads = _name(source), self.uploads
         if source.path is not None:
-            copy = inbox.from_path(side, source.path)
-            return Origin(name=name, copy=copy, file=self._desk.places.where(source.path))
+            copy = uploads.from_path(side, source.path)
+            return InputSource(name=name, copy=copy, file=self._state.roots.where(source.path))
         if source.text is not None:
-            return Origin(name=name, copy=inbox.from_text(side, source.name, source.text))
-        return Origin(name=name, copy=inbox.from_rows(side, source.rows or []))
+            return InputSource(name=name, copy=uploads.from_text(side, source.name, source.text))
+        return InputSource(name=name, copy=uploads.from_rows(side, source.rows or []))
 
     def _note(self, run: Path) -> None:
         try:
@@ -162,7 +169,7 @@ class _Batch:
             return
 
 
-def _name(source: Source) -> str:
+def _name(source: BatchSource) -> str:
     if source.path is not None:
         return source.path
     if source.text is not None:

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Depends, Path, Query
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
-from fieldmark.server.answers import Reply, StrictRoute
+from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.server.app_state import AppState, get_state
 from fieldmark.server.case_index import CaseHead, CaseIndex
-from fieldmark.server.desk import Desk, desk_of
+from fieldmark.server.error_models import error_responses
 from fieldmark.server.queries import CaseQuery, OutcomeQuery
-from fieldmark.server.refusals import Code, Refusal
-from fieldmark.server.replies import CaseList, CaseOpened, OutcomeList
-from fieldmark.server.replies_refused import refused
+from fieldmark.server.response_models import CaseListResponse, CaseResponse, OutcomeListResponse
+from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import opened
 from fieldmark.store.reader import StoredCase
 from fieldmark.values.paths import ROOT, resolve
@@ -24,7 +24,7 @@ from fieldmark.values.paths import ROOT, resolve
 __all__ = ["router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["cases"])
-OurDesk = Annotated[Desk, Depends(desk_of)]
+StateDependency = Annotated[AppState, Depends(get_state)]
 
 
 def _least(score: float | None) -> float:
@@ -43,28 +43,32 @@ _BY: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
 }
 
 
-@router.get("/runs/{run}/cases", response_model=CaseList, responses=refused(404, 422))
-def cases(run: str, asked: Annotated[CaseQuery, Query()], desk: OurDesk) -> Reply:
+@router.get(
+    "/runs/{run}/cases", response_model=CaseListResponse, responses=error_responses(404, 422)
+)
+def cases(run: str, asked: Annotated[CaseQuery, Query()], state: StateDependency) -> ApiResponse:
     """The cases of a run: some of them, in some order; the worst first if none is named."""
-    found = _chosen(desk.shelf.cases(run), asked)
+    found = _chosen(state.catalog.cases(run), asked)
     part = found[asked.offset : asked.offset + asked.limit]
     listed = [_head(head) for head in part]
-    return Reply({"total": len(found), "offset": asked.offset, "cases": listed})
+    return ApiResponse({"total": len(found), "offset": asked.offset, "cases": listed})
 
 
-@router.get("/runs/{run}/cases/{case}", response_model=CaseOpened, responses=refused(404, 422))
+@router.get(
+    "/runs/{run}/cases/{case}", response_model=CaseResponse, responses=error_responses(404, 422)
+)
 def case(
     run: str,
     case: Annotated[int, Path(ge=1, description="The number of the case, from 1.")],
     asked: Annotated[CaseQuery, Query()],
-    desk: OurDesk,
-) -> Reply:
+    state: StateDependency,
+) -> ApiResponse:
     """One case with its documents side by side, and its neighbours in the list of a filter."""
-    index = desk.shelf.cases(run)
+    index = state.catalog.cases(run)
     if case > len(index.heads):
-        raise Refusal(Code.NOT_FOUND, "There is no such case.")
+        raise ApiError(ErrorCode.NOT_FOUND, "There is no such case.")
     (stored,) = index.open([case])
-    return Reply(
+    return ApiResponse(
         {
             **_head(index.heads[case - 1]),
             "documents": opened(stored),
@@ -74,17 +78,21 @@ def case(
     )
 
 
-@router.get("/runs/{run}/outcomes", response_model=OutcomeList, responses=refused(404, 422))
-def outcomes(run: str, asked: Annotated[OutcomeQuery, Query()], desk: OurDesk) -> Reply:
+@router.get(
+    "/runs/{run}/outcomes", response_model=OutcomeListResponse, responses=error_responses(404, 422)
+)
+def outcomes(
+    run: str, asked: Annotated[OutcomeQuery, Query()], state: StateDependency
+) -> ApiResponse:
     """Every field of every case, from a case on; `next` says where to go on."""
-    index = desk.shelf.cases(run)
+    index = state.catalog.cases(run)
     numbers = [head.number for head in index.heads[asked.from_case - 1 :] if _may_hold(head, asked)]
     rows: list[JsonValue] = []
     for number, stored in zip(numbers, index.open(numbers), strict=True):
         if len(rows) >= asked.limit:
-            return Reply({"outcomes": rows, "next": number})
+            return ApiResponse({"outcomes": rows, "next": number})
         rows += _outcomes(number, stored, asked)
-    return Reply({"outcomes": rows, "next": None})
+    return ApiResponse({"outcomes": rows, "next": None})
 
 
 def _chosen(index: CaseIndex, asked: CaseQuery) -> list[CaseHead]:

@@ -12,12 +12,12 @@ from fieldmark.api.compare import compare_under, json_of
 from fieldmark.api.rank import rank
 from fieldmark.api.settings import settle
 from fieldmark.model.json import JsonObject
-from fieldmark.server.answers import Reply, StrictRoute
-from fieldmark.server.desk import Desk, desk_of
-from fieldmark.server.replies import Evaluation
-from fieldmark.server.replies_refused import refused
-from fieldmark.server.rules_asked import rules_under
-from fieldmark.server.schemas import EvaluateRequest, as_json, as_object
+from fieldmark.server.app_state import AppState, get_state
+from fieldmark.server.error_models import error_responses
+from fieldmark.server.request_models import EvaluateRequest, as_json, as_object
+from fieldmark.server.request_rules import resolve_rules
+from fieldmark.server.response_models import EvaluationResponse
+from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import pair_view
 
 __all__ = ["router"]
@@ -25,19 +25,25 @@ __all__ = ["router"]
 router = APIRouter(route_class=StrictRoute, tags=["evaluate"])
 
 
-@router.post("/evaluate", response_model=Evaluation, responses=refused(400, 403, 413, 422, 429))
-async def evaluate(asked: EvaluateRequest, desk: Annotated[Desk, Depends(desk_of)]) -> Reply:
+@router.post(
+    "/evaluate",
+    response_model=EvaluationResponse,
+    responses=error_responses(400, 403, 413, 422, 429),
+)
+async def evaluate(
+    asked: EvaluateRequest, state: Annotated[AppState, Depends(get_state)]
+) -> ApiResponse:
     """Compare a candidate with the truth field by field, or rank several candidates.
 
     The numbers are those of `fieldmark.compare` and `fieldmark.rank`.
     """
-    desk.must_have_a_turn()
-    found = await anyio.to_thread.run_sync(_evaluated, asked, desk, limiter=desk.turns)
-    return Reply(found)
+    state.check_capacity()
+    found = await anyio.to_thread.run_sync(_evaluated, asked, state, limiter=state.evaluation_slots)
+    return ApiResponse(found)
 
 
-def _evaluated(asked: EvaluateRequest, desk: Desk) -> JsonObject:
-    rules = rules_under(as_json(asked.rules), desk.options.provider, asked.convention)
+def _evaluated(asked: EvaluateRequest, state: AppState) -> JsonObject:
+    rules = resolve_rules(as_json(asked.rules), state.options.provider, asked.convention)
     options = as_object(asked.options)
     settings = settle(rules, convention=asked.convention, options=options)
     answer: JsonObject

@@ -9,12 +9,12 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
 
-from fieldmark.server.answers import Reply, StrictRoute
-from fieldmark.server.desk import Desk, desk_of
-from fieldmark.server.jobs import Job
-from fieldmark.server.refusals import Code, Refusal
-from fieldmark.server.replies import JobList, JobState
-from fieldmark.server.replies_refused import refused
+from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.server.app_state import AppState, get_state
+from fieldmark.server.error_models import error_responses
+from fieldmark.server.jobs import BackgroundJob
+from fieldmark.server.response_models import JobListResponse, JobResponse
+from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.store.json_text import finite_json
 
 __all__ = ["router"]
@@ -25,45 +25,45 @@ _BEAT_LOOKS: Final = 100
 """A word now and then keeps the connection, and shows when nobody listens any more."""
 
 
-@router.get("/jobs", response_model=JobList, responses=refused())
-def jobs(desk: Annotated[Desk, Depends(desk_of)]) -> Reply:
+@router.get("/jobs", response_model=JobListResponse, responses=error_responses())
+def jobs(state: Annotated[AppState, Depends(get_state)]) -> ApiResponse:
     """The jobs of this session."""
-    return Reply({"jobs": [job.to_dict() for job in desk.jobs.all()]})
+    return ApiResponse({"jobs": [job.to_dict() for job in state.jobs.all()]})
 
 
-@router.get("/jobs/{job}", response_model=JobState, responses=refused(404))
-def job_state(job: str, desk: Annotated[Desk, Depends(desk_of)]) -> Reply:
+@router.get("/jobs/{job}", response_model=JobResponse, responses=error_responses(404))
+def job_state(job: str, state: Annotated[AppState, Depends(get_state)]) -> ApiResponse:
     """One job."""
-    return Reply(desk.jobs.find(job).to_dict())
+    return ApiResponse(state.jobs.find(job).to_dict())
 
 
-@router.delete("/jobs/{job}", response_model=JobState, responses=refused(403, 404))
-def cancel(job: str, desk: Annotated[Desk, Depends(desk_of)]) -> Reply:
+@router.delete("/jobs/{job}", response_model=JobResponse, responses=error_responses(403, 404))
+def cancel(job: str, state: Annotated[AppState, Depends(get_state)]) -> ApiResponse:
     """Stop a job; what it made so far is removed."""
-    return Reply(desk.jobs.cancel(job).to_dict())
+    return ApiResponse(state.jobs.cancel(job).to_dict())
 
 
 @router.get(
     "/jobs/{job}/events",
     response_class=StreamingResponse,
     responses={
-        **refused(404, 429),
+        **error_responses(404, 429),
         200: {
             "description": "Server-sent events: `job` with the state of the job, until it is over.",
             "content": {"text/event-stream": {"schema": {"type": "string"}}},
         },
     },
 )
-async def events(job: str, desk: Annotated[Desk, Depends(desk_of)]) -> StreamingResponse:
+async def events(job: str, state: Annotated[AppState, Depends(get_state)]) -> StreamingResponse:
     """The states of a job as they change."""
-    found = desk.jobs.find(job)
-    if desk.streams >= desk.options.bounds.streams:
-        raise Refusal(Code.BUSY, "Too many listen already.", headers={"Retry-After": "5"})
-    return StreamingResponse(_told(found, desk), media_type="text/event-stream")
+    found = state.jobs.find(job)
+    if state.streams >= state.options.limits.streams:
+        raise ApiError(ErrorCode.BUSY, "Too many listen already.", headers={"Retry-After": "5"})
+    return StreamingResponse(_told(found, state), media_type="text/event-stream")
 
 
-async def _told(job: Job, desk: Desk) -> AsyncIterator[bytes]:
-    desk.streams += 1
+async def _told(job: BackgroundJob, state: AppState) -> AsyncIterator[bytes]:
+    state.streams += 1
     try:
         seen, quiet = -1, 0
         while True:
@@ -78,4 +78,4 @@ async def _told(job: Job, desk: Desk) -> AsyncIterator[bytes]:
                 yield b": still there\n\n"
             await asyncio.sleep(_LOOK_SECONDS)
     finally:
-        desk.streams -= 1
+        state.streams -= 1

@@ -10,57 +10,66 @@ from fastapi.responses import Response
 
 from fieldmark.api.improve import improve as what_to_fix
 from fieldmark.api.report import html_report
-from fieldmark.api.runs import RunList as KeptRuns
-from fieldmark.api.runs import annotate, remove_run
+from fieldmark.api.runs import RunList, annotate, remove_run
 from fieldmark.model.json import JsonObject
 from fieldmark.report.html.figures import attribute_lines
-from fieldmark.server.answers import Reply, StrictRoute
-from fieldmark.server.desk import Desk, desk_of
+from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.server.app_state import AppState, get_state
+from fieldmark.server.error_models import error_responses
 from fieldmark.server.queries import RunQuery, TrendQuery
-from fieldmark.server.refusals import Code, Refusal
-from fieldmark.server.replies import AttributeList, Notes, RunDescribed, RunList, Trend
-from fieldmark.server.replies_refused import refused
-from fieldmark.server.schemas import NoteRequest
-from fieldmark.server.shelf import RUN_ID, Shown
+from fieldmark.server.request_models import NoteRequest
+from fieldmark.server.response_models import (
+    AttributeListResponse,
+    NotesResponse,
+    RunListResponse,
+    RunResponse,
+    Trend,
+)
+from fieldmark.server.run_catalog import RUN_ID, CatalogEntry
+from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.store.notes import read_notes
 from fieldmark.store.reader import StoredRun
 
-__all__ = ["comparators_of", "described_run", "router"]
+__all__ = ["comparators_by_attribute", "router", "run_description"]
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
 _MOST_FOLLOWED: Final = 1000
 """Runs that a trend looks back at."""
-OurDesk = Annotated[Desk, Depends(desk_of)]
+StateDependency = Annotated[AppState, Depends(get_state)]
 
 
-@router.get("/runs", response_model=RunList, responses=refused(422))
-def runs(asked: Annotated[RunQuery, Query()], desk: OurDesk) -> Reply:
+@router.get("/runs", response_model=RunListResponse, responses=error_responses(422))
+def runs(asked: Annotated[RunQuery, Query()], state: StateDependency) -> ApiResponse:
     """The runs that are known, the newest first."""
-    found = [shown for shown in reversed(desk.shelf.all()) if _wanted(shown, asked)]
+    found = [shown for shown in reversed(state.catalog.all()) if _wanted(shown, asked)]
     part = found[asked.offset : asked.offset + asked.limit]
-    listed = [_listed(shown, desk) for shown in part]
-    return Reply({"total": len(found), "offset": asked.offset, "runs": listed})
+    listed = [_listed(shown, state) for shown in part]
+    return ApiResponse({"total": len(found), "offset": asked.offset, "runs": listed})
 
 
-@router.get("/trend", response_model=Trend, responses=refused(422))
-def trend(asked: Annotated[TrendQuery, Query()], desk: OurDesk) -> Reply:
+@router.get("/trend", response_model=Trend, responses=error_responses(422))
+def trend(asked: Annotated[TrendQuery, Query()], state: StateDependency) -> ApiResponse:
     """A figure over the runs that can be compared with the newest."""
-    kept = KeptRuns(entries=tuple(shown.entry for shown in desk.shelf.all()[-_MOST_FOLLOWED:]))
+    kept = RunList(entries=tuple(shown.entry for shown in state.catalog.all()[-_MOST_FOLLOWED:]))
     found: JsonObject = {"figure": asked.figure, **kept.trend(asked.figure).to_dict()}
-    return Reply({**found, "left_out": len(kept) - len(kept.comparable())})
+    return ApiResponse({**found, "left_out": len(kept) - len(kept.comparable())})
 
 
-@router.get("/runs/{run}", response_model=RunDescribed, responses=refused(404, 422))
-def run_described(run: str, desk: OurDesk) -> Reply:
+@router.get("/runs/{run}", response_model=RunResponse, responses=error_responses(404, 422))
+def run_described(run: str, state: StateDependency) -> ApiResponse:
     """One run: what it was made from, its figures, its notes."""
-    return Reply(described_run(desk, run))
+    return ApiResponse(run_description(state, run))
 
 
-@router.get("/runs/{run}/attributes", response_model=AttributeList, responses=refused(404, 422))
-def attributes(run: str, desk: OurDesk) -> Reply:
+@router.get(
+    "/runs/{run}/attributes",
+    response_model=AttributeListResponse,
+    responses=error_responses(404, 422),
+)
+def attributes(run: str, state: StateDependency) -> ApiResponse:
     """Every attribute with its counts, rates and mistakes; the worst first."""
-    stored = _finished(desk, run)
-    comparators = comparators_of(stored)
+    stored = _finished(state, run)
+    comparators = comparators_by_attribute(stored)
     summary = stored.summary or {}
     figures = summary.get("attributes")
     known = figures if isinstance(figures, dict) else {}
@@ -69,59 +78,61 @@ def attributes(run: str, desk: OurDesk) -> Reply:
         {"attribute": path, "comparator": comparators.get(path, ""), **_object(known.get(path))}
         for path in order
     ]
-    return Reply({"attributes": rows})
+    return ApiResponse({"attributes": rows})
 
 
-@router.get("/runs/{run}/improve", responses=refused(404, 422, 429))
-async def improve(run: str, desk: OurDesk) -> Reply:
+@router.get("/runs/{run}/improve", responses=error_responses(404, 422, 429))
+async def improve(run: str, state: StateDependency) -> ApiResponse:
     """What to fix first: attributes by what they would return, and mistakes that look alike."""
-    desk.must_have_a_turn()
-    stored = _finished(desk, run)
-    found = await anyio.to_thread.run_sync(what_to_fix, stored, limiter=desk.turns)
-    return Reply(found.to_dict())
+    state.check_capacity()
+    stored = _finished(state, run)
+    found = await anyio.to_thread.run_sync(what_to_fix, stored, limiter=state.evaluation_slots)
+    return ApiResponse(found.to_dict())
 
 
 @router.get(
     "/runs/{run}/report.html",
     response_class=Response,
     responses={
-        **refused(404, 422),
+        **error_responses(404, 422),
         200: {"description": "The report as one page.", "content": {"text/html": {}}},
     },
 )
-def report(run: str, desk: OurDesk) -> Response:
+def report(run: str, state: StateDependency) -> Response:
     """The report of a run, to keep and to send on."""
-    _finished(desk, run)
+    _finished(state, run)
     name = f'attachment; filename="{run}.html"'
-    page = html_report(desk.shelf.path(run))
+    page = html_report(state.catalog.path(run))
     return Response(page, media_type="text/html", headers={"Content-Disposition": name})
 
 
-@router.put("/runs/{run}/notes", response_model=Notes, responses=refused(400, 403, 404, 422))
-def notes(run: str, asked: NoteRequest, desk: OurDesk) -> Reply:
+@router.put(
+    "/runs/{run}/notes", response_model=NotesResponse, responses=error_responses(400, 403, 404, 422)
+)
+def notes(run: str, asked: NoteRequest, state: StateDependency) -> ApiResponse:
     """Give a run tags and a note; its results stay as they are."""
-    path = desk.shelf.path(run)
-    if desk.shelf.is_kept(run):
-        desk.must_write()
+    path = state.catalog.path(run)
+    if state.catalog.is_kept(run):
+        state.check_writable()
     said = annotate(path, add=asked.add, remove=asked.remove, note=asked.note)
-    desk.shelf.forget()
-    return Reply({"tags": list(said.tags), "note": said.note})
+    state.catalog.forget()
+    return ApiResponse({"tags": list(said.tags), "note": said.note})
 
 
-@router.delete("/runs/{run}", responses=refused(403, 404, 409, 422))
-def delete(run: str, desk: OurDesk) -> Reply:
+@router.delete("/runs/{run}", responses=error_responses(403, 404, 409, 422))
+def delete(run: str, state: StateDependency) -> ApiResponse:
     """Remove a run for good."""
-    path = desk.shelf.path(run)
-    if desk.shelf.is_kept(run):
-        desk.must_write()
+    path = state.catalog.path(run)
+    if state.catalog.is_kept(run):
+        state.check_writable()
     remove_run(path)
-    desk.shelf.forget()
-    return Reply({"removed": run})
+    state.catalog.forget()
+    return ApiResponse({"removed": run})
 
 
-def described_run(desk: Desk, run: str) -> JsonObject:
+def run_description(state: AppState, run: str) -> JsonObject:
     """Everything about a run but its cases and attributes."""
-    stored = desk.shelf.run(run)
+    stored = state.catalog.run(run)
     said = read_notes(stored.path)
     manifest: JsonObject = {
         key: value
@@ -131,15 +142,15 @@ def described_run(desk: Desk, run: str) -> JsonObject:
     return {
         "id": run,
         "status": stored.status,
-        "kept": desk.shelf.is_kept(run),
-        "manifest": desk.hiding.value(manifest),
-        "summary": desk.hiding.value(stored.summary),
+        "kept": state.catalog.is_kept(run),
+        "manifest": state.redactor.value(manifest),
+        "summary": state.redactor.value(stored.summary),
         "tags": list(said.tags),
         "note": said.note,
     }
 
 
-def comparators_of(stored: StoredRun) -> dict[str, str]:
+def comparators_by_attribute(stored: StoredRun) -> dict[str, str]:
     """The comparator of every attribute; several where places of a path have their own."""
     found: dict[str, list[str]] = {}
     listed = stored.manifest.get("attributes")
@@ -152,10 +163,10 @@ def comparators_of(stored: StoredRun) -> dict[str, str]:
     return {path: ", ".join(names) for path, names in found.items()}
 
 
-def _finished(desk: Desk, run: str) -> StoredRun:
-    stored = desk.shelf.run(run)
+def _finished(state: AppState, run: str) -> StoredRun:
+    stored = state.catalog.run(run)
     if stored.summary is None:
-        raise Refusal(Code.INVALID_DATA, f"The run is {stored.status} and has no figures.")
+        raise ApiError(ErrorCode.INVALID_DATA, f"The run is {stored.status} and has no figures.")
     return stored
 
 
@@ -163,7 +174,7 @@ def _object(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _wanted(shown: Shown, asked: RunQuery) -> bool:
+def _wanted(shown: CatalogEntry, asked: RunQuery) -> bool:
     entry = shown.entry
     words = [entry.id, entry.note, *entry.inputs, *entry.tags]
     return (
@@ -174,6 +185,6 @@ def _wanted(shown: Shown, asked: RunQuery) -> bool:
     )
 
 
-def _listed(shown: Shown, desk: Desk) -> JsonObject:
-    said = _object(desk.hiding.value(shown.entry.to_dict()))
+def _listed(shown: CatalogEntry, state: AppState) -> JsonObject:
+    said = _object(state.redactor.value(shown.entry.to_dict()))
     return {**said, "kept": shown.kept, "named": RUN_ID.fullmatch(shown.entry.id) is not None}

@@ -11,10 +11,10 @@ import pytest
 import fieldmark as fm
 from fieldmark.api.score import resume_score
 from fieldmark.errors import ConfigError
-from fieldmark.server.hiding import Hiding
-from fieldmark.server.options import Bounds
-from fieldmark.server.places import Places
-from fieldmark.server.provenance import Origin, tell_origin
+from fieldmark.server.data_roots import DataRoots
+from fieldmark.server.input_sources import InputSource, record_input_sources
+from fieldmark.server.options import ServerLimits
+from fieldmark.server.redaction import PathRedactor
 from fieldmark.store.reader import open_run
 from unit.server.live_server import FOUND, TRUTH, lines, live
 
@@ -58,7 +58,7 @@ def test_inputs_are_called_what_people_called_them(tmp_path, root, sides, names,
 def broken_off(folder, origins):
     """A run as a killed server leaves it."""
     fm.score(origins[0].copy, origins[1].copy, out=folder)
-    tell_origin(folder, origins)
+    record_input_sources(folder, origins)
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     (folder / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}), "utf-8")
     (folder / "summary.json").unlink()
@@ -70,12 +70,12 @@ def copies(tmp_path, root, places=None):
         copy = tmp_path / f"copy-{name}"
         copy.write_bytes((root / name).read_bytes())
         file = places.where(f"data/{name}") if places else None
-        sides.append(Origin(name=f"data/{name}", copy=copy, file=file))
+        sides.append(InputSource(name=f"data/{name}", copy=copy, file=file))
     return sides
 
 
 def test_a_run_over_paths_goes_on_after_the_server_was_killed(tmp_path, root):
-    origins = copies(tmp_path, root, Places({"data": root}))
+    origins = copies(tmp_path, root, DataRoots({"data": root}))
     broken_off(tmp_path / "run", origins)
     for each in origins:
         each.copy.unlink()
@@ -91,7 +91,7 @@ def test_a_run_over_rows_says_that_it_cannot_go_on(tmp_path, root):
 
 
 def test_a_run_that_can_go_on_says_how(tmp_path, root):
-    broken_off(tmp_path / "runs" / "killed", copies(tmp_path, root, Places({"data": root})))
+    broken_off(tmp_path / "runs" / "killed", copies(tmp_path, root, DataRoots({"data": root})))
     with live(tmp_path, write=True) as server, server.browser() as browser:
         page = browser.get("/runs/killed").text
     assert "fieldmark score --resume runs/killed" in page
@@ -100,7 +100,7 @@ def test_a_run_that_can_go_on_says_how(tmp_path, root):
 def test_a_job_that_is_cancelled_before_it_began_keeps_no_copy(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     many = [{"id": str(n), "text": f"row {n} " * 20} for n in range(20_000)]
-    with live(tmp_path, bounds=Bounds(waiting_jobs=2)) as server:
+    with live(tmp_path, limits=ServerLimits(waiting_jobs=2)) as server:
         first, second = (
             server.ask.post(
                 "/api/batch", json={"truth": {"rows": rows}, "candidate": {"rows": rows}}
@@ -127,16 +127,18 @@ def test_a_job_that_is_cancelled_before_it_began_keeps_no_copy(tmp_path, monkeyp
     ],
 )
 def test_only_places_of_ours_are_hidden(tmp_path, text, shown):
-    assert Hiding(tmp_path, [Path("/srv/data")]).text(text) == shown
+    assert PathRedactor(tmp_path, [Path("/srv/data")]).text(text) == shown
 
 
 def test_a_folder_that_is_named_relatively_hides_no_word(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    hiding = Hiding(tmp_path / "scratch", [Path(), Path("data")])
-    assert hiding.text("metadata.total differs.") == "metadata.total differs."
-    assert hiding.text(f"{tmp_path}/data/a.jsonl") == "a.jsonl"
+    redactor = PathRedactor(tmp_path / "scratch", [Path(), Path("data")])
+    assert redactor.text("metadata.total differs.") == "metadata.total differs."
+    assert redactor.text(f"{tmp_path}/data/a.jsonl") == "a.jsonl"
 
 
 def test_attributes_keep_their_names(tmp_path):
-    found = Hiding(tmp_path, [Path("/app")]).value({"attributes": {"/app/total": {"f1": 1.0}}})
+    found = PathRedactor(tmp_path, [Path("/app")]).value(
+        {"attributes": {"/app/total": {"f1": 1.0}}}
+    )
     assert found == {"attributes": {"/app/total": {"f1": 1.0}}}

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from fieldmark.server.places import Places
-from fieldmark.server.refusals import Code, Refusal
+from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.server.data_roots import DataRoots
 from unit.server.live_server import code, live
 
 SECRET = "the canary sings"
@@ -28,7 +28,7 @@ def tree(tmp_path):
 
 @pytest.fixture
 def places(tree):
-    return Places({"data": tree / "data"})
+    return DataRoots({"data": tree / "data"})
 
 
 def read(places, path):
@@ -59,9 +59,9 @@ PAYLOADS = [
 
 @pytest.mark.parametrize("path", PAYLOADS, ids=range(len(PAYLOADS)))
 def test_no_other_path_is_opened_and_none_is_told(places, path):
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiError) as refused:
         read(places, path)
-    assert refused.value.code is Code.OUTSIDE_ROOTS
+    assert refused.value.code is ErrorCode.OUTSIDE_ROOTS
     assert "canary" not in refused.value.message
 
 
@@ -91,7 +91,7 @@ def test_links_are_not_followed(tree, places, link, target):
     (tree / "data" / "file2").symlink_to(tree / "canary.jsonl")
     (tree / link).symlink_to(tree / target)
     for path in (link, f"{link}/canary.jsonl"):
-        with pytest.raises(Refusal):
+        with pytest.raises(ApiError):
             read(places, path)
     assert link.split("/")[1] not in [name for name, *_ in places.listed("data", 100)]
 
@@ -123,7 +123,7 @@ def test_what_is_swapped_while_it_is_opened_is_never_read_from_outside(tree, pla
         for _ in range(10_000):
             try:
                 seen.add(read(places, "data/flips"))
-            except Refusal:
+            except ApiError:
                 seen.add(None)
     finally:
         over.set()
@@ -135,22 +135,22 @@ def test_what_is_swapped_while_it_is_opened_is_never_read_from_outside(tree, pla
 def test_a_pipe_does_not_hang_and_is_no_file(tree, places):
     os.mkfifo(tree / "data" / "pipe")
     os.mkfifo(tree / "data" / "inner" / "pipe")
-    with pytest.raises(Refusal):
+    with pytest.raises(ApiError):
         read(places, "data/pipe")
     with places.opened("data/inner") as folder:
         assert [place.name for place in places.inside(folder, 100)] == ["truth.jsonl"]
 
 
 def test_a_folder_with_too_many_files_is_refused(tree, places):
-    with places.opened("data/inner") as folder, pytest.raises(Refusal) as refused:
+    with places.opened("data/inner") as folder, pytest.raises(ApiError) as refused:
         list(places.inside(folder, 0))
-    assert refused.value.code is Code.LIMIT_EXCEEDED
+    assert refused.value.code is ErrorCode.LIMIT_EXCEEDED
 
 
 def test_an_input_that_is_too_large_is_refused(tree):
-    from fieldmark.server.options import Bounds
+    from fieldmark.server.options import ServerLimits
 
     (tree / "data" / "large.jsonl").write_bytes(b"1\n" * 4096)
-    with live(tree, roots={"data": tree / "data"}, bounds=Bounds(input_bytes=1000)) as server:
+    with live(tree, roots={"data": tree / "data"}, limits=ServerLimits(input_bytes=1000)) as server:
         answer = server.ask.post("/api/batch", json={"truth": {"path": "data/large.jsonl"}})
         assert (answer.status_code, code(answer)) == (413, "too_large")

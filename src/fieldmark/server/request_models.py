@@ -12,15 +12,15 @@ from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = [
     "BatchRequest",
+    "BatchSource",
     "EvaluateRequest",
     "FlattenRequest",
-    "Gates",
-    "HowToRead",
+    "GateLimits",
     "ImportRequest",
     "InferRequest",
     "NoteRequest",
-    "Source",
-    "Strategies",
+    "ReadingOptions",
+    "StrategiesRequest",
     "as_json",
     "as_object",
 ]
@@ -92,7 +92,7 @@ class EvaluateRequest(_Counted):
         return self
 
 
-class Source(BaseModel):
+class BatchSource(BaseModel):
     """One side of a batch: rows, the text of a file, or a path below a declared root."""
 
     model_config = _STRICT
@@ -105,13 +105,13 @@ class Source(BaseModel):
     path: Annotated[str, Field(max_length=4096)] | None = None
 
     @model_validator(mode="after")
-    def _exactly_one(self) -> Source:
+    def _exactly_one(self) -> BatchSource:
         if sum(each is not None for each in (self.rows, self.text, self.path)) != 1:
             raise ValueError("give exactly one of rows, text and path")
         return self
 
 
-class HowToRead(BaseModel):
+class ReadingOptions(BaseModel):
     """How the rows of a batch are to be read."""
 
     model_config = _STRICT
@@ -128,7 +128,7 @@ class HowToRead(BaseModel):
         return Inputs(**self.model_dump())
 
 
-class Gates(BaseModel):
+class GateLimits(BaseModel):
     """Limits that a run must keep, by the names of figures."""
 
     model_config = _STRICT
@@ -156,10 +156,10 @@ class BatchRequest(_Counted):
         }
     )
 
-    truth: Source
-    candidate: Source | None = None
-    inputs: HowToRead = HowToRead()
-    gates: Gates = Gates()
+    truth: BatchSource
+    candidate: BatchSource | None = None
+    inputs: ReadingOptions = ReadingOptions()
+    gates: GateLimits = GateLimits()
     values: Annotated[bool, Field(description="Whether the run keeps both documents.")] = True
     title: _Short = ""
     tags: Annotated[list[_Short], Field(max_length=20)] = []
@@ -209,7 +209,7 @@ class FlatRow(BaseModel):
     value: _Json = None
 
 
-class Strategies(_Counted):
+class StrategiesRequest(_Counted):
     """The rules of the workspace, with how results are counted and judged."""
 
     model_config = ConfigDict(
@@ -225,7 +225,7 @@ class Strategies(_Counted):
         }
     )
 
-    gates: Gates = Gates()
+    gates: GateLimits = GateLimits()
     revision: Annotated[
         str | None,
         Field(description="The revision that was read before; another one there is a conflict."),

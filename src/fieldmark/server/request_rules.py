@@ -20,11 +20,11 @@ from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rules
 from fieldmark.registry import Plugin
-from fieldmark.server.refusals import Code, Refusal
+from fieldmark.server.api_errors import ApiError, ErrorCode
 
-__all__ = ["RulesAsked", "allowed_rules", "of_one_run", "rules_under"]
+__all__ = ["RulesInput", "check_providers", "provider_for_run", "resolve_rules"]
 
-RulesAsked: TypeAlias = "Rules | JsonObject | list[JsonValue] | None"
+RulesInput: TypeAlias = "Rules | JsonObject | list[JsonValue] | None"
 """Rules as the library takes them."""
 _AUTO: Final = "auto"
 _PROVIDER: Final = "provider"
@@ -33,7 +33,7 @@ _HARMLESS: Final = frozenset({"lexical", "recorded"})
 """Judges that ask nobody else."""
 
 
-def allowed_rules(value: JsonValue) -> JsonValue:
+def check_providers(value: JsonValue) -> JsonValue:
     """The rules as they came, if they name no judge that reaches outside."""
     pending = [value]
     while pending:
@@ -48,21 +48,21 @@ def allowed_rules(value: JsonValue) -> JsonValue:
     return value
 
 
-def rules_under(value: JsonValue, judge: Provider | None, convention: str) -> RulesAsked:
+def resolve_rules(value: JsonValue, judge: Provider | None, convention: str) -> RulesInput:
     """Rules for the library: as they came, or with the judge that the server was started with."""
-    allowed_rules(value)
+    check_providers(value)
     # The library takes any other text for the name of a file.
     if not (value is None or isinstance(value, dict | list) or value == _AUTO):
-        raise Refusal(Code.INVALID_RULES, "Rules are an object, a list of fields, or auto.")
+        raise ApiError(ErrorCode.INVALID_RULES, "Rules are an object, a list of fields, or auto.")
     if judge is None or _names_provider(value):
-        return read_rules(value).rules if value == _AUTO else cast("RulesAsked", value)
+        return read_rules(value).rules if value == _AUTO else cast("RulesInput", value)
     given = Rules() if value is None else read_rules(value, provider=judge).rules
     if given.default is not None:
         return given
     return replace(given, default=_usual(convention, judge))
 
 
-def of_one_run(judge: Provider | None) -> Provider | None:
+def provider_for_run(judge: Provider | None) -> Provider | None:
     """The judge with books of its own: budgets and what was spent are those of one run."""
     asked: object = judge
     return cast("Provider", replace(asked)) if isinstance(asked, Connection) else judge
@@ -90,8 +90,8 @@ def _check_provider(provider: JsonValue) -> None:
     kind = _kind(provider)
     reads_file = isinstance(provider, dict) and "file" in provider
     if kind is not None and (kind not in _HARMLESS or reads_file):
-        raise Refusal(
-            Code.PROVIDER_NOT_ALLOWED,
+        raise ApiError(
+            ErrorCode.PROVIDER_NOT_ALLOWED,
             "A request may name the providers lexical and recorded (with its scores in the"
             " request); any other is chosen when the server is started, with --rules.",
         )

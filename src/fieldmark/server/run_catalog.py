@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fieldmark.api.counted import stored_run
+from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.case_index import CaseIndex
-from fieldmark.server.refusals import Code, Refusal
 from fieldmark.store.index import RunEntry, list_runs
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.rundir import RESULTS
 
-__all__ = ["RUN_ID", "Shelf", "Shown"]
+__all__ = ["RUN_ID", "CatalogEntry", "RunCatalog"]
 
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 """Names of runs that can stand in an address; no other name is ever looked for."""
@@ -25,29 +25,29 @@ _FRESH_TIMES: Final = 5.0
 _INDEXES: Final = 4
 
 
-class Shown(NamedTuple):
+class CatalogEntry(NamedTuple):
     """A run in the list, and whether it outlives the server."""
 
     entry: RunEntry
     kept: bool
 
 
-class Shelf:
+class RunCatalog:
     """Finds runs by id, and remembers where the cases of the last few runs are."""
 
-    def __init__(self, kept: Path, fleeting: Path) -> None:
-        self._folders = ((kept, True), (fleeting, False))
+    def __init__(self, kept: Path, temporary_runs: Path) -> None:
+        self._folders = ((kept, True), (temporary_runs, False))
         self._lock = threading.Lock()
-        self._listed: tuple[float, list[Shown]] = (float("-inf"), [])
+        self._listed: tuple[float, list[CatalogEntry]] = (float("-inf"), [])
         self._indexes: OrderedDict[tuple[str, int, int], CaseIndex] = OrderedDict()
 
-    def all(self) -> list[Shown]:
+    def all(self) -> list[CatalogEntry]:
         """Every run, oldest first; the longer it takes to list them, the older a list may be."""
         with self._lock:
             begun = time.monotonic()
             if begun > self._listed[0]:
                 found = [
-                    Shown(entry, kept)
+                    CatalogEntry(entry, kept)
                     for folder, kept in self._folders
                     for entry in list_runs(folder)
                 ]
@@ -69,7 +69,7 @@ class Shelf:
                 path = folder / run
                 if path.is_dir() and not path.is_symlink():
                     return path
-        raise Refusal(Code.NOT_FOUND, "There is no such run.")
+        raise ApiError(ErrorCode.NOT_FOUND, "There is no such run.")
 
     def is_kept(self, run: str) -> bool:
         """Whether a run outlives the server."""
@@ -85,7 +85,7 @@ class Shelf:
         try:
             state = (path / RESULTS).stat()
         except FileNotFoundError:
-            raise Refusal(Code.NOT_FOUND, "The run has no results.") from None
+            raise ApiError(ErrorCode.NOT_FOUND, "The run has no results.") from None
         key = (str(path), state.st_mtime_ns, state.st_size)
         with self._lock:
             found = self._indexes.get(key)

@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from fieldmark.server.refusals import Code, Refusal
+from fieldmark.server.api_errors import ApiError, ErrorCode
 
-__all__ = ["Place", "Places"]
+__all__ = ["DataRoots", "OpenedPath"]
 
 _STEP: Final = re.compile(r"[^/\\\0-\x1f\x7f%:]{1,255}")
 _MOST_STEPS: Final = 64
@@ -27,7 +27,7 @@ _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _OUTSIDE: Final = "The path does not name a file below a declared root."
 
 
-class Place:
+class OpenedPath:
     """A file or folder that was opened, by its name for people."""
 
     __slots__ = ("name", "number", "state")
@@ -48,7 +48,7 @@ class Place:
         return stat.S_ISREG(self.state.st_mode)
 
 
-class Places:
+class DataRoots:
     """The declared roots by name; the first step of a path says which."""
 
     def __init__(self, roots: Mapping[str, Path]) -> None:
@@ -65,37 +65,39 @@ class Places:
         return os.path.join(self._roots[root], *steps)  # noqa: PTH118 - as it was opened
 
     @contextmanager
-    def opened(self, path: str) -> Iterator[Place]:
+    def opened(self, path: str) -> Iterator[OpenedPath]:
         """Open what a path names; whatever is wrong with it, the answer is the same."""
         root, *steps = _steps(path)
         if root not in self._roots:
-            raise Refusal(Code.OUTSIDE_ROOTS, _OUTSIDE)
+            raise ApiError(ErrorCode.OUTSIDE_ROOTS, _OUTSIDE)
         with ExitStack() as stack:
             number = _open(self._roots[root], None, _FOLDER, stack)
             for step in steps[:-1]:
                 number = _open(step, number, _FOLDER, stack)
             if steps:
                 number = _open(steps[-1], number, _FILE, stack)
-            place = Place(path, number)
+            place = OpenedPath(path, number)
             if not (place.is_file or place.is_folder):
-                raise Refusal(Code.OUTSIDE_ROOTS, _OUTSIDE)
+                raise ApiError(ErrorCode.OUTSIDE_ROOTS, _OUTSIDE)
             yield place
 
-    def inside(self, folder: Place, most: int) -> Iterator[Place]:
+    def inside(self, folder: OpenedPath, most: int) -> Iterator[OpenedPath]:
         """The regular files in an opened folder, by name; links and other things are left out."""
         names: list[str] = []
         with os.scandir(folder.number) as found:
             for each in found:
                 names.append(each.name)
                 if len(names) > most:
-                    raise Refusal(Code.LIMIT_EXCEEDED, f"A folder has at most {most:,} files.")
+                    raise ApiError(
+                        ErrorCode.LIMIT_EXCEEDED, f"A folder has at most {most:,} files."
+                    )
         for name in sorted(names):
             with ExitStack() as stack:
                 try:
                     number = _open(name, folder.number, _FILE, stack)
-                except Refusal:
+                except ApiError:
                     continue
-                place = Place(name, number)
+                place = OpenedPath(name, number)
                 if place.is_file:
                     yield place
 
@@ -103,7 +105,7 @@ class Places:
         """What is in a folder: name, whether it is a folder, bytes; links are left out."""
         with self.opened(path) as place:
             if not place.is_folder:
-                raise Refusal(Code.OUTSIDE_ROOTS, _OUTSIDE)
+                raise ApiError(ErrorCode.OUTSIDE_ROOTS, _OUTSIDE)
             entries: list[tuple[str, bool, int]] = []
             with os.scandir(place.number) as found:
                 for each in found:
@@ -121,7 +123,7 @@ def _steps(path: str) -> list[str]:
     """The steps of a path that can only lead down."""
     steps = path.split("/")
     if len(steps) > _MOST_STEPS or not all(map(_is_step, steps)):
-        raise Refusal(Code.OUTSIDE_ROOTS, _OUTSIDE)
+        raise ApiError(ErrorCode.OUTSIDE_ROOTS, _OUTSIDE)
     return steps
 
 
@@ -143,6 +145,6 @@ def _open(name: str, above: int | None, flags: int, stack: ExitStack) -> int:
     try:
         number = os.open(name, flags, dir_fd=above)
     except (OSError, ValueError):
-        raise Refusal(Code.OUTSIDE_ROOTS, _OUTSIDE) from None
+        raise ApiError(ErrorCode.OUTSIDE_ROOTS, _OUTSIDE) from None
     stack.callback(os.close, number)
     return number

@@ -10,7 +10,7 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.paths import ROOT, Wildcard, parse_path
 from fieldmark.values.walk import leaves
 
-__all__ = ["flattened", "nested_document"]
+__all__ = ["flatten_document", "nest_document"]
 
 _Shape: TypeAlias = "dict[str | int, _Shape] | _Leaf"
 
@@ -24,7 +24,7 @@ class _Leaf:
         self.value = value
 
 
-def flattened(document: JsonValue) -> list[tuple[str, JsonValue]]:
+def flatten_document(document: JsonValue) -> list[tuple[str, JsonValue]]:
     """Every value of a document with its path, in the order of the document.
 
     >>> flattened({"vendor": {"name": "Acme"}, "lines": [{"amount": 1}]})
@@ -33,7 +33,7 @@ def flattened(document: JsonValue) -> list[tuple[str, JsonValue]]:
     return list(leaves(document))
 
 
-def nested_document(rows: Iterable[tuple[str, JsonValue]]) -> JsonValue:
+def nest_document(rows: Iterable[tuple[str, JsonValue]]) -> JsonValue:
     """The document of some rows; rows that contradict each other are refused.
 
     >>> nested_document([("lines[0].amount", 1), ("vendor.name", "Acme")])

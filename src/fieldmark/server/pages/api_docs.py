@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.server.answers import Reply
-from fieldmark.server.desk import Desk, desk_of
+from fieldmark.server.app_state import AppState, get_state
 from fieldmark.server.guards.headers import NONCE
-from fieldmark.server.pages.markup import Page, frame
+from fieldmark.server.pages.layout import Page, frame
+from fieldmark.server.strict_json import ApiResponse
 from fieldmark.store.json_text import pretty_json
 
 __all__ = ["router"]
@@ -21,23 +21,23 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/api/openapi.json")
-def openapi(request: Request) -> Reply:
+def openapi(request: Request) -> ApiResponse:
     """The OpenAPI document."""
-    return Reply(request.app.openapi())
+    return ApiResponse(request.app.openapi())
 
 
 @router.get("/api/docs", response_class=HTMLResponse)
-def docs(request: Request, desk: Annotated[Desk, Depends(desk_of)]) -> HTMLResponse:
+def docs(request: Request, state: Annotated[AppState, Depends(get_state)]) -> HTMLResponse:
     """Every operation with its parameters, examples and refusals, without a script."""
-    described: JsonObject = request.app.openapi()
-    paths = _object(described.get("paths"))
-    schemas = _object(_object(described.get("components")).get("schemas"))
+    error_body: JsonObject = request.app.openapi()
+    paths = _object(error_body.get("paths"))
+    schemas = _object(_object(error_body.get("components")).get("schemas"))
     parts = [
         _operation(method, path, _object(operation), schemas)
         for path, methods in paths.items()
         for method, operation in _object(methods).items()
     ]
-    about = "".join(f"<p>{_prose(part)}</p>" for part in _about(described))
+    about = "".join(f"<p>{_prose(part)}</p>" for part in _about(error_body))
     content = (
         f'<div class="docs-about">{about}'
         '<p><a href="/api/openapi.json">OpenAPI document</a></p></div>' + "".join(parts)
@@ -45,9 +45,9 @@ def docs(request: Request, desk: Annotated[Desk, Depends(desk_of)]) -> HTMLRespo
     page = Page(name="docs", title="HTTP API", content=content, script="plain.js")
     text = frame(
         page,
-        csrf=desk.options.secrets.csrf,
+        csrf=state.options.secrets.csrf,
         nonce=request.scope[NONCE],
-        write=desk.options.write,
+        write=state.options.write,
     )
     return HTMLResponse(text)
 
@@ -60,8 +60,8 @@ def _prose(text: str) -> str:
     )
 
 
-def _about(described: JsonObject) -> list[str]:
-    info = _object(described.get("info"))
+def _about(error_body: JsonObject) -> list[str]:
+    info = _object(error_body.get("info"))
     return str(info.get("description", "")).strip().split("\n\n")
 
 

@@ -21,10 +21,10 @@ from fieldmark.errors import (
 )
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["STATUS", "Code", "Refusal", "described", "refusal_of"]
+__all__ = ["HTTP_STATUS", "ApiError", "ErrorCode", "error_body", "to_api_error"]
 
 
-class Code(StrEnum):
+class ErrorCode(StrEnum):
     """Why a request was refused."""
 
     BAD_JSON = "bad_json"
@@ -53,52 +53,52 @@ class Code(StrEnum):
     INTERNAL = "internal"
 
 
-STATUS: Final[Mapping[Code, int]] = {
-    Code.BAD_JSON: 400,
-    Code.INVALID_REQUEST: 422,
-    Code.INVALID_RULES: 422,
-    Code.INVALID_DATA: 422,
-    Code.LIMIT_EXCEEDED: 422,
-    Code.MISSING_EXTRA: 422,
-    Code.NO_SESSION: 401,
-    Code.FORBIDDEN_HOST: 403,
-    Code.CROSS_SITE: 403,
-    Code.BAD_CSRF: 403,
-    Code.READ_ONLY: 403,
-    Code.OUTSIDE_ROOTS: 403,
-    Code.PROVIDER_NOT_ALLOWED: 403,
-    Code.NOT_FOUND: 404,
-    Code.METHOD_NOT_ALLOWED: 405,
-    Code.CONFLICT: 409,
-    Code.LOCKED: 409,
-    Code.TOO_SLOW: 408,
-    Code.TOO_LARGE: 413,
-    Code.WRONG_MEDIA_TYPE: 415,
-    Code.TOO_MANY_JOBS: 429,
-    Code.BUSY: 429,
-    Code.STORAGE: 503,
-    Code.INTERNAL: 500,
+HTTP_STATUS: Final[Mapping[ErrorCode, int]] = {
+    ErrorCode.BAD_JSON: 400,
+    ErrorCode.INVALID_REQUEST: 422,
+    ErrorCode.INVALID_RULES: 422,
+    ErrorCode.INVALID_DATA: 422,
+    ErrorCode.LIMIT_EXCEEDED: 422,
+    ErrorCode.MISSING_EXTRA: 422,
+    ErrorCode.NO_SESSION: 401,
+    ErrorCode.FORBIDDEN_HOST: 403,
+    ErrorCode.CROSS_SITE: 403,
+    ErrorCode.BAD_CSRF: 403,
+    ErrorCode.READ_ONLY: 403,
+    ErrorCode.OUTSIDE_ROOTS: 403,
+    ErrorCode.PROVIDER_NOT_ALLOWED: 403,
+    ErrorCode.NOT_FOUND: 404,
+    ErrorCode.METHOD_NOT_ALLOWED: 405,
+    ErrorCode.CONFLICT: 409,
+    ErrorCode.LOCKED: 409,
+    ErrorCode.TOO_SLOW: 408,
+    ErrorCode.TOO_LARGE: 413,
+    ErrorCode.WRONG_MEDIA_TYPE: 415,
+    ErrorCode.TOO_MANY_JOBS: 429,
+    ErrorCode.BUSY: 429,
+    ErrorCode.STORAGE: 503,
+    ErrorCode.INTERNAL: 500,
 }
 """The status of every code."""
 
-_CODES: Final[tuple[tuple[type[FieldmarkError], Code], ...]] = (
-    (ConfigError, Code.INVALID_RULES),
-    (OptionError, Code.INVALID_RULES),
-    (LimitError, Code.LIMIT_EXCEEDED),
-    (DataError, Code.INVALID_DATA),
-    (MissingExtra, Code.MISSING_EXTRA),
-    (RunLockedError, Code.LOCKED),
-    (StorageError, Code.STORAGE),
+_CODES: Final[tuple[tuple[type[FieldmarkError], ErrorCode], ...]] = (
+    (ConfigError, ErrorCode.INVALID_RULES),
+    (OptionError, ErrorCode.INVALID_RULES),
+    (LimitError, ErrorCode.LIMIT_EXCEEDED),
+    (DataError, ErrorCode.INVALID_DATA),
+    (MissingExtra, ErrorCode.MISSING_EXTRA),
+    (RunLockedError, ErrorCode.LOCKED),
+    (StorageError, ErrorCode.STORAGE),
 )
 """The first row that fits an error is its code."""
 
 
-class Refusal(HTTPException):
+class ApiError(HTTPException):
     """A request that is refused: a code for programs, and a sentence for people."""
 
     def __init__(
         self,
-        code: Code,
+        code: ErrorCode,
         message: str,
         *,
         problems: list[JsonValue] | None = None,
@@ -107,23 +107,25 @@ class Refusal(HTTPException):
         self.code = code
         self.message = message
         self.problems = problems or []
-        super().__init__(STATUS[code], message, dict(headers or {}))
+        super().__init__(HTTP_STATUS[code], message, dict(headers or {}))
 
 
-def refusal_of(error: FieldmarkError) -> Refusal:
+def to_api_error(error: FieldmarkError) -> ApiError:
     """The refusal that an error of the library becomes."""
-    code = next((code for kind, code in _CODES if isinstance(error, kind)), Code.INVALID_REQUEST)
+    code = next(
+        (code for kind, code in _CODES if isinstance(error, kind)), ErrorCode.INVALID_REQUEST
+    )
     if isinstance(error, ConfigError):
         problems: list[JsonValue] = [_problem(problem) for problem in error.problems]
-        return Refusal(code, "\n".join(map(_sentence, error.problems)), problems=problems)
-    return Refusal(code, str(error))
+        return ApiError(code, "\n".join(map(_sentence, error.problems)), problems=problems)
+    return ApiError(code, str(error))
 
 
-def described(refusal: Refusal) -> JsonObject:
+def error_body(api_error: ApiError) -> JsonObject:
     """The body of a refusal."""
-    error: JsonObject = {"code": refusal.code.value, "message": refusal.message}
-    if refusal.problems:
-        error["problems"] = refusal.problems
+    error: JsonObject = {"code": api_error.code.value, "message": api_error.message}
+    if api_error.problems:
+        error["problems"] = api_error.problems
     return {"error": error}
 
 

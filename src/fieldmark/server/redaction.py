@@ -10,23 +10,23 @@ from typing import Final
 
 from fieldmark.model.json import JsonValue
 
-__all__ = ["Hiding"]
+__all__ = ["PathRedactor"]
 
 _BEGIN: Final = r"(?<![\w.-])"
 _END: Final = r"(?![\w-]|\.\w)"
 """A place stands for itself: `/data` is no part of `n/data` or of `/database`."""
 
 
-class Hiding:
+class PathRedactor:
     """Takes the places of our folders out of texts; what is below them stays."""
 
     def __init__(self, scratch: Path, folders: Iterable[Path]) -> None:
         absolute = {os.path.abspath(folder) for folder in folders}  # noqa: PTH100 - links stay
         texts = absolute | {os.path.realpath(folder) for folder in absolute}
         longest = sorted((re.escape(text) for text in texts if text != "/"), key=len, reverse=True)
-        inbox = re.escape(os.path.realpath(scratch)) + r"/inbox/[0-9a-f]+/(?:truth|candidate)/"
+        uploads = re.escape(os.path.realpath(scratch)) + r"/inbox/[0-9a-f]+/(?:truth|candidate)/"
         private = re.escape(os.path.realpath(scratch)) + r"/?"
-        ours = "|".join([inbox, private, *(f"{text}(?:/|{_END})" for text in longest)])
+        ours = "|".join([uploads, private, *(f"{text}(?:/|{_END})" for text in longest)])
         self._places = re.compile(f"{_BEGIN}(?:{ours})")
 
     def text(self, text: str) -> str:

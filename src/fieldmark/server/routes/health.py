@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends
 from fieldmark.judges.llm.blocks import Block
 from fieldmark.judges.llm.prompts import FORM, MEANING, Prompt, rubric_prompt, safety_prompt
 from fieldmark.model.json import JsonObject
-from fieldmark.server.answers import Reply, StrictRoute
-from fieldmark.server.desk import Desk, desk_of
-from fieldmark.server.replies import Health, PromptList
-from fieldmark.server.replies_refused import refused
+from fieldmark.server.app_state import AppState, get_state
+from fieldmark.server.error_models import error_responses
+from fieldmark.server.response_models import HealthResponse, PromptListResponse
+from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.version import VERSION
 
 __all__ = ["router"]
@@ -27,25 +27,25 @@ _PROMPTS: Final = (
 )
 
 
-@router.get("/health", response_model=Health, responses=refused())
-def health(desk: Annotated[Desk, Depends(desk_of)]) -> Reply:
+@router.get("/health", response_model=HealthResponse, responses=error_responses())
+def health(state: Annotated[AppState, Depends(get_state)]) -> ApiResponse:
     """That the server is there, and what it may do."""
-    return Reply(
+    return ApiResponse(
         {
             "status": "ok",
             "version": VERSION,
-            "write": desk.options.write,
-            "roots": list(desk.places.names),
-            "provider": desk.options.judge,
-            "jobs": sum(not job.is_over for job in desk.jobs.all()),
+            "write": state.options.write,
+            "roots": list(state.roots.names),
+            "provider": state.options.judge,
+            "jobs": sum(not job.is_over for job in state.jobs.all()),
         }
     )
 
 
-@router.get("/prompts", response_model=PromptList, responses=refused())
-def prompts() -> Reply:
+@router.get("/prompts", response_model=PromptListResponse, responses=error_responses())
+def prompts() -> ApiResponse:
     """Every question that a language model may be asked, word by word."""
-    return Reply({"prompts": [_prompt(prompt) for prompt in _PROMPTS]})
+    return ApiResponse({"prompts": [_prompt(prompt) for prompt in _PROMPTS]})
 
 
 def _prompt(prompt: Prompt) -> JsonObject:

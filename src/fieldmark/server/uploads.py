@@ -10,25 +10,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from fieldmark.server.options import Bounds
-from fieldmark.server.places import Place, Places
-from fieldmark.server.refusals import Code, Refusal
+from fieldmark.server.api_errors import ApiError, ErrorCode
+from fieldmark.server.data_roots import DataRoots, OpenedPath
+from fieldmark.server.options import ServerLimits
 
-__all__ = ["Inbox"]
+__all__ = ["Uploads"]
 
 _PIECE: Final = 1 << 20
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _SUFFIXES: Final = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 
 
-class Inbox:
+class Uploads:
     """The inputs of one job in a folder of its own, which goes with the job."""
 
-    def __init__(self, folder: Path, places: Places, bounds: Bounds) -> None:
+    def __init__(self, folder: Path, roots: DataRoots, limits: ServerLimits) -> None:
         self._folder = folder
-        self._places = places
-        self._left = bounds.input_bytes
-        self._most = bounds.input_files
+        self._places = roots
+        self._left = limits.input_bytes
+        self._most = limits.input_files
 
     def close(self) -> None:
         """Remove everything."""
@@ -66,12 +66,12 @@ class Inbox:
         folder.mkdir(parents=True, exist_ok=True)
         return folder / name
 
-    def _copy(self, place: Place, target: Path) -> None:
+    def _copy(self, place: OpenedPath, target: Path) -> None:
         with target.open("xb") as file:
             while part := os.read(place.number, _PIECE):
                 self._left -= len(part)
                 if self._left < 0:
-                    raise Refusal(Code.TOO_LARGE, "The inputs are too large.")
+                    raise ApiError(ErrorCode.TOO_LARGE, "The inputs are too large.")
                 file.write(part)
 
 

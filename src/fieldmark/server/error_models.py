@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["Error", "refused"]
+__all__ = ["ErrorDetail", "error_responses"]
 
 
 class _Open(BaseModel):
@@ -15,7 +15,7 @@ class _Open(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Problem(_Open):
+class ProblemModel(_Open):
     """One thing that is wrong with rules or a request."""
 
     message: str
@@ -23,18 +23,18 @@ class Problem(_Open):
     hint: str = ""
 
 
-class Error(_Open):
+class ErrorDetail(_Open):
     """Why a request was refused."""
 
     code: str
     message: str
-    problems: list[Problem] = []
+    problems: list[ProblemModel] = []
 
 
-class Refused(_Open):
+class ErrorResponse(_Open):
     """The body of every refusal."""
 
-    error: Error
+    error: ErrorDetail
 
 
 _WORDS: Final = {
@@ -49,6 +49,6 @@ _WORDS: Final = {
 }
 
 
-def refused(*codes: int) -> dict[int | str, dict[str, object]]:
+def error_responses(*codes: int) -> dict[int | str, dict[str, object]]:
     """The refusals of an operation, for its description."""
-    return {code: {"model": Refused, "description": _WORDS[code]} for code in (401, *codes)}
+    return {code: {"model": ErrorResponse, "description": _WORDS[code]} for code in (401, *codes)}

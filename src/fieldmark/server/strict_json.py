@@ -11,16 +11,16 @@ from starlette.concurrency import run_in_threadpool
 
 from fieldmark.data.parsing import parse_json
 from fieldmark.errors import DataError, LimitError
-from fieldmark.server.refusals import Code, Refusal
+from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.store.json_text import finite_json
 
-__all__ = ["JSON", "Reply", "StrictRoute"]
+__all__ = ["JSON", "ApiResponse", "StrictRoute"]
 
 JSON: Final = "application/json"
 _WORTH_A_THREAD: Final = 1 << 18
 
 
-class Reply(Response):
+class ApiResponse(Response):
     """A value as strict JSON."""
 
     media_type = JSON
@@ -41,9 +41,9 @@ class _StrictRequest(Request):
                 return await run_in_threadpool(parse_json, body)
             return parse_json(body)
         except LimitError as error:
-            raise Refusal(Code.LIMIT_EXCEEDED, _told(error)) from None
+            raise ApiError(ErrorCode.LIMIT_EXCEEDED, _told(error)) from None
         except DataError as error:
-            raise Refusal(Code.BAD_JSON, _told(error)) from None
+            raise ApiError(ErrorCode.BAD_JSON, _told(error)) from None
 
 
 def _told(error: DataError | LimitError) -> str:
@@ -61,7 +61,7 @@ class StrictRoute(APIRoute):
         async def strict(request: Request) -> Response:
             if request.query_params and not takes_query:
                 message = "Nothing may stand behind the question mark here."
-                raise Refusal(Code.INVALID_REQUEST, message)
+                raise ApiError(ErrorCode.INVALID_REQUEST, message)
             return await handle(_StrictRequest(request.scope, request.receive))
 
         return strict

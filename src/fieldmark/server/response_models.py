@@ -6,26 +6,26 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fieldmark.server.replies_refused import Error
+from fieldmark.server.error_models import ErrorDetail
 
 __all__ = [
-    "AttributeList",
-    "CaseList",
-    "CaseOpened",
-    "Comparison",
-    "Evaluation",
-    "FileList",
-    "Flattened",
-    "Health",
-    "JobList",
-    "JobState",
-    "Notes",
-    "OutcomeList",
-    "PromptList",
-    "Proposed",
-    "RunDescribed",
-    "RunList",
-    "StrategyState",
+    "AttributeListResponse",
+    "CaseListResponse",
+    "CaseResponse",
+    "DiffResponse",
+    "EvaluationResponse",
+    "FileListResponse",
+    "FlattenResponse",
+    "HealthResponse",
+    "InferResponse",
+    "JobListResponse",
+    "JobResponse",
+    "NotesResponse",
+    "OutcomeListResponse",
+    "PromptListResponse",
+    "RunListResponse",
+    "RunResponse",
+    "StrategiesResponse",
     "Trend",
 ]
 
@@ -91,7 +91,7 @@ class Ranking(_Open):
     results: list[CaseResult]
 
 
-class Evaluation(_Open):
+class EvaluationResponse(_Open):
     """`result` for one candidate, `ranking` for several; `views` if they were asked for."""
 
     model_config = ConfigDict(
@@ -141,7 +141,7 @@ class Evaluation(_Open):
     warnings: list[str] = []
 
 
-class JobState(_Open):
+class JobResponse(_Open):
     """A job: how far it is, and what came of it. `result.run` names the run that it made."""
 
     id: str
@@ -152,16 +152,16 @@ class JobState(_Open):
     bytes_read: int
     bytes_total: int | None
     result: dict[str, object] | None
-    error: Error | None
+    error: ErrorDetail | None
 
 
-class JobList(_Open):
+class JobListResponse(_Open):
     """The jobs of this session, the newest first."""
 
-    jobs: list[JobState]
+    jobs: list[JobResponse]
 
 
-class RunList(_Open):
+class RunListResponse(_Open):
     """A part of the runs, the newest first."""
 
     total: int
@@ -169,7 +169,7 @@ class RunList(_Open):
     runs: Objects
 
 
-class RunDescribed(_Open):
+class RunResponse(_Open):
     """One run: its manifest, its figures, its notes."""
 
     id: str
@@ -181,13 +181,13 @@ class RunDescribed(_Open):
     note: str
 
 
-class AttributeList(_Open):
+class AttributeListResponse(_Open):
     """The figures of every attribute, the worst first."""
 
     attributes: Objects
 
 
-class CaseList(_Open):
+class CaseListResponse(_Open):
     """A part of the cases of a run."""
 
     total: int
@@ -195,7 +195,7 @@ class CaseList(_Open):
     cases: Objects
 
 
-class CaseOpened(_Open):
+class CaseResponse(_Open):
     """One case: its figures and its documents side by side."""
 
     number: int
@@ -205,7 +205,7 @@ class CaseOpened(_Open):
     status: str
 
 
-class OutcomeList(_Open):
+class OutcomeListResponse(_Open):
     """Outcomes of whole cases; `next` is the case to go on from, or null at the end."""
 
     outcomes: Objects
@@ -218,7 +218,7 @@ class Trend(_Open):
     figure: str
 
 
-class Comparison(_Open):
+class DiffResponse(_Open):
     """Two runs: deltas of every figure, changed cases, and chance."""
 
     conclusion: dict[str, object]
@@ -229,7 +229,7 @@ class Comparison(_Open):
     notes: list[str]
 
 
-class StrategyState(_Open):
+class StrategiesResponse(_Open):
     """The rules of the workspace; `rows` is the same as a table, `counts` says how often each."""
 
     convention: str
@@ -242,7 +242,7 @@ class StrategyState(_Open):
     writable: bool
 
 
-class Proposed(_Open):
+class InferResponse(_Open):
     """Proposed rules: as the text of a rules file, as a value, and as a table."""
 
     text: str
@@ -250,34 +250,34 @@ class Proposed(_Open):
     rows: Objects
 
 
-class Flattened(_Open):
+class FlattenResponse(_Open):
     """The other form of what was sent."""
 
     rows: Objects | None = None
     document: object = None
 
 
-class FileList(_Open):
+class FileListResponse(_Open):
     """What can be named in a batch, folder by folder."""
 
     path: str
     entries: Objects
 
 
-class PromptList(_Open):
+class PromptListResponse(_Open):
     """What models are told, by question, with edition and hash."""
 
     prompts: Objects
 
 
-class Notes(_Open):
+class NotesResponse(_Open):
     """What people say about a run."""
 
     tags: list[str]
     note: str
 
 
-class Health(_Open):
+class HealthResponse(_Open):
     """That the server is there, and what it may do."""
 
     status: str

@@ -17,11 +17,11 @@ from fieldmark.store.json_text import pretty_json
 from fieldmark.store.reader import open_run
 from fieldmark.store.rundir import MANIFEST
 
-__all__ = ["Origin", "tell_origin"]
+__all__ = ["InputSource", "record_input_sources"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class InputSource:
     """One side of a batch: its name for people, our copy, and where it is if it is a file."""
 
     name: str
@@ -29,7 +29,7 @@ class Origin:
     file: str | None = None
 
 
-def tell_origin(run: Path, origins: Sequence[Origin]) -> None:
+def record_input_sources(run: Path, origins: Sequence[InputSource]) -> None:
     """Put the names of the sides into the manifest of a run, if there is one yet."""
     try:
         manifest = open_run(run).manifest
@@ -41,19 +41,19 @@ def tell_origin(run: Path, origins: Sequence[Origin]) -> None:
         return
 
 
-def _inputs(described: JsonValue, origins: Sequence[Origin]) -> JsonValue:
+def _inputs(error_body: JsonValue, origins: Sequence[InputSource]) -> JsonValue:
     names = {str(each.copy): each.name for each in origins}
-    if not isinstance(described, list):
-        return described
+    if not isinstance(error_body, list):
+        return error_body
     return [
         {**each, "name": names.get(str(each.get("name")), each.get("name"))}
         if isinstance(each, dict)
         else each
-        for each in described
+        for each in error_body
     ]
 
 
-def _request(asked: JsonValue, origins: Sequence[Origin]) -> JsonObject | None:
+def _request(asked: JsonValue, origins: Sequence[InputSource]) -> JsonObject | None:
     """What can be asked for again; nothing if a side was in the request alone."""
     files = [each.file for each in origins]
     if not isinstance(asked, dict) or None in files:

@@ -8,10 +8,10 @@ from typing import ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["patient"]
+__all__ = ["protocol_with_header_timeout"]
 
 
-def patient(seconds: float) -> type[H11Protocol]:
+def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
     """The protocol of HTTP/1.1 that waits so long for the head of a request."""
     return type("PatientProtocol", (_Patient,), {"seconds": seconds})
 
