@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from fieldmark.model.json import JsonObject, JsonValue, Kind, kind_of
+from fieldmark.values.strict_json import StrictJsonError, Violation, parse_strict
 
 __all__ = ["BadReply", "Reply", "read_reply"]
 
-_DEEPEST: Final = 200
-_MOST_DIGITS: Final = 1_000
+_MAX_DEPTH: Final = 200
+_MAX_DIGITS: Final = 1_000
 _QUOTED: Final = 200
-_STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_BRACKETS: Final = re.compile(r"[\[\]{}]")
 _BLANKS: Final = " \t\r\n"
 
 
@@ -114,22 +111,24 @@ def _parsed(raw: bytes) -> JsonValue:
         raise BadReply(f"byte {error.start + 1} of the reply is not UTF-8") from None
     if text.startswith("\ufeff"):
         raise BadReply("the reply begins with a byte order mark")
-    _check_depth(text)
     try:
-        value: JsonValue = _DECODER.decode(text)
+        return parse_strict(text, max_depth=_MAX_DEPTH, max_digits=_MAX_DIGITS, report=_refuse)
+    except StrictJsonError:
+        _refuse(Violation.DEPTH, "")
     except json.JSONDecodeError as error:
         raise BadReply(_explained(error, text)) from None
-    return value
 
 
-def _check_depth(text: str) -> None:
-    if text.count("[") + text.count("{") <= _DEEPEST:
-        return
-    depth = 0
-    for bracket in _BRACKETS.findall(_STRINGS.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
-        if depth > _DEEPEST:
-            raise BadReply(f"the reply is nested deeper than {_DEEPEST} levels")
+def _refuse(violation: Violation, detail: str) -> NoReturn:
+    raise BadReply(_VIOLATIONS[violation].format(detail[:20]))
+
+
+_VIOLATIONS: Final = {
+    Violation.DEPTH: f"the reply is nested deeper than {_MAX_DEPTH} levels",
+    Violation.DUPLICATE_KEY: "the reply has a key twice in one object",
+    Violation.INTEGER_LENGTH: f"the reply holds an integer of more than {_MAX_DIGITS:,} digits",
+    Violation.NON_FINITE: "the reply holds {}, which is not a finite number",
+}
 
 
 def _explained(error: json.JSONDecodeError, text: str) -> str:
@@ -146,35 +145,3 @@ def _beginning(raw: bytes) -> str:
         return ""
     dots = "…" if len(text) > _QUOTED else ""
     return f"; it begins: {text[:_QUOTED]}{dots}"
-
-
-def _object(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise BadReply("the reply has a key twice in one object")
-    return made
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise BadReply(f"the reply holds an integer of more than {_MOST_DIGITS:,} digits")
-    return int(digits)
-
-
-def _float(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        _refuse_number(digits)
-    return number
-
-
-def _refuse_number(written: str) -> NoReturn:
-    raise BadReply(f"the reply holds {written[:20]}, which is not a finite number")
-
-
-_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_object,
-    parse_int=_integer,
-    parse_float=_float,
-    parse_constant=_refuse_number,
-)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from typing import NoReturn
 
 import orjson
 
 from fieldmark.model.json import JsonValue
+from fieldmark.values.strict_json import parse_strict
 
 __all__ = ["finite_json", "pretty_json", "read_json", "strict_json"]
 
@@ -31,15 +31,8 @@ def read_json(text: bytes) -> JsonValue:
         value: JsonValue = orjson.loads(text)
     except orjson.JSONDecodeError:
         # Half of a pair of surrogates is data, and only the slower parser takes it.
-        try:
-            value = json.loads(text, parse_constant=_refuse)
-        except RecursionError as error:
-            raise ValueError("nested too deep") from error
+        return parse_strict(text.decode())
     return value
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
 
 
 def finite_json(value: object) -> bytes:

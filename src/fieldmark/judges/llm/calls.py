@@ -17,7 +17,7 @@ from fieldmark.judges.llm.turnstile import turnstile
 from fieldmark.judges.replied import NoReplyError, Reply
 from fieldmark.judges.retry_after import seconds_to_wait
 from fieldmark.judges.secrecy import Secrets
-from fieldmark.judges.strict_json import NotJsonError, strict_object
+from fieldmark.judges.strict_json import InvalidObjectError, strict_object
 from fieldmark.model.json import JsonObject, JsonValue
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Caller:
             return Reserved(0, 0), _refusal(reply, said)
         try:
             value = self._clean(strict_object(said))
-        except NotJsonError as error:
+        except InvalidObjectError as error:
             return most, _Failure(f"the reply is not JSON: {error}")
         if "error" in value and value["error"] is not None:
             return Reserved(0, 0), _Failure(f"the endpoint says: {_excerpt(said)}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Final, NamedTuple
 
-from fieldmark.judges.strict_json import NotJsonError, strict_object
+from fieldmark.judges.strict_json import InvalidObjectError, strict_object
 from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = ["Mark", "UnusableReplyError", "read_marks", "text_of"]
@@ -58,7 +58,7 @@ def read_marks(text: str, nonce: str, ids: Sequence[str], *, reasons: bool) -> d
     """
     try:
         value = strict_object(text)
-    except NotJsonError as error:
+    except InvalidObjectError as error:
         raise UnusableReplyError(f"the reply is no JSON object: {error}") from None
     if value.get("nonce") != nonce:
         raise UnusableReplyError("the reply does not hold the nonce of this call")
