@@ -89,7 +89,7 @@ def measured(truth: Path, found: Path) -> Reading:
     """What fieldmark needs for two files, once they are loaded."""
     import numpy as np
 
-    from fieldmark.metrics.detection import coco_ap
+    from fieldmark.metrics.detection.coco import coco_ap
     from fieldmark.values.overlap import box_ious
 
     objects = [orjson.loads(path.read_bytes()) for path in (truth, found)]

@@ -18,14 +18,19 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Final
 
+from fieldmark.metrics.bootstrap import run_intervals
+from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
-from fieldmark.metrics.difference import Effort, Word, paired_figures
-from fieldmark.metrics.difference_pairs import Pairs, Side
-from fieldmark.metrics.intervals_run import run_intervals
-from fieldmark.metrics.intervals_sample import CaseSample
+from fieldmark.metrics.difference import (
+    CaseInRun,
+    DiffVerdict,
+    PairedCases,
+    ResamplingOptions,
+    paired_figures,
+)
 from fieldmark.metrics.significance import ALPHA
-from fieldmark.metrics.summarise import summarise
+from fieldmark.metrics.summary import summarise
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
@@ -49,7 +54,7 @@ ATTRIBUTES: Final = {
 
 USUAL: Final = dict.fromkeys(ATTRIBUTES, 0.85)
 SHIFTED: Final = {**USUAL, "vendor": 0.70}
-EFFORT: Final = Effort(resamples=200, permutations=999)
+EFFORT: Final = ResamplingOptions(resamples=200, permutations=999)
 
 
 class Extractor:
@@ -82,16 +87,16 @@ def alarms(
         table = AttributeTable()
         extractors = Extractor(before, table), Extractor(after, table)
         counter = CaseCounter(DEFAULT_CONVENTION, table)
-        pairs = Pairs()
+        pairs = PairedCases()
         for case in range(cases):
             difficulty = chance.gauss(0, 0.12)
             blocks = [extractor.case(difficulty, chance) for extractor in extractors]
-            sides = [Side(block=b, stats=counter.stats(b), table=table) for b in blocks]
+            sides = [CaseInRun(block=b, stats=counter.stats(b), table=table) for b in blocks]
             pairs.add(str(case), *sides)
         found = paired_figures(pairs, table, table, DEFAULT_CONVENTION.counting, EFFORT)
-        told[0] += found.headline["mean_score"].word is not Word.SAME
-        told[1] += any(each.word is not Word.SAME for each in found.attributes.values())
-        told[2] += found.attributes["vendor"].word is Word.WORSE
+        told[0] += found.headline["mean_score"].word is not DiffVerdict.SAME
+        told[1] += any(each.word is not DiffVerdict.SAME for each in found.attributes.values())
+        told[2] += found.attributes["vendor"].word is DiffVerdict.WORSE
     overall, any_of_them, vendor = (number / trials for number in told)
     return overall, any_of_them, vendor
 

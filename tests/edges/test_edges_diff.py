@@ -11,7 +11,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.api.diff import drops
 from fieldmark.errors import ConfigError, DataError
-from fieldmark.metrics.difference import Word
+from fieldmark.metrics.difference import DiffVerdict
 
 CASES = 60
 
@@ -145,7 +145,7 @@ def test_another_order_of_cases_is_the_same_data(folder):
     fm.score(named[::-1], out="runs/two")
     fm.score(named[:50], out="runs/fewer")
     assert fm.diff("runs/one", "runs/two").pairs.cases == CASES
-    assert fm.diff("runs/one", "runs/two").word is Word.SAME
+    assert fm.diff("runs/one", "runs/two").word is DiffVerdict.SAME
     with pytest.raises(
         ConfigError, match=r"10 case\(s\) are only in the first run, 0 in the second"
     ):
@@ -182,7 +182,7 @@ def test_weights_are_part_of_the_counting(folder, command):
     with pytest.raises(ConfigError, match="counted by different conventions"):
         fm.diff("runs/light", "runs/heavy")
     found = fm.diff("runs/light", "runs/heavy", rescore=True)
-    assert found.word is Word.SAME
+    assert found.word is DiffVerdict.SAME
     assert found.figures.headline["mean_score"].delta == 0
 
 
@@ -300,6 +300,6 @@ def test_evaluations_are_compared_by_what_their_evaluators_said(folder):
         cases = [{"id": t["id"], "expected": t, "candidate": c} for t, c in both]
         fm.evaluate({**spec, "cases": cases}, out=f"runs/{name}")
     found = fm.diff("runs/one", "runs/two", max_drop={"evaluators.header.mean_score": 0.0})
-    assert found.word is Word.BETTER
+    assert found.word is DiffVerdict.BETTER
     assert found.passed
     assert found.figures.headline["mean_score"].delta == pytest.approx(25 / 60)

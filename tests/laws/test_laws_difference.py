@@ -12,21 +12,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
-from fieldmark.metrics import difference_pairs
+from fieldmark.metrics import difference
+from fieldmark.metrics.bootstrap import CaseMatrix, ResampledFigures, run_intervals
+from fieldmark.metrics.case_sample import CaseRow, CaseSample, row_means
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.clusters_patterns import BY_NAME, pattern_of
-from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.difference import Effort, Word, paired_figures
-from fieldmark.metrics.difference_pairs import Pairs, Side
-from fieldmark.metrics.intervals import wilson
-from fieldmark.metrics.intervals_draws import Draws
-from fieldmark.metrics.intervals_rows import CaseMatrix, CaseRow, row_means
-from fieldmark.metrics.intervals_run import run_intervals
-from fieldmark.metrics.intervals_sample import CaseSample
-from fieldmark.metrics.options import BothEmpty, OnError, WrongValue, ZeroRule
+from fieldmark.metrics.conventions import CONVENTIONS, BothEmpty, OnError, WrongValue, ZeroRule
+from fieldmark.metrics.difference import (
+    CaseInRun,
+    DiffVerdict,
+    PairedCases,
+    ResamplingOptions,
+    paired_figures,
+)
+from fieldmark.metrics.patterns import BY_NAME, pattern_of
 from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.rates import wilson
 from fieldmark.metrics.significance import ALPHA, holm, mcnemar
-from fieldmark.metrics.summarise import summarise
+from fieldmark.metrics.summary import summarise
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome, Presence
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
@@ -46,7 +48,7 @@ POSSIBLE = [
     if fact.outcome in BY_PRESENCE[fact.expected is VALUE, fact.candidate is VALUE]
 ]
 PATHS = ("a", "b", "items[].x")
-QUICK = Effort(resamples=20, permutations=39)
+QUICK = ResamplingOptions(resamples=20, permutations=39)
 
 conventions = st.sampled_from(sorted(CONVENTIONS)).map(CONVENTIONS.__getitem__)
 cases = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(POSSIBLE)), max_size=8)
@@ -72,7 +74,7 @@ class Counted:
         block = Outcomes(cells=cells)
         stats = self.counter.stats(block)
         self.tally.add(block, stats)
-        return Side(block=block, stats=stats, table=self.table)
+        return CaseInRun(block=block, stats=stats, table=self.table)
 
     def summary(self):
         return summarise(self.tally, self.convention)
@@ -80,7 +82,7 @@ class Counted:
 
 def compared(pairs_of_cases, convention, *, swap=False):
     before, after = Counted(convention), Counted(convention)
-    pairs = Pairs()
+    pairs = PairedCases()
     for number, (one, other) in enumerate(pairs_of_cases):
         first, second = (other, one) if swap else (one, other)
         pairs.add(str(number), before.side(first), after.side(second))
@@ -99,7 +101,7 @@ def test_figures_that_are_drawn_are_those_of_the_summary(run, convention):
                 row_means(side.stats))  # fmt: skip
         rows.append(row)
     matrix = CaseMatrix(rows, counted.table, convention.counting)
-    once, draws, summary = np.ones((1, len(rows))), Draws(1), counted.summary()
+    once, draws, summary = np.ones((1, len(rows))), ResampledFigures(1), counted.summary()
     for columns in matrix.blocks():
         f1s = draws.attributes(once @ columns.tp, once @ columns.fp, once @ columns.fn)
         for path, f1 in zip(columns.paths, f1s[0], strict=True):
@@ -136,7 +138,7 @@ def test_intervals_hold_their_figures_and_stay_in_bounds(run, convention):
 def test_a_run_and_itself_are_no_difference(run, convention):
     figures, _, _ = compared([(fields, fields) for fields in run], convention)
     for each in (*figures.headline.values(), *figures.attributes.values()):
-        assert each.word is Word.SAME
+        assert each.word is DiffVerdict.SAME
         assert each.p == 1.0
         assert not each.delta
 
@@ -168,15 +170,15 @@ def test_shifts_are_the_same_found_by_order_or_by_path(pairs):
     for one, other in pairs:
         # A path stands once in a document, unless it belongs to a list.
         sides = [counted.side(dict(fields).items()) for fields in (one, other)]
-        old, new = (difference_pairs._outcomes(side) for side in sides)
+        old, new = (difference._outcomes(side) for side in sides)
         by_path = Counter(
             (old.get(place, "nothing"), new.get(place, "nothing")) for place in {**old, **new}
         )
         apart = Counter({pair: n for pair, n in by_path.items() if pair[0] != pair[1]})
-        if not difference_pairs._in_step(*sides):
-            assert difference_pairs._shifts(*sides) == apart
+        if not difference._in_step(*sides):
+            assert difference._shifts(*sides) == apart
             continue
-        found = difference_pairs._shifts(*sides)
+        found = difference._shifts(*sides)
         changed_truth = any(a.expected_presence != b.expected_presence
                             for a, b in zip(*(s.block.records(s.table) for s in sides), strict=True))  # fmt: skip
         assert changed_truth or found == apart
@@ -236,7 +238,7 @@ def test_a_run_counted_again_is_the_run_counted_like_that_from_the_start(
     assert again.to_dict() == start.to_dict()
     one, other = open_run(folder / "again"), open_run(folder / "start")
     assert [case.row for case in one.cases()] == [case.row for case in other.cases()]
-    assert fm.diff(folder / "again", folder / "start").word is Word.SAME
+    assert fm.diff(folder / "again", folder / "start").word is DiffVerdict.SAME
 
 
 def nulls():

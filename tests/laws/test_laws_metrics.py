@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from fieldmark.metrics.averages import ExactSum, macro_mean
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.metrics.conventions import CONVENTIONS, CountingOptions, RqsForm, RqsWeights
 from fieldmark.metrics.counts import cost_table, total
-from fieldmark.metrics.options import CountingHalf, RqsForm, RqsWeights
 from fieldmark.metrics.quality import bucket_table, quality, quality_counts
-from fieldmark.metrics.summarise import summarise
+from fieldmark.metrics.summary import summarise
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.taxonomy import errors_by_type, truth_fields
 from fieldmark.model.case import CaseInput
@@ -145,7 +144,7 @@ def test_each_scored_truth_field_is_a_true_positive_or_a_false_negative(name, co
 
 @given(st.lists(facts))
 def test_every_key_falls_into_exactly_one_bucket(codes):
-    buckets = quality_counts(counted(codes), bucket_table(CountingHalf().ignore_scope))
+    buckets = quality_counts(counted(codes), bucket_table(CountingOptions().ignore_scope))
     nowhere = [c for c in codes if not FACTS[c].expected and not FACTS[c].candidate]
     assert buckets.distinct == len(codes) - len(nowhere)
 
@@ -204,7 +203,7 @@ def test_the_quick_macro_f1_of_a_case_is_the_mean_over_its_attributes(settings, 
     st.none() | st.floats(0, 1),
 )
 def test_response_quality_never_exceeds_its_maximum(codes, weights, form, safety):
-    counting = CountingHalf(rqs_weights=weights, rqs_form=form)
+    counting = CountingOptions(rqs_weights=weights, rqs_form=form)
     figures = quality(
         quality_counts(counted(codes), bucket_table(counting.ignore_scope)), counting, safety
     )

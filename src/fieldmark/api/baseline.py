@@ -23,9 +23,9 @@ class Baseline:
     def refuse_unlike(self, settings: Settings) -> None:
         """Refuse, before anything runs, a run that this one could not be measured against."""
         from fieldmark.api.diff import refuse_unlike
-        from fieldmark.metrics.summarise import stamp
+        from fieldmark.metrics.summary import applied_convention
 
-        said = stamp(settings.convention, settings.rules).to_dict()
+        said = applied_convention(settings.convention, settings.rules).to_dict()
         refuse_unlike(self.run, said, self.max_drop)
 
     def added(self, summary: Summary) -> Summary:

@@ -14,7 +14,13 @@ from fieldmark.data.exact import Grammar
 from fieldmark.data.parsing import Unreadable
 from fieldmark.data.sources import open_source
 from fieldmark.errors import ConfigError, DataError, Location
-from fieldmark.metrics.agreement import Best, Judged, agreement_at, best_threshold, sweep
+from fieldmark.metrics.agreement import (
+    BestThreshold,
+    JudgedPair,
+    agreement_at,
+    best_threshold,
+    sweep,
+)
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
@@ -48,13 +54,13 @@ class Calibration:
 
     judge: str
     threshold: float
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedPair, ...]
     examples: tuple[JsonObject, ...] = ()
     errors: int = 0
     first_error: str = ""
 
     @property
-    def best(self) -> Best | None:
+    def best(self) -> BestThreshold | None:
         """The threshold of most agreement."""
         return best_threshold(self.judged)
 
@@ -107,7 +113,7 @@ def calibrate(
         judge="recorded" if comparator is None else comparator.name,
         threshold=limit,
         judged=tuple(
-            Judged(each.similarity, each.label.right)
+            JudgedPair(each.similarity, each.label.right)
             for each in answers
             if each.similarity is not None
         ),

@@ -10,13 +10,11 @@ from typing import Final, NamedTuple, TypeAlias
 from fieldmark.api.run_result import RunResult
 from fieldmark.errors import ConfigError, DataError, Location, OptionError
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
-from fieldmark.metrics.conventions import Convention, find_convention
-from fieldmark.metrics.options import CountingHalf
-from fieldmark.metrics.summarise import summarise
-from fieldmark.metrics.summary import ConventionStamp, Summary
+from fieldmark.metrics.conventions import Convention, CountingOptions, find_convention
+from fieldmark.metrics.summary import AppliedConvention, Summary, summarise
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput, Verdict
-from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rules
 from fieldmark.store.reader import StoredCase, StoredRun, open_run
@@ -39,8 +37,7 @@ Worth: TypeAlias = Mapping[str, tuple[float, bool]]
 """The weight of attributes by path, and whether they are required."""
 
 _FORMAT: Final = 1
-_FACT_MASK: Final = (1 << CELL_BITS) - 1
-_COUNTING: Final = frozenset(field.name for field in fields(CountingHalf))
+_COUNTING: Final = frozenset(field.name for field in fields(CountingOptions))
 
 
 class CountedCase(NamedTuple):
@@ -70,7 +67,7 @@ def stored_run(run: RunLike) -> StoredRun:
     return stored
 
 
-def stamp_of(run: StoredRun) -> ConventionStamp:
+def stamp_of(run: StoredRun) -> AppliedConvention:
     """How a run says that it was compared and counted."""
     match run.manifest.get("convention"):
         case {
@@ -80,7 +77,7 @@ def stamp_of(run: StoredRun) -> ConventionStamp:
             "comparison_sha256": str(comparison),
             "counting_sha256": str(counting),
         }:
-            return ConventionStamp(
+            return AppliedConvention(
                 name=name,
                 version=version,
                 options=options,
@@ -160,7 +157,7 @@ class CountedRun:
         """Count a case in the sums of the run."""
         self.tally.add(case.block, case.stats, CaseInput(case.stored.input))
 
-    def summary(self, stamp: ConventionStamp | None = None) -> Summary:
+    def summary(self, stamp: AppliedConvention | None = None) -> Summary:
         """Every figure of the cases that were added, under the stamp of the run or another."""
         stamp = stamp or stamp_of(self.run)
         depth = Depth(str(stamp.options.get("depth", Depth.LEAF)))
@@ -176,9 +173,7 @@ class CountedRun:
         if numbers is None:
             return stored.block
         block = stored.block
-        cells = [
-            numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT_MASK for cell in block.cells
-        ]
+        cells = [numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in block.cells]
         return Outcomes(cells, block.comparisons, block.items, fallback=block.fallback)
 
     def _own(self, attribute: Attribute) -> Attribute:

@@ -11,10 +11,8 @@ from fieldmark.api.counted import CountedCase, CountedRun, RunLike, stamp_of, st
 from fieldmark.api.diff_checks import obstacles, same_truth
 from fieldmark.api.diff_result import DiffResult, RunName
 from fieldmark.errors import ConfigError, OptionError, Problem
-from fieldmark.metrics.difference import Effort, paired_figures
-from fieldmark.metrics.difference_gates import drop_gates
-from fieldmark.metrics.difference_pairs import Pairs, Side
-from fieldmark.metrics.gate import GateResult
+from fieldmark.metrics.difference import CaseInRun, PairedCases, ResamplingOptions, paired_figures
+from fieldmark.metrics.gates import GateResult, drop_gates
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.store.reader import StoredRun
@@ -44,9 +42,9 @@ def diff(
     >>> first = fm.score(truth, [{"id": str(n), "total": 0} for n in range(40)], out="first")
     >>> second = fm.score(truth, truth, out="second")
     >>> fm.diff(first, second).word
-    <Word.BETTER: 'better'>
+    <DiffVerdict.BETTER: 'better'>
     >>> fm.diff(second, second).word
-    <Word.SAME: 'no difference'>
+    <DiffVerdict.SAME: 'no difference'>
     """
     old, new = stored_run(before), stored_run(after)
     found = [] if force else obstacles(old, new, rescore=rescore)
@@ -60,7 +58,11 @@ def diff(
     if not gathered.pairs.cases:
         raise ConfigError.of("The runs have no case in common.")
     figures = paired_figures(
-        gathered.pairs, first.table, second.table, first.convention.counting, Effort(seed=seed)
+        gathered.pairs,
+        first.table,
+        second.table,
+        first.convention.counting,
+        ResamplingOptions(seed=seed),
     )
     stamp = stamp_of(old) if rescore else None
     summaries = first.summary(), second.summary(stamp)
@@ -116,7 +118,7 @@ class _Gathered:
         self._trusted = trusted
         self._other_truth = 0
         self._failed = 0
-        self.pairs = Pairs()
+        self.pairs = PairedCases()
         self.only = [0, 0]
 
     def all(self) -> None:
@@ -168,8 +170,8 @@ class _Gathered:
                 yield f"{number} case(s) are only in {name} and were left out"
 
 
-def _side(case: CountedCase, run: CountedRun) -> Side:
-    return Side(block=case.block, stats=case.stats, table=run.table)
+def _side(case: CountedCase, run: CountedRun) -> CaseInRun:
+    return CaseInRun(block=case.block, stats=case.stats, table=run.table)
 
 
 def _paired(first: Iterable[CountedCase], second: Iterable[CountedCase]) -> Iterator[_Pair]:

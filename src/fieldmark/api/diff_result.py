@@ -7,10 +7,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from fieldmark.metrics.difference import FigureDifference, PairedFigures, Word
-from fieldmark.metrics.difference_gates import MAIN_FIGURE
-from fieldmark.metrics.difference_pairs import Change, Pairs, greatest
-from fieldmark.metrics.gate import GateResult
+from fieldmark.metrics.difference import (
+    CaseChange,
+    DiffVerdict,
+    FigureDifference,
+    PairedCases,
+    PairedFigures,
+    greatest,
+)
+from fieldmark.metrics.gates import MAIN_FIGURE, GateResult
 from fieldmark.metrics.significance import ALPHA, mcnemar
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue
@@ -41,14 +46,14 @@ class DiffResult:
     after: RunName
     summaries: tuple[Summary, Summary]
     figures: PairedFigures
-    pairs: Pairs
+    pairs: PairedCases
     only_before: int = 0
     only_after: int = 0
     gates: tuple[GateResult, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
-    def word(self) -> Word:
+    def word(self) -> DiffVerdict:
         """What became of the mean score, chance aside."""
         return self.figures.headline[MAIN_FIGURE].word
 
@@ -58,12 +63,12 @@ class DiffResult:
         return self.figures.attributes
 
     @property
-    def fixed(self) -> list[Change]:
+    def fixed(self) -> list[CaseChange]:
         """Cases that pass only in the second run, greatest gain first; at most fifty."""
         return greatest(self.pairs.fixed)
 
     @property
-    def broken(self) -> list[Change]:
+    def broken(self) -> list[CaseChange]:
         """Cases that passed only in the first run, greatest loss first; at most fifty."""
         return greatest(self.pairs.broken)
 

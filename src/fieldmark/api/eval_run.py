@@ -17,9 +17,8 @@ from fieldmark.data.inputs import Role
 from fieldmark.data.pairs import PairStream
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_figures, start_accumulators
-from fieldmark.metrics.intervals_sample import CaseSample
-from fieldmark.metrics.summarise import summarise
-from fieldmark.metrics.summary import EvaluatorSummary, Summary
+from fieldmark.metrics.case_sample import CaseSample
+from fieldmark.metrics.summary import EvaluatorSummary, Summary, summarise
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.plan import Plan

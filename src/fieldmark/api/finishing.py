@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from fieldmark.api.baseline import Baseline
 from fieldmark.api.gates import checked
+from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.gate import Gate
-from fieldmark.metrics.intervals_sample import CaseSample
+from fieldmark.metrics.gates import Gate
 from fieldmark.metrics.summary import Summary
 
 __all__ = ["Finishing"]
@@ -27,7 +27,7 @@ class Finishing:
     ) -> Summary:
         """The summary with all that it can say of itself."""
         if sample is not None:
-            from fieldmark.metrics.intervals_run import run_intervals  # loads numpy
+            from fieldmark.metrics.bootstrap import run_intervals  # loads numpy
 
             found = run_intervals(sample, summary, convention.counting)
             summary = replace(summary, intervals=found)

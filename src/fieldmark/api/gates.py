@@ -9,9 +9,8 @@ from typing import Final, cast
 from fieldmark.api.settings import Settings
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.evaluators.base import data_dependent_prefixes
-from fieldmark.metrics.gate import Gate, GateKind, check_gate
-from fieldmark.metrics.summarise import summarise, with_gates
-from fieldmark.metrics.summary import EvaluatorSummary, Summary
+from fieldmark.metrics.gates import Gate, GateKind, check_gate
+from fieldmark.metrics.summary import EvaluatorSummary, Summary, summarise, with_gates
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.usage import NO_USAGE
 from fieldmark.model.json import JsonObject

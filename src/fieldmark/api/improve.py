@@ -9,19 +9,18 @@ from fieldmark.api.counted import CountedCase, CountedRun, RunLike, stored_run
 from fieldmark.api.improve_result import AttributeGain, ImproveResult
 from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.clusters import Clusters, Documents
-from fieldmark.metrics.options import ZeroRule
+from fieldmark.metrics.clusters import CaseDocuments, MistakeClusters
+from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.rates import f1
 from fieldmark.metrics.summary import AttributeSummary, Micro, Summary
 from fieldmark.model.case import CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING
-from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome, Presence, fact
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Outcomes
 
 __all__ = ["improve"]
 
-_FACT_MASK: Final = (1 << CELL_BITS) - 1
 _RIGHT: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
 _PATTERNS: Final = 3
 _BLIND: Final = "{n} case(s) were kept without values: their mistakes are known by type alone"
@@ -54,14 +53,16 @@ def improve(run: RunLike) -> ImproveResult:
     ('date', 'day and month exchanged')
     """
     counted = CountedRun(stored_run(run))
-    clusters, gains = Clusters(), _Gains(counted)
+    clusters, gains = MistakeClusters(), _Gains(counted)
     blind = 0
     for case in counted.cases():
         counted.add(case)
         gains.add(case)
         stored = case.stored
         blind += stored.expected is MISSING
-        documents = Documents(stored.id, stored.expected, stored.candidate, CaseInput(stored.input))
+        documents = CaseDocuments(
+            stored.id, stored.expected, stored.candidate, CaseInput(stored.input)
+        )
         clusters.add(case.block, counted.table, documents)
     summary = counted.summary()
     return ImproveResult(
@@ -93,7 +94,7 @@ class _Gains:
         wrong = {
             self._table.path(cell >> CELL_BITS)
             for cell in case.block.cells
-            if _FIXED[cell & _FACT_MASK] != cell & _FACT_MASK
+            if _FIXED[cell & FACT_MASK] != cell & FACT_MASK
         }
         for path in wrong:
             self.cases[path] += 1
@@ -110,14 +111,14 @@ class _Gains:
         """The same case with one attribute right; what comparators said of it is void."""
         mine = [self._table.path(cell >> CELL_BITS) == path for cell in block.cells]
         cells = [
-            cell & ~_FACT_MASK | _FIXED[cell & _FACT_MASK] if own else cell
+            cell & ~FACT_MASK | _FIXED[cell & FACT_MASK] if own else cell
             for cell, own in zip(block.cells, mine, strict=True)
         ]
         said = {place: each for place, each in block.comparisons.items() if not mine[place]}
         return Outcomes(cells, said, block.items, fallback=block.fallback)
 
 
-def _ranked(summary: Summary, gains: _Gains, clusters: Clusters) -> list[AttributeGain]:
+def _ranked(summary: Summary, gains: _Gains, clusters: MistakeClusters) -> list[AttributeGain]:
     """Attributes with something wrong, those first that would return most."""
     rows = [
         AttributeGain(

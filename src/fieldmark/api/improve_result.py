@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fieldmark.metrics.clusters import Cluster, Example
-from fieldmark.metrics.clusters_patterns import BY_NAME
+from fieldmark.metrics.clusters import MistakeCluster, MistakeExample
+from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import MISSING, JsonObject
@@ -67,7 +67,7 @@ class ImproveResult:
     run: str
     summary: Summary
     attributes: tuple[AttributeGain, ...]
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[MistakeCluster, ...]
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> JsonObject:
@@ -97,7 +97,7 @@ class ImproveResult:
         return improve_view(self.to_dict())
 
 
-def _cluster(cluster: Cluster) -> JsonObject:
+def _cluster(cluster: MistakeCluster) -> JsonObject:
     return {
         "pattern": cluster.pattern.name,
         "title": cluster.pattern.title,
@@ -108,7 +108,7 @@ def _cluster(cluster: Cluster) -> JsonObject:
     }
 
 
-def _example(example: Example) -> JsonObject:
+def _example(example: MistakeExample) -> JsonObject:
     """An example as JSON; a value that is not there is left out."""
     said: JsonObject = {"case_id": example.case_id, "path": example.path}
     if example.expected is not MISSING:

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple, Protocol, cast
 from fieldmark.api.counted import CountedRun, stored_run
 from fieldmark.api.runs import ROOT
 from fieldmark.errors import ConfigError, DataError, Location
-from fieldmark.metrics.intervals_record import with_intervals
-from fieldmark.metrics.intervals_run import run_intervals
-from fieldmark.metrics.intervals_sample import CaseSample
+from fieldmark.metrics.bootstrap import run_intervals
+from fieldmark.metrics.case_sample import CaseSample
+from fieldmark.metrics.summary import with_intervals
 from fieldmark.report.exports.hiding import shown_with
 from fieldmark.report.html.page import page
 from fieldmark.report.html.shown import ShownRun, mapping

@@ -14,11 +14,11 @@ from fieldmark.api.finishing import Finishing
 from fieldmark.api.gates import gates_of
 from fieldmark.api.run_result import RunResult
 from fieldmark.errors import ConfigError, OptionError
+from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.identity import canonical_sha256, described
-from fieldmark.metrics.intervals_sample import CaseSample
-from fieldmark.metrics.summary import ConventionStamp, EvaluatorSummary, Summary
-from fieldmark.metrics.sums import CaseTotals, VerdictCounts
+from fieldmark.metrics.summary import AppliedConvention, EvaluatorSummary, Summary
+from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Scope
 from fieldmark.store.json_text import strict_json
@@ -141,7 +141,7 @@ def _figures(case: CountedCase) -> JsonObject:
     }
 
 
-def _summary(counted: CountedRun, stamp: ConventionStamp) -> Summary:
+def _summary(counted: CountedRun, stamp: AppliedConvention) -> Summary:
     """The figures of all rows, with what the old summary knows beside them."""
     old = counted.run.summary or {}
     cases, warnings, detection, usage = (
@@ -189,11 +189,11 @@ def _number(value: JsonValue) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _stamp(run: StoredRun, target: Convention) -> ConventionStamp:
+def _stamp(run: StoredRun, target: Convention) -> AppliedConvention:
     """The stamp of the same comparison, counted otherwise."""
     old = stamp_of(run)
     counting = described(target.counting)
-    return ConventionStamp(
+    return AppliedConvention(
         name=target.name,
         version=target.version,
         options={**old.options, **counting},
@@ -202,7 +202,7 @@ def _stamp(run: StoredRun, target: Convention) -> ConventionStamp:
     )
 
 
-def _counting_hash(run: StoredRun, old: ConventionStamp, counting: JsonObject) -> str:
+def _counting_hash(run: StoredRun, old: AppliedConvention, counting: JsonObject) -> str:
     """The hash that a run would have that was counted like this from the start.
 
     It takes the weights of the rules. They are known if they explain the hash that the run has;
@@ -218,7 +218,7 @@ def _counting_hash(run: StoredRun, old: ConventionStamp, counting: JsonObject) -
     return canonical_sha256({"options": counting, "counted_before_as": old.counting_sha256})
 
 
-def _manifest(run: StoredRun, stamp: ConventionStamp) -> JsonObject:
+def _manifest(run: StoredRun, stamp: AppliedConvention) -> JsonObject:
     old = stamp_of(run)
     kept = {key: value for key, value in run.manifest.items() if key not in _NOT_ITS_OWN}
     return {

@@ -197,8 +197,8 @@ def _intervals(path: Path, summary: JsonObject) -> JsonObject:
     if not summary:
         return {}
     from fieldmark.api.counted import CountedRun, stored_run
-    from fieldmark.metrics.intervals_run import run_intervals
-    from fieldmark.metrics.intervals_sample import CaseSample
+    from fieldmark.metrics.bootstrap import run_intervals
+    from fieldmark.metrics.case_sample import CaseSample
 
     counted = CountedRun(stored_run(path))
     sample = CaseSample(counted.table)

@@ -24,8 +24,8 @@ from fieldmark.api.score_run import ScoreRun
 from fieldmark.api.settings import Choice, RulesLike, Settings, settle
 from fieldmark.api.watching import Progress, Source, manifest
 from fieldmark.data.pairs import PairStream, open_pairs
-from fieldmark.metrics.gate import Gate
-from fieldmark.metrics.summarise import summarise
+from fieldmark.metrics.gates import Gate
+from fieldmark.metrics.summary import summarise
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.collector import patient_collector
 from fieldmark.run.segments import segment_size

@@ -15,7 +15,7 @@ from fieldmark.compare.provider_lookup import find_providers
 from fieldmark.data.names import Names
 from fieldmark.data.pairs import PairStream, PartRead
 from fieldmark.data.portions import Recipe, cut
-from fieldmark.metrics.intervals_sample import CaseSample
+from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.rule import Rules

@@ -13,7 +13,7 @@ from fieldmark.api.asking import Asked
 from fieldmark.api.settings import Settings
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairs import PairStream
-from fieldmark.metrics.summarise import stamp
+from fieldmark.metrics.summary import applied_convention
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.run.pipeline import Batch, Watcher
@@ -46,7 +46,7 @@ def manifest(settings: Settings, reading: Inputs, *sources: Source | None) -> Js
     return {
         "fieldmark": VERSION,
         "python": platform.python_version(),
-        "convention": stamp(settings.convention, settings.rules).to_dict(),
+        "convention": applied_convention(settings.convention, settings.rules).to_dict(),
         "providers": Asked(settings.rules).identities(),
         "inputs": _inputs([source for source in sources if source is not None]),
         "limits": asdict(reading.limits),

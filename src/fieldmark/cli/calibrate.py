@@ -13,7 +13,7 @@ from fieldmark.api.calibrate import Calibration, calibrate
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.printing import Word
 from fieldmark.cli.telling import put, tell
-from fieldmark.metrics.agreement import Agreement, agreement_at
+from fieldmark.metrics.agreement import JudgeAgreement, agreement_at
 from fieldmark.report.escape import visible
 from fieldmark.report.tables import number
 from fieldmark.store.json_text import pretty_json
@@ -74,7 +74,7 @@ def _text(found: Calibration) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(word: str, agreement: Agreement) -> str:
+def _row(word: str, agreement: JudgeAgreement) -> str:
     return (
         f"{word:5} threshold {agreement.threshold:g}: agreement {number(agreement.share)}, "
         f"kappa {number(agreement.kappa)}, judge alone {agreement.judge_only}, "

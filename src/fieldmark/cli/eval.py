@@ -25,7 +25,7 @@ from fieldmark.cli.telling import put, tell
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
-from fieldmark.metrics.gate import GateKind
+from fieldmark.metrics.gates import GateKind
 from fieldmark.model.case import CaseInput
 from fieldmark.report.escape import visible
 from fieldmark.report.junit import JunitFile

@@ -14,7 +14,7 @@ from fieldmark.cli.run_root import run_root
 from fieldmark.cli.score import exit_code
 from fieldmark.cli.show import Format, show_run
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.gate import GateKind
+from fieldmark.metrics.gates import GateKind
 
 __all__ = ["command"]
 

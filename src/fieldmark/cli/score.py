@@ -28,7 +28,7 @@ from fieldmark.cli.progress import progress_for
 from fieldmark.cli.show import Format, show_run
 from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.gate import GateKind
+from fieldmark.metrics.gates import GateKind
 from fieldmark.store.rundir import new_run_id
 
 __all__ = ["command", "exit_code"]

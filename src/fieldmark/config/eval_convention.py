@@ -12,17 +12,17 @@ from fieldmark.errors import OptionError
 from fieldmark.metrics.conventions import (
     CONVENTIONS,
     DEFAULT_CONVENTION,
+    ComparisonOptions,
     Convention,
     find_convention,
 )
-from fieldmark.metrics.options import ComparisonHalf
 from fieldmark.values.text import did_you_mean
 
 __all__ = ["NAME", "read_convention"]
 
 NAME: Final = "name"
 _OF_RULES: Final = {
-    **{field.name: field.name for field in fields(ComparisonHalf)},
+    **{field.name: field.name for field in fields(ComparisonOptions)},
     "comparator": "defaults",
     "aligner": "defaults",
 }

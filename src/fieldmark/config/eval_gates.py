@@ -19,11 +19,9 @@ from fieldmark.evaluators.base import (
     start_accumulators,
 )
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.gate import Gate, GateKind, check_gate
-from fieldmark.metrics.summarise import summarise
-from fieldmark.metrics.summary import EvaluatorSummary
-from fieldmark.metrics.sums import VerdictCounts
-from fieldmark.metrics.tally import Tally
+from fieldmark.metrics.gates import Gate, GateKind, check_gate
+from fieldmark.metrics.summary import EvaluatorSummary, summarise
+from fieldmark.metrics.tally import Tally, VerdictCounts
 from fieldmark.metrics.usage import NO_USAGE
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable

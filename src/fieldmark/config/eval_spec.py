@@ -9,7 +9,7 @@ from pathlib import Path
 from fieldmark.errors import Location, OptionError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.gate import Gate
+from fieldmark.metrics.gates import Gate
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules

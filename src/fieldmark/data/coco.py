@@ -18,7 +18,7 @@ from fieldmark.data.parsing import parse_bytes
 from fieldmark.data.rows import located
 from fieldmark.data.values import ValueSource, as_json
 from fieldmark.errors import DataError, Location
-from fieldmark.metrics.detection.coco_objects import class_names
+from fieldmark.metrics.detection.regions import class_names
 from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = ["COCO_LIMITS", "CocoSource", "coco_candidate", "coco_truth"]

@@ -11,11 +11,11 @@ from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Score
 from fieldmark.evaluators.field_evaluator import MAX_ROWS, check_limit, confusion
 from fieldmark.evaluators.path_values import check_places, places, values_at
+from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.detection.coco import AREAS, MAX_DETECTIONS, CocoSettings, coco_figures
-from fieldmark.metrics.detection.image import ImageMatch, match_image
+from fieldmark.metrics.detection.matching import ImageMatch, match_image
 from fieldmark.metrics.detection.pascal import pascal_figures
-from fieldmark.metrics.detection.table import Extent, Found, Regions, Truth
-from fieldmark.metrics.options import ZeroRule
+from fieldmark.metrics.detection.regions import DetectedRegion, Extent, Regions, TruthRegion
 from fieldmark.metrics.rates import f1
 from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.counts import Counts
@@ -27,7 +27,7 @@ from fieldmark.values.paths import ROOT
 
 __all__ = ["ONE_CLASS", "DetectionAp", "DetectionTally", "RegionPaths", "RegionsRead"]
 
-Region = TypeVar("Region", Truth, Found)
+Region = TypeVar("Region", TruthRegion, DetectedRegion)
 
 ONE_CLASS: Final = "object"
 """The class of regions that have none."""
@@ -60,7 +60,7 @@ class RegionPaths:
     crowd: str | None
     form: BoxFormat
 
-    def truths(self, document: JsonValue | Missing) -> RegionsRead[Truth]:
+    def truths(self, document: JsonValue | Missing) -> RegionsRead[TruthRegion]:
         """The regions of a truth, crowds that are kept apart behind the others."""
         if self.crowd is None or not self.crowd.endswith(_ITEMS):
             return self._regions(document)
@@ -70,7 +70,7 @@ class RegionPaths:
         crowds = [each._replace(crowd=True) for each in apart.truths(document).regions]
         return RegionsRead([*regions, *crowds], invalid)
 
-    def _regions(self, document: JsonValue | Missing) -> RegionsRead[Truth]:
+    def _regions(self, document: JsonValue | Missing) -> RegionsRead[TruthRegion]:
         extents, invalid = self._extents(document)
         count = len(extents)
         columns = (
@@ -79,9 +79,9 @@ class RegionPaths:
             map(_number, _column(document, self.area, count)),
             (flag is True or flag == 1 for flag in _column(document, self.crowd, count)),
         )
-        return RegionsRead([Truth(*row) for row in zip(*columns, strict=True)], invalid)
+        return RegionsRead([TruthRegion(*row) for row in zip(*columns, strict=True)], invalid)
 
-    def found(self, document: JsonValue | Missing) -> RegionsRead[Found]:
+    def found(self, document: JsonValue | Missing) -> RegionsRead[DetectedRegion]:
         """The regions of a candidate."""
         extents, invalid = self._extents(document)
         count = len(extents)
@@ -90,7 +90,7 @@ class RegionPaths:
             map(_label, _column(document, self.label, count)),
             map(self._score, _column(document, self.score, count)),
         )
-        return RegionsRead([Found(*row) for row in zip(*columns, strict=True)], invalid)
+        return RegionsRead([DetectedRegion(*row) for row in zip(*columns, strict=True)], invalid)
 
     def _extents(self, document: JsonValue | Missing) -> tuple[list[Extent], dict[int, str]]:
         extents: list[Extent] = []

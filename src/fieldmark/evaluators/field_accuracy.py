@@ -16,8 +16,7 @@ from fieldmark.evaluators.field_evaluator import (
     with_default_comparator,
 )
 from fieldmark.evaluators.hits_and_misses import MarkedField, mismatch_reason
-from fieldmark.metrics.conventions import Convention, find_convention
-from fieldmark.metrics.options import AbsentTruth, Aggregation
+from fieldmark.metrics.conventions import AbsentTruth, Aggregation, Convention, find_convention
 from fieldmark.metrics.verdict import Mark
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rule, Rules, Scope

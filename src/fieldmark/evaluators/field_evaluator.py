@@ -21,15 +21,14 @@ from fieldmark.evaluators.hits_and_misses import (
 )
 from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
-from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.conventions import Convention, OnError, ZeroRule
 from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.options import OnError, ZeroRule
 from fieldmark.metrics.rates import rates
 from fieldmark.metrics.verdict import Mark
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact_of
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import Plan, compile_plan
@@ -189,7 +188,6 @@ class Examiner:
 MAX_EXAMPLES: Final = 20
 MAX_ROWS: Final = 100
 _LONGEST_SHOWN: Final = 200
-_FACT_MASK: Final = (1 << CELL_BITS) - 1
 _MISSED: Final = (Mark.MISS, Mark.ERROR)
 
 _costs = lru_cache(maxsize=64)(cost_table)
@@ -246,7 +244,7 @@ def _counted(
         name = named(examined.table.path(cell >> CELL_BITS))
         if outcome is Outcome.IGNORED or name is None:
             continue
-        counts[name] = counts.get(name, Counts()) + costs[cell & _FACT_MASK]
+        counts[name] = counts.get(name, Counts()) + costs[cell & FACT_MASK]
         errors[name] += outcome is Outcome.ERROR
     return counts, errors
 

@@ -18,7 +18,7 @@ from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.evaluators.base import Score
 from fieldmark.evaluators.field_evaluator import MAX_ROWS, check_limit, confusion, is_path
 from fieldmark.evaluators.path_values import Place, at, check_places, is_pattern, places
-from fieldmark.metrics.options import ZeroRule
+from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.counts import Counts

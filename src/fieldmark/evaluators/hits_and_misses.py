@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.options import CountingHalf, OptionalMissing
+from fieldmark.metrics.conventions import Convention, CountingOptions, OptionalMissing
 from fieldmark.metrics.verdict import Mark, mark_table
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
@@ -87,7 +86,7 @@ def mismatch_reason(record: FieldOutcome) -> Reason | None:
 
 
 def mark_fields(
-    block: Outcomes, table: AttributeTable, counting: CountingHalf, *, unreadable: bool = False
+    block: Outcomes, table: AttributeTable, counting: CountingOptions, *, unreadable: bool = False
 ) -> Iterator[MarkedField]:
     """Every field of a case with its mark.
 

@@ -9,8 +9,13 @@ from typing import ClassVar
 from fieldmark.compare.options import check_share, checked_choice
 from fieldmark.evaluators.base import Score
 from fieldmark.evaluators.field_evaluator import Examined, FieldEvaluator, check_rules
-from fieldmark.metrics.conventions import Convention, find_convention
-from fieldmark.metrics.options import IgnoreScope, RqsForm, RqsWeights
+from fieldmark.metrics.conventions import (
+    Convention,
+    IgnoreScope,
+    RqsForm,
+    RqsWeights,
+    find_convention,
+)
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import fact

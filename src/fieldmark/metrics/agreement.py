@@ -7,23 +7,30 @@ from collections.abc import Iterable, Sequence
 from math import ceil, sqrt
 from typing import Final, NamedTuple
 
-from fieldmark.metrics.intervals import wilson
+from fieldmark.metrics.rates import wilson
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["Agreement", "Best", "Judged", "agreement_at", "best_threshold", "sweep"]
+__all__ = [
+    "BestThreshold",
+    "JudgeAgreement",
+    "JudgedPair",
+    "agreement_at",
+    "best_threshold",
+    "sweep",
+]
 
 _CLOSE: Final = 1e-9
 _MOST_DECIMALS: Final = 6
 
 
-class Judged(NamedTuple):
+class JudgedPair(NamedTuple):
     """The judge's similarity of a pair, and whether people say that it matches."""
 
     similarity: float
     right: bool
 
 
-class Agreement(NamedTuple):
+class JudgeAgreement(NamedTuple):
     """Pairs by what judge and people say of them, with the threshold that the judge used."""
 
     threshold: float
@@ -46,7 +53,7 @@ class Agreement(NamedTuple):
     def kappa(self) -> float | None:
         """Cohen's kappa: the share beyond what chance would give; undefined if chance gives all.
 
-        >>> Agreement(0.8, both=20, judge_only=5, people_only=10, neither=15).kappa
+        >>> JudgeAgreement(0.8, both=20, judge_only=5, people_only=10, neither=15).kappa
         0.4
         """
         if self.share is None:
@@ -72,10 +79,10 @@ class Agreement(NamedTuple):
         }
 
 
-class Best(NamedTuple):
+class BestThreshold(NamedTuple):
     """The threshold of most agreement, and those that are not told apart from it."""
 
-    agreement: Agreement
+    agreement: JudgeAgreement
     low: float
     high: float
 
@@ -84,14 +91,14 @@ class Best(NamedTuple):
         return {**self.agreement.to_dict(), "interval": [self.low, self.high]}
 
 
-def agreement_at(judged: Iterable[Judged], threshold: float) -> Agreement:
+def agreement_at(judged: Iterable[JudgedPair], threshold: float) -> JudgeAgreement:
     """How judge and people agree if the judge takes every pair from this similarity on.
 
-    >>> agreement_at([Judged(0.9, True), Judged(0.7, True)], 0.8)[1:]
+    >>> agreement_at([JudgedPair(0.9, True), JudgedPair(0.7, True)], 0.8)[1:]
     (1, 0, 1, 0)
     """
     counts = Counter((each.similarity >= threshold - _CLOSE, each.right) for each in judged)
-    return Agreement(
+    return JudgeAgreement(
         threshold,
         both=counts[True, True],
         judge_only=counts[True, False],
@@ -100,25 +107,27 @@ def agreement_at(judged: Iterable[Judged], threshold: float) -> Agreement:
     )
 
 
-def sweep(judged: Sequence[Judged]) -> list[Agreement]:
+def sweep(judged: Sequence[JudgedPair]) -> list[JudgeAgreement]:
     """The agreement at every threshold that makes a difference, from the lowest."""
     tallies: dict[float, Counter[bool]] = {}
     for similarity, right in judged:
         tallies.setdefault(similarity, Counter())[right] += 1
     levels = sorted(tallies)
     matches, others = (sum(tally[right] for tally in tallies.values()) for right in (True, False))
-    rows: list[Agreement] = []
+    rows: list[JudgeAgreement] = []
     both, judge_only = matches, others
     for place, level in enumerate(levels):
         threshold = _between(levels[place - 1] if place else None, level)
-        rows.append(Agreement(threshold, both, judge_only, matches - both, others - judge_only))
+        rows.append(
+            JudgeAgreement(threshold, both, judge_only, matches - both, others - judge_only)
+        )
         both, judge_only = both - tallies[level][True], judge_only - tallies[level][False]
     if levels and levels[-1] < 1.0:
-        rows.append(Agreement(_between(levels[-1], 1.0), 0, 0, matches, others))
+        rows.append(JudgeAgreement(_between(levels[-1], 1.0), 0, 0, matches, others))
     return rows
 
 
-def best_threshold(judged: Sequence[Judged]) -> Best | None:
+def best_threshold(judged: Sequence[JudgedPair]) -> BestThreshold | None:
     """The threshold of most agreement; the interval holds all within one standard error of it."""
     rows = sweep(judged)
     if not rows:
@@ -131,10 +140,10 @@ def best_threshold(judged: Sequence[Judged]) -> Best | None:
         low -= 1
     while high + 1 < len(rows) and _as_good(rows[high + 1], share, error):
         high += 1
-    return Best(rows[place], rows[low].threshold, rows[high].threshold)
+    return BestThreshold(rows[place], rows[low].threshold, rows[high].threshold)
 
 
-def _as_good(row: Agreement, share: float, error: float) -> bool:
+def _as_good(row: JudgeAgreement, share: float, error: float) -> bool:
     return (row.share or 0.0) >= share - error - _CLOSE
 
 

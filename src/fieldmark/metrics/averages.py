@@ -8,7 +8,7 @@ from math import fsum
 from typing import Final, NamedTuple
 
 from fieldmark.metrics import rates
-from fieldmark.metrics.options import ZeroRule
+from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.model.counts import Counts
 
 __all__ = ["ExactSum", "MacroMean", "MacroSums", "exact", "macro_mean"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from fieldmark.metrics.clusters_patterns import BY_NAME, Pattern, pattern_of
+from fieldmark.metrics.patterns import BY_NAME, Pattern, pattern_of
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
@@ -17,7 +17,7 @@ from fieldmark.values.equality import equal
 from fieldmark.values.paths import ROOT, resolve
 from fieldmark.values.walk import leaves
 
-__all__ = ["Cluster", "Clusters", "Documents", "Example"]
+__all__ = ["CaseDocuments", "MistakeCluster", "MistakeClusters", "MistakeExample"]
 
 _EXAMPLES: Final = 3
 _MISTAKES: Final = frozenset(
@@ -35,7 +35,7 @@ _TELLING: Final = 3
 """Characters from which on a value that also stands elsewhere is hardly a coincidence."""
 
 
-class Documents(NamedTuple):
+class CaseDocuments(NamedTuple):
     """Both documents of a case, as far as they were kept."""
 
     case_id: str
@@ -45,7 +45,7 @@ class Documents(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class MistakeExample:
     """One mistake: where it is, what was expected, and what was found."""
 
     case_id: str
@@ -56,25 +56,25 @@ class Example:
 
 
 @dataclass(slots=True)
-class Cluster:
+class MistakeCluster:
     """Mistakes that look alike: how many in which attributes, and the first of them."""
 
     pattern: Pattern
     number: int = 0
     attributes: Counter[str] = field(default_factory=Counter)
-    examples: list[Example] = field(default_factory=list)
+    examples: list[MistakeExample] = field(default_factory=list)
 
 
-class Clusters:
+class MistakeClusters:
     """Gathers the mistakes of cases, one case after the other."""
 
     __slots__ = ("_found", "by_attribute")
 
     def __init__(self) -> None:
-        self._found: dict[str, Cluster] = {}
+        self._found: dict[str, MistakeCluster] = {}
         self.by_attribute: dict[str, Counter[str]] = {}
 
-    def add(self, block: Outcomes, table: AttributeTable, case: Documents) -> None:
+    def add(self, block: Outcomes, table: AttributeTable, case: CaseDocuments) -> None:
         """Take in the mistakes of one case."""
         wrong = [
             _Mistake.of(record, lone, case, table.path(record.attribute))
@@ -87,23 +87,23 @@ class Clusters:
             if name != _NOT_KEPT:
                 self._note(mistake, name, note, case.case_id)
 
-    def largest(self) -> list[Cluster]:
+    def largest(self) -> list[MistakeCluster]:
         """All clusters, the largest first; what has nothing in common stands last."""
 
-        def place(cluster: Cluster) -> tuple[bool, int, str]:
+        def place(cluster: MistakeCluster) -> tuple[bool, int, str]:
             name = cluster.pattern.name
             return name == _NO_PATTERN, -cluster.number, name
 
         return sorted(self._found.values(), key=place)
 
     def _note(self, mistake: _Mistake, name: str, note: str, case_id: str) -> None:
-        cluster = self._found.setdefault(name, Cluster(BY_NAME[name]))
+        cluster = self._found.setdefault(name, MistakeCluster(BY_NAME[name]))
         cluster.number += 1
         cluster.attributes[mistake.attribute] += 1
         self.by_attribute.setdefault(mistake.attribute, Counter())[name] += 1
         if len(cluster.examples) < _EXAMPLES:
             cluster.examples.append(
-                Example(
+                MistakeExample(
                     case_id=case_id,
                     path=mistake.record.path,
                     expected=mistake.expected,
@@ -124,7 +124,7 @@ class _Mistake:
     candidate: JsonValue | Missing
 
     @classmethod
-    def of(cls, record: FieldOutcome, lone: bool, case: Documents, attribute: str) -> _Mistake:  # noqa: FBT001
+    def of(cls, record: FieldOutcome, lone: bool, case: CaseDocuments, attribute: str) -> _Mistake:  # noqa: FBT001
         return cls(
             record=record,
             attribute=attribute,
@@ -155,7 +155,7 @@ def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldO
 
 
 def _pattern(
-    mistake: _Mistake, case: Documents, shifted: set[str], sources: _Sources
+    mistake: _Mistake, case: CaseDocuments, shifted: set[str], sources: _Sources
 ) -> tuple[str, str]:
     """The name of the pattern, and a word more where there is one."""
     record = mistake.record
@@ -186,7 +186,7 @@ def _of_value(mistake: _Mistake, sources: _Sources) -> tuple[str, str]:
     return ("other_field", source) if source and name in _VAGUE else (name, "")
 
 
-def _shifted(mistakes: list[_Mistake], case: Documents) -> set[str]:
+def _shifted(mistakes: list[_Mistake], case: CaseDocuments) -> set[str]:
     """Fields of lists whose values are those of the next row or the one before.
 
     One such field may be chance: it takes two, and half of what is wrong in the list.

@@ -1,31 +1,251 @@
-"""Named readings of the same outcomes: one table, a row a convention."""
+"""Conventions: how documents are compared by default, and how outcomes are counted and scored."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from typing import Final
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.defaults import default_aligner, default_comparator
 from fieldmark.metrics.identity import canonical_sha256, describe, described
-from fieldmark.metrics.options import (
-    AbsentTruth,
-    BothEmpty,
-    ComparisonHalf,
-    CountingHalf,
-    NullForAbsent,
-    OptionalMissing,
-    PrimaryScore,
-    WrongValue,
-    ZeroRule,
-)
-from fieldmark.metrics.reading import read_options
+from fieldmark.model.alignment import Aligner
+from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["CONVENTIONS", "DEFAULT_CONVENTION", "Convention", "find_convention"]
+__all__ = [
+    "CONVENTIONS",
+    "DEFAULT_CONVENTION",
+    "AbsentTruth",
+    "Aggregation",
+    "BothEmpty",
+    "ComparisonOptions",
+    "Convention",
+    "CountingOptions",
+    "IgnoreScope",
+    "NullForAbsent",
+    "OnError",
+    "OptionalMissing",
+    "PrimaryScore",
+    "RqsForm",
+    "RqsWeights",
+    "WrongValue",
+    "ZeroRule",
+    "default_aligner",
+    "default_comparator",
+    "find_convention",
+    "read_options",
+]
+
+
+class WrongValue(StrEnum):
+    """What a wrong value or a value of the wrong kind costs."""
+
+    FP_AND_FN = "fp_and_fn"
+    FP = "fp"
+
+
+class ZeroRule(StrEnum):
+    """What a ratio is when there is nothing to divide by."""
+
+    UNDEFINED = "undefined"
+    ZERO = "zero"
+
+
+class BothEmpty(StrEnum):
+    """What a field costs that is empty on both sides."""
+
+    TRUE_NEGATIVE = "true_negative"
+    NOT_COUNTED = "not_counted"
+
+
+class NullForAbsent(StrEnum):
+    """What a null or blank candidate is where the truth has no such key."""
+
+    NOT_COUNTED = "not_counted"
+    HALLUCINATION = "hallucination"
+
+
+class AbsentTruth(StrEnum):
+    """What a candidate value is, for hits and misses, where the truth has no such key."""
+
+    MISS = "miss"
+    SKIP = "skip"
+
+
+class OptionalMissing(StrEnum):
+    """Whether an optional field that was left out counts in scores, hits and misses."""
+
+    COUNTS = "counts"
+    NEUTRAL = "neutral"
+
+
+class PrimaryScore(StrEnum):
+    """The one figure that stands for a case, and averaged for a run."""
+
+    MACRO_F1_BY_ATTRIBUTE = "macro_f1_by_attribute"
+    MACRO_F1_BY_CASE = "macro_f1_by_case"
+    WEIGHTED_AVERAGE = "weighted_average"
+    RQS = "rqs"
+
+
+class Aggregation(StrEnum):
+    """How field scores become the score of a case under `weighted_average`."""
+
+    WEIGHTED_AVERAGE = "weighted_average"
+    ALL_OR_NOTHING = "all_or_nothing"
+
+
+class RqsForm(StrEnum):
+    """Whether hallucination is subtracted, or its complement added so that 1 can be reached."""
+
+    SUBTRACT = "subtract"
+    COMPLEMENT = "complement"
+
+
+class IgnoreScope(StrEnum):
+    """Whether an ignored field leaves only the accuracy, or every figure of the quality."""
+
+    ACCURACY = "accuracy"
+    ALL = "all"
+
+
+class OnError(StrEnum):
+    """What a case scores in which a comparison could not be made."""
+
+    UNDEFINED = "undefined"
+    ZERO = "zero"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RqsWeights:
+    """How much each figure weighs in the response quality score."""
+
+    accuracy: float = 0.45
+    completeness: float = 0.25
+    safety: float = 0.15
+    hallucination: float = 0.15
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            weight = getattr(self, item.name)
+            if not (math.isfinite(weight) and weight >= 0):
+                raise OptionError(f"rqs_weights.{item.name}", "must be a number of at least 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonOptions:
+    """What rules leave open when documents are compared; strategies go by their names."""
+
+    scope: Scope = Scope.UNION
+    depth: Depth = Depth.LEAF
+    comparator: str = "exact"
+    aligner: str = "greedy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountingOptions:
+    """What outcomes cost and how counts become scores."""
+
+    wrong_value: WrongValue = WrongValue.FP_AND_FN
+    zero: ZeroRule = ZeroRule.UNDEFINED
+    graded: bool = True
+    both_empty: BothEmpty = BothEmpty.TRUE_NEGATIVE
+    null_for_absent: NullForAbsent = NullForAbsent.NOT_COUNTED
+    absent_truth: AbsentTruth = AbsentTruth.MISS
+    optional_missing: OptionalMissing = OptionalMissing.COUNTS
+    primary: PrimaryScore = PrimaryScore.MACRO_F1_BY_ATTRIBUTE
+    aggregation: Aggregation = Aggregation.WEIGHTED_AVERAGE
+    rqs_weights: RqsWeights = RqsWeights()
+    rqs_form: RqsForm = RqsForm.SUBTRACT
+    ignore_scope: IgnoreScope = IgnoreScope.ACCURACY
+    on_error: OnError = OnError.UNDEFINED
+    pass_threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        limit = self.pass_threshold
+        if limit is not None and not 0 <= limit <= 1:
+            raise OptionError("pass_threshold", "must lie between 0 and 1")
+
+
+def read_options(counting: CountingOptions, options: Mapping[str, JsonValue]) -> CountingOptions:
+    """The counting half with these options set."""
+    known = {item.name: getattr(counting, item.name) for item in fields(counting)}
+    _refuse_unknown(options, known, prefix="")
+    read = {name: _read(name, value, known[name]) for name, value in options.items()}
+    return replace(counting, **read)  # type: ignore[arg-type]
+
+
+def _read(name: str, value: JsonValue, present: object) -> object:
+    """A value of the same type as the one that the option has now."""
+    if isinstance(present, StrEnum):
+        return _read_word(name, value, type(present))
+    if isinstance(present, bool):
+        if not isinstance(value, bool):
+            raise OptionError(name, "must be true or false")
+        return value
+    if isinstance(present, RqsWeights):
+        return _read_weights(name, value, present)
+    return None if value is None else _read_number(name, value)
+
+
+def _read_word(name: str, value: JsonValue, words: type[StrEnum]) -> StrEnum:
+    valid = [word.value for word in words]
+    if value not in valid:
+        message = f"{value!r} is none of {', '.join(valid)}. {did_you_mean(str(value), valid)}"
+        raise OptionError(name, message.rstrip(". "))
+    return words(value)
+
+
+def _read_number(name: str, value: JsonValue) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise OptionError(name, "must be a number")
+    return float(value)
+
+
+def _read_weights(name: str, value: JsonValue, present: RqsWeights) -> RqsWeights:
+    if not isinstance(value, dict):
+        raise OptionError(name, "must map figures to weights")
+    known = {item.name for item in fields(present)}
+    _refuse_unknown(value, known, prefix=f"{name}.")
+    return replace(
+        present, **{key: _read_number(f"{name}.{key}", weight) for key, weight in value.items()}
+    )
+
+
+def _refuse_unknown(
+    options: Mapping[str, JsonValue], known: Mapping[str, object] | set[str], prefix: str
+) -> None:
+    for name in options:
+        if name not in known:
+            message = f"unknown option. {did_you_mean(name, known)}"
+            raise OptionError(f"{prefix}{name}", message.rstrip(". "))
+
+
+def default_comparator(name: str) -> Comparator:
+    """The comparator that a convention names, loaded when a comparison needs it."""
+    from fieldmark.compare.auto import Auto
+    from fieldmark.compare.exact import Exact, NormalizedText
+
+    known: dict[str, type[Comparator]] = {
+        "exact": Exact,
+        "normalized_text": NormalizedText,
+        "auto": Auto,
+    }
+    return known[name]()
+
+
+def default_aligner(name: str) -> Aligner:
+    """The aligner that a convention names, loaded when a comparison needs it."""
+    from fieldmark.align.greedy import Greedy
+    from fieldmark.align.index import Index
+    from fieldmark.align.whole import Whole
+
+    known: dict[str, type[Aligner]] = {"greedy": Greedy, "index": Index, "whole": Whole}
+    return known[name]()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +254,8 @@ class Convention:
 
     name: str
     version: int = 1
-    comparison: ComparisonHalf = field(default_factory=ComparisonHalf)
-    counting: CountingHalf = field(default_factory=CountingHalf)
+    comparison: ComparisonOptions = field(default_factory=ComparisonOptions)
+    counting: CountingOptions = field(default_factory=CountingOptions)
 
     def rules_for(self, rules: Rules) -> Rules:
         """The rules with everything filled in that they leave to the convention.
@@ -107,8 +327,8 @@ class Convention:
 
 _TAXONOMY: Final = Convention(
     name="taxonomy",
-    comparison=ComparisonHalf(comparator="normalized_text", aligner="index"),
-    counting=CountingHalf(
+    comparison=ComparisonOptions(comparator="normalized_text", aligner="index"),
+    counting=CountingOptions(
         zero=ZeroRule.ZERO,
         both_empty=BothEmpty.NOT_COUNTED,
         primary=PrimaryScore.MACRO_F1_BY_CASE,
@@ -121,8 +341,8 @@ CONVENTIONS: Final[Mapping[str, Convention]] = {
         Convention(name="confusion"),
         Convention(
             name="field_accuracy",
-            comparison=ComparisonHalf(scope=Scope.CONFIGURED, aligner="index"),
-            counting=CountingHalf(
+            comparison=ComparisonOptions(scope=Scope.CONFIGURED, aligner="index"),
+            counting=CountingOptions(
                 zero=ZeroRule.ZERO,
                 absent_truth=AbsentTruth.SKIP,
                 optional_missing=OptionalMissing.NEUTRAL,
@@ -137,8 +357,8 @@ CONVENTIONS: Final[Mapping[str, Convention]] = {
         ),
         Convention(
             name="four_phase",
-            comparison=ComparisonHalf(depth=Depth.TOP, comparator="auto", aligner="whole"),
-            counting=CountingHalf(
+            comparison=ComparisonOptions(depth=Depth.TOP, comparator="auto", aligner="whole"),
+            counting=CountingOptions(
                 graded=False,
                 both_empty=BothEmpty.NOT_COUNTED,
                 null_for_absent=NullForAbsent.HALLUCINATION,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from fieldmark.metrics.options import BothEmpty, CountingHalf, NullForAbsent, WrongValue
+from fieldmark.metrics.conventions import BothEmpty, CountingOptions, NullForAbsent, WrongValue
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 
@@ -32,7 +32,7 @@ _NULL_FOR_ABSENT: Final[Mapping[NullForAbsent, Counts]] = {
 
 
 @lru_cache(maxsize=64)
-def cost_table(counting: CountingHalf) -> tuple[Counts, ...]:
+def cost_table(counting: CountingOptions) -> tuple[Counts, ...]:
     """The cost of every fact, by its code."""
     wrong = _WRONG[counting.wrong_value]
     costs: Mapping[Outcome, Counts] = {

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm, RqsWeights
 from fieldmark.metrics.counts import Histogram
-from fieldmark.metrics.options import CountingHalf, IgnoreScope, RqsForm, RqsWeights
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 
@@ -118,11 +118,13 @@ def quality_counts(facts: Histogram, buckets: tuple[QualityCounts, ...]) -> Qual
     return QualityCounts(*sums)
 
 
-def quality(counts: QualityCounts, counting: CountingHalf, safety: float | None = None) -> Quality:
+def quality(
+    counts: QualityCounts, counting: CountingOptions, safety: float | None = None
+) -> Quality:
     """Every figure of some keys; without a judge of safety it is 1 and flagged.
 
     >>> walk_through = QualityCounts(extra=1, unexpected=1, missing=1, both_non_null=3, matched=3)
-    >>> round(quality(walk_through, CountingHalf()).rqs, 9)
+    >>> round(quality(walk_through, CountingOptions()).rqs, 9)
     0.7375
     """
     expected, distinct, scorable = counts.expected_non_null, counts.distinct, counts.scorable

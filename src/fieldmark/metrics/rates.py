@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from statistics import NormalDist
+from typing import Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.options import ZeroRule
+from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.model.counts import Counts
 
-__all__ = ["Rates", "accuracy", "f1", "precision", "rates", "ratio", "recall"]
+__all__ = [
+    "LEVEL",
+    "Interval",
+    "Rates",
+    "accuracy",
+    "f1",
+    "normal_quantile",
+    "precision",
+    "rates",
+    "ratio",
+    "recall",
+    "wilson",
+]
+
+LEVEL: Final = 0.95
+"""How often an interval holds the true figure, if cases are drawn anew."""
+
+Interval: TypeAlias = tuple[float, float]
+"""The least and the most that a figure is likely to be."""
 
 
 class Rates(NamedTuple):
@@ -62,3 +82,27 @@ def accuracy(counts: Counts, wrong: int) -> float | None:
 def rates(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> Rates:
     """All three ratios of a count."""
     return Rates(precision(counts, zero), recall(counts, zero), f1(counts, zero))
+
+
+def wilson(part: int, whole: int, level: float = LEVEL) -> Interval | None:
+    """The interval of a share; of nothing there is none.
+
+    It keeps away from 0 and 1 where there are few cases, however well these went.
+
+    >>> low, high = wilson(10, 10)
+    >>> round(low, 3), high
+    (0.722, 1.0)
+    """
+    if not whole:
+        return None
+    z2 = normal_quantile(level) ** 2
+    share = part / whole
+    middle = (share + z2 / (2 * whole)) / (1 + z2 / whole)
+    half = math.sqrt(z2 * (share * (1 - share) / whole + z2 / (4 * whole**2))) / (1 + z2 / whole)
+    low = 0.0 if part == 0 else max(0.0, middle - half)
+    return low, 1.0 if part == whole else min(1.0, middle + half)
+
+
+def normal_quantile(level: float) -> float:
+    """The two-sided quantile of the standard normal distribution."""
+    return NormalDist().inv_cdf((1 + level) / 2)

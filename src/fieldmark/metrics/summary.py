@@ -1,35 +1,45 @@
-"""The summary of a run: every figure that is reported, and its shape on the wire."""
+"""The summary of a run: every reported figure, computed from a tally under a convention."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from fieldmark.metrics.averages import MacroMean
-from fieldmark.metrics.gate import GateResult
-from fieldmark.metrics.intervals_record import RunIntervals, with_intervals
-from fieldmark.metrics.quality import QualityCounts
-from fieldmark.metrics.sums import CaseTotals, VerdictCounts
-from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics import rates
+from fieldmark.metrics.averages import MacroMean, macro_mean
+from fieldmark.metrics.conventions import Convention, CountingOptions
+from fieldmark.metrics.counts import Histogram, cost_table, total
+from fieldmark.metrics.gates import Gate, GateResult, check_gates
+from fieldmark.metrics.quality import QualityCounts, bucket_table, quality, quality_counts
+from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.tally import CaseTotals, FactsByPath, RunSums, Tally, VerdictCounts
+from fieldmark.metrics.taxonomy import ErrorCounts, errors_by_type
+from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
-from fieldmark.model.rule import Depth
+from fieldmark.model.outcome import FACTS, Outcome
+from fieldmark.model.rule import Depth, Rules
 
 __all__ = [
+    "AppliedConvention",
     "AttributeSummary",
-    "ConventionStamp",
     "EvaluatorSummary",
     "Macro",
     "Micro",
     "QualitySummary",
+    "RunIntervals",
     "Summary",
+    "applied_convention",
+    "summarise",
+    "with_gates",
+    "with_intervals",
 ]
 
 FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConventionStamp:
+class AppliedConvention:
     """Which reading the figures come from, so that unlike figures are never compared."""
 
     name: str
@@ -159,10 +169,33 @@ class EvaluatorSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunIntervals:
+    """Intervals by the short names of figures, and by attribute; where there is none, no entry."""
+
+    figures: Mapping[str, Interval] = field(default_factory=dict)
+    attributes: Mapping[str, Interval] = field(default_factory=dict)
+
+    def to_dict(self) -> JsonObject:
+        """The intervals of the headline figures as JSON."""
+        return {name: list(interval) for name, interval in self.figures.items()}
+
+
+def with_intervals(summary: JsonObject, intervals: RunIntervals) -> JsonObject:
+    """A summary as it is written, with `intervals` and an `interval` for each attribute."""
+    attributes = summary.get("attributes")
+    told: JsonObject = {}
+    for path, figures in (attributes if isinstance(attributes, dict) else {}).items():
+        own = intervals.attributes.get(path)
+        known = figures if isinstance(figures, dict) else {}
+        told[path] = {**known, "interval": {"f1": None if own is None else list(own)}}
+    return {**summary, "attributes": told, "intervals": intervals.to_dict()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """Every figure of a run."""
 
-    convention: ConventionStamp
+    convention: AppliedConvention
     cases: CaseTotals
     verdicts: VerdictCounts
     micro: Micro
@@ -226,3 +259,110 @@ def _mean(mean: MacroMean) -> JsonObject:
     """The means as JSON; the flag stands only where it is raised."""
     figures: JsonObject = {"precision": mean.precision, "recall": mean.recall, "f1": mean.f1}
     return {**figures, "vacuous": True} if mean.vacuous else figures
+
+
+def summarise(
+    tally: Tally,
+    convention: Convention,
+    *,
+    rules: Rules | None = None,
+    evaluators: Mapping[str, EvaluatorSummary] | None = None,
+    warnings: Sequence[str] = (),
+) -> Summary:
+    """Every figure of a run from its sums."""
+    rules = Rules() if rules is None else rules
+    counting = convention.counting
+    facts, sums = tally.facts(), tally.sums()
+    pooled = _pool(facts.values())
+    attributes = _attributes(facts, counting)
+    return Summary(
+        convention=applied_convention(convention, rules),
+        cases=sums.cases,
+        verdicts=sums.verdicts,
+        micro=_micro(pooled, counting),
+        macro=_macro(attributes.values(), sums, counting),
+        mean_score=sums.scores.mean,
+        consistency=sums.consistency.mean,
+        attributes=attributes,
+        errors_by_type=errors_by_type(pooled),
+        quality=_quality(pooled, sums, convention, rules),
+        evaluators=dict(evaluators or {}),
+        warnings=tuple(warnings),
+    )
+
+
+def with_gates(summary: Summary, gates: Sequence[Gate]) -> Summary:
+    """The same summary with every gate checked against it."""
+    return replace(summary, gates=check_gates(gates, summary.to_dict()))
+
+
+def applied_convention(convention: Convention, rules: Rules) -> AppliedConvention:
+    """Which reading figures come from."""
+    return AppliedConvention(
+        name=convention.name,
+        version=convention.version,
+        options=convention.options(rules),
+        comparison_sha256=convention.comparison_sha256(rules),
+        counting_sha256=convention.counting_sha256(rules),
+    )
+
+
+def _pool(parts: Iterable[Histogram]) -> Histogram:
+    pooled: dict[int, int] = {}
+    for facts in parts:
+        for fact, times in facts.items():
+            pooled[fact] = pooled.get(fact, 0) + times
+    return pooled
+
+
+def _micro(facts: Histogram, counting: CountingOptions) -> Micro:
+    counts = total(facts, cost_table(counting))
+    figures = rates.rates(counts, counting.zero)
+    return Micro(**counts._asdict(), **figures._asdict())
+
+
+def _attributes(facts: FactsByPath, counting: CountingOptions) -> dict[str, AttributeSummary]:
+    costs = cost_table(counting)
+    return {path: _attribute(own, costs, counting) for path, own in facts.items()}
+
+
+def _attribute(
+    facts: Histogram, costs: tuple[Counts, ...], counting: CountingOptions
+) -> AttributeSummary:
+    counts, errors = total(facts, costs), errors_by_type(facts)
+    return AttributeSummary(
+        **counts._asdict(),
+        **rates.rates(counts, counting.zero)._asdict(),
+        accuracy=rates.accuracy(counts, errors.total),
+        errors=sum(n for fact, n in facts.items() if FACTS[fact].outcome is Outcome.ERROR),
+        errors_by_type=errors,
+    )
+
+
+def _macro(
+    attributes: Iterable[AttributeSummary], sums: RunSums, counting: CountingOptions
+) -> Macro:
+    groups = [Counts(each.tp, each.tn, each.fp, each.fn) for each in attributes]
+    by_attribute = macro_mean(groups, counting.zero)
+    by_case = sums.by_case.mean()
+    if not sums.cases.scored:
+        by_attribute, by_case = _unless_vacuous(by_attribute), _unless_vacuous(by_case)
+    return Macro(by_attribute=by_attribute, by_case=by_case)
+
+
+def _unless_vacuous(mean: MacroMean) -> MacroMean:
+    """Without a single scored case nothing was found to be perfect, not even vacuously."""
+    return MacroMean(None, None, None, vacuous=True) if mean.vacuous else mean
+
+
+def _quality(
+    facts: Histogram, sums: RunSums, convention: Convention, rules: Rules
+) -> QualitySummary:
+    counting = convention.counting
+    buckets = quality_counts(facts, bucket_table(counting.ignore_scope))
+    figures = quality(buckets, counting, sums.safety.mean)
+    return QualitySummary(
+        **figures._asdict(),
+        depth=rules.depth or convention.comparison.depth,
+        buckets=buckets,
+    )

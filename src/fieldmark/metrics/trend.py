@@ -10,7 +10,7 @@ from typing import Final
 from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonObject
 
-__all__ = ["Step", "Stop", "Trend", "TrendOptions", "trend"]
+__all__ = ["Stop", "Trend", "TrendOptions", "TrendStep", "trend"]
 
 _SLACK: Final = 1e-9
 
@@ -44,7 +44,7 @@ _USUAL: Final = TrendOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TrendStep:
     """One iteration: its figure, the gain over the best before it, and the best with it.
 
     `counts` says that the gain is large enough to be taken for progress.
@@ -71,7 +71,7 @@ class Step:
 class Trend:
     """The steps of a figure in their order, and what they add up to."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[TrendStep, ...]
     best: str | None
     without_gain: int
     stop: Stop
@@ -95,7 +95,7 @@ def trend(values: Sequence[tuple[str, float | None]], options: TrendOptions = _U
     >>> trend([("a", 0.70), ("b", 0.80), ("c", 0.80), ("d", 0.805), ("e", 0.79)]).stop
     <Stop.PLATEAU: 'plateau'>
     """
-    steps: list[Step] = []
+    steps: list[TrendStep] = []
     best: float | None = None
     best_name: str | None = None
     mark: float | None = None
@@ -106,7 +106,7 @@ def trend(values: Sequence[tuple[str, float | None]], options: TrendOptions = _U
         mark, idle = (value, 0) if counts else (mark, idle + 1)
         if value is not None and (best is None or value > best):
             best, best_name = value, name
-        steps.append(Step(name=name, value=value, gain=gain, best=best, counts=counts))
+        steps.append(TrendStep(name=name, value=value, gain=gain, best=best, counts=counts))
     return Trend(
         steps=tuple(steps), best=best_name, without_gain=idle, stop=_stop(best, idle, options)
     )

@@ -7,8 +7,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+from fieldmark.metrics.conventions import AbsentTruth, CountingOptions, NullForAbsent, PrimaryScore
 from fieldmark.metrics.counts import cost_table, is_null_for_absent
-from fieldmark.metrics.options import AbsentTruth, CountingHalf, NullForAbsent, PrimaryScore
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
@@ -38,13 +38,13 @@ _BY_OUTCOME: Final[Mapping[Outcome, Mark]] = {
 
 
 @lru_cache(maxsize=64)
-def mark_table(counting: CountingHalf) -> tuple[Mark, ...]:
+def mark_table(counting: CountingOptions) -> tuple[Mark, ...]:
     """The mark of every fact, by its code."""
     costs = cost_table(counting)
     return tuple(_mark(fact, costs[code], counting) for code, fact in enumerate(FACTS))
 
 
-def _mark(fact: Fact, cost: Counts, counting: CountingHalf) -> Mark:
+def _mark(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
     if fact.outcome is Outcome.BOTH_EMPTY:
         return _mark_of_nothing(fact, cost, counting)
     no_such_key = fact.outcome is Outcome.HALLUCINATION and fact.expected is Presence.ABSENT
@@ -53,7 +53,7 @@ def _mark(fact: Fact, cost: Counts, counting: CountingHalf) -> Mark:
     return _BY_OUTCOME[fact.outcome]
 
 
-def _mark_of_nothing(fact: Fact, cost: Counts, counting: CountingHalf) -> Mark:
+def _mark_of_nothing(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
     """Agreeing on nothing is a hit where it is a true negative.
 
     Where fields are marked against a truth that says nothing of the key, there is nothing to hit.

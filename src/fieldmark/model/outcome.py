@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 __all__ = [
     "CELL_BITS",
     "FACTS",
+    "FACT_MASK",
     "Fact",
     "Outcome",
     "Presence",
@@ -92,6 +93,9 @@ class Fact(NamedTuple):
 CELL_BITS: Final = 7
 """A cell is `attribute << CELL_BITS | fact`."""
 
+FACT_MASK: Final = (1 << CELL_BITS) - 1
+"""The bits of a cell that are its fact."""
+
 
 def fact(outcome: Outcome, expected: Presence, candidate: Presence) -> int:
     """The seven bits of an outcome and both presences."""
@@ -107,4 +111,4 @@ FACTS: Final = tuple(
 
 def fact_of(cell: int) -> Fact:
     """The fact inside a cell."""
-    return FACTS[cell & 0x7F]
+    return FACTS[cell & FACT_MASK]

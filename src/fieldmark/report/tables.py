@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
-    from fieldmark.metrics.gate import GateResult
+    from fieldmark.metrics.gates import GateResult
     from fieldmark.metrics.summary import AttributeSummary, Summary
 
 __all__ = ["DASH", "AttributeRow", "attribute_rows", "gate_text", "number", "worst_first"]
@@ -59,7 +59,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def gate_text(gate: GateResult, *, name: str | None = None) -> str:
     """What a gate found and what it wanted, in the same words everywhere."""
-    from fieldmark.metrics.gate import GateKind  # lists of runs have figures, but no gates
+    from fieldmark.metrics.gates import GateKind  # lists of runs have figures, but no gates
 
     value = "undefined" if gate.value is None else number(gate.value, 4)
     sign = "≥" if gate.kind is GateKind.MIN else "≤"

@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fieldmark.metrics.gate import GateResult
+from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.summary import Summary
 from fieldmark.report.detection import detection_tables
 from fieldmark.report.escape import visible

@@ -11,8 +11,7 @@ from fieldmark.metrics.averages import ExactSum
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.summary import EvaluatorSummary
-from fieldmark.metrics.sums import VerdictCounts
-from fieldmark.metrics.tally import Tally
+from fieldmark.metrics.tally import Tally, VerdictCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import Outcomes

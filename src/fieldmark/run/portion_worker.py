@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeAlias
 from fieldmark.data.known_lines import LineReader
 from fieldmark.data.pairs import PartRead
 from fieldmark.data.portions import Portion, Recipe
+from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.intervals_sample import CaseSample, Threshold
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from fieldmark.errors import DataError, Location
 from fieldmark.model.case import Case
-from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.store.reader import StoredCase, StoredRun
 
 __all__ = ["Replay"]
-
-_FACT = (1 << CELL_BITS) - 1
 
 
 class Replay:
@@ -50,7 +48,7 @@ class Replay:
         block = row.block
         if numbers != list(range(len(numbers))):
             block.cells = [
-                numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT for cell in block.cells
+                numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in block.cells
             ]
         return block
 

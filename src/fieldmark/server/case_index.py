@@ -17,14 +17,13 @@ from typing import IO, Final, NamedTuple, cast
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.store.json_text import read_json
 from fieldmark.store.reader import StoredCase, StoredRun
 from fieldmark.store.rundir import RESULTS
 
 __all__ = ["CaseHead", "CaseIndex"]
 
-_FACT: Final = (1 << CELL_BITS) - 1
 _CHOICES: Final = 8
 _WRONG: Final = tuple(any(row) for row in ERROR_TABLE)
 
@@ -132,7 +131,7 @@ def _head(number: int, row: JsonObject, attributes: Sequence[str]) -> CaseHead:
         wrong = frozenset(
             attributes[cell >> CELL_BITS]
             for cell in cells
-            if isinstance(cell, int) and _WRONG[cell & _FACT]
+            if isinstance(cell, int) and _WRONG[cell & FACT_MASK]
         )
     return CaseHead(
         number=number,

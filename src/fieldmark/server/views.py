@@ -8,7 +8,7 @@ import orjson
 
 from fieldmark.api.case_result import CaseResult, FieldResult
 from fieldmark.compare.auto import Detected, detect
-from fieldmark.metrics.clusters import Clusters, Documents
+from fieldmark.metrics.clusters import CaseDocuments, MistakeClusters
 from fieldmark.metrics.quality import QualityCounts, bucket_table
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
@@ -100,12 +100,12 @@ def _threshold(field: FieldResult, strategy: str, rules: Rules) -> float | None:
 
 def _recommendations(result: CaseResult) -> list[JsonValue]:
     """What to change in the extraction, the most frequent pattern first."""
-    clusters = Clusters()
+    clusters = MistakeClusters()
     case = result.case
     clusters.add(
         result.block,
         result.table,
-        Documents(case.id, case.expected, case.candidate, CaseInput.OK),
+        CaseDocuments(case.id, case.expected, case.candidate, CaseInput.OK),
     )
     return [
         {

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.model.case import Case
-from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.store.json_text import strict_json
 from fieldmark.store.rows import RowEncoder
@@ -21,8 +21,6 @@ __all__ = ["SegmentEncoder", "seeded"]
 
 Complete: TypeAlias = Callable[[Iterable[bytes]], list[bytes]]
 """Makes all lines of a segment from those of its compared cases."""
-
-_FACT = (1 << CELL_BITS) - 1
 
 
 def seeded(attributes: Iterable[Attribute]) -> AttributeTable:
@@ -100,7 +98,7 @@ def _renumbered(block: Outcomes, places: dict[int, int], shared: int) -> Outcome
     if max(block.cells, default=0) < least:
         return block
     cells = [
-        cell if cell < least else places[cell >> CELL_BITS] << CELL_BITS | cell & _FACT
+        cell if cell < least else places[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK
         for cell in block.cells
     ]
     return Outcomes(cells, block.comparisons, block.items, fallback=block.fallback)

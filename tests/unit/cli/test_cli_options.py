@@ -10,7 +10,7 @@ from fieldmark.cli import progress as progress_module
 from fieldmark.cli.options import counting_options, limits_of
 from fieldmark.cli.progress import progress_for
 from fieldmark.errors import ConfigError
-from fieldmark.metrics.gate import GateKind
+from fieldmark.metrics.gates import GateKind
 
 
 @pytest.mark.parametrize(

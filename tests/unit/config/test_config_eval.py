@@ -12,9 +12,8 @@ from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.providers import Recorded
 from fieldmark.config.eval_file import load_eval
 from fieldmark.errors import ConfigError
-from fieldmark.metrics.conventions import DEFAULT_CONVENTION
-from fieldmark.metrics.gate import Gate, GateKind
-from fieldmark.metrics.options import RqsForm
+from fieldmark.metrics.conventions import DEFAULT_CONVENTION, RqsForm
+from fieldmark.metrics.gates import Gate, GateKind
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Scope
 

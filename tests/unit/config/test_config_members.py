@@ -17,7 +17,7 @@ from fieldmark.compare.semantic import Semantic
 from fieldmark.config.members import MAX_NESTING
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.field_accuracy import FieldAccuracy
-from fieldmark.metrics.options import Aggregation, RqsForm, RqsWeights
+from fieldmark.metrics.conventions import Aggregation, RqsForm, RqsWeights
 from fieldmark.model.rule import Rule, Scope
 
 PROVIDER = Recorded(scores=())

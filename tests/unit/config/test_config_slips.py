@@ -18,7 +18,7 @@ from fieldmark.config.members import known_keys, read_members
 from fieldmark.config.problems import Problems
 from fieldmark.config.rules_file import rules_of
 from fieldmark.config.schema import schema_of
-from fieldmark.metrics.options import CountingHalf
+from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.registry import Plugin
 
 NATIVE = ("scope", "depth", "defaults", "fields", "empty_tokens", "empty_containers",
@@ -79,7 +79,7 @@ def test_a_key_of_the_gates(key):
     assert f"Did you mean {key}?" in told(read_eval, {"cases": "t", "gates": {slip(key): 1}})
 
 
-@pytest.mark.parametrize("key", [NAME, *registry.options(CountingHalf)])
+@pytest.mark.parametrize("key", [NAME, *registry.options(CountingOptions)])
 def test_an_option_of_a_convention(key):
     value = {"cases": "t", "convention": {"name": "confusion", slip(key): 1}}
     assert f"Did you mean {key}?" in told(read_eval, value)

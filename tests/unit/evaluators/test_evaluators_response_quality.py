@@ -12,7 +12,7 @@ from fieldmark.compare.semantic import Semantic
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.response_quality import ResponseQuality
-from fieldmark.metrics.options import RqsWeights
+from fieldmark.metrics.conventions import RqsWeights
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule

@@ -6,21 +6,20 @@ from metrics_cells import block_of
 
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
-from fieldmark.metrics.difference import Effort, paired_figures
-from fieldmark.metrics.difference_pairs import Pairs, Side
+from fieldmark.metrics.difference import CaseInRun, PairedCases, ResamplingOptions, paired_figures
 from fieldmark.model.outcomes import AttributeTable
 
 COUNTING = DEFAULT_CONVENTION.counting
-QUICK = Effort(resamples=200, permutations=499)
+QUICK = ResamplingOptions(resamples=200, permutations=499)
 
 
 def pairs_of(*cases):
     """Each case is a pair of mappings from attributes to words."""
-    pairs, table = Pairs(), AttributeTable()
+    pairs, table = PairedCases(), AttributeTable()
     counter = CaseCounter(DEFAULT_CONVENTION, table)
     for number, case in enumerate(cases):
         blocks = [block_of(list(fields.items()), table) for fields in case]
-        sides = [Side(block=b, stats=counter.stats(b), table=table) for b in blocks]
+        sides = [CaseInRun(block=b, stats=counter.stats(b), table=table) for b in blocks]
         pairs.add(f"case-{number}", *sides)
     return pairs, table
 

@@ -2,15 +2,21 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.metrics.agreement import Agreement, Judged, agreement_at, best_threshold, sweep
+from fieldmark.metrics.agreement import (
+    JudgeAgreement,
+    JudgedPair,
+    agreement_at,
+    best_threshold,
+    sweep,
+)
 
 
 def right(similarity):
-    return Judged(similarity=similarity, right=True)
+    return JudgedPair(similarity=similarity, right=True)
 
 
 def wrong(similarity):
-    return Judged(similarity=similarity, right=False)
+    return JudgedPair(similarity=similarity, right=False)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +31,7 @@ def wrong(similarity):
     ],
 )
 def test_agreement_and_kappa(counts, share, kappa):
-    agreement = Agreement(0.5, *counts)
+    agreement = JudgeAgreement(0.5, *counts)
     assert agreement.share == share
     assert agreement.kappa == (None if kappa is None else pytest.approx(kappa))
 
@@ -52,7 +58,7 @@ def test_the_best_threshold_parts_the_matches_from_the_others():
 
 
 def test_thresholds_that_cannot_be_told_apart_are_the_interval():
-    judged = [Judged(n / 10, n > 4) for n in range(10)] + [right(0.35), wrong(0.65)]
+    judged = [JudgedPair(n / 10, n > 4) for n in range(10)] + [right(0.35), wrong(0.65)]
     best = best_threshold(judged)
     assert best.low < best.high
     assert best.low <= best.agreement.threshold <= best.high

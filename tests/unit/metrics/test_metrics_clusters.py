@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import fieldmark as fm
-from fieldmark.metrics.clusters import Clusters, Documents
-from fieldmark.metrics.clusters_patterns import BY_NAME, pattern_of
+from fieldmark.metrics.clusters import CaseDocuments, MistakeClusters
+from fieldmark.metrics.patterns import BY_NAME, pattern_of
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING
 
@@ -64,8 +64,8 @@ def test_the_pattern_of_a_wrong_value(expected, candidate, pattern):
 def clusters_of(expected, candidate, *, read=CaseInput.OK, align=None):
     rules = {"fields": [{"path": "rows", "align": align}]} if align else None
     result = fm.compare(expected, candidate, rules=rules)
-    clusters = Clusters()
-    clusters.add(result.block, result.table, Documents("case", expected, candidate, read))
+    clusters = MistakeClusters()
+    clusters.add(result.block, result.table, CaseDocuments("case", expected, candidate, read))
     return {each.pattern.name: each for each in clusters.largest()}
 
 
@@ -124,10 +124,10 @@ def test_a_case_without_a_readable_candidate(read, pattern):
 
 
 def test_examples_are_the_first_few():
-    clusters = Clusters()
+    clusters = MistakeClusters()
     for number in range(10):
         result = fm.compare({"a": "Acme"}, {"a": "ACME"})
-        documents = Documents(f"case-{number}", {"a": "Acme"}, {"a": "ACME"}, CaseInput.OK)
+        documents = CaseDocuments(f"case-{number}", {"a": "Acme"}, {"a": "ACME"}, CaseInput.OK)
         clusters.add(result.block, result.table, documents)
     [cluster] = clusters.largest()
     assert cluster.number == 10
@@ -136,8 +136,8 @@ def test_examples_are_the_first_few():
 
 def test_wrong_values_that_were_not_kept_have_no_pattern():
     result = fm.compare({"a": "Acme"}, {"a": "ACME"})
-    clusters = Clusters()
-    clusters.add(result.block, result.table, Documents("case", MISSING, MISSING, CaseInput.OK))
+    clusters = MistakeClusters()
+    clusters.add(result.block, result.table, CaseDocuments("case", MISSING, MISSING, CaseInput.OK))
     assert clusters.largest() == []
 
 

@@ -10,9 +10,14 @@ from fieldmark.align.index import Index
 from fieldmark.compare.exact import Exact
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.errors import OptionError
-from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, find_convention
+from fieldmark.metrics.conventions import (
+    CONVENTIONS,
+    DEFAULT_CONVENTION,
+    CountingOptions,
+    RqsForm,
+    find_convention,
+)
 from fieldmark.metrics.identity import canonical_sha256, describe
-from fieldmark.metrics.options import CountingHalf, RqsForm
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 
 
@@ -139,7 +144,7 @@ def test_every_option_is_reported():
     options = CONVENTIONS["four_phase"].options()
     assert options["depth"] == "top"
     assert options["rqs_weights"]["accuracy"] == 0.45
-    assert set(CountingHalf.__dataclass_fields__) < set(options)
+    assert set(CountingOptions.__dataclass_fields__) < set(options)
 
 
 @dataclass(frozen=True)

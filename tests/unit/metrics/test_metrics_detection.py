@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from fieldmark.errors import DataError, OptionError
-from fieldmark.metrics.detection import coco_ap, overlaps, pascal_ap
-from fieldmark.metrics.detection.coco import CocoSettings, coco_figures
-from fieldmark.metrics.detection.image import match_image
-from fieldmark.metrics.detection.table import Found, Regions, Truth
+from fieldmark.metrics.detection import matching
+from fieldmark.metrics.detection.coco import CocoSettings, coco_ap, coco_figures
+from fieldmark.metrics.detection.matching import match_image
+from fieldmark.metrics.detection.pascal import pascal_ap
+from fieldmark.metrics.detection.regions import DetectedRegion, Regions, TruthRegion
 from reference.coco_oracle import coco_oracle
 
 DATA = Path(__file__).parents[2] / "data"
@@ -81,7 +82,7 @@ def test_random_regions_come_out_as_the_definition_says(seed):
 
 def test_pairs_are_looked_at_in_blocks_of_any_size(monkeypatch):
     want = coco_ap(*loaded("coco-random"))
-    monkeypatch.setattr(overlaps, "_BLOCK", 3)
+    monkeypatch.setattr(matching, "_BLOCK", 3)
     assert coco_ap(*loaded("coco-random")) == want
 
 
@@ -211,10 +212,11 @@ def test_parts_of_a_data_set_merge_exactly():
         labels = random.choice(["b", "a", "c"], size=8).tolist()
         scores = (random.integers(1, 4, size=8) / 4).tolist()
         found = [
-            Found(tuple(b), n, s) for b, n, s in zip(boxes[3:], labels[3:], scores[3:], strict=True)
+            DetectedRegion(tuple(b), n, s)
+            for b, n, s in zip(boxes[3:], labels[3:], scores[3:], strict=True)
         ]
         images.append(
-            ([Truth(tuple(b), n) for b, n in zip(boxes[:4], labels[:4], strict=True)], found)
+            ([TruthRegion(tuple(b), n) for b, n in zip(boxes[:4], labels[:4], strict=True)], found)
         )
     figures = [
         coco_figures(gathered(parts).table(), CocoSettings())
@@ -250,12 +252,12 @@ def test_a_threshold_of_pascal_that_makes_no_sense_is_refused():
 @pytest.mark.parametrize(
     ("truths", "detections", "most", "pairs", "lost", "invented"),
     [
-        pytest.param([Truth((0, 0, 9, 9), "a")], [Found((0, 0, 9, 9), "a")], 9, [(0, 0)], [], [], id="found"),
-        pytest.param([Truth((0, 0, 9, 9), "a")], [Found((0, 0, 9, 9), "b")], 9, [], [0], [0], id="another-class"),
-        pytest.param([Truth((0, 0, 9, 9), "a")], [Found((0, 0, 9, 8), "a", 0.1), Found((0, 0, 9, 9), "a", 0.9)], 9, [(0, 1)], [], [0], id="the-surer-one-first"),
-        pytest.param([Truth((0, 0, 9, 9), "a", crowd=True)], [Found((1, 1, 2, 2), "a")] * 2, 9, [], [], [], id="inside-a-crowd"),
-        pytest.param([Truth((0, 0, 9, 9), "a")], [Found((30, 0, 9, 9), "a", 0.9), Found((0, 0, 9, 9), "a", 0.5)], 1, [], [0], [0], id="beyond-the-most-detections"),
-        pytest.param([Truth((0, 0, 0, 0), "a")], [Found((0, 0, 0, 0), "a")], 9, [], [0], [0], id="regions-without-area"),
+        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 9), "a")], 9, [(0, 0)], [], [], id="found"),
+        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 9), "b")], 9, [], [0], [0], id="another-class"),
+        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 8), "a", 0.1), DetectedRegion((0, 0, 9, 9), "a", 0.9)], 9, [(0, 1)], [], [0], id="the-surer-one-first"),
+        pytest.param([TruthRegion((0, 0, 9, 9), "a", crowd=True)], [DetectedRegion((1, 1, 2, 2), "a")] * 2, 9, [], [], [], id="inside-a-crowd"),
+        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((30, 0, 9, 9), "a", 0.9), DetectedRegion((0, 0, 9, 9), "a", 0.5)], 1, [], [0], [0], id="beyond-the-most-detections"),
+        pytest.param([TruthRegion((0, 0, 0, 0), "a")], [DetectedRegion((0, 0, 0, 0), "a")], 9, [], [0], [0], id="regions-without-area"),
     ],
 )  # fmt: skip
 def test_one_image_by_itself(truths, detections, most, pairs, lost, invented):

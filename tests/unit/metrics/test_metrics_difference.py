@@ -6,10 +6,10 @@ import pytest
 from paired_runs import figures_of, pairs_of
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics import difference_pairs
+from fieldmark.metrics import difference
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
-from fieldmark.metrics.difference import Effort, Word, paired_figures
-from fieldmark.metrics.difference_gates import drop_gates
+from fieldmark.metrics.difference import DiffVerdict, ResamplingOptions, paired_figures
+from fieldmark.metrics.gates import drop_gates
 
 RIGHT, BAD, LEFT_OUT = {"a": "match"}, {"a": "wrong"}, {"a": "omission"}
 
@@ -18,14 +18,19 @@ RIGHT, BAD, LEFT_OUT = {"a": "match"}, {"a": "wrong"}, {"a": "omission"}
     ("cases", "word", "delta"),
     [
         pytest.param(
-            [(RIGHT, RIGHT)] * 5 + [(BAD, BAD)] * 5, Word.SAME, 0.0, id="a-run-and-itself"
+            [(RIGHT, RIGHT)] * 5 + [(BAD, BAD)] * 5, DiffVerdict.SAME, 0.0, id="a-run-and-itself"
         ),
-        pytest.param([(BAD, RIGHT)] * 10, Word.BETTER, 1.0, id="all-cases-fixed"),
-        pytest.param([(RIGHT, BAD)] * 10, Word.WORSE, -1.0, id="all-cases-broken"),
-        pytest.param([(BAD, RIGHT)] * 4, Word.SAME, 1.0, id="four-cases-prove-nothing"),
-        pytest.param([(BAD, RIGHT), (RIGHT, BAD)] * 20, Word.SAME, 0.0, id="as-many-each-way"),
+        pytest.param([(BAD, RIGHT)] * 10, DiffVerdict.BETTER, 1.0, id="all-cases-fixed"),
+        pytest.param([(RIGHT, BAD)] * 10, DiffVerdict.WORSE, -1.0, id="all-cases-broken"),
+        pytest.param([(BAD, RIGHT)] * 4, DiffVerdict.SAME, 1.0, id="four-cases-prove-nothing"),
         pytest.param(
-            [(RIGHT, RIGHT)] * 90 + [(BAD, RIGHT)] * 10, Word.BETTER, 0.1, id="ten-in-a-hundred"
+            [(BAD, RIGHT), (RIGHT, BAD)] * 20, DiffVerdict.SAME, 0.0, id="as-many-each-way"
+        ),
+        pytest.param(
+            [(RIGHT, RIGHT)] * 90 + [(BAD, RIGHT)] * 10,
+            DiffVerdict.BETTER,
+            0.1,
+            id="ten-in-a-hundred",
         ),
     ],
 )
@@ -47,7 +52,7 @@ def test_the_interval_holds_the_difference():
 def test_the_same_seed_gives_the_same_answer():
     cases = [(RIGHT, RIGHT)] * 30 + [(BAD, RIGHT)] * 12 + [(RIGHT, BAD)] * 5
     assert figures_of(*cases) == figures_of(*cases)
-    assert figures_of(*cases) != figures_of(*cases, effort=Effort(resamples=200, seed=5))
+    assert figures_of(*cases) != figures_of(*cases, effort=ResamplingOptions(resamples=200, seed=5))
 
 
 def test_many_attributes_make_chance_more_likely():
@@ -56,7 +61,7 @@ def test_many_attributes_make_chance_more_likely():
     cases = [(right, right)] * 40 + [({**right, "f0": "wrong"}, right)] * 7
     found = figures_of(*cases)
     assert found.attributes["f0"].p < 0.05 < found.attributes["f0"].adjusted
-    assert found.attributes["f0"].word is Word.SAME
+    assert found.attributes["f0"].word is DiffVerdict.SAME
 
 
 def test_an_attribute_that_is_newly_invented_is_worse():
@@ -64,14 +69,14 @@ def test_an_attribute_that_is_newly_invented_is_worse():
     assert found.attributes["extra"].before is None
     assert found.attributes["extra"].after == 0.0
     assert found.attributes["extra"].delta == -1.0
-    assert found.attributes["extra"].word is Word.WORSE
+    assert found.attributes["extra"].word is DiffVerdict.WORSE
 
 
 def test_an_attribute_without_anything_to_find_has_no_difference():
     nothing = {"a": "match", "b": "null-null"}
     found = figures_of(*[(nothing, nothing)] * 3)
     assert found.attributes["b"].delta is None
-    assert found.attributes["b"].word is Word.SAME
+    assert found.attributes["b"].word is DiffVerdict.SAME
 
 
 def test_fields_of_a_case_stay_together():
@@ -79,7 +84,7 @@ def test_fields_of_a_case_stay_together():
     many_bad = {f"rows[{number}].x": "wrong" for number in range(20)}
     many_right = dict.fromkeys(many_bad, "match")
     found = figures_of((many_bad, many_right), *[(many_right, many_right)] * 10)
-    assert found.headline["micro_f1"].word is Word.SAME
+    assert found.headline["micro_f1"].word is DiffVerdict.SAME
 
 
 def test_fixed_and_broken_cases_and_shifts():
@@ -103,15 +108,15 @@ def test_named_cases_are_bounded_and_those_that_changed_most():
     half = {"a": "match", "b": "match", "c": "match", "d": "wrong"}
     whole = dict.fromkeys(half, "match")
     pairs, _ = pairs_of(*[(half, whole)] * 60, *[(BAD, RIGHT)] * 3, *[(half, whole)] * 140)
-    assert len(difference_pairs.greatest(pairs.fixed)) == difference_pairs.SHOWN
-    assert [each.gain for each in difference_pairs.greatest(pairs.fixed)[:4]] == [1, 1, 1, 0.25]
+    assert len(difference.greatest(pairs.fixed)) == difference.SHOWN
+    assert [each.gain for each in difference.greatest(pairs.fixed)[:4]] == [1, 1, 1, 0.25]
     assert pairs.passes() == (203, 0)
 
 
 def test_beyond_a_limit_cases_share_rows_and_figures_stay_the_same(monkeypatch):
     cases = [(RIGHT, RIGHT)] * 300 + [(BAD, RIGHT)] * 60 + [(RIGHT, BAD)] * 20
     exact = figures_of(*cases)
-    monkeypatch.setattr(difference_pairs, "GROUPS", 64)
+    monkeypatch.setattr(difference, "GROUPS", 64)
     pairs, table = pairs_of(*cases)
     assert len(pairs.before) == 64
     grouped = paired_figures(pairs, table, table, DEFAULT_CONVENTION.counting)
@@ -120,7 +125,7 @@ def test_beyond_a_limit_cases_share_rows_and_figures_stay_the_same(monkeypatch):
     widths = [each.interval[1] - each.interval[0] for each in (one, other)]
     # Cases in order must not make the rows alike: turns would give an interval of half the width.
     assert widths[0] == pytest.approx(widths[1], rel=0.3)
-    assert other.word is Word.BETTER
+    assert other.word is DiffVerdict.BETTER
 
 
 def summary(**figures):

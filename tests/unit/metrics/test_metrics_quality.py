@@ -4,10 +4,10 @@ import pytest
 from metrics_cells import STRATEGY_PAIR, histogram
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.options import CountingHalf, IgnoreScope, RqsForm, RqsWeights
+from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm, RqsWeights
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality, quality_counts
 
-LITERAL = CountingHalf(graded=False)
+LITERAL = CountingOptions(graded=False)
 
 
 def counted(words, scope=IgnoreScope.ACCURACY):
@@ -110,7 +110,7 @@ def test_edges_of_the_figures(words, figure, value, flags):
     ],
 )
 def test_response_quality_score(words, options, safety, rqs):
-    figures = quality(counted(words), CountingHalf(**options), safety)
+    figures = quality(counted(words), CountingOptions(**options), safety)
     assert figures.rqs == pytest.approx(rqs, abs=1e-9)
     assert figures.rqs <= figures.rqs_max
 

@@ -4,7 +4,7 @@ import pytest
 
 from fieldmark.metrics import rates
 from fieldmark.metrics.averages import ExactSum, MacroMean, macro_mean
-from fieldmark.metrics.options import ZeroRule
+from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.rates import Rates
 from fieldmark.model.counts import Counts
 

@@ -8,11 +8,9 @@ from metrics_cells import EXACT_PAIR, STRATEGY_PAIR, block_of
 from fieldmark.metrics.averages import MacroMean
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.gate import Gate, GateKind
-from fieldmark.metrics.summarise import summarise, with_gates
-from fieldmark.metrics.summary import EvaluatorSummary
-from fieldmark.metrics.sums import VerdictCounts
-from fieldmark.metrics.tally import Tally
+from fieldmark.metrics.gates import Gate, GateKind
+from fieldmark.metrics.summary import EvaluatorSummary, summarise, with_gates
+from fieldmark.metrics.tally import Tally, VerdictCounts
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules
 

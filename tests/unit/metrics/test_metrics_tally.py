@@ -8,8 +8,7 @@ from metrics_cells import EXACT_PAIR, FACTS_BY_WORD, block_of
 from fieldmark.metrics import tally as tally_module
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.sums import CaseTotals, VerdictCounts
-from fieldmark.metrics.tally import Tally
+from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.model.case import CaseInput
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 

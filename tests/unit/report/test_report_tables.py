@@ -8,7 +8,7 @@ import io
 import pytest
 
 import fieldmark as fm
-from fieldmark.metrics.gate import GateKind, GateResult
+from fieldmark.metrics.gates import GateKind, GateResult
 from fieldmark.report.notebook import case_html, rows_html
 from fieldmark.report.tables import attribute_rows, gate_text, number
 from fieldmark.report.terminal import as_text, run_view

@@ -9,7 +9,7 @@ import pytest
 
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.metrics.conventions import find_convention
-from fieldmark.metrics.summarise import summarise
+from fieldmark.metrics.summary import summarise
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import MATCHED
 from fieldmark.model.json import MISSING

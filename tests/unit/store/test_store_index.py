@@ -11,7 +11,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.errors import ConfigError, DataError, RunLockedError, StorageError
-from fieldmark.metrics.intervals_draws import HEADLINE
+from fieldmark.metrics.bootstrap import HEADLINE
 from fieldmark.store import index as index_module
 from fieldmark.store.heads import _HEAD, FIGURES
 from fieldmark.store.index import INDEX, list_runs

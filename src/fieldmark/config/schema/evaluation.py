@@ -15,9 +15,8 @@ from fieldmark.config.members import SAFETY, hears_safety, known_keys
 from fieldmark.config.schema.prose import promise_of
 from fieldmark.config.schema.rules import strategy_definitions
 from fieldmark.config.schema.values import any_of, either, options_schema, ref, spellings
-from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.gate import GateKind
-from fieldmark.metrics.options import CountingHalf
+from fieldmark.metrics.conventions import CONVENTIONS, CountingOptions
+from fieldmark.metrics.gates import GateKind
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.registry import Plugin
 
@@ -126,7 +125,7 @@ def _case() -> JsonObject:
 
 def _convention() -> JsonObject:
     name = either(CONVENTIONS)
-    properties = options_schema(CountingHalf)["properties"]
+    properties = options_schema(CountingOptions)["properties"]
     inner = properties if isinstance(properties, dict) else {}
     # What is usual depends on the convention, so that no default is told here.
     options: JsonObject = {

@@ -8,11 +8,10 @@ image and class are matched together, then the second, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.detection.overlaps import Ordered, Overlapping, ordered, overlapping
-from fieldmark.metrics.detection.table import RegionTable
+from fieldmark.metrics.detection.regions import DetectedRegion, Extent, RegionTable, TruthRegion
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,13 +21,136 @@ if TYPE_CHECKING:
     Integers: TypeAlias = NDArray[np.intp]
     Flags: TypeAlias = NDArray[np.bool_]
 
-__all__ = ["Matched", "matched"]
+__all__ = [
+    "ImageMatch",
+    "MatchedDetections",
+    "OverlappingPairs",
+    "SortedDetections",
+    "match_image",
+    "matched",
+    "ordered",
+    "overlapping",
+]
+
+_BLOCK: Final = 1 << 20  # pairs that are held in memory at once
+
+
+class SortedDetections(NamedTuple):
+    """Detections by class, image and falling score; `rank` counts those of an image and class."""
+
+    key: Integers
+    extent: Floats
+    score: Floats
+    rank: Integers
+
+
+class OverlappingPairs(NamedTuple):
+    """Pairs of a detection and a region of its class and image, in the order of both."""
+
+    detection: Integers
+    truth: Integers
+    iou: Floats
+
+
+def ordered(table: RegionTable, most: int) -> SortedDetections:
+    """The detections of every class and image, the surest first, and no more than so many."""
+    import numpy as np
+
+    order = np.lexsort((-table.score, table.found_key))
+    key = table.found_key[order]
+    places = np.arange(len(key))
+    starts = np.concatenate(([True], key[1:] != key[:-1])) if len(key) else places.astype(bool)
+    rank = places - np.maximum.accumulate(np.where(starts, places, 0))
+    if len(rank) and rank.max() >= most:
+        kept = rank < most
+        order, key, rank = order[kept], key[kept], rank[kept]
+    return SortedDetections(key, table.found_extent[order], table.score[order], rank)
+
+
+def overlapping(
+    table: RegionTable, found: SortedDetections, order: Integers, least: float, margin: float = 0.0
+) -> OverlappingPairs:
+    """Every pair that overlaps at least so much.
+
+    `order` puts the regions in the order of their keys; pairs name regions by their places in it.
+    With a `margin` of 1, coordinates name pixels, and a box from 3 to 3 is one pixel wide.
+    """
+    import numpy as np
+
+    key = table.truth_key[order]
+    extent, crowd = table.truth_extent[order], table.crowd[order]
+    first = np.searchsorted(key, found.key, "left")
+    count = np.searchsorted(key, found.key, "right") - first
+    parts = [
+        _enough(found.extent, extent, crowd, pairs, least, margin) for pairs in _pairs(first, count)
+    ]
+    if not parts:
+        none = np.empty(0, dtype=np.intp)
+        return OverlappingPairs(none, none, np.empty(0))
+    return OverlappingPairs(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _pairs(first: Integers, count: Integers) -> Iterator[tuple[Integers, Integers]]:
+    """Every detection with every region that it may match, some at a time."""
+    import numpy as np
+
+    some = np.flatnonzero(count)
+    ends = np.cumsum(count[some])
+    start = 0
+    while start < len(some):
+        done = ends[start - 1] if start else 0
+        end = max(start + 1, int(np.searchsorted(ends, done + _BLOCK, "right")))
+        part = some[start:end]
+        detection = np.repeat(part, count[part])
+        offset = np.repeat(ends[start:end] - count[part] - done, count[part])
+        truth = np.repeat(first[part], count[part]) + np.arange(len(detection)) - offset
+        yield detection, truth
+        start = end
+
+
+def _enough(
+    found: Floats,
+    truths: Floats,
+    crowd: Flags,
+    pairs: tuple[Integers, Integers],
+    least: float,
+    margin: float,
+) -> OverlappingPairs:
+    """The pairs that overlap enough.
+
+    Areas are width times height as written, and nothing is clamped: the reference
+    implementation of the figures reckons so, and ties between overlaps depend on the last digit.
+    """
+    import numpy as np
+
+    detection, truth = pairs
+    x, y, w, h = found.T
+    left, top, width, height = truths.T
+    across = np.minimum((x + w)[detection], (left + width)[truth])
+    across -= np.maximum(x[detection], left[truth])
+    across += margin
+    near = np.flatnonzero(across > 0)
+    detection, truth, across = detection[near], truth[near], across[near]
+    down = np.minimum((y + h)[detection], (top + height)[truth])
+    down -= np.maximum(y[detection], top[truth])
+    down += margin
+    near = np.flatnonzero(down > 0)
+    detection, truth = detection[near], truth[near]
+    common = across[near] * down[near]
+    own = ((w + margin) * (h + margin))[detection]
+    union = own + ((width + margin) * (height + margin))[truth] - common
+    # A detection inside a crowd need not cover it.
+    union = np.where(crowd[truth], own, union)
+    iou = common / np.maximum(union, np.finfo(np.float64).tiny)
+    kept = iou >= least
+    return OverlappingPairs(detection[kept], truth[kept], iou[kept])
+
 
 _WHOLE: Final = 1 - 1e-10
 """What a threshold of 1 means: a perfect overlap, give or take a rounding."""
 
 
-class Matched(NamedTuple):
+class MatchedDetections(NamedTuple):
     """The detections, and for those that overlap some region what became of them.
 
     `inside` says for each range whether a detection has such a size. `which` are the detections
@@ -37,7 +159,7 @@ class Matched(NamedTuple):
     and range that should be found.
     """
 
-    found: Ordered
+    found: SortedDetections
     inside: Flags
     which: Integers
     hit: Flags
@@ -50,7 +172,7 @@ def matched(
     thresholds: Floats,
     ranges: Sequence[tuple[float, float]],
     most: int,
-) -> Matched:
+) -> MatchedDetections:
     """Match all detections of a data set."""
     import numpy as np
 
@@ -68,7 +190,7 @@ def matched(
         [np.bincount(label[~flags], minlength=len(table.labels)) for flags in ignored], axis=1
     )
     size = found.extent[:, 2] * found.extent[:, 3]
-    return Matched(found, _within(size, ranges), which, hit, passed_over, wanted)
+    return MatchedDetections(found, _within(size, ranges), which, hit, passed_over, wanted)
 
 
 def _within(areas: Floats, ranges: Sequence[tuple[float, float]]) -> Flags:
@@ -79,7 +201,7 @@ def _within(areas: Floats, ranges: Sequence[tuple[float, float]]) -> Flags:
 
 
 def _greedy(
-    pairs: Overlapping,
+    pairs: OverlappingPairs,
     first: Integers,
     rounds: Sequence[Integers],
     crowd: Flags,
@@ -134,7 +256,9 @@ def _steps(count: Integers) -> Integers:
     return np.arange(count.sum()) - np.repeat(ends - count, count)
 
 
-def _preferences(pairs: Overlapping, ignored: Flags, count: Integers) -> tuple[Integers, Integers]:
+def _preferences(
+    pairs: OverlappingPairs, ignored: Flags, count: Integers
+) -> tuple[Integers, Integers]:
     """How much a detection wants each region it overlaps, from 1 on, the most wanted last.
 
     Regions that count come after ignored ones, then the overlap decides, then the later one.
@@ -154,3 +278,66 @@ def _preferences(pairs: Overlapping, ignored: Flags, count: Integers) -> tuple[I
         preference[several[order], number] = steps
         few[:, number] = np.bincount(owner[out], minlength=len(count))
     return preference, few
+
+
+class ImageMatch(NamedTuple):
+    """Regions with the detections that found them and their overlap, and what stayed alone.
+
+    A crowd is never lost, and a detection inside one is not invented.
+    """
+
+    pairs: list[tuple[int, int, float]]
+    lost: list[int]
+    invented: list[int]
+
+
+def match_image(
+    truths: Sequence[TruthRegion], found: Sequence[DetectedRegion], threshold: float, most: int
+) -> ImageMatch:
+    """Match the regions of an image, the surest detection of each class first.
+
+    >>> truth, found = TruthRegion((0, 0, 9, 9), "car"), DetectedRegion((0, 0, 9, 8), "car")
+    >>> match_image([truth], [found], 0.5, 100).pairs
+    [(0, 0, 0.8888888888888888)]
+    """
+    by_class: dict[str, list[int]] = {}
+    for place, truth in enumerate(truths):
+        by_class.setdefault(truth.label, []).append(place)
+    free = [not truth.crowd for truth in truths]
+    seen: dict[str, int] = {}
+    match = ImageMatch([], [], [])
+    for number in sorted(range(len(found)), key=lambda place: -found[place].score):
+        label = found[number].label
+        seen[label] = seen.get(label, 0) + 1
+        if seen[label] > most:
+            continue
+        best, overlap, inside = -1, threshold, False
+        for place in by_class.get(label, ()):
+            iou = _iou(found[number].extent, truths[place])
+            if truths[place].crowd:
+                inside = inside or iou >= threshold
+            elif free[place] and iou >= overlap:
+                best, overlap = place, iou
+        if best >= 0:
+            free[best] = False
+            match.pairs.append((best, number, overlap))
+        elif not inside:
+            match.invented.append(number)
+    match.pairs.sort()
+    match.invented.sort()
+    match.lost.extend(place for place, left in enumerate(free) if left)
+    return match
+
+
+def _iou(found: Extent, truth: TruthRegion) -> float:
+    x, y, w, h = found
+    left, top, width, height = truth.extent
+    across = min(x + w, left + width) - max(x, left)
+    if across <= 0:
+        return 0.0
+    down = min(y + h, top + height) - max(y, top)
+    if down <= 0:
+        return 0.0
+    common = across * down
+    union = w * h if truth.crowd else w * h + width * height - common
+    return common / union if union > 0 else 0.0

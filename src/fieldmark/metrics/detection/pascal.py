@@ -6,9 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.detection.coco_objects import CocoGiven, read_coco
-from fieldmark.metrics.detection.overlaps import Ordered, Overlapping, ordered, overlapping
-from fieldmark.metrics.detection.table import RegionTable
+from fieldmark.metrics.detection.matching import (
+    OverlappingPairs,
+    SortedDetections,
+    ordered,
+    overlapping,
+)
+from fieldmark.metrics.detection.regions import CocoGiven, RegionTable, read_coco
 from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
@@ -110,7 +114,7 @@ def _judged(table: RegionTable, threshold: float, margin: float) -> _Judged:
     return _Judged(right & ~passed_over, ~passed_over, label, wanted)
 
 
-def _best(found: Ordered, pairs: Overlapping) -> Integers:
+def _best(found: SortedDetections, pairs: OverlappingPairs) -> Integers:
     """The region that each detection overlaps most, the first of equals; -1 for none."""
     import numpy as np
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.metrics.averages import ExactSum
-from fieldmark.metrics.options import ZeroRule
+from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.rates import Rates, rates
 from fieldmark.metrics.taxonomy import ErrorCounts, truth_fields
 from fieldmark.model.counts import Counts

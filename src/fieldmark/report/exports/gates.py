@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fieldmark.metrics.gate import GateKind, GateResult
+from fieldmark.metrics.gates import GateKind, GateResult
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.figures import gate_lines
 from fieldmark.report.html.shown import figure, listed

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome
 from fieldmark.model.outcomes import AttributeTable
 
 __all__ = ["COLUMNS", "ROWS", "HeatMap"]
@@ -27,7 +27,6 @@ _NOWHERE: Final = -1
 _KIND_OF_CODE: Final = tuple(
     _KINDS.index(fact.outcome) if fact.outcome in _KINDS else _NOWHERE for fact in FACTS
 )
-_CODE: Final = (1 << CELL_BITS) - 1
 
 
 class HeatMap:
@@ -56,7 +55,7 @@ class HeatMap:
         column = self._columns if rank is None else rank * self._columns // self._listed
         rows, cells = self._rows, self._cells
         for cell, number in times.items():
-            row, kind = rows[cell >> CELL_BITS], _KIND_OF_CODE[cell & _CODE]
+            row, kind = rows[cell >> CELL_BITS], _KIND_OF_CODE[cell & FACT_MASK]
             if row >= 0 <= kind:
                 cells[row][column][kind] += number
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact_of
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
 from fieldmark.report.html.shown import ShownCase
 from fieldmark.report.html.slots import HIDDEN, cut_text, slot
 from fieldmark.values.paths import resolve
@@ -24,9 +24,8 @@ _WRONG: Final = frozenset(
         Outcome.ERROR,
     }
 )
-_CODE: Final = (1 << CELL_BITS) - 1
 _WRONG_CODES: Final = frozenset(
-    code for code in range(_CODE + 1) if fact_of(code).outcome in _WRONG
+    code for code in range(FACT_MASK + 1) if fact_of(code).outcome in _WRONG
 )
 
 
@@ -56,7 +55,7 @@ class Mistakes:
 
     def add(self, case: ShownCase, times: Counter[int], rank: int | None) -> None:
         """Count the mistakes of one case; one of the list may serve as an example."""
-        if not any(cell & _CODE in _WRONG_CODES for cell in times):
+        if not any(cell & FACT_MASK in _WRONG_CODES for cell in times):
             return
         kinds = _kinds(case, times)
         self._times.update(kinds)
@@ -116,11 +115,11 @@ def _kinds(case: ShownCase, times: Counter[int]) -> Counter[Kind]:
 
     kinds: Counter[Kind] = Counter()
     for cell, number in times.items():
-        if cell & _CODE in _WRONG_CODES:
+        if cell & FACT_MASK in _WRONG_CODES:
             kinds[kind(cell)] += number
     for position, said in case.block.comparisons.items():
         cell = cells[position]
-        if said.reason is not None and cell & _CODE in _WRONG_CODES:
+        if said.reason is not None and cell & FACT_MASK in _WRONG_CODES:
             kinds[kind(cell)] -= 1
             kinds[kind(cell, said.reason.value)] += 1
     return +kinds

@@ -8,13 +8,12 @@ from typing import Final, NamedTuple
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.taxonomy import ERROR_TABLE
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.report.html.figures import tiles
 from fieldmark.report.html.shown import Figure, ShownCase, ShownRun, figure, mapping
 
 __all__ = ["Versus"]
 
-_CODE: Final = (1 << CELL_BITS) - 1
 _MOST: Final = 500
 _HASHES: Final = ("comparison_sha256", "counting_sha256")
 
@@ -94,7 +93,7 @@ def _refuse_unlike(run: ShownRun, other: ShownRun) -> None:
 def _mistakes(case: ShownCase) -> Counter[str]:
     found: Counter[str] = Counter()
     for cell in case.block.cells:
-        if any(ERROR_TABLE[cell & _CODE]):
+        if any(ERROR_TABLE[cell & FACT_MASK]):
             found[case.table.path(cell >> CELL_BITS)] += 1
     return found
 

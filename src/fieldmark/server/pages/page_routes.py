@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.gate import GateKind
+from fieldmark.metrics.gates import GateKind
 from fieldmark.model.json import JsonObject
 from fieldmark.registry import Plugin, names
 from fieldmark.server.api_errors import ApiError

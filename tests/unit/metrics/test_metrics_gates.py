@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.gate import Gate, GateKind, check_gate, check_gates, parse_gate
+from fieldmark.metrics.gates import Gate, GateKind, check_gate, check_gates, parse_gate
 
 MIN, MAX = GateKind
 

@@ -1,20 +1,110 @@
-"""A sample of a run's cases, in bounded memory, that any split of the run gives the same."""
+"""What single cases contribute to a run, and a bounded sample of them for resampling."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
 
 from fieldmark.metrics.case_score import CaseStats
-from fieldmark.metrics.intervals_rows import PackedCells, packed, row_means
+from fieldmark.metrics.tally import f1_in_a_mean
 from fieldmark.model.case import Case
-from fieldmark.model.outcome import CELL_BITS
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 
-__all__ = ["SAMPLED", "CaseSample", "FinishedCases", "SampledCase", "Threshold"]
+__all__ = [
+    "MEANS",
+    "ONCE",
+    "SAMPLED",
+    "STEP",
+    "WIDTH",
+    "CaseContribution",
+    "CaseRow",
+    "CaseSample",
+    "FinishedCases",
+    "PackedCells",
+    "SampledCase",
+    "Threshold",
+    "packed",
+    "row_means",
+]
+
+STEP: Final = 1 << 24
+"""Scores are counted in whole steps, so that sums do not depend on their order."""
+
+MEANS: Final = 4
+"""Columns of means: the sum and the number of scores, then of F1s by case."""
+
+_CODE: Final = "q"
+WIDTH: Final = array(_CODE).itemsize
+ONCE: Final = array(_CODE, [1]).tobytes()
+
+
+class PackedCells(NamedTuple):
+    """Cells as the bytes of whole numbers, and how often each occurs; without `times`, once."""
+
+    cells: bytes
+    times: bytes | None = None
+
+    def unpacked(self) -> Sequence[int]:
+        """The cells as numbers."""
+        return array(_CODE, self.cells)
+
+
+def packed(cells: Iterable[int], times: Iterable[int] | None = None) -> PackedCells:
+    """Cells in little room."""
+    counted = None if times is None else array(_CODE, times).tobytes()
+    return PackedCells(array(_CODE, cells).tobytes(), counted)
+
+
+class CaseContribution(Protocol):
+    """What some cases add to a run."""
+
+    @property
+    def packed(self) -> PackedCells:
+        """Their cells."""
+        ...
+
+    @property
+    def means(self) -> Sequence[int]:
+        """Their scores, summed."""
+        ...
+
+
+class CaseRow:
+    """The cells and the scores of some cases, summed."""
+
+    __slots__ = ("cells", "means")
+
+    def __init__(self) -> None:
+        self.cells: Counter[int] = Counter()
+        self.means = [0] * MEANS
+
+    def add(self, cells: Mapping[int, int], means: Sequence[int]) -> None:
+        """Add one case."""
+        for cell, times in cells.items():
+            self.cells[cell] += times
+        for place, value in enumerate(means):
+            self.means[place] += value
+
+    @property
+    def packed(self) -> PackedCells:
+        """The cells, each with how often it occurs."""
+        return packed(self.cells, self.cells.values())
+
+
+def row_means(stats: CaseStats) -> tuple[int, ...]:
+    """The score of a case and its F1, each with how many there are: one or none."""
+    if stats.score is None:
+        return (0,) * MEANS
+    parts = (stats.score, f1_in_a_mean(stats))
+    return tuple(
+        value for part in parts for value in ((0, 0) if part is None else (round(part * STEP), 1))
+    )
+
 
 SAMPLED: Final = 2_048
 """Cases that are kept at most. So many say how much a figure varies to within two in a hundred."""
@@ -25,7 +115,6 @@ _SHORT: Final = 64
 _BITS: Final = 32
 _MIX: Final = 0x9E3779B1
 _WORD: Final = (1 << _BITS) - 1
-_FACT_MASK: Final = (1 << CELL_BITS) - 1
 
 
 class SampledCase(NamedTuple):
@@ -162,6 +251,6 @@ def _cells(block: Outcomes) -> PackedCells:
 
 def _renumbered(cells: PackedCells, numbers: Sequence[int]) -> PackedCells:
     renumbered = packed(
-        numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT_MASK for cell in cells.unpacked()
+        numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in cells.unpacked()
     )
     return renumbered._replace(times=cells.times)

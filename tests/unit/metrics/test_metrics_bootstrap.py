@@ -9,17 +9,22 @@ import numpy as np
 import pytest
 from metrics_cells import block_of
 
-from fieldmark.metrics import intervals_run
+from fieldmark.metrics import bootstrap
+from fieldmark.metrics.bootstrap import (
+    QUALITY,
+    deviations,
+    product,
+    quality_draws,
+    resampling_weights,
+    run_intervals,
+    spans,
+)
+from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
-from fieldmark.metrics.intervals import deviations, product, resampling_weights, spans, wilson
-from fieldmark.metrics.intervals_draws import QUALITY, quality_draws
-from fieldmark.metrics.intervals_record import with_intervals
-from fieldmark.metrics.intervals_run import run_intervals
-from fieldmark.metrics.intervals_sample import CaseSample, Threshold
-from fieldmark.metrics.options import CountingHalf, RqsForm
+from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, CountingOptions, RqsForm
 from fieldmark.metrics.quality import QualityCounts, quality
-from fieldmark.metrics.summarise import summarise
+from fieldmark.metrics.rates import wilson
+from fieldmark.metrics.summary import summarise, with_intervals
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcomes import AttributeTable
 
@@ -89,7 +94,7 @@ def test_a_product_in_parts_is_the_product(rows, inner, columns):
 @pytest.mark.parametrize("safety", [0.0, 0.4, 1.0])
 def test_the_quality_of_many_draws_is_that_of_each(form, safety):
     chance = random.Random(5)
-    counting = CountingHalf(rqs_form=form)
+    counting = CountingOptions(rqs_form=form)
     rows = [QualityCounts()] + [
         QualityCounts(*(chance.randrange(4) for _ in range(3)), 9, chance.randrange(3), 1, 2, 3)
         for _ in range(40)
@@ -225,7 +230,7 @@ def test_parts_that_share_a_threshold_lack_nothing_that_the_whole_keeps():
 def test_cases_that_are_drawn_together_vary_as_they_do_alone(monkeypatch):
     run = Run(drawn(1000))
     alone = told(run)
-    monkeypatch.setattr(intervals_run, "GROUPS", 250)
+    monkeypatch.setattr(bootstrap, "GROUPS", 250)
     together = told(run)
     for one, other in zip(alone, together, strict=True):
         for name, (low, high) in one.items():

@@ -1,10 +1,10 @@
-"""Gates: a figure of the summary against a limit. An undefined figure never passes."""
+"""Gates: limits on figures of a run, and on how far they may fall behind a baseline."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -12,7 +12,16 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["Gate", "GateKind", "GateResult", "check_gate", "check_gates", "parse_gate"]
+__all__ = [
+    "MAIN_FIGURE",
+    "Gate",
+    "GateKind",
+    "GateResult",
+    "check_gate",
+    "check_gates",
+    "drop_gates",
+    "parse_gate",
+]
 
 Figure: TypeAlias = "float | int | None"
 
@@ -175,3 +184,49 @@ def _names(figures: JsonObject, prefix: str = "") -> Iterator[str]:
             yield from _names(value, f"{prefix}{key}.")
         elif _is_figure(value):
             yield f"{prefix}{key}"
+
+
+MAIN_FIGURE: Final = "mean_score"
+"""The figure that a run is judged by where none is named."""
+
+_LESS_IS_BETTER: Final = frozenset(
+    {
+        "errors",
+        "fn",
+        "format_error",
+        "fp",
+        "hallucination",
+        "invalid_truth",
+        "missing",
+        "omission",
+        "unexpected",
+        "unparseable",
+        "wrong_value",
+    }
+)
+"""Last words of the names of figures that are the better the smaller they are."""
+
+
+def drop_gates(
+    before: JsonObject, after: JsonObject, limits: Mapping[str, float]
+) -> tuple[GateResult, ...]:
+    """How much worse each figure is than in the summary before, against its limit.
+
+    A figure that the baseline does not have cannot fall; one that is gone has failed.
+    """
+    return tuple(_gate(name, limit, before, after) for name, limit in limits.items())
+
+
+def _gate(name: str, limit: float, before: JsonObject, after: JsonObject) -> GateResult:
+    gate = Gate(name=name, limit=limit, kind=GateKind.MAX)
+    old, [new] = check_gate(gate, before), check_gates([gate], after)
+    new = new if new.known else replace(new, note="undefined", known=True)
+    asked = replace(new, name=f"drop of {name}")
+    if old.value is None:
+        return replace(asked, value=0.0, passed=True, note="undefined in the baseline")
+    if new.value is None:
+        return replace(asked, passed=False, note="undefined")
+    drop = float(old.value - new.value)
+    drop = -drop if name.rpartition(".")[2] in _LESS_IS_BETTER else drop
+    keeps = check_gate(replace(gate, name="drop"), {"drop": drop}).passed
+    return replace(asked, value=drop, passed=keeps and not new.note)
