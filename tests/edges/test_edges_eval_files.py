@@ -12,7 +12,7 @@ import time
 import jsonschema_rs
 import pytest
 
-from fieldmark.config.schema import schema_of
+from fieldmark.config.schemas import schema_of
 from published.command_line import fieldmark
 
 HEADER = "{name: header, type: field_accuracy, fields: [{path: total}]}"

@@ -36,7 +36,7 @@ from fieldmark.api.watching import Progress, manifest, teller
 from fieldmark.config.context import Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
-from fieldmark.config.marked import mark
+from fieldmark.config.located import locate
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairs import PairStream
 from fieldmark.model.json import JsonObject, JsonValue
@@ -243,8 +243,8 @@ def _spec(source: EvalSource) -> EvalSpec:
     if isinstance(source, str | Path):
         return load_eval(source)
     context = Context()
-    marked = mark(source, context.problems)
+    located = locate(source, context.problems)
     context.problems.raise_any()
-    spec = read_eval(marked, context)
+    spec = read_eval(located, context)
     context.problems.raise_any()
     return spec

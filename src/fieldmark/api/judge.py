@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.config.context import Context
-from fieldmark.config.marked import mark
-from fieldmark.config.members import read_member
+from fieldmark.config.evaluators import read_evaluator
+from fieldmark.config.located import locate
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.pairs import open_pairs
 from fieldmark.data.parsing import parse_json
@@ -85,8 +85,8 @@ def _config(request: JsonObject) -> JsonObject:
 
 def _member(name: str, options: JsonObject) -> ConfiguredEvaluator:
     context = Context(folder=Path.cwd())
-    marked = mark({**options, "type": name}, context.problems)
-    member = read_member(marked, context)
+    located = locate({**options, "type": name}, context.problems)
+    member = read_evaluator(located, context)
     context.problems.raise_any()
     if member is None:
         raise ConfigError.of(f"{name} cannot be used as a judge.")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TypeAlias
 
-from fieldmark.config.problems import did_you_mean
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.values.text import did_you_mean
 
 __all__ = ["InputsLike", "inputs_of"]
 

@@ -8,17 +8,17 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias, TypedDict, TypeVar
 
-from fieldmark.config.choice import build_aligner, build_comparator, choose
 from fieldmark.config.context import Context
-from fieldmark.config.loaded import LoadedRules
-from fieldmark.config.marked import Marked
-from fieldmark.config.problems import did_you_mean
+from fieldmark.config.located import Located
+from fieldmark.config.rules_file import LoadedRules
+from fieldmark.config.strategies import build_aligner, build_comparator, choose
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.registry import Plugin
+from fieldmark.values.text import did_you_mean
 
 __all__ = ["Choice", "RulesLike", "Settings", "settle"]
 
@@ -93,12 +93,12 @@ def _with_defaults(
     context = Context(provider=provider)
     if match is not None:
         choice = choose(
-            Plugin.COMPARATORS, Marked(value=match, location=Location("match")), context
+            Plugin.COMPARATORS, Located(value=match, location=Location("match")), context
         )
         if choice is not None:
             rules = replace(rules, default=build_comparator(choice, context))
     if align is not None:
-        choice = choose(Plugin.ALIGNERS, Marked(value=align, location=Location("align")), context)
+        choice = choose(Plugin.ALIGNERS, Located(value=align, location=Location("align")), context)
         if choice is not None:
             rules = replace(rules, aligner=build_aligner(choice, context))
     context.problems.raise_any()

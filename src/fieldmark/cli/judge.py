@@ -13,7 +13,7 @@ from fieldmark.api.judge import open_judge
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.telling import put, tell
 from fieldmark.config.files import load_file
-from fieldmark.config.json_file import parse_json
+from fieldmark.config.json_parser import parse_json
 from fieldmark.errors import ConfigError, FieldmarkError, LimitError
 from fieldmark.evaluators.base import Score, Status
 from fieldmark.model.json import JsonObject

@@ -8,7 +8,7 @@ import click
 
 from fieldmark.cli.printing import Word
 from fieldmark.cli.telling import put
-from fieldmark.config.schema import SCHEMAS, file_name, schema_of
+from fieldmark.config.schemas import SCHEMAS, file_name, schema_of
 from fieldmark.errors import StorageError
 from fieldmark.report.escape import visible
 from fieldmark.store.json_text import pretty_json

@@ -9,7 +9,7 @@ import click
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.printing import Word
 from fieldmark.cli.telling import put, tell
-from fieldmark.config.checking import Checked, check_file
+from fieldmark.config.validation import FileReport, check_file
 from fieldmark.report.escape import visible
 from fieldmark.store.json_text import pretty_json
 
@@ -49,7 +49,7 @@ def command(files: tuple[str, ...], form: str) -> int:
     return ExitCode.OK if all(each.fine for each in checked) else ExitCode.BAD_INPUT
 
 
-def _tell(checked: Checked) -> None:
+def _tell(checked: FileReport) -> None:
     for problem in checked.problems:
         tell(problem)
     for warning in checked.warnings:

@@ -1,14 +1,53 @@
-"""What a reader of configuration needs to know besides the text itself."""
+"""The problems found in a configuration, and what its readers need to know."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fieldmark.config.problems import Problems
+from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.model.comparison import Provider
 
-__all__ = ["Context"]
+__all__ = ["Context", "Problems"]
+
+
+class Problems:
+    """The problems and warnings met so far, in the order of their discovery."""
+
+    __slots__ = ("_found", "_warnings")
+
+    def __init__(self) -> None:
+        self._found: list[Problem] = []
+        self._warnings: list[Problem] = []
+
+    def add(self, message: str, location: Location, hint: str = "") -> None:
+        """Note something that makes the configuration unusable."""
+        self._found.append(Problem(message, location, hint))
+
+    def warn(self, message: str, location: Location, hint: str = "") -> None:
+        """Note something odd that the configuration can be used with."""
+        self._warnings.append(Problem(message, location, hint))
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What was odd and usable."""
+        return tuple(self._warnings)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def raise_any(self) -> None:
+        """Raise one error with every problem, in the order of the file, if there is any."""
+        if self._found:
+            raise self.error()
+
+    def error(self) -> ConfigError:
+        """Every problem as one error, in the order of the file."""
+        return ConfigError(sorted(self._found, key=_place))
+
+
+def _place(problem: Problem) -> tuple[int, int]:
+    return problem.location.line or 0, problem.location.column or 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

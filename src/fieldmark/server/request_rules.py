@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Final, TypeAlias, cast
 
 from fieldmark import registry
-from fieldmark.config.choice import build_comparator, choose
 from fieldmark.config.context import Context
-from fieldmark.config.marked import Marked
+from fieldmark.config.located import Located
 from fieldmark.config.rules_file import read_rules
+from fieldmark.config.strategies import build_comparator, choose
 from fieldmark.judges.llm.connection import Connection
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.comparison import Comparator, Provider
@@ -72,7 +72,7 @@ def _usual(convention: str, judge: Provider) -> Comparator | None:
     """The comparator of fields without a rule, which must know who judges meaning."""
     context = Context(provider=judge)
     name = find_convention(convention).comparison.comparator
-    choice = choose(Plugin.COMPARATORS, Marked(value=name), context)
+    choice = choose(Plugin.COMPARATORS, Located(value=name), context)
     return None if choice is None else build_comparator(choice, context)
 
 

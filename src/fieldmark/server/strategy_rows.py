@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from fieldmark.config.by_path import is_settings
-from fieldmark.config.marked import Marked, mark
-from fieldmark.config.problems import Problems
+from fieldmark.config.context import Problems
+from fieldmark.config.field_rules import is_settings
+from fieldmark.config.located import Located, locate
 from fieldmark.config.rules_file import read_rules
 from fieldmark.config.strategies import STRATEGIES
 from fieldmark.errors import ConfigError
@@ -31,7 +31,7 @@ def strategy_rows(rules: JsonValue) -> list[JsonObject]:
     known = [rule.path for rule in read_rules(rules).rules.fields]
     fields = rules.get("fields") if isinstance(rules, dict) else rules
     for form in (fields, rules):
-        rows = _listed(form) if isinstance(form, list) else _below(_marked(form), "")
+        rows = _listed(form) if isinstance(form, list) else _below(_located(form), "")
         if [row["path"] for row in rows] == known:
             return rows
     return []
@@ -41,13 +41,13 @@ def _listed(rows: list[JsonValue]) -> list[JsonObject]:
     return [dict(row) for row in rows if isinstance(row, dict) and "path" in row]
 
 
-def _marked(value: JsonValue) -> Marked:
-    return mark(value, Problems())
+def _located(value: JsonValue) -> Located:
+    return locate(value, Problems())
 
 
-def _below(marked: Marked, path: str) -> list[JsonObject]:
+def _below(located: Located, path: str) -> list[JsonObject]:
     rows: list[JsonObject] = []
-    for key, entry in marked.entries.items():
+    for key, entry in located.entries.items():
         place = f"{path}.{key}" if path and not key.startswith("[") else f"{path}{key}"
         inner = entry
         while len(inner.items) == 1:

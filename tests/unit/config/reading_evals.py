@@ -6,14 +6,14 @@ from pathlib import Path
 
 from fieldmark.config.context import Context
 from fieldmark.config.eval_file import read_eval
-from fieldmark.config.members import read_members
-from fieldmark.config.yaml_file import parse_yaml
+from fieldmark.config.evaluators import read_evaluators
+from fieldmark.config.yaml_parser import parse_yaml
 
 
 def members(text: str, **context):
     """The evaluators of a YAML list, which must be fine."""
     told = Context(**context)
-    found = read_members(parse_yaml(text, file="e.yaml"), told)
+    found = read_evaluators(parse_yaml(text, file="e.yaml"), told)
     told.problems.raise_any()
     return found
 
@@ -35,7 +35,7 @@ def evaluation(text: str, folder: Path | None = None, *, contained: bool = True)
 def said_of_members(text: str, **context) -> list[str]:
     """What is wrong with the evaluators of a YAML list, line by line."""
     told = Context(**context)
-    read_members(parse_yaml(text, file="e.yaml"), told)
+    read_evaluators(parse_yaml(text, file="e.yaml"), told)
     return str(told.problems.error()).splitlines()
 
 

@@ -8,7 +8,7 @@ from fieldmark.config.agentv import is_agentv
 from fieldmark.config.context import Context
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.files import load_file
-from fieldmark.config.marked import mark
+from fieldmark.config.located import locate
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import MISSING
 from unit.config.agentv_files import CASE, DATA, EVAL_FILES, FILE, HEADER, project
@@ -53,7 +53,7 @@ def test_recorded_files_load_unchanged(file):
     ],
 )
 def test_a_file_is_known_by_what_it_calls_its_cases(document, theirs):
-    assert is_agentv(mark(document, Context().problems)) is theirs
+    assert is_agentv(locate(document, Context().problems)) is theirs
 
 
 @pytest.mark.parametrize(

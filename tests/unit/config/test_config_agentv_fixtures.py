@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fieldmark.config.agentv import fixtures as own
-from fieldmark.config.agentv.fixtures import Fixtures
+from fieldmark.config.agentv import suite as own
+from fieldmark.config.agentv.suite import Fixtures
 from fieldmark.config.context import Context
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.files import MAX_BYTES
-from fieldmark.config.marked import Marked
+from fieldmark.config.located import Located
 from fieldmark.errors import Location
 from fieldmark.model.json import MISSING
 from unit.config.agentv_files import project
@@ -21,7 +21,7 @@ from unit.config.agentv_files import project
 def read(folder, name):
     """The document, and the problems with it."""
     context = Context(folder=folder)
-    document = Fixtures(context).document(Marked(value=name, location=Location("e.yaml", 3, 7)))
+    document = Fixtures(context).document(Located(value=name, location=Location("e.yaml", 3, 7)))
     problems = context.problems.error().problems
     assert all(problem.location == Location("e.yaml", 3, 7) for problem in problems)
     return document, " ".join(map(str, problems))
@@ -94,7 +94,7 @@ def test_all_files_together_have_a_limit(evals, monkeypatch):
     context = Context(folder=evals)
     fixtures = Fixtures(context)
     names = ["a.json", "a.json", "../fixtures/a.json"]
-    found = [fixtures.document(Marked(value=name)) for name in names]
+    found = [fixtures.document(Located(value=name)) for name in names]
     assert found == [{"total": 1}, {"total": 1}, MISSING]
     assert "more than 20 bytes together" in str(context.problems.error())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fieldmark.compare.fuzzy import Algorithm, Fuzzy
-from fieldmark.config.agentv.scripts import COUNTERPARTS, counterpart
+from fieldmark.config.agentv.graders import COUNTERPARTS, counterpart
 from fieldmark.config.eval_file import load_eval
 from unit.config.agentv_files import CASE, FILE, project
 from unit.config.test_config_agentv import refused

@@ -8,12 +8,11 @@ import re
 import pytest
 from hypothesis import given, reject
 
-from fieldmark.config.agentv.native import import_agentv
-from fieldmark.config.agentv.yaml_text import yaml_text
+from fieldmark.config.agentv.native import import_agentv, yaml_text
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.files import MAX_BYTES
-from fieldmark.config.json_file import parse_json
-from fieldmark.config.yaml_file import parse_yaml
+from fieldmark.config.json_parser import parse_json
+from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.errors import ConfigError
 from json_strategies import any_json
 from unit.config.agentv_files import DATA, EVAL_FILES, project

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fieldmark.config.json_file import parse_json
+from fieldmark.config.json_parser import parse_json
 from fieldmark.errors import ConfigError, Location
 
 values = st.recursive(
@@ -66,6 +66,6 @@ def test_refusals_name_the_place(text, message, line, column):
 
 
 def test_every_value_and_key_knows_its_place():
-    marked = parse_json('{"a": 1,\n "b": [{"c": "x"}]}', file="f.json")
-    assert marked.entries["b"].items[0].entries["c"].location == Location("f.json", 2, 14)
-    assert marked.entries["b"].items[0].key_location("c") == Location("f.json", 2, 9)
+    located = parse_json('{"a": 1,\n "b": [{"c": "x"}]}', file="f.json")
+    assert located.entries["b"].items[0].entries["c"].location == Location("f.json", 2, 14)
+    assert located.entries["b"].items[0].key_location("c") == Location("f.json", 2, 9)

@@ -14,7 +14,7 @@ from fieldmark.compare.exact import Exact, ExactText
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.providers import Recorded
 from fieldmark.compare.semantic import Semantic
-from fieldmark.config.members import MAX_NESTING
+from fieldmark.config.evaluators import MAX_NESTING
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.field_accuracy import FieldAccuracy
 from fieldmark.metrics.conventions import Aggregation, RqsForm, RqsWeights
@@ -207,11 +207,11 @@ class TestKeysOfTheUser:
 
     def test_a_key_that_looks_like_an_option_is_told(self):
         from fieldmark.config.context import Context
-        from fieldmark.config.members import read_members
-        from fieldmark.config.yaml_file import parse_yaml
+        from fieldmark.config.evaluators import read_evaluators
+        from fieldmark.config.yaml_parser import parse_yaml
 
         context = Context()
-        (made,) = read_members(
+        (made,) = read_evaluators(
             parse_yaml("[{type: code_judge, script: [j], tiemout: 5, gap: 1}]"), context
         )
         assert made.evaluator.config == {"tiemout": 5, "gap": 1}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.config.problems import Problems, did_you_mean
+from fieldmark.config.context import Problems
 from fieldmark.errors import ConfigError, Location
+from fieldmark.values.text import did_you_mean
 
 WORDS = ["id", "exact", "exact_text", "numeric_tolerance", "fuzzy", "date", "set"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fieldmark.config.context import Context
 from fieldmark.config.proposal import render_proposal
 from fieldmark.config.rules_file import load_rules, rules_of
-from fieldmark.config.yaml_file import parse_yaml
+from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.model.outcome import Presence
 from fieldmark.plan.infer import InferredRule, RuleInferrer
 from fieldmark.values.paths import join

@@ -8,7 +8,7 @@ from fieldmark import registry
 from fieldmark.config.context import Context
 from fieldmark.config.field_rules import FIELD_KEYS
 from fieldmark.config.rules_file import load_rules, read_rules, rules_of
-from fieldmark.config.yaml_file import parse_yaml
+from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.errors import ConfigError
 from fieldmark.registry import Plugin
 

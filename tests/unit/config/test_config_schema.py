@@ -11,14 +11,13 @@ from reading_evals import said_of
 
 from docs.pages import blocks, pages
 from fieldmark.config.agentv import is_agentv
-from fieldmark.config.context import Context
+from fieldmark.config.context import Context, Problems
 from fieldmark.config.eval_file import read_eval
 from fieldmark.config.files import load_file
-from fieldmark.config.marked import mark
-from fieldmark.config.problems import Problems
+from fieldmark.config.located import locate
 from fieldmark.config.rules_file import rules_of
-from fieldmark.config.schema import SCHEMAS, file_name, schema_of
-from fieldmark.config.yaml_file import parse_yaml
+from fieldmark.config.schemas import SCHEMAS, file_name, schema_of
+from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.store.json_text import pretty_json
 
 ROOT = Path(__file__).parents[3]
@@ -112,7 +111,7 @@ metadata: {a: 1}
 
 def problems_of(reader, value) -> int:
     context = Context()
-    reader(mark(value, Problems()), context)
+    reader(locate(value, Problems()), context)
     return len(context.problems)
 
 

@@ -6,18 +6,15 @@ import pytest
 from reading_evals import said_of_members
 
 from fieldmark import registry
-from fieldmark.config.context import Context
+from fieldmark.config.context import Context, Problems
 from fieldmark.config.eval_cases import CASE_KEYS, CASES_KEYS
-from fieldmark.config.eval_convention import NAME
-from fieldmark.config.eval_file import EVAL_KEYS, read_eval
-from fieldmark.config.eval_gates import GATE_KEYS
+from fieldmark.config.eval_file import EVAL_KEYS, GATE_KEYS, NAME, read_eval
 from fieldmark.config.eval_target import target_keys
+from fieldmark.config.evaluators import known_keys, read_evaluators
 from fieldmark.config.field_rules import FIELD_KEYS
-from fieldmark.config.marked import mark
-from fieldmark.config.members import known_keys, read_members
-from fieldmark.config.problems import Problems
+from fieldmark.config.located import locate
 from fieldmark.config.rules_file import rules_of
-from fieldmark.config.schema import schema_of
+from fieldmark.config.schemas import schema_of
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.registry import Plugin
 
@@ -43,7 +40,7 @@ def each(kind: Plugin, keys) -> list:
 def told(read, value) -> str:
     """All that a reader says about a value: problems and warnings."""
     context = Context()
-    read(mark(value, Problems()), context)
+    read(locate(value, Problems()), context)
     lines = [*map(str, context.problems.warnings)]
     return "\n".join([*lines, *str(context.problems.error()).splitlines()])
 
@@ -93,7 +90,7 @@ def test_a_key_of_a_target(name, key):
 
 @pytest.mark.parametrize(("name", "key"), each(Plugin.EVALUATORS, evaluator_keys))
 def test_a_key_of_an_evaluator(name, key):
-    assert f"Did you mean {key}?" in told(read_members, [{"type": name, slip(key): 1}])
+    assert f"Did you mean {key}?" in told(read_evaluators, [{"type": name, slip(key): 1}])
 
 
 @pytest.mark.parametrize("key", ["tqpe", "typ", "tpye"])
@@ -104,7 +101,7 @@ def test_the_type_of_an_evaluator(key):
 
 @pytest.mark.parametrize("name", registry.names(Plugin.EVALUATORS))
 def test_the_name_of_a_type_of_evaluators(name):
-    assert f"Did you mean {name}?" in told(read_members, [{"type": slip(name)}])
+    assert f"Did you mean {name}?" in told(read_evaluators, [{"type": slip(name)}])
 
 
 @pytest.mark.parametrize("key", NATIVE)

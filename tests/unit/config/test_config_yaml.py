@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from fieldmark.config import yaml_file
-from fieldmark.config.marked import MAX_DEPTH
-from fieldmark.config.yaml_file import MAX_ALIASES, parse_yaml
+from fieldmark.config import yaml_parser
+from fieldmark.config.located import MAX_DEPTH
+from fieldmark.config.yaml_parser import MAX_ALIASES, parse_yaml
 from fieldmark.errors import ConfigError, Location
 
 SUITE = Path(__file__).parents[2] / "data" / "yaml-test-suite"
@@ -136,7 +136,7 @@ def test_documents_that_explode_are_refused_early(text, message):
 
 
 def test_values_are_counted_without_aliases_too(monkeypatch):
-    monkeypatch.setattr(yaml_file, "MAX_NODES", 101)
+    monkeypatch.setattr(yaml_parser, "MAX_NODES", 101)
     assert parse_yaml("[" + "1," * 100 + "]").value == [1] * 100
     with pytest.raises(ConfigError, match="More than 101 values"):
         parse_yaml("[" + "1," * 101 + "]")
@@ -147,8 +147,8 @@ def test_the_deepest_document_is_read():
 
 
 def test_aliases_stand_for_their_anchor():
-    marked = parse_yaml("a: &x {b: [1]}\nc: *x\nd: *x")
-    assert marked.value == {"a": {"b": [1]}, "c": {"b": [1]}, "d": {"b": [1]}}
+    located = parse_yaml("a: &x {b: [1]}\nc: *x\nd: *x")
+    assert located.value == {"a": {"b": [1]}, "c": {"b": [1]}, "d": {"b": [1]}}
 
 
 @pytest.mark.parametrize(
@@ -171,11 +171,11 @@ def test_an_empty_file_is_null(text):
 
 
 def test_every_value_and_key_knows_its_place():
-    marked = parse_yaml("a: 1\nb:\n  - c: x\n", file="f.yaml")
-    assert marked.entries["b"].items[0].entries["c"].location == Location("f.yaml", 3, 8)
-    assert marked.entries["b"].items[0].key_location("c") == Location("f.yaml", 3, 5)
-    assert marked.key_location("b") == Location("f.yaml", 2, 1)
-    assert marked.key_location("absent") == marked.location == Location("f.yaml", 1, 1)
+    located = parse_yaml("a: 1\nb:\n  - c: x\n", file="f.yaml")
+    assert located.entries["b"].items[0].entries["c"].location == Location("f.yaml", 3, 8)
+    assert located.entries["b"].items[0].key_location("c") == Location("f.yaml", 3, 5)
+    assert located.key_location("b") == Location("f.yaml", 2, 1)
+    assert located.key_location("absent") == located.location == Location("f.yaml", 1, 1)
 
 
 def _suite() -> list[tuple[str, dict[str, object]]]:

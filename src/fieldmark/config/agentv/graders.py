@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from fieldmark import registry
-from fieldmark.config.agentv.scripts import COUNTERPARTS, counterpart, file_names
-from fieldmark.config.agentv.shaping import constant, listed, with_entries
 from fieldmark.config.context import Context
-from fieldmark.config.marked import Marked
-from fieldmark.config.option_values import describe
-from fieldmark.config.problems import did_you_mean
+from fieldmark.config.located import Located, constant, listed, with_entries
+from fieldmark.config.option_types import describe
 from fieldmark.registry import Plugin
+from fieldmark.values.text import did_you_mean
 
-__all__ = ["Grader", "Graders", "read_graders"]
+__all__ = [
+    "COUNTERPARTS",
+    "Counterpart",
+    "Grader",
+    "Graders",
+    "counterpart",
+    "file_names",
+    "read_graders",
+]
 
 _COMMANDS: Final = ("script", "command")
 _CODE: Final = frozenset({"code", "code_judge", "code_grader", "script", "script_grader"})
@@ -57,7 +64,7 @@ _YOUR_OWN: Final = (
 class Grader(NamedTuple):
     """One entry of `evaluators`, and whether it can compare nothing but texts."""
 
-    entry: Marked
+    entry: Located
     text_only: bool = False
 
 
@@ -68,32 +75,32 @@ class Graders(NamedTuple):
     """
 
     graders: tuple[Grader, ...] = ()
-    criteria: tuple[Marked, ...] = ()
+    criteria: tuple[Located, ...] = ()
     written: int = 0
 
 
-def read_graders(marked: Marked | None, context: Context) -> Graders:
+def read_graders(located: Located | None, context: Context) -> Graders:
     """Every grader that can work here; the others are problems."""
-    if marked is None:
+    if located is None:
         return Graders()
-    if not isinstance(marked.value, list):
-        context.problems.add(f"Not a list of graders: {describe(marked.value)}.", marked.location)
+    if not isinstance(located.value, list):
+        context.problems.add(f"Not a list of graders: {describe(located.value)}.", located.location)
         return Graders()
-    found = [_grader(each, context) for each in marked.items if not isinstance(each.value, str)]
+    found = [_grader(each, context) for each in located.items if not isinstance(each.value, str)]
     return Graders(
         tuple(grader for grader in found if grader is not None),
-        tuple(each for each in marked.items if isinstance(each.value, str)),
+        tuple(each for each in located.items if isinstance(each.value, str)),
         len(found),
     )
 
 
-def _grader(marked: Marked, context: Context) -> Grader | None:
-    kind = marked.entries.get("type")
+def _grader(located: Located, context: Context) -> Grader | None:
+    kind = located.entries.get("type")
     if kind is None or not isinstance(kind.value, str):
         hint = "A grader has a name and a type."
-        context.problems.add("A grader without a type.", marked.location, hint)
+        context.problems.add("A grader without a type.", located.location, hint)
         return None
-    named = _named(marked)
+    named = _named(located)
     word = kind.value.replace("-", "_")
     if word in _CODE:
         return _code(named, context)
@@ -104,15 +111,15 @@ def _grader(marked: Marked, context: Context) -> Grader | None:
     return Grader(with_entries(named, {**named.entries, "type": constant(known, kind.location)}))
 
 
-def _named(marked: Marked) -> Marked:
+def _named(located: Located) -> Located:
     """The grader with its name first, whichever word the version has for it."""
-    entries = dict(marked.entries)
+    entries = dict(located.entries)
     metric = entries.pop("metric", None)
     name = entries.pop("name", metric)
-    return with_entries(marked, entries if name is None else {"name": name, **entries})
+    return with_entries(located, entries if name is None else {"name": name, **entries})
 
 
-def _refuse(kind: Marked, word: str, context: Context) -> None:
+def _refuse(kind: Located, word: str, context: Context) -> None:
     reason = _BY_FAMILY.get(word)
     if reason is not None:
         context.problems.add(f"{kind.value} {reason}.", kind.location, _YOUR_OWN)
@@ -122,32 +129,32 @@ def _refuse(kind: Marked, word: str, context: Context) -> None:
     context.problems.add(f"No such grader here: {kind.value}.", kind.location, hint)
 
 
-def _code(marked: Marked, context: Context) -> Grader | None:
-    given = next((marked.entries[key] for key in _COMMANDS if key in marked.entries), None)
+def _code(located: Located, context: Context) -> Grader | None:
+    given = next((located.entries[key] for key in _COMMANDS if key in located.entries), None)
     words = None if given is None else _words(given)
     if given is None or not words:
-        place = marked.location if given is None else given.location
+        place = located.location if given is None else given.location
         hint = "Write script: [python, judge.py]; there is no shell to read it."
         context.problems.add("The grader has no command that can be run.", place, hint)
         return None
-    entries = {key: value for key, value in marked.entries.items() if key not in _COMMANDS}
+    entries = {key: value for key, value in located.entries.items() if key not in _COMMANDS}
     known = counterpart(words)
     if known is not None:
         kept = {key: value for key, value in entries.items() if key != "cwd"}
-        settings = known.settings(with_entries(marked, kept))
-        return Grader(_typed(marked, known.type, settings), known.text_only)
+        settings = known.settings(with_entries(located, kept))
+        return Grader(_typed(located, known.type, settings), known.text_only)
     if _is_lost(words, given, context):
         return None
     script = listed((constant(word, given.location) for word in words), given.location)
-    return Grader(_typed(marked, "code_judge", {**entries, "script": script}))
+    return Grader(_typed(located, "code_judge", {**entries, "script": script}))
 
 
-def _typed(marked: Marked, kind: str, entries: Mapping[str, Marked]) -> Marked:
+def _typed(located: Located, kind: str, entries: Mapping[str, Located]) -> Located:
     """The entry with another type."""
-    return with_entries(marked, {**entries, "type": constant(kind, entries["type"].location)})
+    return with_entries(located, {**entries, "type": constant(kind, entries["type"].location)})
 
 
-def _words(given: Marked) -> Sequence[str] | None:
+def _words(given: Located) -> Sequence[str] | None:
     """A command as its words; a line that only a shell could read is none."""
     if isinstance(given.value, str):
         if _SHELL_SIGNS & set(given.value):
@@ -160,7 +167,7 @@ def _words(given: Marked) -> Sequence[str] | None:
     return words if len(words) == len(given.items) else None
 
 
-def _is_lost(words: Sequence[str], given: Marked, context: Context) -> bool:
+def _is_lost(words: Sequence[str], given: Located, context: Context) -> bool:
     """Whether the script lies nowhere near the file: then say so now, not once for every case."""
     folder = context.folder or Path()
     for name in file_names(words):
@@ -172,3 +179,97 @@ def _is_lost(words: Sequence[str], given: Marked, context: Context) -> bool:
         context.problems.add(f"The script {name} is not here.", given.location, hint)
         return True
     return False
+
+
+_SUFFIXES: Final = frozenset({".ts", ".mts", ".js", ".mjs", ".cjs", ".py", ".sh", ".rb"})
+_FUZZY: Final = "fuzzy"
+_THRESHOLD: Final = 0.85
+_ITEM_FIELDS: Final = ["description", "quantity", "line_total"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterpart:
+    """An evaluator and how the script's settings are said to it.
+
+    With `text_only` it compares whole texts and has nothing to say of other documents.
+    """
+
+    type: str
+    settings: Callable[[Located], Mapping[str, Located]]
+    text_only: bool = False
+
+
+def counterpart(words: Iterable[str]) -> Counterpart | None:
+    """The evaluator in place of the script that a command runs, if the script is one of AgentV's.
+
+    >>> counterpart(["bun", "run", "../judges/line_item_matching.ts"]).type
+    'line_items'
+    """
+    stems = (PurePosixPath(name).stem for name in file_names(words))
+    return next((COUNTERPARTS[stem] for stem in stems if stem in COUNTERPARTS), None)
+
+
+def file_names(words: Iterable[str]) -> Iterable[str]:
+    """The words of a command that name a script."""
+    slashed = (word.replace("\\", "/") for word in words)
+    return (word for word in slashed if PurePosixPath(word).suffix in _SUFFIXES)
+
+
+def _as_written(grader: Located) -> Mapping[str, Located]:
+    return grader.entries
+
+
+def _alike_fields(grader: Located) -> Mapping[str, Located]:
+    """Each field compared fuzzily, by its own threshold or the common one."""
+    entries = dict(grader.entries)
+    usual = {
+        "match": constant(_FUZZY, grader.location),
+        "threshold": entries.pop("threshold", constant(_THRESHOLD, grader.location)),
+        **{key: entries.pop(key) for key in ("algorithm",) if key in entries},
+    }
+    fields = entries.get("fields")
+    if fields is not None:
+        compared = [
+            with_entries(each, _ordered(each.entries, usual)) if each.entries else each
+            for each in fields.items
+        ]
+        entries["fields"] = listed(compared, fields.location)
+    return entries
+
+
+def _ordered(own: Mapping[str, Located], usual: Mapping[str, Located]) -> Mapping[str, Located]:
+    """A field's own settings first, then the usual ones that it lacks."""
+    return {**own, **{key: value for key, value in usual.items() if key not in own}}
+
+
+def _paired_items(grader: Located) -> Mapping[str, Located]:
+    """Rows below `line_items_path`, of which three fields are scored unless it says otherwise."""
+    entries = dict(grader.entries)
+    if "line_items_path" in entries:
+        entries["path"] = entries.pop("line_items_path")
+    return {**entries, **_unsaid(entries, "score_fields", _ITEM_FIELDS, grader)}
+
+
+def _unsaid(
+    entries: Mapping[str, Located], key: str, value: list[str], grader: Located
+) -> Mapping[str, Located]:
+    return {} if key in entries else {key: constant(list(value), grader.location)}
+
+
+def _whole_text(grader: Located) -> Mapping[str, Located]:
+    """The answer as one text."""
+    rule = {
+        "path": constant("$", grader.location),
+        "match": constant(_FUZZY, grader.location),
+        "threshold": constant(_THRESHOLD, grader.location),
+    }
+    return {**grader.entries, "fields": listed([with_entries(grader, rule)], grader.location)}
+
+
+COUNTERPARTS: Final[Mapping[str, Counterpart]] = {
+    "header_confusion_metrics": Counterpart(type="field_confusion", settings=_as_written),
+    "line_item_matching": Counterpart(type="line_items", settings=_paired_items),
+    "multi_field_fuzzy": Counterpart(type="field_confusion", settings=_alike_fields),
+    "fuzzy_match": Counterpart(type="field_accuracy", settings=_whole_text, text_only=True),
+}
+"""Scripts by their name without folder and suffix, which have differed from version to version."""

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query
 
 from fieldmark.api.infer import infer as proposed
 from fieldmark.config.rules_file import read_rules
-from fieldmark.config.yaml_file import parse_yaml
+from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.server.app_state import AppState, get_state
 from fieldmark.server.error_models import error_responses

@@ -9,35 +9,46 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from fieldmark.config.problems import Problems
+from fieldmark.config.context import Problems
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonValue
 
-__all__ = ["MAX_DEPTH", "MAX_DIGITS", "MAX_NODES", "Entry", "Marked", "mark", "marked_object"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_DIGITS",
+    "MAX_NODES",
+    "Entry",
+    "Located",
+    "constant",
+    "listed",
+    "locate",
+    "located_object",
+    "with_entries",
+]
 
 MAX_NODES: Final = 100_000
 MAX_DEPTH: Final = 50
 MAX_DIGITS: Final = 1_000
 
 
-_NO_ENTRIES: Final[Mapping[str, Marked]] = MappingProxyType({})
+_NO_ENTRIES: Final[Mapping[str, Located]] = MappingProxyType({})
 _NO_KEYS: Final[Mapping[str, Location]] = MappingProxyType({})
 
 
-class Marked(NamedTuple):
+class Located(NamedTuple):
     """A JSON value, where it stands, and the same of everything inside it."""
 
     value: JsonValue
     location: Location = Location()
-    entries: Mapping[str, Marked] = _NO_ENTRIES
-    items: Sequence[Marked] = ()
+    entries: Mapping[str, Located] = _NO_ENTRIES
+    items: Sequence[Located] = ()
     keys: Mapping[str, Location] = _NO_KEYS
 
     def key_location(self, key: str) -> Location:
         """Where a key of this object stands; the object's own place if it has no such key."""
         return self.keys.get(key, self.location)
 
-    def copy(self) -> Marked:
+    def copy(self) -> Located:
         """The same, in which nothing that can be changed is shared."""
         if self.entries:
             entries = {key: inner.copy() for key, inner in self.entries.items()}
@@ -58,10 +69,10 @@ class Entry(NamedTuple):
 
     key: str
     location: Location
-    marked: Marked
+    located: Located
 
 
-def marked_object(entries: Iterable[Entry], location: Location, problems: Problems) -> Marked:
+def located_object(entries: Iterable[Entry], location: Location, problems: Problems) -> Located:
     """The object of some entries; a key that comes twice is a problem that names both lines.
 
     Keys that differ only in their Unicode form look alike to everyone, so they count as equal.
@@ -77,30 +88,30 @@ def marked_object(entries: Iterable[Entry], location: Location, problems: Proble
         else:
             first[look] = entry.location
             kept[entry.key] = entry
-    return Marked(
-        value={key: entry.marked.value for key, entry in kept.items()},
+    return Located(
+        value={key: entry.located.value for key, entry in kept.items()},
         location=location,
-        entries={key: entry.marked for key, entry in kept.items()},
+        entries={key: entry.located for key, entry in kept.items()},
         keys={key: entry.location for key, entry in kept.items()},
     )
 
 
-def mark(value: object, problems: Problems, *, file: str = "", depth: int = 0) -> Marked:
+def locate(value: object, problems: Problems, *, file: str = "", depth: int = 0) -> Located:
     """A value given in Python: tuples are lists, decimals are numbers, the rest must be JSON."""
     place = Location(file)
     if depth > MAX_DEPTH:
         problems.add(f"The value is nested more than {MAX_DEPTH} deep.", place)
-        return Marked(value=None, location=place)
+        return Located(value=None, location=place)
     if isinstance(value, Mapping):
         entries = (
-            Entry(str(key), place, mark(inner, problems, file=file, depth=depth + 1))
+            Entry(str(key), place, locate(inner, problems, file=file, depth=depth + 1))
             for key, inner in value.items()
         )
-        return marked_object(entries, place, problems)
+        return located_object(entries, place, problems)
     if isinstance(value, list | tuple):
-        items = [mark(inner, problems, file=file, depth=depth + 1) for inner in value]
-        return Marked(value=[item.value for item in items], location=place, items=items)
-    return Marked(value=_scalar(value, problems, place), location=place)
+        items = [locate(inner, problems, file=file, depth=depth + 1) for inner in value]
+        return Located(value=[item.value for item in items], location=place, items=items)
+    return Located(value=_scalar(value, problems, place), location=place)
 
 
 def _scalar(value: object, problems: Problems, place: Location) -> JsonValue:
@@ -115,3 +126,26 @@ def _scalar(value: object, problems: Problems, place: Location) -> JsonValue:
         return value
     problems.add(f"Not a JSON value: {type(value).__name__}.", place)
     return None
+
+
+def with_entries(located: Located, entries: Mapping[str, Located]) -> Located:
+    """An object with other entries, whose complaints point to where it was written."""
+    return Located(
+        value={key: entry.value for key, entry in entries.items()},
+        location=located.location,
+        entries=entries,
+        keys={key: located.keys.get(key, entry.location) for key, entry in entries.items()},
+    )
+
+
+def listed(items: Iterable[Located], location: Location) -> Located:
+    """A list of values that stood in different places."""
+    kept = tuple(items)
+    return Located(value=[item.value for item in kept], location=location, items=kept)
+
+
+def constant(value: JsonValue, location: Location) -> Located:
+    """A scalar or a list that the file leaves unsaid, at the place of whoever left it unsaid."""
+    if isinstance(value, list):
+        return listed((constant(inner, location) for inner in value), location)
+    return Located(value=value, location=location)

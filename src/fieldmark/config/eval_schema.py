@@ -7,14 +7,12 @@ from typing import Final
 
 from fieldmark import registry
 from fieldmark.config.eval_cases import CASES_KEYS, COCO
-from fieldmark.config.eval_convention import NAME
+from fieldmark.config.eval_file import NAME
 from fieldmark.config.eval_spec import Target
 from fieldmark.config.eval_target import PATIENCE, TARGET_WORDS
-from fieldmark.config.member_options import DEFAULT_KEYS, compares
-from fieldmark.config.members import SAFETY, hears_safety, known_keys
-from fieldmark.config.schema.prose import promise_of
-from fieldmark.config.schema.rules import strategy_definitions
-from fieldmark.config.schema.values import any_of, either, options_schema, ref, spellings
+from fieldmark.config.evaluators import DEFAULT_KEYS, SAFETY, compares, hears_safety, known_keys
+from fieldmark.config.option_types import any_of, either, options_schema, promise_of, ref, spellings
+from fieldmark.config.rules_schema import strategy_definitions
 from fieldmark.metrics.conventions import CONVENTIONS, CountingOptions
 from fieldmark.metrics.gates import GateKind
 from fieldmark.model.json import JsonObject, JsonValue

@@ -8,15 +8,15 @@ from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Final, NoReturn
 
-from fieldmark.config.marked import (
+from fieldmark.config.context import Problems
+from fieldmark.config.located import (
     MAX_DEPTH,
     MAX_DIGITS,
     MAX_NODES,
     Entry,
-    Marked,
-    marked_object,
+    Located,
+    located_object,
 )
-from fieldmark.config.problems import Problems
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonValue
 
@@ -28,7 +28,7 @@ _WORD: Final = re.compile(r"true|false|null")
 _WORDS: Final[dict[str, JsonValue]] = {"true": True, "false": False, "null": None}
 
 
-def parse_json(text: str, *, file: str = "", max_nodes: int = MAX_NODES) -> Marked:
+def parse_json(text: str, *, file: str = "", max_nodes: int = MAX_NODES) -> Located:
     """The value of a JSON text.
 
     >>> parse_json('{"total": 1.5}').value
@@ -52,13 +52,13 @@ class _Reader:
         self._nodes = 0
         self._max_nodes = max_nodes
 
-    def document(self) -> Marked:
+    def document(self) -> Located:
         document = self._value(1)
         if self._next():
             self._stop("More text after the value.")
         return document
 
-    def _value(self, depth: int) -> Marked:
+    def _value(self, depth: int) -> Located:
         sign = self._next()
         self._nodes += 1
         if depth > MAX_DEPTH:
@@ -70,9 +70,9 @@ class _Reader:
         if sign == "[":
             return self._list(depth)
         place = self._here()
-        return Marked(value=self._string() if sign == '"' else self._bare(), location=place)
+        return Located(value=self._string() if sign == '"' else self._bare(), location=place)
 
-    def _object(self, depth: int) -> Marked:
+    def _object(self, depth: int) -> Located:
         place = self._here()
         entries: list[Entry] = []
         self._place += 1
@@ -84,15 +84,15 @@ class _Reader:
                 self._stop("A colon is expected here.")
             self._place += 1
             entries.append(Entry(key, where, self._value(depth + 1)))
-        return marked_object(entries, place, self._problems)
+        return located_object(entries, place, self._problems)
 
-    def _list(self, depth: int) -> Marked:
+    def _list(self, depth: int) -> Located:
         place = self._here()
-        items: list[Marked] = []
+        items: list[Located] = []
         self._place += 1
         while self._goes_on("]", first=not items):
             items.append(self._value(depth + 1))
-        return Marked(value=[item.value for item in items], location=place, items=items)
+        return Located(value=[item.value for item in items], location=place, items=items)
 
     def _goes_on(self, end: str, *, first: bool) -> bool:
         sign = self._next()

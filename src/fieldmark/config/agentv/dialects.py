@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 from fieldmark.config.context import Context
-from fieldmark.config.marked import Marked
-from fieldmark.config.problems import did_you_mean
+from fieldmark.config.located import Located
+from fieldmark.values.text import did_you_mean
 
 __all__ = ["CASE", "EXECUTION", "SUITE", "Era", "Level", "check_keys", "era_of", "first_of"]
 
@@ -26,11 +26,11 @@ class Era(StrEnum):
     LATER = "tests"
 
 
-def era_of(marked: Marked) -> Era | None:
+def era_of(located: Located) -> Era | None:
     """Which of AgentV's files this is, if it is one."""
-    if not isinstance(marked.value, dict) or _NATIVE in marked.entries:
+    if not isinstance(located.value, dict) or _NATIVE in located.entries:
         return None
-    return next((era for era in Era if era in marked.entries), None)
+    return next((era for era in Era if era in located.entries), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +72,15 @@ CASE: Final = Level(
 )  # fmt: skip
 
 
-def check_keys(marked: Marked, level: Level, context: Context, *, within: str = "") -> None:
+def check_keys(located: Located, level: Level, context: Context, *, within: str = "") -> None:
     """Tell of each key that is not read; one that looks like a slip is a problem.
 
     AgentV itself ignores keys that it does not know, so others are no more than odd.
     """
-    for key in marked.entries:
+    for key in located.entries:
         if key in level.read or key in level.labels:
             continue
-        place = marked.key_location(key)
+        place = located.key_location(key)
         meant = did_you_mean(key, level.read)
         if key in level.dropped:
             context.problems.warn(f"{within}{key} is not used.", place, level.dropped[key])
@@ -90,6 +90,6 @@ def check_keys(marked: Marked, level: Level, context: Context, *, within: str = 
             context.problems.warn(f"{within}{key} is not used.", place)
 
 
-def first_of(marked: Marked, *keys: str) -> Marked | None:
+def first_of(located: Located, *keys: str) -> Located | None:
     """The value of the first of some keys that is there."""
-    return next((marked.entries[key] for key in keys if key in marked.entries), None)
+    return next((located.entries[key] for key in keys if key in located.entries), None)

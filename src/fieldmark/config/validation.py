@@ -11,16 +11,16 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from fieldmark.config.by_path import uses_strategies
 from fieldmark.config.context import Context
 from fieldmark.config.eval_file import read_eval
+from fieldmark.config.field_rules import uses_strategies
 from fieldmark.config.files import load_file
-from fieldmark.config.marked import Marked
+from fieldmark.config.located import Located
 from fieldmark.config.rules_file import loaded_rules
 from fieldmark.errors import ConfigError, FieldmarkError, Problem
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["Checked", "FileKind", "check_file"]
+__all__ = ["FileKind", "FileReport", "check_file"]
 
 
 class FileKind(StrEnum):
@@ -31,7 +31,7 @@ class FileKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class FileReport:
     """What there is to say about a file; without problems it can be used."""
 
     file: str
@@ -57,22 +57,22 @@ class Checked:
         }
 
 
-def check_file(path: Path | str) -> Checked:
+def check_file(path: Path | str) -> FileReport:
     """Read a file as what its keys say it is, and tell everything that is wrong with it."""
     context = Context(folder=Path(path).parent, contained=True)
     kind: FileKind | None = None
     contents = ""
     problems: tuple[Problem, ...] = ()
     try:
-        marked = load_file(path)
-        kind = _kind_of(marked, str(path))
-        contents = _READERS[kind](marked, context)
+        located = load_file(path)
+        kind = _kind_of(located, str(path))
+        contents = _READERS[kind](located, context)
         context.problems.raise_any()
     except ConfigError as error:
         problems = error.problems
     except FieldmarkError as error:
         problems = (Problem(str(error)),)
-    return Checked(
+    return FileReport(
         file=str(path),
         kind=kind,
         contents="" if problems else contents,
@@ -81,22 +81,22 @@ def check_file(path: Path | str) -> Checked:
     )
 
 
-def _kind_of(marked: Marked, file: str) -> FileKind:
+def _kind_of(located: Located, file: str) -> FileKind:
     """An eval file is named so, or has what only eval files have; the rest are rules."""
     from fieldmark.config.agentv import is_agentv  # rarely needed
 
     named = Path(file).stem.endswith(".eval")
-    return FileKind.EVAL if named or _is_eval(marked) or is_agentv(marked) else FileKind.RULES
+    return FileKind.EVAL if named or _is_eval(located) or is_agentv(located) else FileKind.RULES
 
 
-def _is_eval(marked: Marked) -> bool:
+def _is_eval(located: Located) -> bool:
     """Whether there are evaluators, or cases that are no rules for a list of that name."""
-    evaluators, cases = marked.entries.get("evaluators"), marked.entries.get("cases")
+    evaluators, cases = located.entries.get("evaluators"), located.entries.get("cases")
     if evaluators is not None and isinstance(evaluators.value, list):
         return True
     if cases is None:
         return False
-    beside = any(key in marked.entries for key in _BESIDE_CASES)
+    beside = any(key in located.entries for key in _BESIDE_CASES)
     inline = isinstance(cases.value, list) and not uses_strategies(cases)
     return beside or inline or "path" in cases.entries
 
@@ -104,8 +104,8 @@ def _is_eval(marked: Marked) -> bool:
 _BESIDE_CASES: Final = ("candidates", "target", "gates", "convention", "evaluators")
 
 
-def _evaluation(marked: Marked, context: Context) -> str:
-    spec = read_eval(marked, context)
+def _evaluation(located: Located, context: Context) -> str:
+    spec = read_eval(located, context)
     where = "cases" if isinstance(spec.cases, Path) else _number(len(spec.cases), "case")
     held = f"{where} in {spec.cases.name}" if isinstance(spec.cases, Path) else where
     return f"eval file with {held}, {_number(len(spec.evaluators), 'evaluator')}"
@@ -115,8 +115,8 @@ def _number(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _rules(marked: Marked, context: Context) -> str:
-    loaded = loaded_rules(marked, context)
+def _rules(located: Located, context: Context) -> str:
+    loaded = loaded_rules(located, context)
     return f"{len(loaded.rules.fields)} rule(s)"
 
 

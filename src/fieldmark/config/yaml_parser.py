@@ -25,15 +25,15 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
-from fieldmark.config.marked import (
+from fieldmark.config.context import Problems
+from fieldmark.config.located import (
     MAX_DEPTH,
     MAX_DIGITS,
     MAX_NODES,
     Entry,
-    Marked,
-    marked_object,
+    Located,
+    located_object,
 )
-from fieldmark.config.problems import Problems
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonValue
 
@@ -67,7 +67,7 @@ class _UnreadableError(Exception):
     """Reading cannot go on; the problem is already noted."""
 
 
-def parse_yaml(text: str, *, file: str = "") -> Marked:
+def parse_yaml(text: str, *, file: str = "") -> Located:
     """The one document in a YAML text, each node with its place.
 
     The last few texts are remembered: who compares one pair after the other has rules read once.
@@ -79,11 +79,11 @@ def parse_yaml(text: str, *, file: str = "") -> Marked:
 
 
 @lru_cache(maxsize=8)
-def _remembered(text: str, file: str) -> Marked:
+def _remembered(text: str, file: str) -> Located:
     return _parsed(text, file)
 
 
-def _parsed(text: str, file: str) -> Marked:
+def _parsed(text: str, file: str) -> Located:
     problems = Problems()
     composer = _Composer(text, file, problems)
     document = composer.document()
@@ -99,14 +99,14 @@ class _Composer:
         self._file = file
         self._problems = problems
         self._events = self._read()
-        self._anchors: dict[str, tuple[Marked, int, int] | None] = {}
+        self._anchors: dict[str, tuple[Located, int, int] | None] = {}
         self._nodes = 0
         self._aliases = 0
         self._deepest = 0
 
-    def document(self) -> Marked:
+    def document(self) -> Located:
         """The only document of the stream; an empty stream is null."""
-        found: Marked | None = None
+        found: Located | None = None
         try:
             for event in self._events:
                 if not isinstance(event, DocumentStartEvent):
@@ -116,7 +116,7 @@ class _Composer:
                 found = self._node(next(self._events), 1)
         except _UnreadableError:
             pass
-        return found or Marked(value=None, location=Location(self._file, 1, 1))
+        return found or Located(value=None, location=Location(self._file, 1, 1))
 
     def _read(self) -> Iterator[Event]:
         if _ENDLESS_TAG in self._text:
@@ -136,7 +136,7 @@ class _Composer:
         except (ValueError, LookupError, TypeError, AttributeError, AssertionError) as error:
             self._stop(f"Not valid YAML: {_first_line(error)}.", self._at(last))
 
-    def _node(self, event: Event, depth: int) -> Marked:
+    def _node(self, event: Event, depth: int) -> Located:
         if isinstance(event, AliasEvent):
             return self._alias(event, depth)
         if not isinstance(event, ScalarEvent | CollectionStartEvent):
@@ -147,39 +147,39 @@ class _Composer:
             return self._content(event, depth)
         self._anchors[anchor] = None
         before, outer, self._deepest = self._nodes - 1, self._deepest, depth
-        marked = self._content(event, depth)
-        self._anchors[anchor] = (marked, self._nodes - before, self._deepest - depth)
+        located = self._content(event, depth)
+        self._anchors[anchor] = (located, self._nodes - before, self._deepest - depth)
         self._deepest = max(outer, self._deepest)
-        return marked
+        return located
 
-    def _content(self, event: ScalarEvent | CollectionStartEvent, depth: int) -> Marked:
+    def _content(self, event: ScalarEvent | CollectionStartEvent, depth: int) -> Located:
         place = self._at(event.start_mark)
         if isinstance(event, ScalarEvent):
-            return Marked(value=self._scalar(event), location=place)
+            return Located(value=self._scalar(event), location=place)
         is_list = isinstance(event, SequenceStartEvent)
         if event.tag not in (_LIST_TAGS if is_list else _OBJECT_TAGS):
             self._unknown_tag(event.tag, event)
         if is_list:
             items = [self._node(inner, depth + 1) for inner in self._until(SequenceEndEvent)]
-            return Marked(value=[item.value for item in items], location=place, items=items)
+            return Located(value=[item.value for item in items], location=place, items=items)
         entries = [self._entry(inner, depth) for inner in self._until(MappingEndEvent)]
         named = [entry for entry in entries if entry is not None]
-        return marked_object(named, place, self._problems)
+        return located_object(named, place, self._problems)
 
     def _entry(self, event: Event, depth: int) -> Entry | None:
         merge = isinstance(event, ScalarEvent) and event.value == "<<" and event.implicit[0]
         key = self._node(event, depth + 1)
-        marked = self._node(next(self._events), depth + 1)
+        located = self._node(next(self._events), depth + 1)
         if merge:
             self._note("Merge keys are not supported.", event, "Write the keys out.")
         elif isinstance(key.value, str):
-            return Entry(key.value, self._at(event.start_mark), marked)
+            return Entry(key.value, self._at(event.start_mark), located)
         else:
             shown = _short(event.value) if isinstance(event, ScalarEvent) else "a list or an object"
             self._note(f"Not a text as a key: {shown or 'nothing'}.", event, "Put it in quotes.")
         return None
 
-    def _alias(self, event: AliasEvent, depth: int) -> Marked:
+    def _alias(self, event: AliasEvent, depth: int) -> Located:
         name: str = event.anchor
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
@@ -189,9 +189,9 @@ class _Composer:
         anchored = self._anchors[name]
         if anchored is None:
             self._refuse(f"An alias inside what it stands for: {_short(name)}.", event)
-        marked, size, height = anchored
+        located, size, height = anchored
         self._count(size, depth + height, event)
-        return marked
+        return located
 
     def _scalar(self, event: ScalarEvent) -> JsonValue:
         text: str = event.value

@@ -6,8 +6,7 @@ from typing import Final
 
 from fieldmark import registry
 from fieldmark.config.field_rules import FIELD_KEYS
-from fieldmark.config.schema.prose import promise_of
-from fieldmark.config.schema.values import any_of, either, options_schema, ref, spellings
+from fieldmark.config.option_types import any_of, either, options_schema, promise_of, ref, spellings
 from fieldmark.config.strategies import STRATEGIES
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Scope
