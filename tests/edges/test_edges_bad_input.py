@@ -12,7 +12,7 @@ import time
 import pytest
 
 from fieldmark.data.inputs import Inputs
-from fieldmark.data.pairs import open_pairs
+from fieldmark.data.pairing import open_pairs
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.json import MISSING
 

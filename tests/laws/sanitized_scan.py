@@ -18,7 +18,7 @@ from sanitizing import guarded, load
 def main(times: int, seed: int) -> None:
     """Look at so many blocks, whole, broken and cut short."""
     from fieldmark.data import _scan
-    from fieldmark.data.line_ends import split_at_nth
+    from fieldmark.data.line_offsets import split_at_nth
 
     chance = Random(seed)
     suspected = 0

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fieldmark as fm
-from fieldmark.data import jsonl
-from fieldmark.data.exact import Grammar
+from fieldmark.data import line_offsets
 from fieldmark.data.inputs import Limits
-from fieldmark.data.pairs import PairStream
-from fieldmark.data.parsing import parse_bytes
+from fieldmark.data.json_parser import JsonDialect, parse_bytes
+from fieldmark.data.pairing import PairStream
 from fieldmark.model.lines import learn_form
 from fieldmark.plan.line_pairs import LinePairs
 from line_files import mutated, spelt, two_sides
@@ -84,7 +83,7 @@ RULES = {
 def _short_blocks():
     """What a file begins with teaches the form, so blocks are short enough for something to come."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "_PIECE", 500)
+        patch.setattr(line_offsets, "_BLOCK_BYTES", 500)
         yield
 
 
@@ -155,7 +154,7 @@ def same_documents(kind, block):
     rows = block.removesuffix(b"\n").split(b"\n")
     assert len(lines) == len(rows)
     for line, row in zip(lines, rows, strict=True):
-        value = parse_bytes(row, Grammar())
+        value = parse_bytes(row, JsonDialect())
         value.pop("id", None)
         assert repr(kind.document(line)) == repr(value)
         for place, keys in enumerate(kind.form.leaves):
@@ -218,7 +217,7 @@ FLAT = {
 
 @pytest.mark.parametrize("among", FLAT.values(), ids=FLAT)
 def test_published_data_is_counted_alike_both_ways(among, monkeypatch, met):
-    monkeypatch.setattr(jsonl, "_PIECE", 2000)
+    monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 2000)
     paths = sorted(among)
     assert len(paths) > 1
     for pair in product(paths[:1], paths[1:]):
@@ -228,7 +227,7 @@ def test_published_data_is_counted_alike_both_ways(among, monkeypatch, met):
 
 
 def test_the_published_data_is_read_as_lines(monkeypatch, met):
-    monkeypatch.setattr(jsonl, "_PIECE", 2000)
+    monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 2000)
     folder = DATA / "fundraising-committee"
     before = met[0]
     fm.score(folder / "gold.jsonl.gz", folder / "predictions" / "gpt-4o-mini.jsonl.gz")

@@ -14,12 +14,10 @@ from fieldmark.model.outcome import Presence
 from fieldmark.values.canonical import canonical_text, typed_key
 from fieldmark.values.dates import DEFAULT_FORMATS, read_day
 from fieldmark.values.equality import equal
-from fieldmark.values.numbers import NumberFormat, as_number
-from fieldmark.values.paths import attribute_of, covers, join, parse_path, resolve
+from fieldmark.values.numbers import NumberFormat, Tolerance, as_number, exact_fraction
+from fieldmark.values.paths import attribute_of, covers, join, leaves, parse_path, resolve
 from fieldmark.values.presence import presence
 from fieldmark.values.text import exact_text, folded, normalized
-from fieldmark.values.tolerance import Tolerance, exactly
-from fieldmark.values.walk import leaves
 from json_strategies import any_json, look_alikes
 
 odd_numbers = st.sampled_from(
@@ -120,7 +118,7 @@ def test_a_number_is_read_from_anything_or_from_nothing(value, number_format):
 
 @given(finite)
 def test_a_number_survives_being_written_as_text(number):
-    assert exactly(as_number(repr(number))) == exactly(number)
+    assert exact_fraction(as_number(repr(number))) == exact_fraction(number)
 
 
 @given(
@@ -130,9 +128,9 @@ def test_a_number_survives_being_written_as_text(number):
     st.decimals(0, 1, places=3),
 )
 def test_nearness_is_what_exact_arithmetic_says(expected, candidate, absolute, relative):
-    gap = abs(exactly(expected) - exactly(candidate))
+    gap = abs(exact_fraction(expected) - exact_fraction(candidate))
     within = gap <= Fraction(absolute)
-    share = gap <= Fraction(relative) * (abs(exactly(expected)) or 1)
+    share = gap <= Fraction(relative) * (abs(exact_fraction(expected)) or 1)
     assert Tolerance(absolute=Fraction(absolute)).admits(expected, candidate) is within
     assert Tolerance(relative=Fraction(relative)).admits(expected, candidate) is share
 

@@ -15,8 +15,8 @@ import pytest
 import fieldmark as fm
 from fieldmark.api import score_run
 from fieldmark.data.inputs import Inputs, Limits
-from fieldmark.data.pairs import open_pairs
-from fieldmark.data.portions import cut
+from fieldmark.data.pairing import open_pairs
+from fieldmark.data.partitions import partition
 from fieldmark.run.segments import SEGMENT
 
 
@@ -91,7 +91,7 @@ def test_any_number_of_workers_gives_the_same_bytes(cases, lost, paired, tmp_pat
 def test_the_work_is_really_shared(tmp_path):
     inputs = written(tmp_path, list(rows(3 * SEGMENT, seed=1)))
     stream = open_pairs(*inputs)
-    found = cut(stream, SEGMENT)
+    found = partition(stream, SEGMENT)
     stream.close()
     assert found is not None
     assert len(list(found)) == 3

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple, cast
 from fieldmark.api.asking import Asked
 from fieldmark.api.settings import RulesLike, settle
 from fieldmark.api.watching import Source
-from fieldmark.data.exact import Grammar
-from fieldmark.data.parsing import Unreadable
+from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.sources import open_source
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.metrics.agreement import (
@@ -136,7 +135,7 @@ def _comparator(rules: RulesLike, match: str | None, path: str | None) -> Compar
 
 
 def _labels(source: Source) -> Iterator[_Label]:
-    opened = open_source(source, Grammar(), side="labels")
+    opened = open_source(source, JsonDialect(), side="labels")
     with closing(opened):
         for block in opened.blocks():
             for row, place in zip(block.rows, block.places, strict=True):
@@ -147,7 +146,7 @@ def _labels(source: Source) -> Iterator[_Label]:
 
 
 def _label(row: object) -> _Label:
-    if isinstance(row, Unreadable) or not isinstance(row, dict):
+    if isinstance(row, UnreadableRow) or not isinstance(row, dict):
         raise ValueError("not an object with expected, candidate and verdict")  # noqa: TRY004
     missing = [key for key in ("expected", "candidate", "verdict") if key not in row]
     if missing:

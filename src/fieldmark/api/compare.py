@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from fieldmark.api.asking import Asked
 from fieldmark.api.case_result import CaseResult
 from fieldmark.api.settings import RulesLike, Settings, settle
+from fieldmark.data.json_documents import ensure_json
 from fieldmark.data.rows import located
-from fieldmark.data.values import checked_json
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.model.case import Case
@@ -43,7 +43,7 @@ def json_of(documents: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
     """Documents that are JSON in every part; one that cannot be is refused by its name."""
     for name, document in documents.items():
         try:
-            yield checked_json(document)
+            yield ensure_json(document)
         except DataError as error:
             raise located(error, Location(name)) from None
 

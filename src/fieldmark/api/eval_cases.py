@@ -14,7 +14,7 @@ from typing import Final, cast
 from fieldmark.config.eval_spec import EvalSpec, InlineCase
 from fieldmark.data.inputs import Inputs
 from fieldmark.data.layout import CANDIDATE_KEYS
-from fieldmark.data.pairs import PairStream, open_pairs, open_truth
+from fieldmark.data.pairing import PairStream, open_pairs, open_truth
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.identity import described

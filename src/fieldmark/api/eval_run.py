@@ -12,9 +12,9 @@ from fieldmark.api.eval_cases import Wanted, case_of, own_members
 from fieldmark.api.resuming import Begun
 from fieldmark.api.settings import Settings
 from fieldmark.config.eval_spec import EvalSpec
-from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Role
-from fieldmark.data.pairs import PairStream
+from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.pairing import PairStream
 from fieldmark.errors import ConfigError
 from fieldmark.evaluators.base import dataset_figures, start_accumulators
 from fieldmark.metrics.case_sample import CaseSample
@@ -59,7 +59,7 @@ class EvalRun:
         self._wanted = wanted
         self._begun = begun
         self._warnings: list[str] = []
-        self._grammar = Grammar(role=Role.CANDIDATE)
+        self._grammar = JsonDialect(role=Role.CANDIDATE)
         self._done = 0
         self.sample: CaseSample | None = None
         self.unmet: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ class EvalRun:
     def _produced(self, cases: Iterable[Case], stack: ExitStack) -> Iterator[Case]:
         assert self._spec.target is not None  # noqa: S101 - only asked where there is one
         asked = produced(
-            self._spec.target, cases, warn=self._warnings.append, grammar=self._grammar
+            self._spec.target, cases, warn=self._warnings.append, dialect=self._grammar
         )
         return map(case_of, stack.enter_context(closing(asked)))
 

@@ -38,7 +38,7 @@ from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.config.located import locate
 from fieldmark.data.inputs import Inputs
-from fieldmark.data.pairs import PairStream
+from fieldmark.data.pairing import PairStream
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.evaluation import Observer
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from fieldmark.api.reading import InputsLike, inputs_of
 from fieldmark.api.watching import Source
 from fieldmark.config.proposal import render_proposal
-from fieldmark.data.pairs import open_pairs, open_truth
+from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError
 from fieldmark.model.case import CaseInput
 from fieldmark.plan.infer import RuleInferrer

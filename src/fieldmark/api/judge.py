@@ -11,8 +11,8 @@ from fieldmark.config.context import Context
 from fieldmark.config.evaluators import read_evaluator
 from fieldmark.config.located import locate
 from fieldmark.data.inputs import Inputs
-from fieldmark.data.pairs import open_pairs
-from fieldmark.data.parsing import parse_json
+from fieldmark.data.json_parser import parse_json
+from fieldmark.data.pairing import open_pairs
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.case import Case, CaseInput

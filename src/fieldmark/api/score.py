@@ -23,7 +23,7 @@ from fieldmark.api.run_result import RunResult
 from fieldmark.api.score_run import ScoreRun
 from fieldmark.api.settings import Choice, RulesLike, Settings, settle
 from fieldmark.api.watching import Progress, Source, manifest
-from fieldmark.data.pairs import PairStream, open_pairs
+from fieldmark.data.pairing import PairStream, open_pairs
 from fieldmark.metrics.gates import Gate
 from fieldmark.metrics.summary import summarise
 from fieldmark.model.json import JsonObject, JsonValue

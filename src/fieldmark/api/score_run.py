@@ -12,9 +12,9 @@ from fieldmark.api.resuming import Begun, Keeping
 from fieldmark.api.settings import Settings
 from fieldmark.api.watching import Progress, teller
 from fieldmark.compare.provider_lookup import find_providers
-from fieldmark.data.names import Names
-from fieldmark.data.pairs import PairStream, PartRead
-from fieldmark.data.portions import Recipe, cut
+from fieldmark.data.duplicate_ids import DuplicateIds
+from fieldmark.data.pairing import PairStream, ReadStatistics
+from fieldmark.data.partitions import PartitionOpener, partition
 from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.alignment import Aligner
@@ -133,10 +133,10 @@ class ScoreRun:
         Files are taken to be in step; where they turn out not to be, a second look is taken at
         them, and what is done already stays done.
         """
-        names, read = Names(), list[PartRead]()
+        ids, read = DuplicateIds(), list[ReadStatistics]()
         for careful in (False, True):
-            found = cut(self._stream, self._size, careful=careful)
-            job = None if found is None else self._job(found.recipe)
+            found = partition(self._stream, self._size, careful=careful)
+            job = None if found is None else self._job(found.opener)
             if found is None or job is None:
                 return False
             todo = islice(enumerate(found), self._next, None)
@@ -145,11 +145,11 @@ class ScoreRun:
                     break
                 self._take(shard)
                 read = [read[0].joined(shard.read) if read else shard.read]
-                names.add(shard.ids)
+                ids.add(shard.ids)
             else:
                 if not found.whole:
                     return False
-                if self._stream.sides[0].has_ids and names.may_repeat():
+                if self._stream.sides[0].has_ids and ids.may_repeat():
                     return self._refuse_repeated()
                 self._stream.absorb(read)
                 return True
@@ -166,7 +166,7 @@ class ScoreRun:
             pass
         return True
 
-    def _job(self, recipe: Recipe) -> Job | None:
+    def _job(self, recipe: PartitionOpener) -> Job | None:
         """What others must know; nothing if rules hold what cannot leave this process."""
         job = Job(
             recipe=recipe,

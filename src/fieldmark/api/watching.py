@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from fieldmark.api.asking import Asked
 from fieldmark.api.settings import Settings
 from fieldmark.data.inputs import Inputs
-from fieldmark.data.pairs import PairStream
+from fieldmark.data.pairing import PairStream
 from fieldmark.metrics.summary import applied_convention
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcomes import AttributeTable

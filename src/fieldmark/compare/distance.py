@@ -11,7 +11,14 @@ from fieldmark.compare.options import check_scale, checked_amount, checked_choic
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.points import Metric, Point, distance, distances, likeness, read_point
+from fieldmark.values.points import (
+    Metric,
+    Point,
+    distance,
+    distance_similarity,
+    distances,
+    read_point,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +66,7 @@ class Distance:
     @property
     def least(self) -> float:
         """The similarity from which on two values match."""
-        return likeness(self.threshold)
+        return distance_similarity(self.threshold)
 
     def read(self, expected: JsonValue, candidate: JsonValue) -> tuple[Point | str, Point | str]:
         """Both values as points, or what is wrong with them."""
@@ -87,7 +94,7 @@ class Distance:
         apart = self.apart(ours, theirs)
         if isinstance(apart, str):
             return Comparison.wrong_type(Reason.DIMENSION_MISMATCH, note=apart)
-        alike = likeness(apart)
+        alike = distance_similarity(apart)
         if is_near(apart, self.threshold):
             return Comparison(matched=True, score=1.0, similarity=alike)
         return Comparison(matched=False, similarity=alike, reason=Reason.OUTSIDE_TOLERANCE)

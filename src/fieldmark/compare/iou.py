@@ -16,9 +16,9 @@ from fieldmark.values.boxes import BoxFormat, Shape, read_shape
 from fieldmark.values.overlap import (
     Overlap,
     PolygonMethod,
-    need_shapely,
     overlap,
     overlaps,
+    require_shapely,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Iou:
         polygon = checked_choice("polygon", self.polygon, PolygonMethod)
         object.__setattr__(self, "polygon", polygon)
         if polygon is PolygonMethod.EXACT and BoxFormat.POLYGON in self._formats:
-            need_shapely()
+            require_shapely()
 
     @property
     def _formats(self) -> tuple[BoxFormat, BoxFormat]:

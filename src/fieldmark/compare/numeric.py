@@ -12,8 +12,7 @@ from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.numbers import NumberFormat, as_number
-from fieldmark.values.tolerance import Tolerance
+from fieldmark.values.numbers import NumberFormat, Tolerance, as_number
 
 __all__ = ["NumericTolerance"]
 

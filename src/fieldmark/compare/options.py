@@ -10,10 +10,9 @@ from math import isfinite
 from typing import TypeGuard, TypeVar
 
 from fieldmark.errors import OptionError
-from fieldmark.values.boxes import LARGEST
-from fieldmark.values.numbers import Number
+from fieldmark.values.boxes import MAX_COORDINATE
+from fieldmark.values.numbers import Number, exact_fraction
 from fieldmark.values.text import nearest
-from fieldmark.values.tolerance import exactly
 
 __all__ = ["check_flag", "check_scale", "check_share", "checked_amount", "checked_choice"]
 
@@ -36,7 +35,7 @@ def checked_amount(option: str, value: object) -> Fraction:
     """The exact amount; a negative one, or what is no finite number, is refused."""
     if not _is_number(value) or value < 0:
         raise OptionError(option, f"must be a number that is not negative, not {value!r}")
-    return exactly(value)
+    return exact_fraction(value)
 
 
 def checked_choice(option: str, value: object, choices: type[Choice]) -> Choice:
@@ -68,6 +67,6 @@ def check_scale(
     for number in value:
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise OptionError(option, f"must be a list of numbers, not {value!r}")
-        if not (isfinite(number) and 0 < number <= LARGEST):
+        if not (isfinite(number) and 0 < number <= MAX_COORDINATE):
             raise OptionError(option, f"must hold numbers above 0, not {number!r}")
     return tuple(float(number) for number in value)

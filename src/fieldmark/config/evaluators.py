@@ -44,7 +44,7 @@ from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.rule import Rule
 from fieldmark.registry import Plugin
-from fieldmark.values.text import is_slip
+from fieldmark.values.text import is_typo
 
 __all__ = [
     "DEFAULT_KEYS",
@@ -183,7 +183,7 @@ def _with_safety(
 
 def _no_type(located: Located, context: Context) -> None:
     valid = f"Valid types: {', '.join(registry.names(Plugin.EVALUATORS))}."
-    slip = next((key for key in located.entries if is_slip(key, "type")), None)
+    slip = next((key for key in located.entries if is_typo(key, "type")), None)
     hint = valid if slip is None else f"{slip}: did you mean type? {valid}"
     context.problems.add("An evaluator without a type.", located.location, hint)
 
@@ -276,7 +276,7 @@ def _collected(located: Located, option: str, known: Sequence[str], context: Con
 
 
 def _warn_of_slip(key: str, known: Sequence[str], located: Located, context: Context) -> None:
-    meant = next((word for word in known if is_slip(key, word)), None)
+    meant = next((word for word in known if is_typo(key, word)), None)
     if meant is not None:
         said = f"{key} is handed on as the user's own key."
         context.problems.warn(said, located.key_location(key), f"Did you mean {meant}?")

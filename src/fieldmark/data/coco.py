@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
-from fieldmark.data.exact import Grammar
-from fieldmark.data.files import STDIN, Opened, keep, open_file, open_stdin, read_whole
-from fieldmark.data.inputs import LIMITS, Limits, RowsAre
-from fieldmark.data.parsing import parse_bytes
+from fieldmark.data.files import STDIN, InputFile, buffer_stream, open_file, open_stdin, read_whole
+from fieldmark.data.inputs import LIMITS, InputLike, Limits, RowsAre
+from fieldmark.data.json_documents import ValueSource, to_json_value
+from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.data.rows import located
-from fieldmark.data.values import ValueSource, as_json
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.detection.regions import class_names
 from fieldmark.model.json import JsonObject, JsonValue
@@ -28,7 +27,6 @@ COCO_LIMITS: Final = Limits(document_bytes=1 << 30, nodes=100_000_000)
 _NO_LIST: Final = "not a COCO file: there is no list of {}"
 _KINDS: Final = {"images": "image", "annotations": "annotation", "categories": "category"}
 
-Given: TypeAlias = "str | Path | Mapping[str, object] | Iterable[object]"
 _Names: TypeAlias = Mapping[object, str]
 
 
@@ -39,9 +37,9 @@ class CocoSource(ValueSource):
     images: tuple[str, ...]
 
 
-def coco_truth(given: Given, grammar: Grammar, *, side: str = "the truth") -> CocoSource:
+def coco_truth(given: InputLike, dialect: JsonDialect, *, side: str = "the truth") -> CocoSource:
     """The images of an instances file with their annotations, in the order of their ids."""
-    name, value, size = _read(given, grammar, side)
+    name, value, size = _read(given, dialect, side)
     where = Location(name)
     images = _entries(value, "images", where)
     annotations = _entries(value, "annotations", where)
@@ -65,10 +63,10 @@ def coco_truth(given: Given, grammar: Grammar, *, side: str = "the truth") -> Co
 
 
 def coco_candidate(
-    given: Given, grammar: Grammar, truth: CocoSource, *, side: str = "the candidate"
+    given: InputLike, dialect: JsonDialect, truth: CocoSource, *, side: str = "the candidate"
 ) -> CocoSource:
     """The detections of a results file by image; an image without any has an empty document."""
-    name, value, size = _read(given, grammar, side)
+    name, value, size = _read(given, dialect, side)
     where = Location(name)
     if isinstance(value, dict):
         value = value.get("annotations")
@@ -102,18 +100,18 @@ def _source(
     return source
 
 
-def _read(given: Given, grammar: Grammar, side: str) -> tuple[str, JsonValue, int]:
+def _read(given: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonValue, int]:
     """What a side holds, with the name and the size of its file."""
-    if grammar.limits == LIMITS:
-        grammar.limits = COCO_LIMITS
+    if dialect.limits == LIMITS:
+        dialect.limits = COCO_LIMITS
     opened = _opened(given, side)
     name = side if opened is None else opened.name
     try:
         if opened is None:
             listed = given if isinstance(given, Mapping) else list(cast("Iterable[object]", given))
-            return name, as_json(listed, grammar), 0
-        raw = read_whole(opened, grammar.limits.document_bytes)
-        return name, parse_bytes(raw, grammar), opened.size
+            return name, to_json_value(listed, dialect), 0
+        raw = read_whole(opened, dialect.limits.document_bytes)
+        return name, parse_bytes(raw, dialect), opened.size
     except DataError as error:
         raise located(error, Location(name)) from None
     finally:
@@ -121,11 +119,11 @@ def _read(given: Given, grammar: Grammar, side: str) -> tuple[str, JsonValue, in
             opened.close()
 
 
-def _opened(given: Given, side: str) -> Opened | None:
+def _opened(given: InputLike, side: str) -> InputFile | None:
     if isinstance(given, str | Path):
         return open_stdin() if str(given) == STDIN else open_file(Path(given))
     read: Callable[..., object] | None = getattr(given, "read", None)
-    return keep(given, side) if callable(read) else None
+    return buffer_stream(given, side) if callable(read) else None
 
 
 def _has(value: JsonValue, part: str) -> bool:

@@ -1,31 +1,63 @@
-"""Opening what a path names: regular files only, compressed or not, and standard input."""
+"""Files that are packed: plain bytes out of gzip and zstd."""
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import stat
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, cast
 
-from fieldmark.data.packed import is_packed, unpacked
 from fieldmark.errors import DataError, Location, MissingExtra
 
 __all__ = [
+    "DECOMPRESSORS",
     "STDIN",
-    "Opened",
-    "keep",
+    "InputFile",
+    "buffer_stream",
+    "decompress",
+    "format_suffix",
+    "is_compressed",
     "open_file",
     "open_stdin",
+    "read_error",
     "read_whole",
-    "spill",
-    "suffix_of",
-    "unreadable",
+    "temporary_file",
 ]
+
+
+def _gzip(file: IO[bytes]) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+
+
+def _zstd(file: IO[bytes]) -> IO[bytes]:
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise MissingExtra("reading zstd", "tables") from error
+    source = pa.PythonFile(file, mode="r")
+    return cast("IO[bytes]", pa.CompressedInputStream(source, "zstd"))
+
+
+DECOMPRESSORS: Final[Mapping[str, Callable[[IO[bytes]], IO[bytes]]]] = {".gz": _gzip, ".zst": _zstd}
+"""How a file is decompress, by its suffix."""
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the name of a file says that it is packed."""
+    return path.suffix.lower() in DECOMPRESSORS
+
+
+def decompress(path: Path, file: IO[bytes]) -> IO[bytes]:
+    """The plain bytes of a packed file, a piece at a time; a broken one fails while it is read."""
+    return DECOMPRESSORS[path.suffix.lower()](file)
+
 
 STDIN: Final = "-"
 _IN_MEMORY: Final = 16 << 20
@@ -35,7 +67,7 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINA
 
 
 @dataclass(slots=True)
-class Opened:
+class InputFile:
     """A stream of plain bytes, and the file below it whose position tells the progress."""
 
     name: str
@@ -55,15 +87,15 @@ class Opened:
         self.file.close()
 
 
-def suffix_of(path: Path) -> str:
+def format_suffix(path: Path) -> str:
     """The suffix that tells the format, looking through those of packed files."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    if is_packed(path):
+    if is_compressed(path):
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
 
 
-def open_file(path: Path, *, follow: bool = True) -> Opened:
+def open_file(path: Path, *, follow: bool = True) -> InputFile:
     """A regular file for reading; anything else is refused without waiting for it."""
     name = str(path)
     nofollow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
@@ -81,22 +113,22 @@ def open_file(path: Path, *, follow: bool = True) -> Opened:
             'not a regular file; pipe it in and say "-" for standard input', Location(name)
         )
     file = os.fdopen(number, "rb")
-    if is_packed(path):
+    if is_compressed(path):
         try:
-            stream = unpacked(path, file)
+            stream = decompress(path, file)
         except MissingExtra:
             file.close()
             raise
-        return Opened(name, stream, file, state.st_size, seekable=False)
-    return Opened(name, file, file, state.st_size, seekable=True)
+        return InputFile(name, stream, file, state.st_size, seekable=False)
+    return InputFile(name, file, file, state.st_size, seekable=True)
 
 
-def open_stdin() -> Opened:
+def open_stdin() -> InputFile:
     """Standard input, kept so that it can be read out of order."""
-    return keep(sys.stdin.buffer, "standard input")
+    return buffer_stream(sys.stdin.buffer, "standard input")
 
 
-def keep(given: object, name: str) -> Opened:
+def buffer_stream(given: object, name: str) -> InputFile:
     """What is left to read of an open file, text or bytes, in a nameless temporary file."""
     source = cast("IO[str] | IO[bytes]", given)
     kept = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - lives as long as the rows
@@ -107,19 +139,19 @@ def keep(given: object, name: str) -> Opened:
             kept.write(part.encode(errors="surrogatepass") if isinstance(part, str) else part)
     except (OSError, ValueError, EOFError, zlib.error) as error:
         kept.close()
-        raise unreadable(name, error) from None
+        raise read_error(name, error) from None
     size = kept.tell()
     kept.seek(0)
     stream: IO[bytes] = kept
-    return Opened(name, stream, stream, size, seekable=True)
+    return InputFile(name, stream, stream, size, seekable=True)
 
 
-def spill() -> IO[bytes]:
+def temporary_file() -> IO[bytes]:
     """A nameless temporary file, gone when it is closed."""
     return tempfile.TemporaryFile()
 
 
-def read_whole(opened: Opened, limit: int) -> bytes:
+def read_whole(opened: InputFile, limit: int) -> bytes:
     """All bytes of one document, and one more than `limit` at most."""
     parts = io.BytesIO()
     try:
@@ -129,10 +161,10 @@ def read_whole(opened: Opened, limit: int) -> bytes:
                 break
             parts.write(part)
     except (OSError, EOFError, zlib.error) as error:
-        raise unreadable(opened.name, error) from None
+        raise read_error(opened.name, error) from None
     return parts.getvalue()
 
 
-def unreadable(name: str, error: Exception) -> DataError:
+def read_error(name: str, error: Exception) -> DataError:
     """The error for a file that fails while it is read, such as one cut short by compression."""
     return DataError(f"cannot be read: {error}", Location(name))

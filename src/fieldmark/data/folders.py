@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from fieldmark.data.exact import Grammar
 from fieldmark.data.files import open_file, read_whole
-from fieldmark.data.parsing import Row, Unreadable, document_or_text
+from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, parse_document
 from fieldmark.data.rows import RowBlock, SourceBase
 from fieldmark.errors import DataError, Location
 
@@ -24,7 +23,7 @@ _SUFFIX: Final = ".json"
 class FolderSource(SourceBase):
     """Rows of a folder: the id is the file's name without `.json`."""
 
-    grammar: Grammar = field(default_factory=Grammar)
+    dialect: JsonDialect = field(default_factory=JsonDialect)
     names: list[str] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
@@ -71,13 +70,13 @@ class FolderSource(SourceBase):
             path = self._inside(Path(self.name, self.names[number]))
             opened = open_file(path, follow=False)
             try:
-                raw = read_whole(opened, self.grammar.limits.document_bytes)
+                raw = read_whole(opened, self.dialect.limits.document_bytes)
             finally:
                 opened.close()
             self.bytes_read += len(raw)
-            return document_or_text(raw, self.grammar)
+            return parse_document(raw, self.dialect)
         except DataError as error:
-            return Unreadable(error.message)
+            return UnreadableRow(error.message)
 
     def _inside(self, path: Path) -> Path:
         """The file itself; a link only if it stays inside the folder."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeAlias
 
 from fieldmark.errors import OptionError
 
@@ -13,12 +15,16 @@ __all__ = [
     "Coverage",
     "Duplicates",
     "InputFormat",
+    "InputLike",
     "Inputs",
     "Limits",
     "Parse",
     "Role",
     "RowsAre",
 ]
+
+InputLike: TypeAlias = "str | Path | Mapping[str, object] | Iterable[object]"
+"""A path, `-` for standard input, an open file, one JSON object, or rows."""
 
 _MEGABYTE: Final = 1 << 20
 _DEEPEST: Final = 200

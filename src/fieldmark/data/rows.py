@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Protocol
 
-from fieldmark.data.parsing import Row
+from fieldmark.data.json_parser import Row
 from fieldmark.errors import DataError, LimitError, Location
 
 if TYPE_CHECKING:
-    from fieldmark.data.known_lines import KnownLines
+    from fieldmark.data.json_lines import UnparsedLines
 
 __all__ = ["RowBlock", "RowSource", "located"]
 
@@ -25,7 +25,7 @@ class RowBlock:
     rows: list[Row]
     places: Sequence[int]
     ids: list[str] | None = None
-    lines: KnownLines | None = None
+    lines: UnparsedLines | None = None
 
 
 class RowSource(Protocol):

@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
-from fieldmark.data.exact import Grammar
-from fieldmark.data.files import STDIN, Opened, keep, open_file, open_stdin, read_whole, suffix_of
+from fieldmark.data.csv_rows import CsvSource
+from fieldmark.data.files import (
+    STDIN,
+    InputFile,
+    buffer_stream,
+    format_suffix,
+    is_compressed,
+    open_file,
+    open_stdin,
+    read_whole,
+)
 from fieldmark.data.folders import FolderSource
-from fieldmark.data.jsonl import JsonlSource
-from fieldmark.data.packed import is_packed
+from fieldmark.data.inputs import InputLike
+from fieldmark.data.json_documents import ObjectSource, ValueSource, to_json_value
+from fieldmark.data.json_lines import JsonlSource
+from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
 from fieldmark.data.parquet import ParquetSource
-from fieldmark.data.parsing import document_or_text, parse_bytes
 from fieldmark.data.rows import RowSource, located
-from fieldmark.data.tables import CsvSource
-from fieldmark.data.values import ObjectSource, ValueSource, as_json
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import JsonValue
 
-__all__ = ["Given", "is_stream", "open_source"]
-
-Given: TypeAlias = "str | Path | Mapping[str, object] | Iterable[object]"
-"""A path, `-` for standard input, an open file, one JSON object, or rows."""
+__all__ = ["is_stream", "open_source"]
 
 
-def open_source(given: Given, grammar: Grammar, *, side: str) -> RowSource:
+def open_source(given: InputLike, dialect: JsonDialect, *, side: str) -> RowSource:
     """The rows of one side; `side` names it where it has no file."""
     if isinstance(given, str | Path):
-        return _from_path(str(given), grammar)
+        return _from_path(str(given), dialect)
     if isinstance(given, Mapping):
-        return ValueSource(side, _named(given, grammar, side))
+        return ValueSource(side, _named(given, dialect, side))
     if is_stream(given):
-        return _from_stream(keep(given, side), grammar)
-    source = ObjectSource(side, given, grammar)
+        return _from_stream(buffer_stream(given, side), dialect)
+    source = ObjectSource(side, given, dialect)
     source.in_memory = True
     return source
 
@@ -43,57 +48,57 @@ def is_stream(given: object) -> bool:
     return callable(getattr(given, "read", None))
 
 
-def _named(given: object, grammar: Grammar, side: str) -> JsonValue:
+def _named(given: object, dialect: JsonDialect, side: str) -> JsonValue:
     try:
-        return as_json(given, grammar)
+        return to_json_value(given, dialect)
     except DataError as error:
         raise located(error, Location(side)) from None
 
 
-def _from_stream(kept: Opened, grammar: Grammar) -> RowSource:
-    lines = _is_lines(kept, grammar)
-    return JsonlSource.over(kept, grammar) if lines else _whole(kept, grammar)
+def _from_stream(kept: InputFile, dialect: JsonDialect) -> RowSource:
+    lines = _is_lines(kept, dialect)
+    return JsonlSource.over(kept, dialect) if lines else _whole(kept, dialect)
 
 
-def _from_path(name: str, grammar: Grammar) -> RowSource:
+def _from_path(name: str, dialect: JsonDialect) -> RowSource:
     if name == STDIN:
-        return _from_stream(open_stdin(), grammar)
+        return _from_stream(open_stdin(), dialect)
     path = Path(name)
     if path.is_dir():
-        return FolderSource(name, grammar)
-    return _BY_SUFFIX.get(suffix_of(path), _json)(name, grammar)
+        return FolderSource(name, dialect)
+    return _BY_SUFFIX.get(format_suffix(path), _json)(name, dialect)
 
 
-def _jsonl(name: str, grammar: Grammar) -> RowSource:
+def _jsonl(name: str, dialect: JsonDialect) -> RowSource:
     opened = open_file(Path(name))
     opened.close()
-    return _filled(JsonlSource.at(name, grammar, size=opened.size))
+    return _filled(JsonlSource.at(name, dialect, size=opened.size))
 
 
-def _csv(name: str, grammar: Grammar) -> RowSource:
-    return _filled(CsvSource(name, grammar))
+def _csv(name: str, dialect: JsonDialect) -> RowSource:
+    return _filled(CsvSource(name, dialect))
 
 
-def _tsv(name: str, grammar: Grammar) -> RowSource:
-    return _filled(CsvSource(name, grammar, "\t"))
+def _tsv(name: str, dialect: JsonDialect) -> RowSource:
+    return _filled(CsvSource(name, dialect, "\t"))
 
 
-def _parquet(name: str, grammar: Grammar) -> RowSource:
+def _parquet(name: str, dialect: JsonDialect) -> RowSource:
     path = Path(name)
-    if is_packed(path):
+    if is_compressed(path):
         raise DataError("Parquet is packed already; unpack the file first", Location(name))
-    return ParquetSource(name, grammar)
+    return ParquetSource(name, dialect)
 
 
-def _json(name: str, grammar: Grammar) -> RowSource:
+def _json(name: str, dialect: JsonDialect) -> RowSource:
     opened = open_file(Path(name))
-    if opened.seekable and _is_lines(opened, grammar):
+    if opened.seekable and _is_lines(opened, dialect):
         opened.close()
-        return JsonlSource.at(name, grammar, size=opened.size)
-    return _whole(opened, grammar)
+        return JsonlSource.at(name, dialect, size=opened.size)
+    return _whole(opened, dialect)
 
 
-_BY_SUFFIX: Final[Mapping[str, Callable[[str, Grammar], RowSource]]] = {
+_BY_SUFFIX: Final[Mapping[str, Callable[[str, JsonDialect], RowSource]]] = {
     ".jsonl": _jsonl,
     ".ndjson": _jsonl,
     ".json": _json,
@@ -103,27 +108,27 @@ _BY_SUFFIX: Final[Mapping[str, Callable[[str, Grammar], RowSource]]] = {
 }
 
 
-def _is_lines(opened: Opened, grammar: Grammar) -> bool:
+def _is_lines(opened: InputFile, dialect: JsonDialect) -> bool:
     """Whether the first line is a whole JSON value and another line follows."""
-    line = opened.stream.readline(grammar.limits.line_bytes + 1)
+    line = opened.stream.readline(dialect.limits.line_bytes + 1)
     follows = bool(opened.stream.read(1 << 12).strip())
     opened.stream.seek(0)
     if not (line.strip() and follows):
         return False
     try:
-        parse_bytes(line, Grammar(role=grammar.role, duplicates="last", limits=grammar.limits))
+        parse_bytes(line, JsonDialect(role=dialect.role, duplicates="last", limits=dialect.limits))
     except DataError:
         return False
     return True
 
 
-def _whole(opened: Opened, grammar: Grammar) -> RowSource:
+def _whole(opened: InputFile, dialect: JsonDialect) -> RowSource:
     """One JSON value; what a candidate wrote that is no JSON stays text."""
     try:
-        raw = read_whole(opened, grammar.limits.document_bytes)
+        raw = read_whole(opened, dialect.limits.document_bytes)
         if not raw.strip():
             raise _empty(opened.name)
-        value = document_or_text(raw, grammar)
+        value = parse_document(raw, dialect)
     except DataError as error:
         raise located(error, Location(opened.name)) from None
     finally:

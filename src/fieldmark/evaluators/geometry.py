@@ -27,7 +27,7 @@ from fieldmark.model.outcome import Presence
 from fieldmark.values.boxes import BoxFormat, Scale
 from fieldmark.values.overlap import PolygonMethod
 from fieldmark.values.paths import ROOT
-from fieldmark.values.points import Metric, likeness
+from fieldmark.values.points import Metric, distance_similarity
 from fieldmark.values.presence import presence
 
 __all__ = [
@@ -483,7 +483,7 @@ class _DistanceRuler(NamedTuple):
         said = f"distance {apart:.6g}"
         figures: JsonObject = {"distance": apart}
         if self.threshold is None:
-            score = likeness(apart)
+            score = distance_similarity(apart)
             return Measured(score, score >= self.needed - 1e-9, figures, said)
         near = is_near(apart, self.threshold)
         beyond = "" if near else f", beyond {self.threshold:g}"

@@ -14,8 +14,7 @@ from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.equality import equal
-from fieldmark.values.paths import ROOT, resolve
-from fieldmark.values.walk import leaves
+from fieldmark.values.paths import ROOT, leaves, resolve
 
 __all__ = ["CaseDocuments", "MistakeCluster", "MistakeClusters", "MistakeExample"]
 

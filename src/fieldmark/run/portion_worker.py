@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple, TypeAlias
 
-from fieldmark.data.known_lines import LineReader
-from fieldmark.data.pairs import PartRead
-from fieldmark.data.portions import Portion, Recipe
+from fieldmark.data.json_lines import LineReader
+from fieldmark.data.pairing import ReadStatistics
+from fieldmark.data.partitions import Partition, PartitionOpener
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import Convention
@@ -37,7 +37,7 @@ class Job:
     sample of the cases is wanted.
     """
 
-    recipe: Recipe
+    recipe: PartitionOpener
     rules: Rules
     convention: Convention
     shared: tuple[Attribute, ...] = ()
@@ -46,7 +46,7 @@ class Job:
     sampled: bool = False
 
 
-Numbered: TypeAlias = tuple[int, Portion]
+Numbered: TypeAlias = tuple[int, Partition]
 """A portion with the number of its segment."""
 Task: TypeAlias = Sequence[Numbered]
 """Portions that follow one another, which one worker does in one go."""
@@ -63,7 +63,7 @@ class Shard(NamedTuple):
     tally: Tally
     flags: Flags
     faults: Faults
-    read: PartRead
+    read: ReadStatistics
     lists: Mapping[str, Aligner]
     size: int
     ids: Sequence[str]
@@ -144,14 +144,14 @@ class _Reading:
     all is read, `short` says that somewhere there were fewer cases than lines.
     """
 
-    def __init__(self, recipe: Recipe, task: Task, readers: Sequence[LineReader]) -> None:
+    def __init__(self, recipe: PartitionOpener, task: Task, readers: Sequence[LineReader]) -> None:
         self.number = 0
         self.non_finite = self.short = False
         self.ids: list[str] = []
         self._recipe = recipe
         self._task = task
         self._readers = readers
-        self._parts: list[PartRead] = []
+        self._parts: list[ReadStatistics] = []
 
     def segments(self) -> Iterator[list[Case]]:
         """The cases of each portion, which is a segment."""
@@ -165,8 +165,8 @@ class _Reading:
                     self.non_finite = stream.non_finite
                     yield segment
             self.short |= len(self.ids) - before < portion.cases
-            self._parts.append(stream.part_read())
+            self._parts.append(stream.read_statistics())
 
-    def read(self) -> PartRead:
+    def read(self) -> ReadStatistics:
         """What was found in all portions."""
-        return reduce(PartRead.joined, self._parts)
+        return reduce(ReadStatistics.joined, self._parts)

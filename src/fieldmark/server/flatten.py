@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 from fieldmark.errors import DataError, OptionError
 from fieldmark.model.json import JsonValue
-from fieldmark.values.paths import ROOT, Wildcard, parse_path
-from fieldmark.values.walk import leaves
+from fieldmark.values.paths import ROOT, Wildcard, leaves, parse_path
 
 __all__ = ["flatten_document", "nest_document"]
 

@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
-from fieldmark.data.parsing import parse_json
+from fieldmark.data.json_parser import parse_json
 from fieldmark.errors import DataError, LimitError
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.store.json_text import finite_json

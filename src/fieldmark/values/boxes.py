@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 from fieldmark.model.json import JsonValue
 
 __all__ = [
-    "LARGEST",
+    "MAX_COORDINATE",
     "NOT_A_BOX",
     "Box",
     "BoxFormat",
@@ -21,7 +21,7 @@ __all__ = [
     "read_shape",
 ]
 
-LARGEST: Final = 1e12
+MAX_COORDINATE: Final = 1e12
 """Coordinates beyond this are none: no area of smaller ones overflows or drowns in rounding."""
 
 Scale: TypeAlias = tuple[float, ...]
@@ -98,7 +98,7 @@ def read_numbers(values: Sequence[JsonValue]) -> list[float] | str:
         numbers = [float(number) for number in values]  # type: ignore[arg-type]
     except OverflowError:
         return "a coordinate is too large"
-    if not all(-LARGEST <= number <= LARGEST for number in numbers):
+    if not all(-MAX_COORDINATE <= number <= MAX_COORDINATE for number in numbers):
         finite = all(number - number == 0 for number in numbers)
         return "a coordinate is too large" if finite else "a coordinate is not finite"
     return numbers

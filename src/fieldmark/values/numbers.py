@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from fractions import Fraction
 from math import isfinite
 from typing import Final, TypeAlias
 
 from fieldmark.model.json import JsonValue
 
-__all__ = ["Number", "NumberFormat", "as_number"]
+__all__ = ["Number", "NumberFormat", "Tolerance", "as_number", "exact_fraction"]
 
 Number: TypeAlias = int | float | Decimal
 """What can be reckoned with: JSON's numbers as parsed, and numbers read from text exactly."""
 
-LONGEST: Final = 1000
+MAX_LENGTH: Final = 1000
 """The longest text, and the greatest power of ten, that is read as a number."""
 
 
@@ -70,7 +72,7 @@ def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Nu
         return value  # type: ignore[return-value]
     if kind is float:
         return value if isfinite(value) else None  # type: ignore[arg-type,return-value]
-    if not isinstance(value, str) or len(value) > LONGEST:
+    if not isinstance(value, str) or len(value) > MAX_LENGTH:
         return None
     text = value.strip()
     formats = () if number_format is None else _READINGS[number_format]
@@ -79,7 +81,7 @@ def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Nu
         if found is not None and (number := _amount(found)) is not None:
             return number
     plain = _PLAIN.match(text)
-    if plain is None or int(plain["power"] or 0) > LONGEST:
+    if plain is None or int(plain["power"] or 0) > MAX_LENGTH:
         return None
     return Decimal(text)
 
@@ -92,3 +94,82 @@ def _amount(found: re.Match[str]) -> Decimal | None:
     digits = re.sub(r"[^0-9]", "", found["whole"])
     number = Decimal(f"{digits}.{found['part'] or '0'}")
     return -number if signs in {"-", "\u2212"} else number
+
+
+_SLACK: Final = 2.0**-48
+"""Far more than the rounding errors of the few operations below, relative to their operands."""
+_TINY: Final = 1e-300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """How far a number may lie from the expected one; either limit suffices, both inclusive.
+
+    `relative` is a share of the expected number. Zero has no share, so there the relative limit
+    is taken as absolute, unless there is an absolute one. With a `period`, distance is measured
+    around a circle.
+    """
+
+    absolute: Fraction | None = None
+    relative: Fraction | None = None
+    period: Fraction | None = None
+    _absolute: float = field(init=False, repr=False, compare=False)
+    _relative: float = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_absolute", _as_float(self.absolute))
+        object.__setattr__(self, "_relative", _as_float(self.relative))
+
+    def admits(self, expected: Number, candidate: Number) -> bool:
+        """Whether the candidate is near enough.
+
+        >>> Tolerance(absolute=Fraction("0.1")).admits(1.0, 1.1)
+        True
+        """
+        if self.period is not None:
+            return self._admits_exactly(expected, candidate)
+        try:
+            want, got = float(expected), float(candidate)
+        except OverflowError:
+            return self._admits_exactly(expected, candidate)
+        size = abs(want)
+        gap = abs(want - got)
+        share = self._relative * size if size else self._share_at_zero()
+        limit = max(self._absolute, share)
+        slack = (size + abs(got) + limit) * _SLACK + _TINY
+        # Written so that infinities, and the NaN that they lead to, decide nothing.
+        if gap + slack < limit:
+            return True
+        if gap > limit + slack:
+            return False
+        return self._admits_exactly(expected, candidate)
+
+    def _share_at_zero(self) -> float:
+        return self._relative if self.absolute is None else 0.0
+
+    def _admits_exactly(self, expected: Number, candidate: Number) -> bool:
+        want = exact_fraction(expected)
+        gap = abs(want - exact_fraction(candidate))
+        if self.period is not None:
+            gap %= self.period
+            gap = min(gap, self.period - gap)
+        if self.absolute is not None and gap <= self.absolute:
+            return True
+        if self.relative is None or (not want and self.absolute is not None):
+            return False
+        return gap <= self.relative * (abs(want) or 1)
+
+
+def exact_fraction(number: Number) -> Fraction:
+    """The number that was written: a float stands for its shortest decimal text."""
+    return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
+
+
+def _as_float(limit: Fraction | None) -> float:
+    """The nearest float; an infinite one leaves every decision to exact arithmetic."""
+    if limit is None:
+        return 0.0
+    try:
+        return float(limit)
+    except OverflowError:
+        return float("inf")

@@ -25,9 +25,9 @@ __all__ = [
     "box_ious",
     "box_table",
     "has_shapely",
-    "need_shapely",
     "overlap",
     "overlaps",
+    "require_shapely",
 ]
 
 _SNAP: Final = 1 - 1e-12
@@ -68,7 +68,7 @@ def has_shapely() -> bool:
     return importlib.util.find_spec("shapely") is not None
 
 
-def need_shapely() -> None:
+def require_shapely() -> None:
     """Refuse to go on without the part that intersects polygons exactly."""
     if not has_shapely():
         raise MissingExtra("exact polygon overlap", "geometry")
@@ -179,7 +179,7 @@ def _outlined(shapes: Sequence[Shape | str]) -> NDArray[np.bool_]:
 
 def _drawn(shapes: Sequence[Shape | str]) -> NDArray[np.object_]:
     """Shapes as shapely knows them; none for what has no inside or crosses itself."""
-    need_shapely()
+    require_shapely()
     import numpy as np
     import shapely  # type: ignore[import-untyped]
 
@@ -237,7 +237,7 @@ def _polygon_ious(expected: NDArray[np.object_], candidate: NDArray[np.object_])
 
 def _polygon_overlap(expected: Shape, candidate: Shape) -> Overlap | str:
     """The same for one pair, without arrays."""
-    need_shapely()
+    require_shapely()
     from shapely import area, intersection
 
     drawn = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -27,6 +27,7 @@ __all__ = [
     "attribute_of",
     "covers",
     "join",
+    "leaves",
     "parse_path",
     "resolve",
 ]
@@ -252,3 +253,26 @@ def _parsed(text: str) -> Path | None:
         return parse_path(text)
     except PathError:
         return None
+
+
+def leaves(value: JsonValue, prefix: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Every scalar and every empty container below a value, in document order.
+
+    >>> list(leaves({"a": [1, {"b": {}}]}))
+    [('a[0]', 1), ('a[1].b', {})]
+    >>> list(leaves(5))
+    [('$', 5)]
+    """
+    pending = [(prefix, value)]
+    while pending:
+        path, item = pending.pop()
+        if item and isinstance(item, dict):
+            pending.extend((join(path, key), item[key]) for key in reversed(item))
+        elif item and isinstance(item, list):
+            pending.extend((f"{path}[{place}]", item[place]) for place in _backwards(item))
+        else:
+            yield path or ROOT, item
+
+
+def _backwards(items: list[JsonValue]) -> range:
+    return range(len(items) - 1, -1, -1)

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-__all__ = ["NOT_A_POINT", "Metric", "Point", "distance", "distances", "likeness", "read_point"]
+__all__ = [
+    "NOT_A_POINT",
+    "Metric",
+    "Point",
+    "distance",
+    "distance_similarity",
+    "distances",
+    "read_point",
+]
 
 Point: TypeAlias = tuple[float, ...]
 
@@ -63,10 +71,10 @@ def distance(expected: Point, candidate: Point, metric: Metric) -> float | str:
     return _DISTANCES[metric](expected, candidate)
 
 
-def likeness(apart: float) -> float:
+def distance_similarity(apart: float) -> float:
     """A distance as a similarity: 1 for the same place, less and less beyond.
 
-    >>> likeness(0.0), likeness(4.0)
+    >>> distance_similarity(0.0), distance_similarity(4.0)
     (1.0, 0.2)
     """
     return 1.0 / (1.0 + apart)

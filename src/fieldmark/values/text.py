@@ -11,7 +11,7 @@ from rapidfuzz.distance import OSA
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text, integer_text
 
-__all__ = ["did_you_mean", "exact_text", "folded", "is_slip", "nearest", "normalized"]
+__all__ = ["did_you_mean", "exact_text", "folded", "is_typo", "nearest", "normalized"]
 
 _NEAR: Final = 0.6
 """A word less alike than this is no suggestion, unless a single slip is all that parts them."""
@@ -64,10 +64,10 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     wanted = folded(word)
     ranked = ((OSA.normalized_similarity(wanted, folded(known)), known) for known in sorted(words))
     similarity, known = max(ranked, key=lambda pair: pair[0], default=(0.0, ""))
-    return known if similarity >= _NEAR or is_slip(wanted, folded(known)) else None
+    return known if similarity >= _NEAR or is_typo(wanted, folded(known)) else None
 
 
-def is_slip(word: str, known: str) -> bool:
+def is_typo(word: str, known: str) -> bool:
     """Whether one letter added, lost, changed or exchanged parts a word from a known one."""
     return len(word) >= _SHORTEST_SLIP and OSA.distance(word, known) == 1
 

@@ -10,7 +10,7 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.data.inputs import Inputs, Limits
-from fieldmark.data.pairs import open_pairs, open_truth
+from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError, LimitError, OptionError
 
 COCO = Inputs(format_in="coco")

@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Inputs, Limits, Role
-from fieldmark.data.pairs import open_pairs
+from fieldmark.data.json_parser import JsonDialect, UnreadableRow
+from fieldmark.data.pairing import open_pairs
 from fieldmark.data.parquet import ParquetSource
-from fieldmark.data.parsing import Unreadable
 from fieldmark.errors import DataError, LimitError
 from fieldmark.model.case import CaseInput
 
@@ -48,8 +47,8 @@ def cases_of(stream):
 
 
 def rows_of(path, role=Role.TRUTH, **limits):
-    grammar = Grammar(role=role, limits=Limits(**limits))
-    return [row for block in ParquetSource(str(path), grammar).blocks() for row in block.rows]
+    dialect = JsonDialect(role=role, limits=Limits(**limits))
+    return [row for block in ParquetSource(str(path), dialect).blocks() for row in block.rows]
 
 
 def test_parquet_pairs_as_jsonl_does(tmp_path):
@@ -70,16 +69,16 @@ def test_parquet_pairs_as_jsonl_does(tmp_path):
     ],
 )
 def test_rows_out_of_order_are_found_by_id(tmp_path, shuffled, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.partners._FEWEST", 2)
-    monkeypatch.setattr("fieldmark.data.partners._WINDOW_ROWS", 2)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._FEWEST", 2)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._WINDOW_ROWS", 2)
     truth = parquet(tmp_path / "t.parquet", TRUTH)
     found = cases_of(open_pairs(truth, parquet(tmp_path / "c.parquet", shuffled)))
     assert found == cases_of(open_pairs(TRUTH, shuffled))
 
 
 def test_numbers_json_lacks_survive_being_read_out_of_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.partners._FEWEST", 1)
-    monkeypatch.setattr("fieldmark.data.partners._WINDOW_ROWS", 1)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._FEWEST", 1)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._WINDOW_ROWS", 1)
     truth = [{"id": str(n), "expected": {"x": 1.0}} for n in range(60)]
     found = [{"id": str(n), "candidate": {"x": math.nan}} for n in reversed(range(60))]
     stream = open_pairs(
@@ -169,9 +168,9 @@ def test_what_json_cannot_hold_is_refused_by_name(tmp_path, table, message):
 )
 def test_a_value_that_cannot_be_read_costs_its_row(tmp_path, column, message):
     first, second = rows_of(parquet(tmp_path / "x.parquet", pa.table({"x": column})))
-    assert isinstance(first, Unreadable)
+    assert isinstance(first, UnreadableRow)
     assert message in first.reason
-    assert not isinstance(second, Unreadable)
+    assert not isinstance(second, UnreadableRow)
 
 
 def test_a_row_beyond_the_limit_is_refused_and_named(tmp_path):
@@ -186,7 +185,7 @@ def test_a_row_beyond_the_limit_is_refused_and_named(tmp_path):
 def test_a_row_with_too_many_values_is_unreadable(tmp_path):
     path = parquet(tmp_path / "x.parquet", pa.table({"x": [[True] * 1_000, [True]]}))
     first, second = rows_of(path, nodes=500)
-    assert isinstance(first, Unreadable)
+    assert isinstance(first, UnreadableRow)
     assert second == {"x": [True]}
 
 
@@ -235,8 +234,8 @@ def test_a_packed_csv_is_read_too(tmp_path):
 
 
 def test_zstd_out_of_order_is_found_by_id(tmp_path, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.partners._FEWEST", 2)
-    monkeypatch.setattr("fieldmark.data.partners._WINDOW_ROWS", 2)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._FEWEST", 2)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._WINDOW_ROWS", 2)
     found = cases_of(open_pairs(TRUTH, zstd(tmp_path / "c.jsonl.zst", lines(FOUND[::-1]))))
     assert [case.candidate for case in found] == [row["candidate"] for row in FOUND]
 

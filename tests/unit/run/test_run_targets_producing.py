@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark.config.eval_spec import Target
-from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Role
+from fieldmark.data.json_parser import JsonDialect
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING
 from fieldmark.run.targets.asking import Produced
@@ -168,9 +168,9 @@ def test_where_the_truth_is_text_the_answer_is_compared_as_text():
 
 
 def test_numbers_that_json_does_not_have_are_counted():
-    grammar = Grammar(role=Role.CANDIDATE)
-    one(Produced(text='{"a": NaN}'), grammar=grammar)
-    assert grammar.non_finite == 1
+    dialect = JsonDialect(role=Role.CANDIDATE)
+    one(Produced(text='{"a": NaN}'), dialect=dialect)
+    assert dialect.non_finite == 1
 
 
 def test_what_came_with_a_case_stays_with_it():

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from fieldmark.values.numbers import NumberFormat, as_number
-from fieldmark.values.tolerance import Tolerance
+from fieldmark.values.numbers import NumberFormat, Tolerance, as_number
 
 
 @pytest.mark.parametrize(

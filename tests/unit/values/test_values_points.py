@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from fieldmark.values.points import Metric, distance, distances, likeness, read_point
+from fieldmark.values.points import Metric, distance, distance_similarity, distances, read_point
 
 EUCLIDEAN, MANHATTAN, COSINE = Metric
 
@@ -68,4 +68,4 @@ def test_a_scale_has_a_number_for_each_dimension():
 
 @pytest.mark.parametrize(("apart", "alike"), [(0.0, 1.0), (1.0, 0.5), (4.0, 0.2)])
 def test_likeness_falls_with_distance(apart, alike):
-    assert likeness(apart) == alike
+    assert distance_similarity(apart) == alike

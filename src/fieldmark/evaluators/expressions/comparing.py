@@ -17,7 +17,7 @@ from fieldmark.evaluators.expressions.wording import described, shown
 from fieldmark.model.json import JsonValue
 from fieldmark.values.dates import is_iso_date, read_day
 from fieldmark.values.equality import equal
-from fieldmark.values.tolerance import Tolerance
+from fieldmark.values.numbers import Tolerance
 
 __all__ = ["Margin", "Relation", "Said", "compared", "day_of", "same", "weight_of"]
 

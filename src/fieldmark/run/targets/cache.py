@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Final
 
-from fieldmark.data.cases import is_finite
-from fieldmark.data.parsing import parse_json
+from fieldmark.data.json_documents import all_finite
+from fieldmark.data.json_parser import parse_json
 from fieldmark.errors import DataError, StorageError
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.run.targets.asking import Asking, Produced
@@ -84,7 +84,7 @@ class AnswerCache:
     def _kept(self, key: str, answer: Produced) -> Produced:
         if answer.failure or self._unwritable:
             return answer
-        if answer.value is not MISSING and not is_finite(answer.value):
+        if answer.value is not MISSING and not all_finite(answer.value):
             return answer  # JSON has no text for it that would be read as the same
         kind, told = ("value", answer.value) if answer.text is None else ("text", answer.text)
         entry = {"format": _FORMAT, "key": key, kind: told}

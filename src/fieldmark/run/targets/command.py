@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final
 
-from fieldmark.data.exact import decode
+from fieldmark.data.json_parser import decode
 from fieldmark.errors import DataError, OptionError
 from fieldmark.judges.environment import REFERENCE, check_declared, environment
 from fieldmark.judges.limits import MEGABYTE, ProcessLimits

@@ -8,9 +8,8 @@ from typing import Final
 
 import httpx
 
-from fieldmark.data.exact import Grammar, decode
 from fieldmark.data.inputs import Role
-from fieldmark.data.parsing import parse_text
+from fieldmark.data.json_parser import JsonDialect, decode, parse_text
 from fieldmark.errors import DataError
 from fieldmark.judges.endpoints import Endpoint
 from fieldmark.judges.line import Line
@@ -107,14 +106,14 @@ class Exchange:
 
     def _found(self, text: str, reply: Reply) -> JsonValue:
         """The answer inside of a reply; a text, also one inside of JSON, is what a model wrote."""
-        grammar = Grammar(role=Role.CANDIDATE)
+        dialect = JsonDialect(role=Role.CANDIDATE)
         if self._answer:
-            answer = resolve(parse_text(text, grammar), self._answer)
+            answer = resolve(parse_text(text, dialect), self._answer)
             if answer is MISSING:
                 raise DataError(f"it has no {self._answer}")
             return answer
         if "json" in reply.headers.get("content-type", "") and text.lstrip().startswith('"'):
-            return parse_text(text, grammar)
+            return parse_text(text, dialect)
         return text
 
     def _refused(self, reply: Reply) -> Produced:

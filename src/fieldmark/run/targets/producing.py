@@ -9,10 +9,10 @@ from functools import partial
 from typing import Final, NamedTuple, cast
 
 from fieldmark.config.eval_spec import Target
-from fieldmark.data.candidate_text import read_candidate
-from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Role
-from fieldmark.data.values import as_json
+from fieldmark.data.json_documents import to_json_value
+from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.model_text import parse_model_text
 from fieldmark.errors import DataError
 from fieldmark.judges.request import request_of as judge_request
 from fieldmark.model.case import Case, CaseContext, CaseInput
@@ -45,7 +45,7 @@ def produced(
     cases: Iterable[Case],
     *,
     warn: Callable[[str], None] = lambda _: None,
-    grammar: Grammar | None = None,
+    dialect: JsonDialect | None = None,
     pauses: Pauses = PAUSES,
 ) -> Generator[Asked, None, None]:
     """Every case with a candidate of the target, in their order; only a few are held at a time.
@@ -54,7 +54,7 @@ def produced(
     is. `warn` is told what deserves a word, from any thread.
     """
     source = cast("Source", target.source)
-    taken = Grammar(role=Role.CANDIDATE) if grammar is None else grammar
+    taken = JsonDialect(role=Role.CANDIDATE) if dialect is None else dialect
     size = max(1, target.concurrency)
     with source.opened(target.timeout) as ask, crew_of(size) as crew:
         answering = _answering(target, ask, crew, pauses, warn)
@@ -92,7 +92,7 @@ def _wants(case: Case) -> bool:
     return case.candidate is MISSING and case.input in _WANTING
 
 
-def _asked(case: Case, answer: Future[Produced] | None, grammar: Grammar) -> Asked:
+def _asked(case: Case, answer: Future[Produced] | None, dialect: JsonDialect) -> Asked:
     """A case as its answer leaves it."""
     if answer is None:
         return Asked(case)
@@ -102,12 +102,12 @@ def _asked(case: Case, answer: Future[Produced] | None, grammar: Grammar) -> Ask
     context = (case.context or CaseContext())._replace(text=got.text)
     case = case._replace(input=CaseInput.OK, note="", context=context)
     if got.text is None:
-        value = MISSING if got.value is MISSING else as_json(got.value, grammar)
+        value = MISSING if got.value is MISSING else to_json_value(got.value, dialect)
         return Asked(case._replace(candidate=value))
     if isinstance(case.expected, str):
         return Asked(case._replace(candidate=got.text))
     try:
-        found = read_candidate(got.text, grammar)
+        found = parse_model_text(got.text, dialect)
     except DataError as error:
         return Asked(case._replace(input=CaseInput.PARSE_ERROR, note=error.message))
     return Asked(case._replace(candidate=found.value, parsed_from=found.parsed_from))

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import ClassVar, Final, cast
 
-from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Role
-from fieldmark.data.values import as_json
+from fieldmark.data.json_documents import to_json_value
+from fieldmark.data.json_parser import JsonDialect
 from fieldmark.errors import DataError, OptionError
 from fieldmark.judges.secrecy import Secrets
 from fieldmark.judges.time_limit import OverdueError, TimeLimit
@@ -134,14 +134,14 @@ def _from_file(path: Path) -> ModuleType:
 def _asked(
     function: Callable[[JsonObject], object], request: JsonObject, limit: TimeLimit
 ) -> Produced:
-    grammar = Grammar(role=Role.CANDIDATE)
+    dialect = JsonDialect(role=Role.CANDIDATE)
     try:
         # A copy, because the function may change what it is given.
-        given = cast("JsonObject", as_json(request, grammar))
+        given = cast("JsonObject", to_json_value(request, dialect))
         answer = limit.call(lambda: _called(function, given, limit.seconds))
         if isinstance(answer, str):
             return Produced(text=str.__str__(answer))
-        return Produced(value=as_json(answer, grammar))
+        return Produced(value=to_json_value(answer, dialect))
     except OverdueError as error:
         return Produced(failure=str(error))
     except DataError as error:

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from fieldmark.data.exact import Grammar, decode
-from fieldmark.data.files import Opened, open_file
-from fieldmark.data.jsonl import lines_of
-from fieldmark.data.parsing import Row, Unreadable
+from fieldmark.data.files import InputFile, open_file
+from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode
+from fieldmark.data.line_offsets import read_line_blocks
 from fieldmark.data.rows import RowBlock, SourceBase, located
 from fieldmark.errors import DataError, Location
 
@@ -24,7 +23,7 @@ _BLOCK: Final = 256
 class CsvSource(SourceBase):
     """Rows of a CSV file with a header."""
 
-    grammar: Grammar = field(default_factory=Grammar)
+    dialect: JsonDialect = field(default_factory=JsonDialect)
     delimiter: str = ","
 
     def __post_init__(self) -> None:
@@ -36,7 +35,7 @@ class CsvSource(SourceBase):
     def blocks(self) -> Iterator[RowBlock]:
         """The rows below the header; blank lines are none."""
         opened = open_file(Path(self.name))
-        csv.field_size_limit(self.grammar.limits.line_bytes)
+        csv.field_size_limit(self.dialect.limits.line_bytes)
         reader = csv.reader(self._lines(opened), delimiter=self.delimiter, strict=True)
         header: list[str] | None = None
         rows: list[Row] = []
@@ -66,9 +65,9 @@ class CsvSource(SourceBase):
                 raise DataError(f"the column {name!r} occurs twice", self.where(1))
         return header
 
-    def _lines(self, opened: Opened) -> Iterator[str]:
-        limit = self.grammar.limits.line_bytes
-        for block in lines_of(opened.stream, limit, self.name):
+    def _lines(self, opened: InputFile) -> Iterator[str]:
+        limit = self.dialect.limits.line_bytes
+        for block in read_line_blocks(opened.stream, limit, self.name):
             self.bytes_read = max(self.bytes_read, opened.position)
             try:
                 text = decode(block.raw)
@@ -94,5 +93,5 @@ def _split(text: str) -> list[str]:
 
 def _row(header: list[str], cells: list[str]) -> Row:
     if len(cells) > len(header):
-        return Unreadable(f"the row has {len(cells)} cells, the header {len(header)}")
+        return UnreadableRow(f"the row has {len(cells)} cells, the header {len(header)}")
     return dict(zip(header, cells, strict=False))

@@ -10,27 +10,32 @@ from pathlib import Path
 from typing import Protocol
 
 from fieldmark.data.coco import coco_candidate, coco_truth
-from fieldmark.data.entries import id_text
-from fieldmark.data.exact import Grammar
 from fieldmark.data.folders import FolderSource
-from fieldmark.data.inputs import Inputs, Role, RowsAre
-from fieldmark.data.layout import ID_KEYS, Layout, decide, decide_both, holds_both
-from fieldmark.data.parsing import parse_text
+from fieldmark.data.input_warnings import warn_nested_documents
+from fieldmark.data.inputs import InputLike, Inputs, Role, RowsAre
+from fieldmark.data.json_documents import ValueSource, can_be_keyed
+from fieldmark.data.json_parser import JsonDialect, parse_text
+from fieldmark.data.layout import (
+    ID_KEYS,
+    Layout,
+    detect_layout,
+    detect_paired_layout,
+    id_text,
+    paired_keys,
+)
 from fieldmark.data.rows import RowBlock, RowSource, located
-from fieldmark.data.sources import Given, is_stream, open_source
-from fieldmark.data.suspicions import wrapped
-from fieldmark.data.values import ValueSource, may_be_keyed
+from fieldmark.data.sources import is_stream, open_source
 from fieldmark.errors import DataError, Location
 
-__all__ = ["Opened", "Side", "open_both", "open_single", "open_truth"]
+__all__ = ["InputSide", "OpenedInputs", "open_both", "open_single", "open_truth"]
 
 
 @dataclass(slots=True)
-class Side:
+class InputSide:
     """One side, ready to be read: its rows from the first on, and where they keep what."""
 
     source: RowSource
-    grammar: Grammar
+    dialect: JsonDialect
     blocks: Iterator[RowBlock]
     sample: RowBlock
     layout: Layout = field(default_factory=Layout)
@@ -47,11 +52,11 @@ class Side:
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenedInputs:
     """The sides of a comparison and the decisions about them. Without candidate, rows hold both."""
 
-    truth: Side
-    candidate: Side | None = None
+    truth: InputSide
+    candidate: InputSide | None = None
     by_id: bool = False
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -65,38 +70,38 @@ class Decision(Protocol):
     ) -> tuple[Layout, list[str]]: ...
 
 
-def open_single(given: Given, options: Inputs) -> Opened:
+def open_single(given: InputLike, options: Inputs) -> OpenedInputs:
     """One input whose rows hold both sides."""
-    return _open_one(given, options, decide_both)
+    return _open_one(given, options, detect_paired_layout)
 
 
-def open_truth(given: Given, options: Inputs) -> Opened:
+def open_truth(given: InputLike, options: Inputs) -> OpenedInputs:
     """One input whose rows hold both sides or, if they do not, the truth alone."""
     return _open_one(given, options, _decide_truth)
 
 
-def _open_one(given: Given, options: Inputs, decided: Decision) -> Opened:
-    grammar = _grammar(Role.CANDIDATE, options)
+def _open_one(given: InputLike, options: Inputs, decided: Decision) -> OpenedInputs:
+    dialect = _grammar(Role.CANDIDATE, options)
     if options.format_in is not None:
-        source: RowSource = coco_truth(given, grammar)
+        source: RowSource = coco_truth(given, dialect)
     else:
-        source = open_source(_as_rows(given), grammar, side="")
+        source = open_source(_as_rows(given), dialect, side="")
     with _closing_on_error(source):
         if isinstance(source, ValueSource):
             _settle_single(source, options)
-        side = _side(source, grammar)
+        side = _side(source, dialect)
         side.layout, notes = decided(side.sample, options, name=source.name)
         if side.sample.ids is not None:
             side.layout = replace(side.layout, id_key=None)
-        return Opened(side, notes=notes)
+        return OpenedInputs(side, notes=notes)
 
 
 def _decide_truth(sample: RowBlock, options: Inputs, *, name: str) -> tuple[Layout, list[str]]:
     try:
-        return decide_both(sample, options, name=name)
+        return detect_paired_layout(sample, options, name=name)
     except DataError:
         _refuse_text(sample, options, name)
-        return decide(sample, Role.TRUTH, options, name=name)
+        return detect_layout(sample, Role.TRUTH, options, name=name)
 
 
 def _refuse_text(sample: RowBlock, options: Inputs, name: str) -> None:
@@ -109,7 +114,7 @@ def _refuse_text(sample: RowBlock, options: Inputs, name: str) -> None:
             raise located(error, Location(name)) from None
 
 
-def open_both(truth: Given, candidate: Given, options: Inputs) -> Opened:
+def open_both(truth: InputLike, candidate: InputLike, options: Inputs) -> OpenedInputs:
     """Two inputs, one a side."""
     grammars = _grammar(Role.TRUTH, options), _grammar(Role.CANDIDATE, options)
     if options.format_in is not None:
@@ -125,17 +130,17 @@ def open_both(truth: Given, candidate: Given, options: Inputs) -> Opened:
 
 
 def _opened_both(
-    sources: tuple[RowSource, RowSource], grammars: tuple[Grammar, Grammar], options: Inputs
-) -> Opened:
+    sources: tuple[RowSource, RowSource], grammars: tuple[JsonDialect, JsonDialect], options: Inputs
+) -> OpenedInputs:
     notes = [] if options.format_in is not None else _settle(sources, options)
-    sides = [_side(source, grammar) for source, grammar in zip(sources, grammars, strict=True)]
-    opened = Opened(sides[0], sides[1], notes=notes)
+    sides = [_side(source, dialect) for source, dialect in zip(sources, grammars, strict=True)]
+    opened = OpenedInputs(sides[0], sides[1], notes=notes)
     for side, role in zip(sides, Role, strict=True):
-        side.layout, said = decide(side.sample, role, options, name=side.source.name)
+        side.layout, said = detect_layout(side.sample, role, options, name=side.source.name)
         if side.sample.ids is not None:
             side.layout = replace(side.layout, id_key=None)
         notes += said
-    opened.warnings += wrapped(*sides)
+    opened.warnings += warn_nested_documents(*sides)
     _decide_pairing(opened, options)
     return opened
 
@@ -150,11 +155,11 @@ def _closing_on_error(*sources: RowSource) -> Iterator[None]:
         raise
 
 
-def _grammar(role: Role, options: Inputs) -> Grammar:
-    return Grammar(role=role, duplicates=options.duplicates, limits=options.limits)
+def _grammar(role: Role, options: Inputs) -> JsonDialect:
+    return JsonDialect(role=role, duplicates=options.duplicates, limits=options.limits)
 
 
-def _as_rows(given: Given) -> Given:
+def _as_rows(given: InputLike) -> InputLike:
     """Pairs of documents as rows that hold both."""
     if isinstance(given, str | Path | Mapping) or is_stream(given):
         return given
@@ -169,19 +174,19 @@ def _pairs_as_rows(given: Iterable[object]) -> Iterator[object]:
             yield row
 
 
-def _side(source: RowSource, grammar: Grammar) -> Side:
+def _side(source: RowSource, dialect: JsonDialect) -> InputSide:
     blocks = source.blocks()
     sample = next(blocks, None)
     if sample is None:
         raise DataError("holds no rows; expected one row a case", Location(source.name))
-    return Side(source, grammar, chain([sample], blocks), sample)
+    return InputSide(source, dialect, chain([sample], blocks), sample)
 
 
 def _settle_single(source: ValueSource, options: Inputs) -> None:
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
-    elif may_be_keyed(source.value) and isinstance(source.value, dict):
-        if holds_both(source.value, options):
+    elif can_be_keyed(source.value) and isinstance(source.value, dict):
+        if paired_keys(source.value, options):
             return
         rows = source.value.values()
         shared = set.intersection(*(set(row) if isinstance(row, dict) else set() for row in rows))
@@ -198,7 +203,7 @@ def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
             continue
         if options.rows is not None:
             source.settle(RowsAre(options.rows))
-        elif may_be_keyed(source.value) and _shares_ids(source.value, other, options):
+        elif can_be_keyed(source.value) and _shares_ids(source.value, other, options):
             keyed.append(source)
     for source in keyed:
         source.settle(RowsAre.KEYED)
@@ -218,7 +223,7 @@ def _shares_ids(value: object, other: RowSource, options: Inputs) -> bool:
     if isinstance(other, FolderSource):
         return not keys.isdisjoint(other.ids())
     if isinstance(other, ValueSource) and isinstance(other.value, dict):
-        return may_be_keyed(other.value) and not keys.isdisjoint(other.value)
+        return can_be_keyed(other.value) and not keys.isdisjoint(other.value)
     if isinstance(other, ValueSource) or not _can_be_peeked(other):
         rows = other.value if isinstance(other, ValueSource) else None
         return isinstance(rows, list) and not keys.isdisjoint(_ids_of(rows, options))
@@ -239,7 +244,7 @@ def _ids_of(rows: Iterable[object], options: Inputs) -> set[str | None]:
     } - {None}
 
 
-def _decide_pairing(opened: Opened, options: Inputs) -> None:
+def _decide_pairing(opened: OpenedInputs, options: Inputs) -> None:
     """By id where both sides have ids, else by position.
 
     The id of one side alone names the case or nothing; it is never a field. In a pair of single

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import LIMITS, Role, RowsAre
-from fieldmark.data.parsing import Row, Unreadable
+from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
 from fieldmark.data.rows import RowBlock, SourceBase
 from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.paths import join
 
-__all__ = ["ObjectSource", "ValueSource", "as_json", "checked_json", "may_be_keyed"]
+__all__ = [
+    "ObjectSource",
+    "ValueSource",
+    "all_finite",
+    "can_be_keyed",
+    "ensure_json",
+    "to_json_value",
+]
 
 _BLOCK: Final = 256
 _FINITE: Final = float("inf")
@@ -24,7 +31,7 @@ _SCALARS: Final = frozenset((str, int, float, bool, type(None)))
 _EXACT: Final = _SCALARS | {dict, list}
 
 
-def may_be_keyed(value: JsonValue) -> bool:
+def can_be_keyed(value: JsonValue) -> bool:
     """Whether an object can be read as documents by id: every value is an object or a list."""
     return (
         isinstance(value, dict)
@@ -76,7 +83,7 @@ class ObjectSource(SourceBase):
     """The rows of an iterable of Python objects, checked to be JSON as they pass."""
 
     objects: Iterable[object] = ()
-    grammar: Grammar = field(default_factory=Grammar)
+    dialect: JsonDialect = field(default_factory=JsonDialect)
 
     def blocks(self) -> Iterator[RowBlock]:
         """The rows in order; an iterator can be read once."""
@@ -89,25 +96,25 @@ class ObjectSource(SourceBase):
 
     def _row(self, value: object, place: int) -> Row:
         try:
-            return as_json(value, self.grammar)
+            return to_json_value(value, self.dialect)
         except NotJsonError as error:
             # A mistake of the caller, who holds the objects, and not of the data.
             raise DataError(f"{self.phrase(place)}: {error.message}") from None
         except DataError as error:
-            return Unreadable(error.message)
+            return UnreadableRow(error.message)
 
 
 class NotJsonError(DataError):
     """A Python object that JSON has no value for."""
 
 
-def checked_json(value: JsonValue) -> JsonValue:
+def ensure_json(value: JsonValue) -> JsonValue:
     """The value itself if it is JSON, else a copy that is; what cannot be is refused by its path.
 
-    >>> checked_json({"total": (1, 2)})
+    >>> ensure_json({"total": (1, 2)})
     {'total': [1, 2]}
     """
-    return value if _is_json(value) else as_json(value, Grammar(role=Role.CANDIDATE))
+    return value if _is_json(value) else to_json_value(value, JsonDialect(role=Role.CANDIDATE))
 
 
 def _is_json(value: object) -> bool:
@@ -131,27 +138,27 @@ def _is_json(value: object) -> bool:
     return False
 
 
-def as_json(value: object, grammar: Grammar) -> JsonValue:
+def to_json_value(value: object, dialect: JsonDialect) -> JsonValue:
     """A copy of Python objects as JSON: tuples become lists, anything else unknown is refused."""
-    return _copied(value, grammar, ())
+    return _copied(value, dialect, ())
 
 
-def _copied(value: object, grammar: Grammar, path: tuple[str | int, ...]) -> JsonValue:
-    if len(path) > grammar.limits.depth:
-        raise LimitError("depth", f"nested deeper than {grammar.limits.depth} levels")
+def _copied(value: object, dialect: JsonDialect, path: tuple[str | int, ...]) -> JsonValue:
+    if len(path) > dialect.limits.depth:
+        raise LimitError("depth", f"nested deeper than {dialect.limits.depth} levels")
     if isinstance(value, Mapping):
         made: JsonObject = {}
         for key, item in value.items():
             if not isinstance(key, str):
                 raise NotJsonError(f"{_place(path)}the key {key!r} is not text")
-            made[key] = _copied(item, grammar, (*path, key))
+            made[key] = _copied(item, dialect, (*path, key))
         return made
     if isinstance(value, list | tuple):
-        return [_copied(item, grammar, (*path, place)) for place, item in enumerate(value)]
-    return _scalar(value, grammar, path)
+        return [_copied(item, dialect, (*path, place)) for place, item in enumerate(value)]
+    return _scalar(value, dialect, path)
 
 
-def _scalar(value: object, grammar: Grammar, path: tuple[str | int, ...]) -> JsonValue:
+def _scalar(value: object, dialect: JsonDialect, path: tuple[str | int, ...]) -> JsonValue:
     """A value without parts, as the plain type where it is of a type below that."""
     if value is None or isinstance(value, bool):
         return value
@@ -160,7 +167,7 @@ def _scalar(value: object, grammar: Grammar, path: tuple[str | int, ...]) -> Jso
     if isinstance(value, int):
         return int.__int__(value)
     if isinstance(value, float):
-        return _number(float.__float__(value), grammar)
+        return _number(float.__float__(value), dialect)
     raise NotJsonError(f"{_place(path)}{type(value).__name__} is not a JSON value")
 
 
@@ -172,10 +179,19 @@ def _place(path: tuple[str | int, ...]) -> str:
     return f"{text}: " if text else ""
 
 
-def _number(value: float, grammar: Grammar) -> float:
+def _number(value: float, dialect: JsonDialect) -> float:
     if abs(value) < _FINITE:
         return value
-    if grammar.role is Role.TRUTH:
+    if dialect.role is Role.TRUTH:
         raise DataError(f"{value} is not a finite number")
-    grammar.non_finite += 1
+    dialect.non_finite += 1
     return value
+
+
+def all_finite(value: JsonValue) -> bool:
+    """Whether every number in a value is finite."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(all_finite, value.values()))
+    return all(map(all_finite, value)) if isinstance(value, list) else True

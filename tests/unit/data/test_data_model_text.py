@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data.candidate_text import read_candidate
-from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Role
+from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.model_text import parse_model_text
 from fieldmark.errors import DataError
 
-CANDIDATE = Grammar(role=Role.CANDIDATE)
+CANDIDATE = JsonDialect(role=Role.CANDIDATE)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ CANDIDATE = Grammar(role=Role.CANDIDATE)
     ],
 )
 def test_one_value_is_found(text, value, parsed_from):
-    assert read_candidate(text, CANDIDATE) == (value, parsed_from)
+    assert parse_model_text(text, CANDIDATE) == (value, parsed_from)
 
 
 @pytest.mark.parametrize(
@@ -54,25 +54,25 @@ def test_one_value_is_found(text, value, parsed_from):
 )
 def test_anything_else_is_a_parse_error(text, said):
     with pytest.raises(DataError, match=said):
-        read_candidate(text, CANDIDATE)
+        parse_model_text(text, CANDIDATE)
 
 
 @pytest.mark.parametrize("text", ['```json\n{"a": 1}\n```', 'x {"a": 1}'])
 def test_strict_takes_only_json(text):
     with pytest.raises(DataError):
-        read_candidate(text, CANDIDATE, "strict")
-    assert read_candidate('{"a": 1}', CANDIDATE, "strict").value == {"a": 1}
+        parse_model_text(text, CANDIDATE, "strict")
+    assert parse_model_text('{"a": 1}', CANDIDATE, "strict").value == {"a": 1}
 
 
 @pytest.mark.parametrize("text", ["[" * 10**6, '{"' * 10**5, "[1] " * 10**5, '"' * 10**6 + "{"])
 def test_hostile_text_takes_no_long_time(text):
     start = time.process_time()
     with pytest.raises(DataError):
-        read_candidate(text, CANDIDATE)
+        parse_model_text(text, CANDIDATE)
     assert time.process_time() - start < 5
 
 
 @given(st.text(st.sampled_from('[]{}",:\\ a1`\n'), max_size=60))
 def test_any_text_gives_a_value_or_a_data_error(text):
     with contextlib.suppress(DataError):
-        read_candidate(text, CANDIDATE)
+        parse_model_text(text, CANDIDATE)

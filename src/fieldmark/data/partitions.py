@@ -9,30 +9,38 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from fieldmark.data.exact import Grammar
-from fieldmark.data.files import open_file
+from fieldmark.data.files import is_compressed, open_file
 from fieldmark.data.inputs import Inputs, Role
-from fieldmark.data.jsonl import JsonlSource, LineBlock, lines_of
-from fieldmark.data.known_lines import LineReader, line_readers
+from fieldmark.data.json_lines import (
+    JsonlSource,
+    LineReader,
+    line_readers,
+)
+from fieldmark.data.json_parser import JsonDialect, Row
 from fieldmark.data.layout import Layout
-from fieldmark.data.opening import Opened, Side
-from fieldmark.data.packed import is_packed
-from fieldmark.data.pairs import PairStream
-from fieldmark.data.parsing import Row
+from fieldmark.data.line_offsets import (
+    IrregularLinesError,
+    LineBlock,
+    LineOffsets,
+    nth_line_offsets,
+    read_line_blocks,
+    read_line_offsets,
+)
+from fieldmark.data.pairing import PairStream
 from fieldmark.data.rows import RowBlock
-from fieldmark.data.ruler import IrregularError, Ruler, marks, measured
+from fieldmark.data.sides import InputSide, OpenedInputs
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Cut", "Portion", "Recipe", "cut"]
+__all__ = ["Partition", "PartitionOpener", "Partitions", "partition"]
 
 _FIRST: Final = 64
 """Rows of each side from which a form of documents is learnt."""
 
 
-class Slice(NamedTuple):
+class LineRange(NamedTuple):
     """Some lines of a file: where they begin and end, and the number of the first."""
 
     start: int
@@ -40,14 +48,14 @@ class Slice(NamedTuple):
     first: int
 
 
-class Portion(NamedTuple):
+class Partition(NamedTuple):
     """Some cases: the lines of the truth, and those of the candidate where there is one.
 
     There are `cases` of them, or more; a blank line is none.
     """
 
-    truth: Slice
-    candidate: Slice | None = None
+    truth: LineRange
+    candidate: LineRange | None = None
     cases: int = 0
 
     @property
@@ -58,10 +66,10 @@ class Portion(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Sliced(JsonlSource):
+class _PartitionSource(JsonlSource):
     """The rows of some lines of a file."""
 
-    part: Slice = field(default=Slice(0, 0, 1))
+    part: LineRange = field(default=LineRange(0, 0, 1))
 
     def line_blocks(self) -> Iterator[LineBlock]:
         """The lines, in the same small pieces as those of a whole file."""
@@ -75,40 +83,40 @@ class _Sliced(JsonlSource):
         finally:
             opened.close()
         self.bytes_read = end - start
-        for block in lines_of(BytesIO(raw), self.grammar.limits.line_bytes, self.name):
+        for block in read_line_blocks(BytesIO(raw), self.dialect.limits.line_bytes, self.name):
             yield LineBlock(block.raw, first + block.first - 1, start + block.offset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _SideRecipe:
+class _SideOpener:
     path: str
     layout: Layout
     role: Role
     first_rows: tuple[Row, ...]
 
-    def opened(self, part: Slice, options: Inputs) -> Side:
-        grammar = Grammar(role=self.role, duplicates=options.duplicates, limits=options.limits)
-        source = _Sliced(self.path, grammar, part=part)
-        return Side(source, grammar, source.blocks(), RowBlock([], []), self.layout)
+    def opened(self, part: LineRange, options: Inputs) -> InputSide:
+        dialect = JsonDialect(role=self.role, duplicates=options.duplicates, limits=options.limits)
+        source = _PartitionSource(self.path, dialect, part=part)
+        return InputSide(source, dialect, source.blocks(), RowBlock([], []), self.layout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class PartitionOpener:
     """How to open a portion anywhere: in this process or in another."""
 
-    truth: _SideRecipe
-    candidate: _SideRecipe | None
+    truth: _SideOpener
+    candidate: _SideOpener | None
     by_id: bool
     options: Inputs
     quotes: bool
 
-    def open(self, portion: Portion) -> PairStream:
+    def open(self, portion: Partition) -> PairStream:
         """The cases of a portion."""
         truth = self.truth.opened(portion.truth, self.options)
         candidate = None
         if self.candidate is not None and portion.candidate is not None:
             candidate = self.candidate.opened(portion.candidate, self.options)
-        opened = Opened(truth, candidate, by_id=self.by_id)
+        opened = OpenedInputs(truth, candidate, by_id=self.by_id)
         before = portion.truth.first - 1
         return PairStream(opened, self.options, quotes=self.quotes, before=before)
 
@@ -118,27 +126,27 @@ class Recipe:
         return line_readers([(side.layout, side.first_rows) for side in sides])
 
 
-class Cut:
+class Partitions:
     """The portions of a stream, found as they are asked for; `recipe` says how to open them.
 
     `whole` is whether the portions were all, when there are no more: where lines turn out to be
     of a kind that must be read from the top, they end before.
     """
 
-    def __init__(self, recipe: Recipe, portions: Iterator[Portion]) -> None:
-        self.recipe = recipe
+    def __init__(self, opener: PartitionOpener, portions: Iterator[Partition]) -> None:
+        self.opener = opener
         self.whole = False
         self._portions = portions
 
-    def __iter__(self) -> Iterator[Portion]:
+    def __iter__(self) -> Iterator[Partition]:
         try:
             yield from self._portions
-        except IrregularError:
+        except IrregularLinesError:
             return
         self.whole = True
 
 
-def cut(stream: PairStream, size: int, *, careful: bool = False) -> Cut | None:
+def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partitions | None:
     """The portions of a stream, so many cases each; nothing if it must be read from the top.
 
     Both sides must be plain files of lines. They are taken to be in step without a look at their
@@ -149,15 +157,15 @@ def cut(stream: PairStream, size: int, *, careful: bool = False) -> Cut | None:
     if not all(_is_plain(side) for side in sides):
         return None
     recipes = [
-        _SideRecipe(
+        _SideOpener(
             path=side.source.name,
             layout=side.layout,
-            role=side.grammar.role,
+            role=side.dialect.role,
             first_rows=tuple(side.sample.rows[:_FIRST]),
         )
         for side in sides
     ]
-    recipe = Recipe(
+    recipe = PartitionOpener(
         truth=recipes[0],
         candidate=recipes[1] if len(recipes) > 1 else None,
         by_id=stream.by_id,
@@ -165,60 +173,62 @@ def cut(stream: PairStream, size: int, *, careful: bool = False) -> Cut | None:
         quotes=stream.quotes,
     )
     if not careful:
-        return Cut(recipe, _in_step(stream, size))
+        return Partitions(recipe, _in_step(stream, size))
     found = _measured(stream)
     if found is None:
         return None
     rulers, places = found
     candidate = rulers[1] if len(sides) > 1 else None
-    return Cut(recipe, iter(_portions(rulers[0], candidate, places, size)))
+    return Partitions(recipe, iter(_portions(rulers[0], candidate, places, size)))
 
 
-def _in_step(stream: PairStream, size: int) -> Iterator[Portion]:
+def _in_step(stream: PairStream, size: int) -> Iterator[Partition]:
     """Portions with as many lines of both sides; what one has more than the other comes last."""
     limit = stream.options.limits.line_bytes
-    own, *other = (pairwise(marks(Path(side.source.name), size, limit)) for side in stream.sides)
+    own, *other = (
+        pairwise(nth_line_offsets(Path(side.source.name), size, limit)) for side in stream.sides
+    )
     theirs = other[0] if other else None
     upcoming, first, end = next(own, None), 1, 0
     while upcoming is not None:
         mine, upcoming = upcoming, next(own, None)
-        truth, candidate = Slice(*mine, first), None
+        truth, candidate = LineRange(*mine, first), None
         if theirs is not None:
             begin, end = next(theirs, (end, end))
             if upcoming is None:
                 end = max((further for _, further in theirs), default=end)
-            candidate = Slice(begin, end, first)
-        yield Portion(truth, candidate, 0 if upcoming is None else size)
+            candidate = LineRange(begin, end, first)
+        yield Partition(truth, candidate, 0 if upcoming is None else size)
         first += size
 
 
-def _measured(stream: PairStream) -> tuple[list[Ruler], NDArray[np.int64]] | None:
+def _measured(stream: PairStream) -> tuple[list[LineOffsets], NDArray[np.int64]] | None:
     """Where the rows of each side begin, and where in the truth each candidate belongs."""
     rulers = _rulers(stream, ids=stream.by_id)
     places = None if rulers is None else _places(rulers[0], rulers[-1])
     return None if rulers is None or places is None else (rulers, places)
 
 
-def _rulers(stream: PairStream, *, ids: bool) -> list[Ruler] | None:
+def _rulers(stream: PairStream, *, ids: bool) -> list[LineOffsets] | None:
     rulers = [_ruler(side, stream.options, ids=ids) for side in stream.sides]
     return None if None in rulers else [ruler for ruler in rulers if ruler is not None]
 
 
-def _is_plain(side: Side) -> bool:
+def _is_plain(side: InputSide) -> bool:
     source = side.source
     if not isinstance(source, JsonlSource) or not source.from_path:
         return False
-    return not is_packed(Path(source.name))
+    return not is_compressed(Path(source.name))
 
 
-def _ruler(side: Side, options: Inputs, *, ids: bool) -> Ruler | None:
+def _ruler(side: InputSide, options: Inputs, *, ids: bool) -> LineOffsets | None:
     key = side.layout.id_key if ids else None
     if ids and key is None:
         return None
-    return measured(Path(side.source.name), key, options.limits.line_bytes)
+    return read_line_offsets(Path(side.source.name), key, options.limits.line_bytes)
 
 
-def _places(truth: Ruler, candidate: Ruler) -> NDArray[np.int64] | None:
+def _places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.int64] | None:
     """The place in the truth of every candidate; nothing if they are not in one order."""
     import numpy as np
 
@@ -235,14 +245,14 @@ def _places(truth: Ruler, candidate: Ruler) -> NDArray[np.int64] | None:
 
 
 def _portions(
-    truth: Ruler, candidate: Ruler | None, places: NDArray[np.int64], size: int
-) -> list[Portion]:
+    truth: LineOffsets, candidate: LineOffsets | None, places: NDArray[np.int64], size: int
+) -> list[Partition]:
     import numpy as np
 
     edges = np.append(np.arange(0, len(truth), size), len(truth))
     theirs = np.searchsorted(places, edges)
     return [
-        Portion(
+        Partition(
             _slice(truth, int(edges[number]), int(edges[number + 1])),
             None
             if candidate is None
@@ -252,5 +262,5 @@ def _portions(
     ]
 
 
-def _slice(ruler: Ruler, first: int, end: int) -> Slice:
-    return Slice(int(ruler.starts[first]), int(ruler.starts[end]), first + 1)
+def _slice(ruler: LineOffsets, first: int, end: int) -> LineRange:
+    return LineRange(int(ruler.starts[first]), int(ruler.starts[end]), first + 1)

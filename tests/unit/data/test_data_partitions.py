@@ -8,18 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data import _scan, ruler
-from fieldmark.data.line_ends import line_count, nth_lines, split_at_nth
-from fieldmark.data.pairs import open_pairs
-from fieldmark.data.portions import cut
-from fieldmark.data.ruler import IrregularError, marks
+from fieldmark.data import _scan, line_offsets
+from fieldmark.data.line_offsets import (
+    IrregularLinesError,
+    line_count,
+    nth_line_offsets,
+    nth_lines,
+    split_at_nth,
+)
+from fieldmark.data.pairing import open_pairs
+from fieldmark.data.partitions import partition
 
 LINES = [b'{"id":"%d"}\n' % (number * 10**number) for number in range(12)]
 
 
 @pytest.fixture(params=[1 << 18, 7, 1], ids=["whole", "in-small-pieces", "byte-by-byte"])
 def _pieces(request, monkeypatch):
-    monkeypatch.setattr(ruler, "_PIECE", request.param)
+    monkeypatch.setattr(line_offsets, "_SCAN_BYTES", request.param)
 
 
 @pytest.mark.usefixtures("_pieces")
@@ -38,7 +43,7 @@ def _pieces(request, monkeypatch):
 def test_where_lines_begin(content, every, found, tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(content)
-    assert list(marks(path, every, limit=1 << 20)) == found
+    assert list(nth_line_offsets(path, every, limit=1 << 20)) == found
 
 
 @pytest.mark.usefixtures("_pieces")
@@ -47,10 +52,10 @@ def test_a_line_beyond_the_limit_is_for_a_reader_of_every_line(limit, tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"".join(LINES))
     within = sum(len(line) - 1 <= limit for line in LINES)
-    found = marks(path, 1, limit)
+    found = nth_line_offsets(path, 1, limit)
     begun = [next(found) for _ in range(within + 1)]
     assert begun[-1] == sum(map(len, LINES[:within]))
-    with pytest.raises(IrregularError):
+    with pytest.raises(IrregularLinesError):
         next(found)
 
 
@@ -81,7 +86,7 @@ def portions(folder, truth, candidate, *, careful=False, size=2):
         path.write_text("".join(line + "\n" for line in lines))
     stream = open_pairs(*paths)
     stream.close()
-    found = cut(stream, size, careful=careful)
+    found = partition(stream, size, careful=careful)
     if found is None:
         return None
     told = []
@@ -125,5 +130,5 @@ def test_all_but_the_last_portion_say_how_many_cases_they_must_have(tmp_path):
     path.write_text("\n".join(lines))
     stream = open_pairs(path)
     stream.close()
-    found = cut(stream, 2)
+    found = partition(stream, 2)
     assert [portion.cases for portion in found] == [2, 2, 0]

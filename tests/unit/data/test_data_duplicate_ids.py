@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.data import names as module
-from fieldmark.data.names import Names
+from fieldmark.data import duplicate_ids as module
+from fieldmark.data.duplicate_ids import DuplicateIds
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from fieldmark.data.names import Names
     ],
 )
 def test_names_that_come_twice(groups, repeats):
-    names = Names()
+    names = DuplicateIds()
     for group in groups:
         names.add(list(group))
     assert names.may_repeat() is repeats
@@ -36,9 +36,9 @@ def test_names_that_come_twice(groups, repeats):
     ],
 )
 def test_many_names_that_ascend(groups, repeats, monkeypatch):
-    monkeypatch.setattr(module, "_HELD", 2)
-    names = Names()
+    monkeypatch.setattr(module, "_KEPT_ASCENDING", 2)
+    names = DuplicateIds()
     for group in groups:
         names.add(list(group))
     assert names.may_repeat() is repeats
-    assert len(names._hashes) <= 4
+    assert len(names.hashes) <= 4

@@ -15,7 +15,7 @@ from typing import Final
 
 import orjson
 
-__all__ = ["may_mislead", "written_back_differs"]
+__all__ = ["needs_recheck", "roundtrip_differs"]
 
 _EXPONENT: Final = b"e+" if b"e+" in orjson.dumps(1e20) else b"e"
 """What the writer puts into every float as large as an integer beyond 64 bits."""
@@ -27,7 +27,7 @@ _ESCAPED_COLON: Final = b"\\u003"
 _READER_DEPTH: Final = 1024
 
 
-def written_back_differs(raw: bytes, values: Sequence[object], depth: int) -> bool:
+def roundtrip_differs(raw: bytes, values: Sequence[object], depth: int) -> bool:
     """Whether a duplicate key, a big integer or more levels than `depth` may hide in JSON.
 
     Written back, values have as many colons as their source unless a key was dropped: colons in
@@ -35,7 +35,7 @@ def written_back_differs(raw: bytes, values: Sequence[object], depth: int) -> bo
     was read as a float, and is written with an exponent. The writer refuses values below its own
     depth limit, so they are wrapped in as many lists as make that limit ours.
 
-    >>> written_back_differs(b'{"a": 1, "a": 2}', [{"a": 2}], 10)
+    >>> roundtrip_differs(b'{"a": 1, "a": 2}', [{"a": 2}], 10)
     True
     """
     levels = _writer_depth() - depth - 1
@@ -68,10 +68,10 @@ def _writer_depth() -> int:
     return 0
 
 
-may_mislead: Callable[[bytes, Sequence[object], int], bool] = written_back_differs
+needs_recheck: Callable[[bytes, Sequence[object], int], bool] = roundtrip_differs
 """The same by the fastest way there is: JSON, the list of what was parsed, and the depth."""
 
 with suppress(ImportError):  # not compiled
     from fieldmark.data import _scan
 
-    may_mislead = _scan.may_mislead
+    needs_recheck = _scan.may_mislead

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Parse
-from fieldmark.data.parsing import parse_text
+from fieldmark.data.json_parser import JsonDialect, parse_text
 from fieldmark.errors import DataError
 from fieldmark.model.json import JsonValue
 
-__all__ = ["Found", "read_candidate"]
+__all__ = ["ParsedText", "parse_model_text"]
 
 _OPENER: Final = re.compile(r'\{\s*["}]|\[\s*(?:[\[{"\]0-9-]|true\b|false\b|null\b|NaN|Infinity)')
 """A bracket that begins JSON, and not a remark in brackets."""
@@ -20,27 +19,29 @@ _FENCE_BEFORE: Final = re.compile(r"```[ \t]*[\w-]*\s*\Z")
 _FENCE_TAIL: Final = 64
 
 
-class Found(NamedTuple):
+class ParsedText(NamedTuple):
     """A value and where it was found: in a `fence`, in the `text`, or as the whole of it."""
 
     value: JsonValue
     parsed_from: str = ""
 
 
-def read_candidate(text: str, grammar: Grammar, parse: Parse | str = Parse.LENIENT) -> Found:
+def parse_model_text(
+    text: str, dialect: JsonDialect, parse: Parse | str = Parse.LENIENT
+) -> ParsedText:
     """The value of strict JSON, or else of exactly one JSON object or array inside the text."""
     try:
-        return Found(parse_text(text, grammar))
+        return ParsedText(parse_text(text, dialect))
     except DataError:
         if parse == Parse.STRICT:
             raise
     spans = _spans(text)
     if not spans:
         raise DataError("the text holds no JSON object or array")
-    values = [parse_text(text[start:end], grammar) for start, end in spans]
+    values = [parse_text(text[start:end], dialect) for start, end in spans]
     if len(values) > 1:
         raise DataError(f"the text holds {len(values)} JSON values; exactly one is taken")
-    return Found(values[0], "fence" if _fenced(text, *spans[0]) else "text")
+    return ParsedText(values[0], "fence" if _fenced(text, *spans[0]) else "text")
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

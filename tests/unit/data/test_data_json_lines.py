@@ -8,11 +8,11 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.data import jsonl
+from fieldmark.data import line_offsets
 from fieldmark.data.inputs import Inputs, Limits
-from fieldmark.data.known_lines import LineReader, line_readers
+from fieldmark.data.json_lines import LineReader, line_readers
 from fieldmark.data.layout import Layout
-from fieldmark.data.pairs import open_pairs
+from fieldmark.data.pairing import open_pairs
 from fieldmark.model._lines import Line
 from fieldmark.model.json import MISSING
 from fieldmark.model.lines import DEEPEST_ROW, learn_form
@@ -21,7 +21,7 @@ from fieldmark.model.lines import DEEPEST_ROW, learn_form
 @pytest.fixture(autouse=True)
 def _short_blocks(monkeypatch):
     """What a file begins with is always read as values, so blocks are short."""
-    monkeypatch.setattr(jsonl, "_PIECE", 100)
+    monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 100)
 
 
 @pytest.fixture

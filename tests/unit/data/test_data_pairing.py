@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldmark.api.infer import infer
-from fieldmark.data.exact import Grammar
-from fieldmark.data.index import OffsetIndex
+from fieldmark.data.candidate_lookup import OffsetIndex
+from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.inputs import Inputs
-from fieldmark.data.jsonl import JsonlSource
+from fieldmark.data.json_lines import JsonlSource
+from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.layout import Layout
-from fieldmark.data.pairs import open_pairs, open_truth
-from fieldmark.data.seen import Seen
+from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError, MissingExtra, OptionError
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING
@@ -512,7 +512,7 @@ def test_tables_need_an_extra(write, name, monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_number_of_cases(write, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.seen._BY_SORTING", 1000)
+    monkeypatch.setattr("fieldmark.data.duplicate_ids._BY_SORTING", 1000)
 
     def peak(size):
         rows = [{"id": f"{n:07d}", "expected": {"t": "x" * 300}} for n in range(size)]
@@ -541,9 +541,13 @@ def test_any_value_survives_lines(tmp_path_factory, values):
 
 
 def test_two_ids_with_the_same_hash_are_still_two_ids(write, monkeypatch):
-    source = JsonlSource.at(str(write("c.jsonl", [{"id": "present", "a": 1}])), Grammar(), size=1)
+    source = JsonlSource.at(
+        str(write("c.jsonl", [{"id": "present", "a": 1}])), JsonDialect(), size=1
+    )
     layout = Layout(id_key="id")
-    index = OffsetIndex(source, layout, Seen(source, layout))
-    monkeypatch.setattr("fieldmark.data.index.hash", lambda _: hash("present"), raising=False)
+    index = OffsetIndex(source, layout, DuplicateIds(source, layout))
+    monkeypatch.setattr(
+        "fieldmark.data.candidate_lookup.hash", lambda _: hash("present"), raising=False
+    )
     assert index.fetch(["absent", "present"]) == [MISSING, {"a": 1}]
     source.close()

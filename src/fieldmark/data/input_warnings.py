@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from fieldmark.data.candidate_lookup import UnmatchedCandidates
 from fieldmark.data.inputs import Coverage
+from fieldmark.data.json_parser import UnreadableRow
 from fieldmark.data.layout import Layout, first_object
-from fieldmark.data.parsing import Unreadable
 from fieldmark.data.rows import RowBlock, RowSource
-from fieldmark.data.seen import Leftover
 from fieldmark.model.json import JsonValue
 
-__all__ = ["strangers", "unread", "wrapped"]
+__all__ = ["warn_nested_documents", "warn_no_common_ids", "warn_unreadable_sides"]
 
 _LOOKED_AT: Final = 3
 _LOOKS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
@@ -35,7 +35,9 @@ class _Side(Protocol):
     def layout(self) -> Layout: ...
 
 
-def strangers(coverage: Coverage, asked: Sequence[str], leftover: Leftover) -> list[str]:
+def warn_no_common_ids(
+    coverage: Coverage, asked: Sequence[str], leftover: UnmatchedCandidates
+) -> list[str]:
     """Says that the ids of the two sides have nothing in common, if there are any."""
     paired = coverage.total - coverage.missing - coverage.invalid_truth
     if paired or not (coverage.missing and leftover.total):
@@ -45,7 +47,7 @@ def strangers(coverage: Coverage, asked: Sequence[str], leftover: Leftover) -> l
     return [f"no candidate has the id of a truth ({ids}): nothing was paired"]
 
 
-def unread(coverage: Coverage, sides: Sequence[_Side]) -> list[str]:
+def warn_unreadable_sides(coverage: Coverage, sides: Sequence[_Side]) -> list[str]:
     """Says that no candidate, or no truth, could be read at all, and what the file looks like."""
     readable = coverage.total - coverage.missing - coverage.invalid_truth
     counts = (
@@ -63,9 +65,11 @@ def unread(coverage: Coverage, sides: Sequence[_Side]) -> list[str]:
 def _looks_of(sample: RowBlock) -> str:
     """What rows that are no JSON look like; empty if some are, or if nothing comes to mind."""
     row = next(iter(sample.rows), None)
-    if len(sample.rows) > 1 and not all(isinstance(each, Unreadable) for each in sample.rows[:2]):
+    if len(sample.rows) > 1 and not all(
+        isinstance(each, UnreadableRow) for each in sample.rows[:2]
+    ):
         return ""
-    if isinstance(row, Unreadable):
+    if isinstance(row, UnreadableRow):
         text = row.head.decode(errors="replace")
     elif isinstance(row, str):
         text = row
@@ -74,7 +78,7 @@ def _looks_of(sample: RowBlock) -> str:
     return next((what for look, what in _LOOKS if look.match(text)), "")
 
 
-def wrapped(truth: _Side, candidate: _Side) -> list[str]:
+def warn_nested_documents(truth: _Side, candidate: _Side) -> list[str]:
     """Says under which key the documents of the candidate seem to be, if they are not the rows."""
     document = first_object(truth.sample)
     if document is not None and truth.layout.value_key is not None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fieldmark.data.pairs import open_pairs
+from fieldmark.data.pairing import open_pairs
 
 TRUTH = [{"id": f"inv-{n}", "total": n, "vendor": "x"} for n in (1, 2)]
 

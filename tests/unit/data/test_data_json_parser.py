@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldmark.data.exact import Grammar
 from fieldmark.data.inputs import Limits
-from fieldmark.data.parsing import Unreadable, parse_json, parse_lines
-from fieldmark.data.second_look import may_mislead, written_back_differs
+from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_json, parse_lines
+from fieldmark.data.json_recheck import needs_recheck, roundtrip_differs
 from fieldmark.errors import DataError, LimitError
 from json_strategies import any_json
 
@@ -27,13 +26,13 @@ SUITE = json.loads(
 @pytest.fixture(
     scope="module",
     autouse=True,
-    params=[may_mislead, written_back_differs],
+    params=[needs_recheck, roundtrip_differs],
     ids=["compiled", "plain"],
 )
 def second_look(request):
     """Either way to find what the fast parser passes over."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fieldmark.data.parsing.may_mislead", request.param)
+        patch.setattr("fieldmark.data.json_parser.needs_recheck", request.param)
         yield
 
 
@@ -262,13 +261,13 @@ def test_lines_together_give_what_each_gives_alone(lines):
         except DataError as error:
             return error.message
 
-    together = parse_lines(b"\n".join(lines), lines, Grammar())
-    said = [row.reason if isinstance(row, Unreadable) else repr(row) for row in together]
+    together = parse_lines(b"\n".join(lines), lines, JsonDialect())
+    said = [row.reason if isinstance(row, UnreadableRow) else repr(row) for row in together]
     assert said == [alone(line) for line in lines]
 
 
 def test_the_depth_check_does_not_depend_on_the_writers_own_limit(monkeypatch):
-    monkeypatch.setattr("fieldmark.data.second_look._writer_depth", lambda: 0)
+    monkeypatch.setattr("fieldmark.data.json_recheck._writer_depth", lambda: 0)
     assert parse_json(nested(200)) is not None
     with pytest.raises(LimitError):
         parse_json(nested(201))

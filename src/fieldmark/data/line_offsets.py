@@ -1,0 +1,209 @@
+"""Where lines begin and end in a file: blocks of whole lines, and the offsets of rows.
+
+The functions at the end of the module have a compiled version in `_scan`, which is used if it is
+there.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
+
+import orjson
+
+from fieldmark.data.files import open_file, read_error
+from fieldmark.errors import DataError, LimitError, Location
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "IrregularLinesError",
+    "LineBlock",
+    "LineOffsets",
+    "line_count",
+    "nth_line_offsets",
+    "nth_lines",
+    "read_line_blocks",
+    "read_line_offsets",
+    "split_at_nth",
+]
+
+_BLOCK_BYTES: Final = 1 << 15
+_SCAN_BYTES: Final = 1 << 18
+_FAR: Final = 1 << 62
+
+
+class LineBlock(NamedTuple):
+    """Whole lines in one piece, the number of the first line and the offset of the piece."""
+
+    raw: bytes
+    first: int
+    offset: int
+
+
+def read_line_blocks(stream: IO[bytes], limit: int, name: str) -> Iterator[LineBlock]:
+    """Read a stream in blocks of whole lines; a line beyond the limit is refused unread."""
+    first, offset = 1, 0
+    parts: list[bytes] = []
+    held = 0
+    while piece := _read_block(stream, name):
+        cut = piece.rfind(b"\n") + 1
+        if not cut:
+            parts.append(piece)
+            held += len(piece)
+            if held > limit:
+                raise _too_long(name, first, limit)
+            continue
+        block = b"".join([*parts, piece[:cut]])
+        if parts and block.index(b"\n") > limit:
+            raise _too_long(name, first, limit)
+        yield LineBlock(block, first, offset)
+        first += line_count(block)
+        offset += len(block)
+        parts = [piece[cut:]] if cut < len(piece) else []
+        held = len(piece) - cut
+    if parts:
+        yield LineBlock(b"".join(parts), first, offset)
+
+
+def _read_block(stream: IO[bytes], name: str) -> bytes:
+    try:
+        return stream.read(_BLOCK_BYTES)
+    except (OSError, EOFError, zlib.error) as error:
+        raise read_error(name, error) from None
+
+
+def _too_long(name: str, line: int, limit: int) -> LimitError:
+    message = f"the line is longer than {limit:,} bytes"
+    return LimitError("line_bytes", message, Location(name, line))
+
+
+class IrregularLinesError(Exception):
+    """A file whose lines must be looked at one by one."""
+
+
+def nth_line_offsets(path: Path, every: int, limit: int) -> Iterator[int]:
+    """Yield the offset of every n-th line, from the first line on, and last the end of the file.
+
+    The file is read only as far as the offsets are consumed. Where a line is longer than the
+    limit, or cannot be read, `IrregularLinesError` is raised instead of the offset behind it.
+    """
+    wanted, offset, held = every, 0, 0
+    opened = open_file(path)
+    try:
+        yield 0
+        while True:
+            try:
+                piece = opened.stream.read(min(_SCAN_BYTES, limit))
+            except OSError as error:
+                raise IrregularLinesError from error
+            if not piece:
+                break
+            end = piece.find(b"\n")
+            # Other lines than the first are within a piece, and no piece is beyond the limit.
+            if held + (len(piece) if end < 0 else end) > limit:
+                raise IrregularLinesError
+            ends, wanted = nth_lines(piece, wanted, every)
+            yield from [offset + end for end in ends]
+            offset += len(piece)
+            held = len(piece) - piece.rfind(b"\n") - 1 + (0 if end >= 0 else held)
+    finally:
+        opened.close()
+    if held or wanted < every:
+        yield offset
+
+
+@dataclass(frozen=True, slots=True)
+class LineOffsets:
+    """The offsets at which rows begin, with the end of the file, and the hash of each id."""
+
+    starts: NDArray[np.int64]
+    ids: NDArray[np.int64] | None
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+def read_line_offsets(path: Path, id_key: str | None, limit: int) -> LineOffsets | None:
+    """The offsets and ids of the rows of a file, or `None` if its lines are not uniform.
+
+    Each line must be an object, and begin with its id if there is an `id_key`. Files with blank
+    lines, or lines beyond the limit, must be read line by line.
+    """
+    import numpy as np
+
+    match_id = None if id_key is None else _line_start(id_key).match
+    starts: list[NDArray[np.int64]] = []
+    ids: list[int] = []
+    end = 0
+    opened = open_file(path)
+    try:
+        for block in read_line_blocks(opened.stream, limit, str(path)):
+            raw = block.raw
+            characters = np.frombuffer(raw, dtype=np.uint8)
+            begins = np.append(0, np.flatnonzero(characters[:-1] == ord("\n")) + 1)
+            if (characters[begins] != ord("{")).any():
+                return None
+            starts.append(begins.astype(np.int64) + block.offset)
+            if match_id is not None:
+                found = [match_id(raw, begin) for begin in begins.tolist()]
+                if None in found:
+                    return None
+                ids += [hash(each[1].strip(b'"')) for each in found if each is not None]
+            end = block.offset + len(raw)
+    except DataError:
+        return None
+    finally:
+        opened.close()
+    hashes = None if match_id is None else np.array(ids, dtype=np.int64)
+    return LineOffsets(np.concatenate([*starts, [end]]).astype(np.int64), hashes)
+
+
+def _line_start(id_key: str) -> re.Pattern[bytes]:
+    """The pattern of a line that begins with an id: a text, or an integer as the same id."""
+    key = re.escape(orjson.dumps(id_key))
+    return re.compile(rb"\{\s*+" + key + rb'\s*+:\s*+("[^"\\\n]*+"|-?+\d++)(?=\s*+[,}])')
+
+
+def split_at_nth(piece: bytes, wanted: int, every: int) -> tuple[list[int], int]:
+    r"""Where line number `wanted` of a piece ends, and every n-th line after it.
+
+    Lines are counted from one. The second value is the `wanted` of the next piece.
+
+    >>> split_at_nth(b"a\nb\nc\nd\n", 1, 2)
+    ([2, 6], 1)
+    """
+    ends: list[int] = []
+    # Splitting is faster than counting, and much faster than finding.
+    lines = piece.split(b"\n", wanted)
+    while len(lines) > wanted:
+        ends.append(len(piece) - len(lines[-1]))
+        wanted = every
+        lines = lines[-1].split(b"\n", wanted)
+    return ends, wanted - len(lines) + 1
+
+
+def _count_lines(piece: bytes) -> int:
+    return piece.count(b"\n")
+
+
+nth_lines: Callable[[bytes, int, int], tuple[list[int], int]] = split_at_nth
+"""`split_at_nth`, compiled if possible."""
+line_count: Callable[[bytes], int] = _count_lines
+"""How many lines end in a piece."""
+
+with suppress(ImportError):  # not compiled
+    from fieldmark.data import _scan
+
+    nth_lines = _scan.nth_lines
+
+    def line_count(piece: bytes) -> int:
+        """How many lines end in a piece: what is missing to a line that is far behind it."""
+        return _FAR - nth_lines(piece, _FAR, 1)[1]
