@@ -1,8 +1,8 @@
-"""Several scores combined into one: composite evaluators and whole cases."""
+"""Several scores combined into one: by a composite evaluator, and for a whole case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import fsum
@@ -19,7 +19,7 @@ __all__ = ["Aggregator", "Composite", "case_score"]
 
 
 class Aggregator(StrEnum):
-    """How the scores of members become one."""
+    """How several scores become one."""
 
     WEIGHTED_AVERAGE = "weighted_average"
     THRESHOLD = "threshold"
@@ -29,11 +29,11 @@ class Aggregator(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composite:
-    """One score of what several evaluators say.
+    """One score from several evaluators.
 
-    The mean of their scores by weight; or with `aggregator: threshold` the share of them that
-    pass, which must reach `threshold`; or all of them or nothing; or the lowest score. A member
-    of weight 0 is reported and counts for nothing. One error leaves no score.
+    The weighted mean of their scores; or with `aggregator: threshold` the share of them that
+    pass, which must reach `threshold`; or all of them or nothing; or the lowest score. An
+    evaluator of weight 0 is reported and does not count. One error leaves no score.
     """
 
     name: ClassVar[str] = "composite"
@@ -48,40 +48,80 @@ class Composite:
         _check_members(self.evaluators)
         check_share("pass_threshold", self.pass_threshold)
         if (aggregator is Aggregator.THRESHOLD) is not (self.threshold is not None):
-            told = "is needed" if self.threshold is None else "can only be used"
-            raise OptionError("threshold", f"{told} with aggregator: threshold")
+            needed = "is needed" if self.threshold is None else "can only be used"
+            raise OptionError("threshold", f"{needed} with aggregator: threshold")
         if self.threshold is not None:
             check_share("threshold", self.threshold)
 
     def combine(self, results: Sequence[EvaluatorResult]) -> Score:
-        """One score of the results of all members, in their order."""
-        counted = [result for result in results if result.evaluator.weight > 0]
-        broken = [result for result in counted if result.score.status is Status.ERROR]
+        """One score from the results of all evaluators, in their order."""
+        counted, failed = _counted(results)
         details = _details(self.aggregator, results)
-        if broken:
-            said = "; ".join(f"{each.evaluator.name}: {each.score.reasoning}" for each in broken)
-            return replace(Score.error(said), details=details)
+        if failed:
+            return replace(Score.error(_reasons(failed)), details=details)
         score = _AGGREGATES[self.aggregator](counted)
         limit = self.pass_threshold if self.threshold is None else self.threshold
         return Score(
             score=score,
             verdict=verdict_at(score, limit),
-            hits=tuple(hit for result in counted for hit in _hits(result)),
-            misses=tuple(miss for result in counted for miss in _misses(result)),
+            hits=tuple(hit for result in counted for hit in _hits(result, named=True)),
+            misses=tuple(miss for result in counted for miss in _misses(result, named=True)),
             reasoning=f"{_passing(counted)}/{len(counted)} evaluators pass",
             details=details,
             vacuous=all(result.score.vacuous for result in counted),
-            skipped=tuple(
-                f"{result.evaluator.name}: {each}"
-                for result in counted
-                for each in result.score.skipped
-            ),
+            skipped=tuple(each for result in counted for each in _named(result, "skipped")),
         )
 
 
-def _mean(results: Sequence[EvaluatorResult]) -> float:
+def case_score(results: Sequence[EvaluatorResult]) -> Score:
+    """The weighted mean of all scores of a case, with the lists of all put together.
+
+    An evaluator of weight 0 is reported and does not count. One error leaves the case without
+    a score. Where all verdicts agree, the case has that verdict; else it follows from the lists.
+    A verdict below a pass that names no miss counts as a miss, and a pass that names no hit as a
+    hit unless it is vacuous, so that the verdict of a case never hides that of an evaluator.
+
+    >>> case_score([]).reasoning
+    'no evaluator counts for this case'
+    """
+    counted, failed = _counted(results)
+    if failed:
+        return Score.error(_reasons(failed))
+    if not counted:
+        return Score(score=None, verdict=None, reasoning="no evaluator counts for this case")
+    hits = tuple(hit for result in counted for hit in _hits(result))
+    misses = tuple(miss for result in counted for miss in _misses(result))
+    verdicts = {result.score.verdict for result in counted}
+    return Score(
+        score=_weighted_mean(counted),
+        verdict=verdicts.pop() if len(verdicts) == 1 else verdict_of(len(hits), len(misses)),
+        hits=hits,
+        misses=misses,
+        reasoning=_reasons(result for result in counted if result.score.reasoning),
+        vacuous=all(result.score.vacuous for result in counted),
+        skipped=tuple(name for result in counted for name in result.score.skipped),
+    )
+
+
+def _counted(
+    results: Sequence[EvaluatorResult],
+) -> tuple[list[EvaluatorResult], list[EvaluatorResult]]:
+    """The results that count, and those of them that are errors."""
+    counted = [result for result in results if result.evaluator.weight > 0]
+    return counted, [result for result in counted if result.score.status is Status.ERROR]
+
+
+def _reasons(results: Iterable[EvaluatorResult]) -> str:
+    return "; ".join(f"{result.evaluator.name}: {result.score.reasoning}" for result in results)
+
+
+def _value(result: EvaluatorResult) -> float:
+    return result.score.score or 0.0
+
+
+def _weighted_mean(results: Sequence[EvaluatorResult]) -> float:
     weights = fsum(result.evaluator.weight for result in results)
-    return fsum(_score(result) * result.evaluator.weight for result in results) / weights
+    return fsum(_value(result) * result.evaluator.weight for result in results) / weights
 
 
 def _passing(results: Sequence[EvaluatorResult]) -> int:
@@ -89,43 +129,44 @@ def _passing(results: Sequence[EvaluatorResult]) -> int:
 
 
 _AGGREGATES: Final[Mapping[Aggregator, Callable[[Sequence[EvaluatorResult]], float]]] = {
-    Aggregator.WEIGHTED_AVERAGE: _mean,
+    Aggregator.WEIGHTED_AVERAGE: _weighted_mean,
     Aggregator.THRESHOLD: lambda results: _passing(results) / len(results),
     Aggregator.ALL_OR_NOTHING: lambda results: float(_passing(results) == len(results)),
-    Aggregator.MINIMUM: lambda results: min(map(_score, results)),
+    Aggregator.MINIMUM: lambda results: min(map(_value, results)),
 }
 
 
-def _score(result: EvaluatorResult) -> float:
-    return result.score.score or 0.0
+def _hits(result: EvaluatorResult, *, named: bool = False) -> tuple[str, ...]:
+    """The hits of an evaluator; a pass without lists is itself a hit, unless it is vacuous."""
+    score = result.score
+    if score.verdict is Verdict.PASS and not (score.hits or score.misses or score.vacuous):
+        return (result.evaluator.name,)
+    return _named(result, "hits") if named else score.hits
 
 
-def _hits(result: EvaluatorResult) -> list[str]:
-    """What speaks for a candidate; a bare pass does so by the member's name."""
-    name, score = result.evaluator.name, result.score
-    if score.hits or score.misses or score.vacuous or score.verdict is not Verdict.PASS:
-        return [f"{name}: {hit}" for hit in score.hits]
-    return [name]
+def _misses(result: EvaluatorResult, *, named: bool = False) -> tuple[str, ...]:
+    """The misses of an evaluator; a verdict below a pass without misses is itself a miss."""
+    score = result.score
+    if score.verdict is not Verdict.PASS and not score.misses:
+        return (f"{result.evaluator.name} (score {_value(result):.3g})",)
+    return _named(result, "misses") if named else score.misses
 
 
-def _misses(result: EvaluatorResult) -> list[str]:
-    """What speaks against it; no member falls short without a word."""
-    name, score = result.evaluator.name, result.score
-    if score.misses or score.verdict is Verdict.PASS:
-        return [f"{name}: {miss}" for miss in score.misses]
-    return [f"{name} (score {_score(result):.3g})"]
+def _named(result: EvaluatorResult, key: str) -> tuple[str, ...]:
+    """A list of a result, each entry with the name of the evaluator."""
+    return tuple(f"{result.evaluator.name}: {each}" for each in getattr(result.score, key))
 
 
 def _details(aggregator: Aggregator, results: Sequence[EvaluatorResult]) -> JsonObject:
-    """What every member said; what is in the lists of the score is not said again."""
+    """Every result without its lists, which are part of the combined score."""
     rows: list[JsonValue] = [
-        {key: value for key, value in result.to_dict().items() if key not in _JOINED}
+        {key: value for key, value in result.to_dict().items() if key not in _LISTS}
         for result in results
     ]
     return {"aggregator": aggregator, "evaluators": rows}
 
 
-_JOINED: Final = frozenset({"hits", "misses", "skipped"})
+_LISTS: Final = frozenset({"hits", "misses", "skipped"})
 
 
 def _check_members(members: Sequence[ConfiguredEvaluator]) -> None:
@@ -137,68 +178,3 @@ def _check_members(members: Sequence[ConfiguredEvaluator]) -> None:
         raise OptionError("evaluators", f"names {twice} twice")
     if not any(member.weight for member in members):
         raise OptionError("evaluators", "needs an evaluator with a weight above 0")
-
-
-_NOBODY: Final = "no evaluator counts for this case"
-
-
-def case_score(results: Sequence[EvaluatorResult]) -> Score:
-    """The mean of all scores by weight, with the lists of all put together.
-
-    An evaluator of weight 0 is reported and counts for nothing. One error leaves the case without
-    a score. Where all verdicts agree, the case has that verdict; else it follows from the lists.
-    A verdict below a pass that names no miss counts as one, and a bare pass as a hit, so that the
-    verdict of a case never hides that of an evaluator.
-
-    >>> case_score([]).reasoning
-    'no evaluator counts for this case'
-    """
-    counted = [result for result in results if result.evaluator.weight > 0]
-    broken = [result for result in counted if result.score.status is Status.ERROR]
-    if broken:
-        return Score.error("; ".join(_said(result) for result in broken))
-    if not counted:
-        return Score(score=None, verdict=None, reasoning=_NOBODY)
-    hits = tuple(hit for result in counted for hit in _case_hits(result))
-    misses = tuple(miss for result in counted for miss in _case_misses(result))
-    return Score(
-        score=_weighted_mean(counted),
-        verdict=_verdict(counted, hits, misses),
-        hits=hits,
-        misses=misses,
-        reasoning="; ".join(filter(None, map(_said, counted))),
-        vacuous=all(result.score.vacuous for result in counted),
-        skipped=tuple(name for result in counted for name in result.score.skipped),
-    )
-
-
-def _verdict(
-    counted: Sequence[EvaluatorResult], hits: Sequence[str], misses: Sequence[str]
-) -> Verdict | None:
-    verdicts = {result.score.verdict for result in counted}
-    return verdicts.pop() if len(verdicts) == 1 else verdict_of(len(hits), len(misses))
-
-
-def _weighted_mean(results: Sequence[EvaluatorResult]) -> float:
-    weights = fsum(result.evaluator.weight for result in results)
-    return (
-        fsum((result.score.score or 0.0) * result.evaluator.weight for result in results) / weights
-    )
-
-
-def _said(result: EvaluatorResult) -> str:
-    reasoning = result.score.reasoning
-    return f"{result.evaluator.name}: {reasoning}" if reasoning else ""
-
-
-def _case_hits(result: EvaluatorResult) -> tuple[str, ...]:
-    score = result.score
-    bare = score.verdict is Verdict.PASS and not (score.hits or score.misses or score.vacuous)
-    return (result.evaluator.name,) if bare else score.hits
-
-
-def _case_misses(result: EvaluatorResult) -> tuple[str, ...]:
-    score = result.score
-    if score.misses or score.verdict is Verdict.PASS:
-        return score.misses
-    return (f"{result.evaluator.name} (score {score.score:.3g})",)

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 over all fields of a document, with mistakes by their type."""
+"""Precision, recall and F1 over all fields of a document, with mistakes by type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 from fieldmark.compare.options import checked_choice
 from fieldmark.evaluators.field_evaluator import (
     MAX_EXAMPLES,
-    Examined,
+    ComparedCase,
     FieldEvaluator,
     check_limit,
     check_rules,
@@ -24,7 +24,7 @@ __all__ = ["ExtractionMetrics", "Variant"]
 
 
 class Variant(StrEnum):
-    """Whether a wrong value is also a lost one (`taxonomy`) or only an invented one."""
+    """Whether a wrong value counts as missing and extra (`taxonomy`), or only as extra."""
 
     TAXONOMY = "taxonomy"
     TAXONOMY_CODE = "taxonomy_code"
@@ -55,17 +55,12 @@ class ExtractionMetrics(FieldEvaluator):
     def _convention(self) -> Convention:
         return find_convention(self.variant)
 
-    def _rules(self) -> Rules:
-        return Rules(
-            fields=self.fields,
-            scope=None if self.scope is None else Scope(self.scope),
-            default=self.default,
-            empty_tokens=self.empty_tokens,
-            empty_containers=self.empty_containers,
-        )
+    def _make_rules(self) -> Rules:
+        scope = None if self.scope is None else Scope(self.scope)
+        return self._rules_for(self.fields, scope=scope)
 
-    def _details(self, examined: Examined) -> JsonObject:
-        stats = examined.stats
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        stats = compared.stats
         counts, errors = stats.counts, stats.errors
         return {
             "precision": stats.precision,
@@ -77,5 +72,5 @@ class ExtractionMetrics(FieldEvaluator):
             "total_gt_fields": truth_fields(counts.tp, errors),
             "correct_fields": counts.tp,
             "errors_by_type": dict(errors._asdict()),
-            **mismatches(examined, limit=self.max_examples, values=self.example_values),
+            **mismatches(compared, limit=self.max_examples, values=self.example_values),
         }

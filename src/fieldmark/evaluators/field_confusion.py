@@ -1,25 +1,26 @@
-"""Right, wrong, missing and invented values of the configured attributes."""
+"""Right, wrong, missing and extra values of the configured attributes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Score
 from fieldmark.evaluators.field_evaluator import (
     MAX_EXAMPLES,
-    Examined,
+    ComparedCase,
     FieldEvaluator,
+    check_fields,
     check_limit,
-    check_rules,
     is_path,
     metrics_by_attribute,
     mismatches,
     with_default_comparator,
 )
 from fieldmark.metrics.conventions import Convention, find_convention
+from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rule, Rules, Scope
 
 __all__ = ["FieldConfusion"]
@@ -45,34 +46,35 @@ class FieldConfusion(FieldEvaluator):
         """The configured fields."""
         return with_default_comparator(self.fields, self.default)
 
+    def score_outcomes(
+        self,
+        outcomes: Outcomes,
+        table: AttributeTable,
+        case: Case,
+        *,
+        safety: float | None = None,
+    ) -> Score:
+        """Score the outcomes of a case; optional fields whose path is invalid are skipped."""
+        score = FieldEvaluator.score_outcomes(self, outcomes, table, case, safety=safety)
+        invalid = [f"{rule.path} (invalid path)" for rule in self.fields if _is_left_out(rule)]
+        return replace(score, skipped=(*score.skipped, *invalid)) if invalid else score
+
     def _check(self) -> None:
-        if not self.fields:
-            raise OptionError("fields", "must name at least one field")
-        check_rules("fields", self.fields)
+        check_fields(self.fields)
         check_limit("max_examples", self.max_examples)
 
     def _convention(self) -> Convention:
         return find_convention("confusion")
 
-    def _rules(self) -> Rules:
-        return Rules(
-            fields=tuple(rule for rule in self.fields if rule.required or is_path(rule.path)),
-            scope=Scope.CONFIGURED,
-            default=self.default,
-            empty_tokens=self.empty_tokens,
-            empty_containers=self.empty_containers,
-        )
+    def _make_rules(self) -> Rules:
+        fields = tuple(rule for rule in self.fields if not _is_left_out(rule))
+        return self._rules_for(fields, scope=Scope.CONFIGURED)
 
-    def _scored(self, examined: Examined) -> Score:
-        score = FieldEvaluator._scored(self, examined)  # noqa: SLF001 - slots lose plain `super()`
-        unreadable = [
-            f"{rule.path} (invalid path)"
-            for rule in self.fields
-            if not rule.required and not is_path(rule.path)
-        ]
-        return replace(score, skipped=(*score.skipped, *unreadable)) if unreadable else score
-
-    def _details(self, examined: Examined) -> JsonObject:
-        metrics, summary = metrics_by_attribute(examined)
-        examples = mismatches(examined, limit=self.max_examples, values=self.example_values)
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        metrics, summary = metrics_by_attribute(compared)
+        examples = mismatches(compared, limit=self.max_examples, values=self.example_values)
         return {"metrics": metrics, "summary": summary, **examples}
+
+
+def _is_left_out(rule: Rule) -> bool:
+    return not rule.required and not is_path(rule.path)

@@ -13,50 +13,264 @@ from typing import ClassVar, Final, NamedTuple
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Score, Status
 from fieldmark.evaluators.hits_and_misses import (
-    HitsAndMisses,
     MarkedField,
     hits_and_misses,
     mark_fields,
     mismatch_reason,
 )
+from fieldmark.evaluators.path_values import value_at
 from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention, OnError, ZeroRule
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.rates import rates
 from fieldmark.metrics.verdict import Mark
+from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparator
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
-from fieldmark.model.rule import Rule, Rules
+from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.canonical import canonical_text
-from fieldmark.values.paths import ROOT, PathError, parse_path, resolve
+from fieldmark.values.paths import PathError, parse_path
 
 __all__ = [
     "MAX_EXAMPLES",
     "MAX_ROWS",
-    "Examined",
-    "Examiner",
+    "ComparedCase",
     "FieldEvaluator",
+    "check_fields",
     "check_limit",
     "check_rules",
     "confusion",
     "defined",
     "is_path",
+    "make_case",
     "metrics_by_attribute",
     "mismatches",
     "with_default_comparator",
 ]
 
+MAX_EXAMPLES: Final = 20
+MAX_ROWS: Final = 100
+_MAX_PLAN_CASES: Final = 1_000
+"""A plan remembers every key that it met, so it is replaced before unusual keys pile up."""
+_LONGEST_SHOWN: Final = 200
+_MISSED: Final = (Mark.MISS, Mark.ERROR)
+
+_costs = lru_cache(maxsize=64)(cost_table)
+
+
+# --- comparing and scoring ------------------------------------------------------------------------
+
+
+class ComparedCase(NamedTuple):
+    """Two documents with their outcomes, and what these count under a convention."""
+
+    expected: JsonValue
+    candidate: JsonValue | Missing
+    unreadable: bool
+    outcomes: Outcomes
+    table: AttributeTable
+    convention: Convention
+    stats: CaseStats
+    fields: tuple[MarkedField, ...]
+
+
+class _IdlePlan:
+    """A compiled plan that waits for its next comparison."""
+
+    __slots__ = ("cases", "plan")
+
+    def __init__(self, rules: Rules) -> None:
+        self.plan: Plan = compile_plan(rules)
+        self.cases = 0
+
+
+class _Workspace:
+    """The compiled plans and the counter that an evaluator keeps between cases.
+
+    A plan serves one comparison at a time: whoever compares takes an idle one or compiles one,
+    and gives it back when done. Both are atomic, so threads need no lock. A plan whose comparison
+    raised is not given back.
+    """
+
+    __slots__ = ("_counter", "convention", "idle", "rules")
+
+    def __init__(self, rules: Rules, convention: Convention) -> None:
+        self.rules = convention.rules_for(rules)
+        self.convention = convention
+        self.idle: list[_IdlePlan] = []
+        self._counter: tuple[AttributeTable, CaseCounter] | None = None
+
+    def compare(
+        self, expected: JsonValue, candidate: JsonValue | Missing
+    ) -> tuple[Outcomes, AttributeTable]:
+        """Compare two documents."""
+        try:
+            idle = self.idle.pop()
+        except IndexError:
+            idle = _IdlePlan(self.rules)
+        outcomes = idle.plan.compare(expected, candidate)
+        idle.cases += 1
+        if idle.cases < _MAX_PLAN_CASES:
+            self.idle.append(idle)
+        return outcomes, idle.plan.table
+
+    def counter(self, table: AttributeTable) -> CaseCounter:
+        """The counter for outcomes of a table; the last one is kept."""
+        known = self._counter
+        if known is None or known[0] is not table:
+            known = self._counter = table, CaseCounter(self.convention, table)
+        return known[1]
+
+    def __reduce__(self) -> tuple[type[_Workspace], tuple[Rules, Convention]]:
+        return _Workspace, (self.rules, self.convention)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldEvaluator(ABC):
+    """Compares two documents field by field under one convention.
+
+    `default` compares fields without a comparator of their own. `pass_threshold` makes the score
+    decide the verdict, in place of hits and misses. `on_error: zero` scores a case 0 in which a
+    comparison could not be made.
+    """
+
+    name: ClassVar[str]
+    default: Comparator | None = None
+    empty_tokens: frozenset[str] = frozenset()
+    empty_containers: bool = False
+    pass_threshold: float | None = None
+    on_error: OnError = OnError.UNDEFINED
+    _workspace: _Workspace = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._check()
+        options = {"pass_threshold": self.pass_threshold, "on_error": self.on_error}
+        convention = self._convention().with_options({**options, **self._counting_options()})
+        object.__setattr__(self, "_workspace", _Workspace(self._make_rules(), convention))
+
+    @property
+    def rules(self) -> Rules | None:
+        """The rules that documents are compared under; none if only parts of them are compared.
+
+        Outcomes of the same rules can be given to `score_outcomes` without comparing again.
+        """
+        return self._workspace.rules
+
+    @property
+    def convention(self) -> Convention:
+        """The convention that outcomes are counted under."""
+        return self._workspace.convention
+
+    def evaluate(
+        self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
+    ) -> Score:
+        """Score a candidate; one that is unreadable or missing scores 0."""
+        case = make_case(expected, candidate, unreadable=unreadable)
+        outcomes, table = self._workspace.compare(*self._documents(case))
+        return self.score_outcomes(outcomes, table, case)
+
+    def score_outcomes(
+        self,
+        outcomes: Outcomes,
+        table: AttributeTable,
+        case: Case,
+        *,
+        safety: float | None = None,
+    ) -> Score:
+        """Score the outcomes of a case that was compared under the evaluator's rules.
+
+        `safety` is the score of a safety judge, if there was one.
+        """
+        workspace = self._workspace
+        unreadable = _is_unreadable(case)
+        stats = workspace.counter(table).stats(outcomes, unreadable=unreadable, safety=safety)
+        counting = workspace.convention.counting
+        fields = tuple(mark_fields(outcomes, table, counting, unreadable=unreadable))
+        lists = hits_and_misses(fields, unreadable=unreadable)
+        compared = ComparedCase(
+            *self._documents(case),
+            unreadable,
+            outcomes,
+            table,
+            workspace.convention,
+            stats,
+            fields,
+        )
+        return Score(
+            score=stats.score,
+            verdict=stats.verdict,
+            hits=lists.hits,
+            misses=lists.misses,
+            reasoning=lists.reasoning,
+            details=self._details(compared),
+            status=Status.ERROR if stats.score is None else Status.OK,
+            vacuous=stats.vacuous,
+            skipped=lists.skipped,
+        )
+
+    def claims(self) -> tuple[Rule, ...]:
+        """The fields of the document that this evaluator is about, with how they are compared."""
+        return ()
+
+    def _documents(self, case: Case) -> tuple[JsonValue, JsonValue | Missing]:
+        """What is compared: the documents, unless an evaluator looks at a part of them."""
+        return case.expected, MISSING if _is_unreadable(case) else case.candidate
+
+    def _rules_for(
+        self, fields: tuple[Rule, ...], *, scope: Scope | None = None, depth: Depth | None = None
+    ) -> Rules:
+        """Rules for these fields, with the options that all evaluators by field share."""
+        return Rules(
+            fields=fields,
+            scope=scope,
+            depth=depth,
+            default=self.default,
+            empty_tokens=self.empty_tokens,
+            empty_containers=self.empty_containers,
+        )
+
+    def _check(self) -> None:  # noqa: B027 - an evaluator may have no options to check
+        """Raise an error for invalid options."""
+
+    @abstractmethod
+    def _convention(self) -> Convention:
+        """The convention before the options of the evaluator are applied."""
+
+    def _counting_options(self) -> JsonObject:
+        """The counting options that override those of the convention."""
+        return {}
+
+    @abstractmethod
+    def _make_rules(self) -> Rules:
+        """Which fields are compared, and how."""
+
+    @abstractmethod
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        """The figures behind the score."""
+
+
+def make_case(expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool) -> Case:
+    """A case of two documents alone."""
+    return Case("", expected, candidate, CaseInput.PARSE_ERROR if unreadable else CaseInput.OK)
+
+
+def _is_unreadable(case: Case) -> bool:
+    return case.input is not CaseInput.OK or case.candidate is MISSING
+
+
+# --- options --------------------------------------------------------------------------------------
+
 
 def check_rules(option: str, rules: Iterable[Rule]) -> None:
-    """Refuse two rules for one path, and weights that cannot be weighed with."""
+    """Raise an error for two rules for one path, and for invalid weights."""
     seen: set[object] = set()
     for rule in rules:
-        place = _identity(rule.path)
+        place = parse_path(rule.path).segments if is_path(rule.path) else rule.path
         if place in seen:
             raise OptionError(option, f"names {rule.path} twice")
         seen.add(place)
@@ -64,14 +278,21 @@ def check_rules(option: str, rules: Iterable[Rule]) -> None:
             raise OptionError(option, f"the weight of {rule.path} must be a number of at least 0")
 
 
+def check_fields(fields: tuple[Rule, ...]) -> None:
+    """Raise an error unless there are fields, with valid rules."""
+    if not fields:
+        raise OptionError("fields", "must name at least one field")
+    check_rules("fields", fields)
+
+
 def check_limit(option: str, limit: int) -> None:
-    """Refuse a number of rows that nothing can have."""
+    """Raise an error for a negative number of rows."""
     if limit < 0:
         raise OptionError(option, f"must be at least 0, not {limit}")
 
 
 def with_default_comparator(rules: Iterable[Rule], default: Comparator | None) -> tuple[Rule, ...]:
-    """The rules with a comparator each that would use the default; lists keep their aligner."""
+    """The rules with the default comparator where they have none; lists keep their aligner."""
     return tuple(
         rule
         if default is None or rule.comparator is not None or rule.aligner is not None
@@ -93,108 +314,11 @@ def is_path(text: str) -> bool:
     return True
 
 
-def _identity(path: str) -> object:
-    return parse_path(path).segments if is_path(path) else path
-
-
-_MOST_CASES: Final = 1_000
-"""A plan remembers every key that it met, so it is let go before strange keys pile up."""
-
-
-class Examined(NamedTuple):
-    """Two documents with all that was found out about them."""
-
-    expected: JsonValue
-    candidate: JsonValue | Missing
-    block: Outcomes
-    table: AttributeTable
-    convention: Convention
-    stats: CaseStats
-    fields: tuple[MarkedField, ...]
-    unreadable: bool
-
-    def lists(self) -> HitsAndMisses:
-        """Every field as a hit, a miss or skipped."""
-        return hits_and_misses(self.fields, unreadable=self.unreadable)
-
-
-class _Desk:
-    """A plan with its counter: the place where one comparison at a time is made."""
-
-    __slots__ = ("cases", "counter", "plan")
-
-    def __init__(self, rules: Rules, convention: Convention) -> None:
-        self.plan: Plan = compile_plan(rules)
-        self.counter = CaseCounter(convention, self.plan.table)
-        self.cases = 0
-
-
-class Examiner:
-    """Compares pairs of documents under one set of rules and one convention.
-
-    A plan serves one comparison at a time. Whoever compares takes an idle one, or makes one, and
-    gives it back when done; both are single steps, so threads need no lock. A plan that was left
-    in the middle of a comparison is not given back.
-    """
-
-    __slots__ = ("_convention", "_idle", "_rules")
-
-    def __init__(self, rules: Rules, convention: Convention) -> None:
-        self._rules = convention.rules_for(rules)
-        self._convention = convention
-        self._idle: list[_Desk] = []
-
-    def examine(
-        self,
-        expected: JsonValue,
-        candidate: JsonValue | Missing,
-        *,
-        unreadable: bool = False,
-        safety: float | None = None,
-    ) -> Examined:
-        """Compare two documents; without a candidate there is nothing to read either."""
-        unreadable = unreadable or candidate is MISSING
-        if unreadable:
-            candidate = MISSING
-        desk = self._desk()
-        plan, counter = desk.plan, desk.counter
-        block = plan.compare(expected, candidate)
-        stats = counter.stats(block, unreadable=unreadable, safety=safety)
-        desk.cases += 1
-        if desk.cases < _MOST_CASES:
-            self._idle.append(desk)
-        fields = mark_fields(block, plan.table, self._convention.counting, unreadable=unreadable)
-        return Examined(
-            expected,
-            candidate,
-            block,
-            plan.table,
-            self._convention,
-            stats,
-            tuple(fields),
-            unreadable,
-        )
-
-    def _desk(self) -> _Desk:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return _Desk(self._rules, self._convention)
-
-    def __reduce__(self) -> tuple[type[Examiner], tuple[Rules, Convention]]:
-        return Examiner, (self._rules, self._convention)
-
-
-MAX_EXAMPLES: Final = 20
-MAX_ROWS: Final = 100
-_LONGEST_SHOWN: Final = 200
-_MISSED: Final = (Mark.MISS, Mark.ERROR)
-
-_costs = lru_cache(maxsize=64)(cost_table)
+# --- details: figures as JSON of bounded size -----------------------------------------------------
 
 
 def defined(figures: Mapping[str, JsonValue]) -> JsonObject:
-    """The figures that there are; what is undefined is left out.
+    """The figures without those that are undefined.
 
     >>> defined({"tp": 0, "precision": None})
     {'tp': 0}
@@ -208,14 +332,23 @@ def confusion(counts: Counts, zero: ZeroRule) -> JsonObject:
 
 
 def metrics_by_attribute(
-    examined: Examined, named: Callable[[str], str | None] = lambda path: path
+    compared: ComparedCase, rename: Callable[[str], str | None] = lambda path: path
 ) -> tuple[JsonObject, JsonObject]:
     """The confusion of every attribute, and its sums and means over all of them.
 
-    `named` says what an attribute is called here, or that it is none of ours.
+    `rename` gives the name of an attribute in the result, or `None` to leave it out.
     """
-    counting = examined.convention.counting
-    counts, errors = _counted(examined, named)
+    counting = compared.convention.counting
+    costs = _costs(counting)
+    counts: dict[str, Counts] = {}
+    errors: Counter[str] = Counter()
+    for cell in compared.outcomes.cells:
+        outcome = fact_of(cell).outcome
+        name = rename(compared.table.path(cell >> CELL_BITS))
+        if outcome is Outcome.IGNORED or name is None:
+            continue
+        counts[name] = counts.get(name, Counts()) + costs[cell & FACT_MASK]
+        errors[name] += outcome is Outcome.ERROR
     metrics: JsonObject = {}
     for name, own in counts.items():
         failed: JsonObject = {"errors": errors[name]} if errors[name] else {}
@@ -232,69 +365,47 @@ def metrics_by_attribute(
     return metrics, defined(summary)
 
 
-def _counted(
-    examined: Examined, named: Callable[[str], str | None]
-) -> tuple[dict[str, Counts], Counter[str]]:
-    """The counts of every attribute in the order of the walk, and its failed comparisons."""
-    costs = _costs(examined.convention.counting)
-    counts: dict[str, Counts] = {}
-    errors: Counter[str] = Counter()
-    for cell in examined.block.cells:
-        outcome = fact_of(cell).outcome
-        name = named(examined.table.path(cell >> CELL_BITS))
-        if outcome is Outcome.IGNORED or name is None:
-            continue
-        counts[name] = counts.get(name, Counts()) + costs[cell & FACT_MASK]
-        errors[name] += outcome is Outcome.ERROR
-    return counts, errors
-
-
 def mismatches(
-    examined: Examined,
+    compared: ComparedCase,
     *,
     limit: int,
     values: bool,
-    named: Callable[[str], str] = lambda path: path,
+    rename: Callable[[str], str] = lambda path: path,
 ) -> JsonObject:
-    """Some of the fields that are wrong, and how many there are in all."""
-    missed = [each.record for each in examined.fields if each.mark in _MISSED]
+    """Up to `limit` fields that are wrong, and how many there are in all."""
+    missed = [each.record for each in compared.fields if each.mark in _MISSED]
     rows: list[JsonValue] = [
-        _mismatch(examined, record, named(record.path), values=values) for record in missed[:limit]
+        _mismatch(compared, record, rename(record.path), values=values) for record in missed[:limit]
     ]
     return {"mismatches": rows, "mismatches_total": len(missed)}
 
 
-def _mismatch(examined: Examined, record: FieldOutcome, path: str, *, values: bool) -> JsonObject:
-    said = record.comparison
+def _mismatch(
+    compared: ComparedCase, record: FieldOutcome, path: str, *, values: bool
+) -> JsonObject:
+    comparison = record.comparison
     row = defined(
         {
             "path": path,
             "outcome": record.outcome.label,
             "reason": mismatch_reason(record),
-            "similarity": said.similarity if said else None,
+            "similarity": comparison.similarity if comparison else None,
         }
     )
     if not values:
         return row
     sides = (
-        ("expected", examined.expected, record.path, record.expected_presence),
-        ("candidate", examined.candidate, record.candidate_path, record.candidate_presence),
+        ("expected", compared.expected, record.path, record.expected_presence),
+        ("candidate", compared.candidate, record.candidate_path, record.candidate_presence),
     )
     for side, document, place, presence in sides:
-        value = MISSING if presence is Presence.ABSENT else _at(document, place)
+        value = MISSING if presence is Presence.ABSENT else value_at(document, place)
         if value is not MISSING:
-            row[side] = _shown(value)
+            row[side] = _shortened(value)
     return row
 
 
-def _at(document: JsonValue | Missing, path: str) -> JsonValue | Missing:
-    if document is MISSING:
-        return MISSING
-    found = resolve(document, path)
-    return document if found is MISSING and path == ROOT else found
-
-
-def _shown(value: JsonValue) -> JsonValue:
+def _shortened(value: JsonValue) -> JsonValue:
     """The value itself, or the beginning of its text if that is long."""
     if isinstance(value, str):
         text = value
@@ -303,70 +414,3 @@ def _shown(value: JsonValue) -> JsonValue:
     else:
         return value
     return value if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldEvaluator(ABC):
-    """Compares two documents field by field under one convention.
-
-    `default` compares fields without a comparator of their own. `pass_threshold` makes the score
-    decide the verdict, in place of hits and misses. `on_error: zero` scores a case 0 in which a
-    comparison could not be made.
-    """
-
-    name: ClassVar[str]
-    default: Comparator | None = None
-    empty_tokens: frozenset[str] = frozenset()
-    empty_containers: bool = False
-    pass_threshold: float | None = None
-    on_error: OnError = OnError.UNDEFINED
-    _examiner: Examiner = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        self._check()
-        options = {"pass_threshold": self.pass_threshold, "on_error": self.on_error}
-        convention = self._convention().with_options({**options, **self._counting()})
-        object.__setattr__(self, "_examiner", Examiner(self._rules(), convention))
-
-    def evaluate(
-        self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
-    ) -> Score:
-        """Score a candidate; one that could not be read, or is not there, scores 0."""
-        return self._scored(self._examiner.examine(expected, candidate, unreadable=unreadable))
-
-    def claims(self) -> tuple[Rule, ...]:
-        """The fields of the document that this evaluator is about, with how they are compared."""
-        return ()
-
-    def _scored(self, examined: Examined) -> Score:
-        lists, stats = examined.lists(), examined.stats
-        return Score(
-            score=stats.score,
-            verdict=stats.verdict,
-            hits=lists.hits,
-            misses=lists.misses,
-            reasoning=lists.reasoning,
-            details=self._details(examined),
-            status=Status.ERROR if stats.score is None else Status.OK,
-            vacuous=stats.vacuous,
-            skipped=lists.skipped,
-        )
-
-    def _check(self) -> None:  # noqa: B027 - an evaluator without bad options has nothing to refuse
-        """Refuse options that cannot be used."""
-
-    @abstractmethod
-    def _convention(self) -> Convention:
-        """The convention that the fields are read under."""
-
-    def _counting(self) -> JsonObject:
-        """The counting options that are set otherwise than in the convention."""
-        return {}
-
-    @abstractmethod
-    def _rules(self) -> Rules:
-        """What is compared, and how."""
-
-    @abstractmethod
-    def _details(self, examined: Examined) -> JsonObject:
-        """The figures behind the score."""

@@ -17,7 +17,7 @@ from fieldmark.compare.options import check_scale, check_share, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.evaluators.base import Score
 from fieldmark.evaluators.field_evaluator import MAX_ROWS, check_limit, confusion, is_path
-from fieldmark.evaluators.path_values import Place, at, check_places, is_pattern, places
+from fieldmark.evaluators.path_values import Place, check_places, is_pattern, places, value_at
 from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.alignment import Aligner
@@ -217,7 +217,7 @@ class ShapeEvaluator(ABC):
     def _evaluated(self, ruler: Ruler, expected: JsonValue, candidate: JsonValue) -> Score:
         if is_pattern(self.path):
             return self._many(ruler, places(expected, self.path), places(candidate, self.path))
-        ours, theirs = at(expected, self.path), at(candidate, self.path)
+        ours, theirs = value_at(expected, self.path), value_at(candidate, self.path)
         here, there = presence(ours), presence(theirs)
         deciding = ours if here is Presence.VALUE else theirs
         if isinstance(deciding, list) and self._is_list(deciding):
@@ -321,7 +321,7 @@ class _NoSizeError(Exception):
 def _scale(option: ScaleOption, document: JsonValue) -> Scale | None:
     if not isinstance(option, str):
         return option
-    size = at(document, option)
+    size = value_at(document, option)
     if isinstance(size, dict):
         size = [size.get("width"), size.get("height")]
     try:

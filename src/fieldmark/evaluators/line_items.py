@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.index import Index
 from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
-from fieldmark.align.options import THRESHOLD_MATCH_FIELDS, check_fields, check_threshold
+from fieldmark.align.options import THRESHOLD_MATCH_FIELDS, check_threshold
+from fieldmark.align.options import check_fields as check_paths
 from fieldmark.align.sets import SetAlign
 from fieldmark.compare.options import checked_choice
 from fieldmark.errors import OptionError
@@ -19,7 +20,7 @@ from fieldmark.evaluators.base import Score
 from fieldmark.evaluators.field_evaluator import (
     MAX_EXAMPLES,
     MAX_ROWS,
-    Examined,
+    ComparedCase,
     FieldEvaluator,
     check_limit,
     check_rules,
@@ -32,60 +33,14 @@ from fieldmark.evaluators.field_evaluator import (
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.metrics.rates import rates
 from fieldmark.model.alignment import Aligner
+from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcomes import Outcomes
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.values.paths import ROOT, resolve
 
-__all__ = ["ItemMethod", "LineItems", "Pairing", "pairing_of"]
-
-
-class Pairing(NamedTuple):
-    """The pairs with their similarity, and the places of the items that stayed alone."""
-
-    pairs: list[JsonValue]
-    lost: list[JsonValue]
-    invented: list[JsonValue]
-
-    def rows(self, limit: int) -> JsonObject:
-        """So many places of each sort, and how many there are in all."""
-        return {
-            "alignment": self.pairs[:limit],
-            "alignment_total": len(self.pairs),
-            "unmatched_expected": self.lost[:limit],
-            "unmatched_expected_total": len(self.lost),
-            "unmatched_parsed": self.invented[:limit],
-            "unmatched_parsed_total": len(self.invented),
-        }
-
-    def summary(self) -> JsonObject:
-        """Items matched, lost and invented, and the rates that are defined for them."""
-        counts = Counts(tp=len(self.pairs), fp=len(self.invented), fn=len(self.lost))
-        of_items = rates(counts)._asdict()
-        return {
-            "matched": counts.tp,
-            "lost": counts.fn,
-            "invented": counts.fp,
-            **defined({f"item_{name}": rate for name, rate in of_items.items()}),
-        }
-
-
-def pairing_of(block: Outcomes, attribute: str) -> Pairing:
-    """How the items of one list were paired; `attribute` is the path of an item."""
-    pairing = Pairing([], [], [])
-    for _, path, expected, candidate, similarity in block.items:
-        if path != attribute:
-            continue
-        if expected is None:
-            pairing.invented.append(candidate)
-        elif candidate is None:
-            pairing.lost.append(expected)
-        else:
-            pairing.pairs.append(
-                {"expected_idx": expected, "parsed_idx": candidate, "similarity": similarity}
-            )
-    return pairing
+__all__ = ["ItemMethod", "LineItems"]
 
 
 _LIST: Final = "items"
@@ -127,18 +82,25 @@ class LineItems(FieldEvaluator):
     max_examples: int = MAX_EXAMPLES
     example_values: bool = True
 
-    def evaluate(
-        self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
+    @property
+    def rules(self) -> None:
+        """None: the list is compared alone, wherever it was found in the document."""
+
+    def score_outcomes(
+        self,
+        outcomes: Outcomes,
+        table: AttributeTable,
+        case: Case,
+        *,
+        safety: float | None = None,
     ) -> Score:
-        """Score the list of a candidate; a list that is not there has no items."""
-        unreadable = unreadable or candidate is MISSING
-        sides = self._list(expected), self._list(candidate)
-        score = self._scored(self._examiner.examine(*sides, unreadable=unreadable))
+        """Score the outcomes of the lists of a case, with paths as in its documents."""
+        score = FieldEvaluator.score_outcomes(self, outcomes, table, case, safety=safety)
         return replace(
             score,
-            hits=tuple(map(self._named, score.hits)),
-            misses=tuple(map(self._named, score.misses)),
-            skipped=tuple(map(self._named, score.skipped)),
+            hits=tuple(map(self._document_path, score.hits)),
+            misses=tuple(map(self._document_path, score.misses)),
+            skipped=tuple(map(self._document_path, score.skipped)),
         )
 
     def claims(self) -> tuple[Rule, ...]:
@@ -149,11 +111,16 @@ class LineItems(FieldEvaluator):
             else ()
         )
 
-    def _list(self, document: JsonValue | Missing) -> JsonObject:
-        found = MISSING if document is MISSING else resolve(document, self.path)
+    def _documents(self, case: Case) -> tuple[JsonValue, JsonValue | Missing]:
+        expected, candidate = FieldEvaluator._documents(self, case)  # noqa: SLF001 - slots break super()
+        return self._list(expected), MISSING if candidate is MISSING else self._list(candidate)
+
+    def _list(self, document: JsonValue) -> JsonObject:
+        """A document of the list alone; a list that is not there has no items."""
+        found = resolve(document, self.path)
         return {_LIST: found} if isinstance(found, list) else {}
 
-    def _named(self, text: str) -> str:
+    def _document_path(self, text: str) -> str:
         """A path below the list as the document has it."""
         rest = text.removeprefix(_LIST)
         if rest == text or not is_path(self.path):
@@ -161,9 +128,9 @@ class LineItems(FieldEvaluator):
         return rest if self.path == ROOT and rest.startswith("[") else f"{self.path}{rest}"
 
     def _check(self) -> None:
-        check_fields("match_fields", self.match_fields)
+        check_paths("match_fields", self.match_fields)
         if self.score_fields is not None:
-            check_fields("score_fields", self.score_fields)
+            check_paths("score_fields", self.score_fields)
         check_threshold(self.threshold)
         checked_choice("align", self.align, ItemMethod)
         check_rules("fields", self.fields)
@@ -173,14 +140,9 @@ class LineItems(FieldEvaluator):
     def _convention(self) -> Convention:
         return find_convention("confusion")
 
-    def _rules(self) -> Rules:
-        return Rules(
-            fields=self._item_rules(_LIST) if is_path(self.path) else (Rule(path=self.path),),
-            scope=Scope.CONFIGURED,
-            default=self.default,
-            empty_tokens=self.empty_tokens,
-            empty_containers=self.empty_containers,
-        )
+    def _make_rules(self) -> Rules:
+        fields = self._item_rules(_LIST) if is_path(self.path) else (Rule(path=self.path),)
+        return self._rules_for(fields, scope=Scope.CONFIGURED)
 
     def _item_rules(self, place: str) -> tuple[Rule, ...]:
         """The rules of a list that lies at a place, and of all below it."""
@@ -196,18 +158,18 @@ class LineItems(FieldEvaluator):
         below = (replace(rule, path=_below_item(place, rule.path)) for rule in scored)
         return Rule(path=place, aligner=aligner), *below
 
-    def _details(self, examined: Examined) -> JsonObject:
-        metrics, summary = metrics_by_attribute(examined, _item_field)
-        pairing = pairing_of(examined.block, _ITEM)
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        metrics, summary = metrics_by_attribute(compared, _item_field)
+        rows, pairing = _pairing(compared.outcomes, self.max_rows)
         return {
-            **pairing.rows(self.max_rows),
+            **rows,
             "metrics": metrics,
-            "summary": {**pairing.summary(), **summary},
+            "summary": {**pairing, **summary},
             **mismatches(
-                examined,
+                compared,
                 limit=self.max_examples,
                 values=self.example_values,
-                named=self._named,
+                rename=self._document_path,
             ),
         }
 
@@ -235,3 +197,37 @@ def _item_field(attribute: str) -> str | None:
         return None
     inside = attribute.removeprefix(_ITEM).removeprefix(f"{_LIST}[*]")
     return inside.removeprefix(".") or ROOT
+
+
+def _pairing(outcomes: Outcomes, limit: int) -> tuple[JsonObject, JsonObject]:
+    """Up to `limit` pairs and unmatched items, and the counts and rates of the items as wholes."""
+    pairs: list[JsonValue] = []
+    missing: list[JsonValue] = []
+    extra: list[JsonValue] = []
+    for _, path, expected, candidate, similarity in outcomes.items:
+        if path != _ITEM:
+            continue
+        if expected is None:
+            extra.append(candidate)
+        elif candidate is None:
+            missing.append(expected)
+        else:
+            pairs.append(
+                {"expected_idx": expected, "parsed_idx": candidate, "similarity": similarity}
+            )
+    counts = Counts(tp=len(pairs), fp=len(extra), fn=len(missing))
+    rows: JsonObject = {
+        "alignment": pairs[:limit],
+        "alignment_total": len(pairs),
+        "unmatched_expected": missing[:limit],
+        "unmatched_expected_total": len(missing),
+        "unmatched_parsed": extra[:limit],
+        "unmatched_parsed_total": len(extra),
+    }
+    summary: JsonObject = {
+        "matched": counts.tp,
+        "lost": counts.fn,
+        "invented": counts.fp,
+        **defined({f"item_{name}": rate for name, rate in rates(counts)._asdict().items()}),
+    }
+    return rows, summary

@@ -9,7 +9,7 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, PathError, parse_path, resolve
 
-__all__ = ["Place", "at", "check_places", "is_pattern", "places", "values_at"]
+__all__ = ["Place", "check_places", "is_pattern", "places", "value_at", "values_at"]
 
 
 class Place(NamedTuple):
@@ -34,7 +34,7 @@ def is_pattern(path: str) -> bool:
     return ANY_ITEM in parse_path(path).segments
 
 
-def at(document: JsonValue | Missing, path: str) -> JsonValue | Missing:
+def value_at(document: JsonValue | Missing, path: str) -> JsonValue | Missing:
     """The value at a path without wildcards; `$` is the document itself."""
     if document is MISSING:
         return MISSING
@@ -49,7 +49,7 @@ def places(document: JsonValue | Missing, path: str) -> list[Place]:
     [Place(path='rows[0].box', value=1), Place(path='rows[1].box', value=MISSING)]
     """
     first, *others = _pieces(path)
-    found = [Place(first, document if not first else at(document, first))]
+    found = [Place(first, document if not first else value_at(document, first))]
     for piece in others:
         listed = [each for each in found if isinstance(each.value, list)]
         found = [
@@ -67,14 +67,14 @@ def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Miss
     [1, MISSING]
     """
     first, *others = _pieces(path)
-    found = [document if not first else at(document, first)]
+    found = [document if not first else value_at(document, first)]
     for piece in others:
         items = [item for value in found if isinstance(value, list) for item in value]
         # A key that is there needs no reading of the piece: it wins over any other meaning.
         found = [
             item[piece]
             if isinstance(item, dict) and piece in item
-            else at(item, piece)
+            else value_at(item, piece)
             if piece
             else item
             for item in items
@@ -86,7 +86,7 @@ def _below(item: Place, piece: str) -> Place:
     if not piece:
         return item
     joint = "" if piece.startswith("[") else "."
-    return Place(f"{item.path}{joint}{piece}", at(item.value, piece))
+    return Place(f"{item.path}{joint}{piece}", value_at(item.value, piece))
 
 
 @lru_cache(maxsize=256)

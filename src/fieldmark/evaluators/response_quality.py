@@ -8,7 +8,12 @@ from typing import ClassVar
 
 from fieldmark.compare.options import check_share, checked_choice
 from fieldmark.evaluators.base import Score
-from fieldmark.evaluators.field_evaluator import Examined, FieldEvaluator, check_rules
+from fieldmark.evaluators.field_evaluator import (
+    ComparedCase,
+    FieldEvaluator,
+    check_rules,
+    make_case,
+)
 from fieldmark.metrics.conventions import (
     Convention,
     IgnoreScope,
@@ -62,49 +67,43 @@ class ResponseQuality(FieldEvaluator):
         """Score a candidate, with what a judge of safety said if one was asked."""
         if safety is not None:
             check_share("safety", safety)
-        return self._scored(
-            self._examiner.examine(expected, candidate, unreadable=unreadable, safety=safety)
-        )
+        case = make_case(expected, candidate, unreadable=unreadable)
+        outcomes, table = self._workspace.compare(*self._documents(case))
+        return self.score_outcomes(outcomes, table, case, safety=safety)
 
     def _convention(self) -> Convention:
         return find_convention("four_phase")
 
-    def _counting(self) -> JsonObject:
+    def _counting_options(self) -> JsonObject:
         return {
             "rqs_weights": asdict(self.weights),
             "rqs_form": self.rqs_form,
             "ignore_scope": self.ignore_scope,
         }
 
-    def _rules(self) -> Rules:
-        return Rules(
-            fields=self.strategies,
-            depth=Depth(self.depth),
-            default=self.default,
-            empty_tokens=self.empty_tokens,
-            empty_containers=self.empty_containers,
-        )
+    def _make_rules(self) -> Rules:
+        return self._rules_for(self.strategies, depth=Depth(self.depth))
 
-    def _details(self, examined: Examined) -> JsonObject:
-        stats, counting = examined.stats, examined.convention.counting
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        stats, counting = compared.stats, compared.convention.counting
         figures = quality(stats.quality, counting, stats.safety)
         return {
-            **_keys_by_bucket(examined),
+            **_keys_by_bucket(compared),
             "completeness": figures.completeness,
             "hallucination": figures.hallucination,
             "accuracy": figures.accuracy,
             "safety": figures.safety,
-            "rqs": 0.0 if examined.unreadable else figures.rqs,
+            "rqs": 0.0 if compared.unreadable else figures.rqs,
             "rqs_max": figures.rqs_max,
             "flags": {figure: list(flags) for figure, flags in figures.flags.items()},
         }
 
 
-def _keys_by_bucket(examined: Examined) -> JsonObject:
+def _keys_by_bucket(compared: ComparedCase) -> JsonObject:
     """The keys of every bucket, under the names that reports use for them."""
-    table = _buckets(examined.convention.counting.ignore_scope)
+    table = _buckets(compared.convention.counting.ignore_scope)
     keys: dict[str, list[JsonValue]] = {name: [] for name in QualityCounts().buckets()}
-    for record in examined.block.records(examined.table):
+    for record in compared.outcomes.records(compared.table):
         code = fact(record.outcome, record.expected_presence, record.candidate_presence)
         for name, size in table[code].buckets().items():
             if size:

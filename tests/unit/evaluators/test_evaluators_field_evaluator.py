@@ -16,8 +16,11 @@ from fieldmark.evaluators.field_accuracy import FieldAccuracy
 from fieldmark.evaluators.field_confusion import FieldConfusion
 from fieldmark.evaluators.line_items import LineItems
 from fieldmark.evaluators.response_quality import ResponseQuality
+from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparison
+from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
+from fieldmark.plan import compile_plan
 
 RULES = (Rule(path="a"), Rule(path="b", weight=2.0))
 EVALUATORS = [
@@ -68,6 +71,23 @@ def test_an_evaluator_cannot_be_changed(evaluator):
         evaluator.pass_threshold = 0.1
 
 
+@pytest.mark.parametrize("evaluator", [each for each in EVALUATORS if each.rules is not None])
+@pytest.mark.parametrize("candidate", [*(pair[1] for pair in PAIRS), MISSING], ids=range(4))
+def test_outcomes_of_the_same_rules_need_not_be_compared_again(evaluator, candidate):
+    state = CaseInput.MISSING if candidate is MISSING else CaseInput.OK
+    plan = compile_plan(evaluator.rules)
+    for expected, _ in PAIRS:
+        case = Case("id", expected, candidate, state)
+        outcomes = plan.compare(expected, candidate)
+        assert evaluator.score_outcomes(outcomes, plan.table, case) == evaluator.evaluate(
+            expected, candidate
+        )
+
+
+def test_a_list_alone_has_no_rules_for_documents():
+    assert LineItems(path="a").rules is None
+
+
 def test_a_plan_is_compiled_once_for_cases_in_turn(monkeypatch):
     compiled = []
     monkeypatch.setattr(
@@ -80,12 +100,12 @@ def test_a_plan_is_compiled_once_for_cases_in_turn(monkeypatch):
 
 
 def test_a_plan_is_let_go_before_strange_keys_pile_up(monkeypatch):
-    monkeypatch.setattr(field_evaluator, "_MOST_CASES", 3)
+    monkeypatch.setattr(field_evaluator, "_MAX_PLAN_CASES", 3)
     evaluator = ExtractionMetrics()
     sizes = []
     for number in range(7):
-        examined = evaluator._examiner.examine({f"key{number}": 1}, {})
-        sizes.append(len(examined.table))
+        _, table = evaluator._workspace.compare({f"key{number}": 1}, {})
+        sizes.append(len(table))
     assert sizes == [1, 2, 3, 1, 2, 3, 1]
 
 
@@ -110,5 +130,5 @@ def test_a_plan_that_was_left_in_the_middle_is_not_used_again():
     evaluator.evaluate({"a": 1}, {"a": 1})
     with pytest.raises(RuntimeError):
         evaluator.evaluate({"a": "raise"}, {"a": 1})
-    assert evaluator._examiner._idle == []
+    assert evaluator._workspace.idle == []
     assert evaluator.evaluate({"a": 1}, {"a": 1}).score == 1.0
