@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from fieldmark.api.calibrate import Calibration, calibrate
-    from fieldmark.api.case_result import CaseResult, FieldResult
     from fieldmark.api.compare import compare
     from fieldmark.api.diff import diff
     from fieldmark.api.diff_result import DiffResult
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     )
     from fieldmark.metrics.summary import Summary
     from fieldmark.model.json import MISSING
+    from fieldmark.wire.case_result import CaseResult, FieldResult
 
 __all__ = [
     "MISSING",
@@ -76,8 +76,8 @@ __version__: str
 _HOMES: Final = {
     "Calibration": "fieldmark.api.calibrate",
     "calibrate": "fieldmark.api.calibrate",
-    "CaseResult": "fieldmark.api.case_result",
-    "FieldResult": "fieldmark.api.case_result",
+    "CaseResult": "fieldmark.wire.case_result",
+    "FieldResult": "fieldmark.wire.case_result",
     "compare": "fieldmark.api.compare",
     "diff": "fieldmark.api.diff",
     "DiffResult": "fieldmark.api.diff_result",

@@ -152,17 +152,15 @@ said = st.tuples(
 
 @given(st.lists(said, min_size=1, max_size=5))
 def test_a_composite_lies_between_its_members(members):
+    team = tuple(
+        ConfiguredEvaluator(name=str(place), type="t", evaluator=SCHEMA, weight=weight)
+        for place, (_, _, weight) in enumerate(members)
+    )
     results = [
-        EvaluatorResult(
-            evaluator=ConfiguredEvaluator(
-                name=str(place), type="t", evaluator=SCHEMA, weight=weight
-            ),
-            score=Score(score=score, verdict=verdict),
-        )
-        for place, (score, verdict, weight) in enumerate(members)
+        EvaluatorResult.of(member, Score(score=score, verdict=verdict))
+        for member, (score, verdict, _) in zip(team, members, strict=True)
     ]
     scores = [score for score, _, _ in members]
-    team = tuple(result.evaluator for result in results)
     mean = Composite(evaluators=team).combine(results).score
     least = Composite(evaluators=team, aggregator="minimum").combine(results).score
     assert min(scores) - 1e-12 <= mean <= max(scores) + 1e-12

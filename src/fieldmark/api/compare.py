@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fieldmark.api.asking import Asked
-from fieldmark.api.case_result import CaseResult
 from fieldmark.api.settings import RulesLike, Settings, settle
 from fieldmark.data.json_documents import ensure_json
 from fieldmark.data.rows import located
@@ -15,6 +14,7 @@ from fieldmark.model.case import Case
 from fieldmark.model.json import JsonValue
 from fieldmark.plan import compile_plan
 from fieldmark.run.guard import guarded
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["compare", "compare_under", "json_of"]
 

@@ -24,7 +24,7 @@ from fieldmark.run.panel import unready_judges
 from fieldmark.run.targets.asking import Source
 from fieldmark.run.targets.file_digest import digest_of
 from fieldmark.run.targets.producing import Asked
-from fieldmark.store.json_text import strict_json
+from fieldmark.values.json_text import strict_json
 from fieldmark.values.text import did_you_mean
 
 __all__ = [

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from fieldmark.api.asking import Asked
-from fieldmark.api.case_result import CaseResult, FieldResult
 from fieldmark.api.compare import compare_under, json_of
 from fieldmark.api.settings import RulesLike, settle
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
@@ -17,6 +16,7 @@ from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
 from fieldmark.model.rule import Rules, Scope
 from fieldmark.values.equality import equal
+from fieldmark.wire.case_result import CaseResult, FieldResult
 
 __all__ = ["RankResult", "rank"]
 
@@ -91,7 +91,7 @@ def _records(pair: CaseResult) -> list[FieldOutcome]:
     """The fields of two candidates; equal values agree, whatever the comparator asks of a truth."""
     return [
         record._replace(outcome=Outcome.MATCH) if _same(field) else record
-        for record, field in zip(pair.block.records(pair.table), pair.fields, strict=True)
+        for record, field in zip(pair.outcomes.records(pair.attributes), pair.fields, strict=True)
     ]
 
 

@@ -21,9 +21,9 @@ from fieldmark.metrics.summary import AppliedConvention, EvaluatorSummary, Summa
 from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Scope
-from fieldmark.store.json_text import strict_json
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.rundir import RunFolder
+from fieldmark.values.json_text import strict_json
 
 __all__ = ["rescore"]
 

@@ -11,6 +11,7 @@ from fieldmark.errors import MissingExtra
 from fieldmark.metrics.summary import AttributeSummary, Micro, QualitySummary, Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.report.tables import AttributeRow, attribute_rows
+from fieldmark.values.escape import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,9 +73,7 @@ class AttributeFrame(Mapping[str, AttributeSummary]):
         return attribute_table(self._summary)
 
     def _repr_html_(self) -> str:
-        from fieldmark.report.notebook import rows_html
-
-        return rows_html([row.to_dict() for row in self.rows()])
+        return html_table([row.to_dict() for row in self.rows()])
 
 
 @dataclass(frozen=True, repr=False)

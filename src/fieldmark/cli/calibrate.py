@@ -14,9 +14,9 @@ from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.printing import Word
 from fieldmark.cli.telling import put, tell
 from fieldmark.metrics.agreement import JudgeAgreement, agreement_at
-from fieldmark.report.escape import visible
 from fieldmark.report.tables import number
-from fieldmark.store.json_text import pretty_json
+from fieldmark.values.escape import visible
+from fieldmark.values.json_text import pretty_json
 
 __all__ = ["command"]
 

@@ -27,11 +27,11 @@ from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.metrics.gates import GateKind
 from fieldmark.model.case import CaseInput
-from fieldmark.report.escape import visible
 from fieldmark.report.junit import JunitFile
 from fieldmark.report.tables import gate_text
 from fieldmark.run.evaluation import Judged, Observer
 from fieldmark.store.rundir import new_run_id
+from fieldmark.values.escape import visible
 
 __all__ = ["command"]
 

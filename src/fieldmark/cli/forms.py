@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from fieldmark.cli.show import Format, has_color
 from fieldmark.cli.telling import put
 from fieldmark.model.json import JsonObject
-from fieldmark.store.json_text import pretty_json
+from fieldmark.values.json_text import pretty_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -10,9 +10,9 @@ from fieldmark.cli.telling import tell
 from fieldmark.evaluators.base import Status
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import Verdict
-from fieldmark.report.escape import visible
 from fieldmark.report.tables import gate_text
 from fieldmark.run.evaluation import Judged
+from fieldmark.values.escape import visible
 
 __all__ = ["Annotations", "wants_annotations"]
 

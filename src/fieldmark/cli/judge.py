@@ -17,7 +17,7 @@ from fieldmark.config.json_parser import parse_json
 from fieldmark.errors import ConfigError, FieldmarkError, LimitError
 from fieldmark.evaluators.base import Score, Status
 from fieldmark.model.json import JsonObject
-from fieldmark.store.json_text import strict_json
+from fieldmark.values.json_text import strict_json
 
 __all__ = ["command"]
 

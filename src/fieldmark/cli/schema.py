@@ -10,8 +10,8 @@ from fieldmark.cli.printing import Word
 from fieldmark.cli.telling import put
 from fieldmark.config.schemas import SCHEMAS, file_name, schema_of
 from fieldmark.errors import StorageError
-from fieldmark.report.escape import visible
-from fieldmark.store.json_text import pretty_json
+from fieldmark.values.escape import visible
+from fieldmark.values.json_text import pretty_json
 
 __all__ = ["command"]
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from fieldmark.cli.telling import put, tell
-from fieldmark.store.json_text import pretty_json
+from fieldmark.values.json_text import pretty_json
 
 if TYPE_CHECKING:
     from fieldmark.api.run_result import RunResult

@@ -50,7 +50,7 @@ def tell(what: object, *, prefix: str = "") -> None:
 
     So text from files cannot command the terminal.
     """
-    from fieldmark.report.escape import visible
+    from fieldmark.values.escape import visible
 
     try:
         for line in str(what).split("\n"):

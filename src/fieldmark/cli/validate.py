@@ -10,8 +10,8 @@ from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.printing import Word
 from fieldmark.cli.telling import put, tell
 from fieldmark.config.validation import FileReport, check_file
-from fieldmark.report.escape import visible
-from fieldmark.store.json_text import pretty_json
+from fieldmark.values.escape import visible
+from fieldmark.values.json_text import pretty_json
 
 __all__ = ["command"]
 

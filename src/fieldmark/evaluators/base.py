@@ -151,17 +151,34 @@ class ConfiguredEvaluator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorResult:
-    """What one member said of a case."""
+    """The score that one evaluator gave a case.
 
-    evaluator: ConfiguredEvaluator
+    `paths_only` says that its hits and misses name fields and never quote a document.
+    """
+
+    name: str
+    type: str
+    weight: float
     score: Score
+    paths_only: bool = False
+
+    @classmethod
+    def of(cls, evaluator: ConfiguredEvaluator, score: Score) -> EvaluatorResult:
+        """The score that a configured evaluator gave."""
+        return cls(
+            name=evaluator.name,
+            type=evaluator.type,
+            weight=evaluator.weight,
+            score=score,
+            paths_only=getattr(evaluator.evaluator, "paths_only", False),
+        )
 
     def to_dict(self) -> JsonObject:
         """The result as JSON, as a row of results holds it."""
         return {
-            "name": self.evaluator.name,
-            "type": self.evaluator.type,
-            "weight": self.evaluator.weight,
+            "name": self.name,
+            "type": self.type,
+            "weight": self.weight,
             **self.score.to_dict(),
         }
 

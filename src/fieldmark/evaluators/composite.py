@@ -107,12 +107,12 @@ def _counted(
     results: Sequence[EvaluatorResult],
 ) -> tuple[list[EvaluatorResult], list[EvaluatorResult]]:
     """The results that count, and those of them that are errors."""
-    counted = [result for result in results if result.evaluator.weight > 0]
+    counted = [result for result in results if result.weight > 0]
     return counted, [result for result in counted if result.score.status is Status.ERROR]
 
 
 def _reasons(results: Iterable[EvaluatorResult]) -> str:
-    return "; ".join(f"{result.evaluator.name}: {result.score.reasoning}" for result in results)
+    return "; ".join(f"{result.name}: {result.score.reasoning}" for result in results)
 
 
 def _value(result: EvaluatorResult) -> float:
@@ -120,8 +120,8 @@ def _value(result: EvaluatorResult) -> float:
 
 
 def _weighted_mean(results: Sequence[EvaluatorResult]) -> float:
-    weights = fsum(result.evaluator.weight for result in results)
-    return fsum(_value(result) * result.evaluator.weight for result in results) / weights
+    weights = fsum(result.weight for result in results)
+    return fsum(_value(result) * result.weight for result in results) / weights
 
 
 def _passing(results: Sequence[EvaluatorResult]) -> int:
@@ -140,7 +140,7 @@ def _hits(result: EvaluatorResult, *, named: bool = False) -> tuple[str, ...]:
     """The hits of an evaluator; a pass without lists is itself a hit, unless it is vacuous."""
     score = result.score
     if score.verdict is Verdict.PASS and not (score.hits or score.misses or score.vacuous):
-        return (result.evaluator.name,)
+        return (result.name,)
     return _named(result, "hits") if named else score.hits
 
 
@@ -148,13 +148,13 @@ def _misses(result: EvaluatorResult, *, named: bool = False) -> tuple[str, ...]:
     """The misses of an evaluator; a verdict below a pass without misses is itself a miss."""
     score = result.score
     if score.verdict is not Verdict.PASS and not score.misses:
-        return (f"{result.evaluator.name} (score {_value(result):.3g})",)
+        return (f"{result.name} (score {_value(result):.3g})",)
     return _named(result, "misses") if named else score.misses
 
 
 def _named(result: EvaluatorResult, key: str) -> tuple[str, ...]:
     """A list of a result, each entry with the name of the evaluator."""
-    return tuple(f"{result.evaluator.name}: {each}" for each in getattr(result.score, key))
+    return tuple(f"{result.name}: {each}" for each in getattr(result.score, key))
 
 
 def _details(aggregator: Aggregator, results: Sequence[EvaluatorResult]) -> JsonObject:

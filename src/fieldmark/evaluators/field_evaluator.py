@@ -140,6 +140,7 @@ class FieldEvaluator(ABC):
     """
 
     name: ClassVar[str]
+    paths_only: ClassVar[bool] = True
     default: Comparator | None = None
     empty_tokens: frozenset[str] = frozenset()
     empty_containers: bool = False

@@ -11,11 +11,11 @@ from rich.text import Text
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.report.case_values import Sides, side_by_side
-from fieldmark.report.escape import visible
 from fieldmark.report.html.shown import figure, listed, mapping
 from fieldmark.report.html.slots import HIDDEN
 from fieldmark.report.html.tree import NOT_COMPARED
 from fieldmark.report.tables import number
+from fieldmark.values.escape import visible
 
 __all__ = ["tree_table"]
 

@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 from rich.text import Text
 
 from fieldmark.model.json import JsonValue
-from fieldmark.report.escape import visible
 from fieldmark.report.html.slots import SAME
 from fieldmark.report.text_difference import Piece, differing
+from fieldmark.values.escape import visible
 
 __all__ = ["Sides", "side_by_side"]
 

@@ -13,12 +13,12 @@ from rich.text import Text
 
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.case_tree_view import tree_table
-from fieldmark.report.escape import visible
 from fieldmark.report.exports.attributes import ERROR_TYPES
 from fieldmark.report.html.shown import ShownCase, figure, listed, mapping, whole
 from fieldmark.report.html.slots import cut_text
 from fieldmark.report.html.tree import case_tree
 from fieldmark.report.tables import number
+from fieldmark.values.escape import visible
 
 __all__ = ["case_list", "case_view"]
 

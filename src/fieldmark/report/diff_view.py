@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.escape import for_csv, for_markdown, visible
 from fieldmark.report.tables import number
+from fieldmark.values.escape import for_csv, for_markdown, visible
 
 __all__ = ["diff_csv", "diff_markdown", "diff_view", "gate_line"]
 

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.escape import for_csv, for_markdown, visible
 from fieldmark.report.tables import number
+from fieldmark.values.escape import for_csv, for_markdown, visible
 
 __all__ = ["improve_csv", "improve_markdown", "improve_view"]
 

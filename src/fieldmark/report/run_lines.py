@@ -190,7 +190,7 @@ def _visible(column: Sequence[str]) -> Sequence[str]:
     """
     if "".join(column).isprintable():
         return column
-    from fieldmark.report.escape import visible
+    from fieldmark.values.escape import visible
 
     return list(map(visible, column))
 

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.escape import for_csv, for_markdown, visible
 from fieldmark.report.run_lines import FIGURES, ListedRun, began, lines_of, noted
 from fieldmark.report.tables import DASH, number
+from fieldmark.values.escape import for_csv, for_markdown, visible
 
 __all__ = [
     "run_csv",

@@ -15,9 +15,9 @@ from rich.text import Text
 from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.summary import Summary
 from fieldmark.report.detection import detection_tables
-from fieldmark.report.escape import visible
 from fieldmark.report.remarks import figure_lines, usage_lines
 from fieldmark.report.tables import AttributeRow, attribute_rows, gate_text, number
+from fieldmark.values.escape import visible
 
 __all__ = ["as_text", "attribute_table", "evaluator_table", "run_view"]
 

@@ -7,8 +7,8 @@ import io
 from dataclasses import fields
 
 from fieldmark.metrics.summary import Summary
-from fieldmark.report.escape import for_csv, for_markdown
 from fieldmark.report.tables import AttributeRow, attribute_rows, gate_text, number
+from fieldmark.values.escape import for_csv, for_markdown
 
 __all__ = ["csv_table", "markdown_summary"]
 

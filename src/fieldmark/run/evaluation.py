@@ -105,7 +105,7 @@ def _stats(
 ) -> CaseStats:
     """The figures of a case, scored by its evaluators where it has some."""
     stats = counter.stats(block, unreadable=case.input is not CaseInput.OK)
-    if not any(result.evaluator.weight for result in results):
+    if not any(result.weight for result in results):
         return stats
     if score.status is Status.ERROR or stats.errors_count:
         errors = max(1, stats.errors_count)
@@ -144,7 +144,7 @@ class EvaluatorTally:
         """Add finished cases."""
         for results in judged.results:
             for result in results:
-                self._add(result.evaluator.name, result.score)
+                self._add(result.name, result.score)
 
     def _add(self, name: str, score: Score) -> None:
         if name not in self._scores:

@@ -71,7 +71,7 @@ class JudgedReplay:
             each.name: each for each in self._panel.members_of(case)
         }
         return tuple(
-            EvaluatorResult(evaluator=members[str(said["name"])], score=Score.from_dict(said))
+            EvaluatorResult.of(members[str(said["name"])], Score.from_dict(said))
             for said in row.evaluator_results
             if said.get("name") in members
         )

@@ -77,7 +77,7 @@ class Panel:
         asked = [[self._ask(member, case) for member in self.members_of(case)] for case in cases]
         return [
             tuple(
-                EvaluatorResult(evaluator=member, score=answer())
+                EvaluatorResult.of(member, answer())
                 for member, answer in zip(self.members_of(case), answers, strict=True)
             )
             for case, answers in zip(cases, asked, strict=True)
@@ -115,7 +115,7 @@ class Panel:
         parts = [(part, self._ask(part, case)) for part in combiner.evaluators]
 
         def combine() -> Score:
-            results = [EvaluatorResult(evaluator=part, score=answer()) for part, answer in parts]
+            results = [EvaluatorResult.of(part, answer()) for part, answer in parts]
             return guarded_score(member.name, lambda: combiner.combine(results))
 
         return combine

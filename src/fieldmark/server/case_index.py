@@ -18,9 +18,9 @@ from fieldmark.errors import DataError, Location
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
-from fieldmark.store.json_text import read_json
 from fieldmark.store.reader import StoredCase, StoredRun
 from fieldmark.store.rundir import RESULTS
+from fieldmark.values.json_text import read_json
 
 __all__ = ["CaseHead", "CaseIndex"]
 

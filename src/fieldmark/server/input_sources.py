@@ -13,9 +13,9 @@ from pathlib import Path
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.durable import write_whole
-from fieldmark.store.json_text import pretty_json
 from fieldmark.store.reader import open_run
 from fieldmark.store.rundir import MANIFEST
+from fieldmark.values.json_text import pretty_json
 
 __all__ = ["InputSource", "record_input_sources"]
 

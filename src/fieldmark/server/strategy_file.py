@@ -17,7 +17,7 @@ from fieldmark.server.request_models import GateLimits, StrategiesRequest, as_js
 from fieldmark.server.request_rules import resolve_rules
 from fieldmark.server.strategy_rows import count_strategies, strategy_rows
 from fieldmark.store.durable import write_whole
-from fieldmark.store.json_text import pretty_json
+from fieldmark.values.json_text import pretty_json
 
 __all__ = ["checked", "read_strategies", "write_strategies"]
 

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from fieldmark.data.json_parser import parse_json
 from fieldmark.errors import DataError, LimitError
 from fieldmark.server.api_errors import ApiError, ErrorCode
-from fieldmark.store.json_text import finite_json
+from fieldmark.values.json_text import finite_json
 
 __all__ = ["JSON", "ApiResponse", "StrictRoute"]
 

@@ -6,7 +6,6 @@ from typing import Final
 
 import orjson
 
-from fieldmark.api.case_result import CaseResult, FieldResult
 from fieldmark.compare.auto import Detected, detect
 from fieldmark.metrics.clusters import CaseDocuments, MistakeClusters
 from fieldmark.metrics.quality import QualityCounts, bucket_table
@@ -17,6 +16,7 @@ from fieldmark.model.rule import Rules
 from fieldmark.report.html.case_view import opened_case
 from fieldmark.store.reader import StoredCase
 from fieldmark.values.paths import PathError, covers, parse_path
+from fieldmark.wire.case_result import CaseResult, FieldResult
 
 __all__ = ["opened", "pair_view"]
 
@@ -31,8 +31,8 @@ def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
         score=result.score,
         verdict=result.verdict,
         status=result.status,
-        block=result.block,
-        table=result.table,
+        block=result.outcomes,
+        table=result.attributes,
         expected=case.expected,
         candidate=case.candidate,
     )
@@ -55,7 +55,7 @@ def _buckets(result: CaseResult) -> JsonObject:
     """The fields by bucket, under the names that reports use for them."""
     table = bucket_table(result.convention.counting.ignore_scope)
     keys: dict[str, list[JsonValue]] = {name: [] for name in QualityCounts().buckets()}
-    for record in result.block.records(result.table):
+    for record in result.outcomes.records(result.attributes):
         code = fact(record.outcome, record.expected_presence, record.candidate_presence)
         for name, size in table[code].buckets().items():
             if size:
@@ -103,8 +103,8 @@ def _recommendations(result: CaseResult) -> list[JsonValue]:
     clusters = MistakeClusters()
     case = result.case
     clusters.add(
-        result.block,
-        result.table,
+        result.outcomes,
+        result.attributes,
         CaseDocuments(case.id, case.expected, case.candidate, CaseInput.OK),
     )
     return [

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from fieldmark.evaluators.base import EvaluatorResult, Score
-from fieldmark.evaluators.field_evaluator import FieldEvaluator
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.store.json_text import finite_json
+from fieldmark.values.json_text import finite_json
 
 __all__ = ["failed_row", "with_results"]
 
@@ -41,7 +40,7 @@ def _result(result: EvaluatorResult, *, values: bool) -> JsonObject:
     said = result.to_dict()
     if values:
         return said
-    if not isinstance(result.evaluator.evaluator, FieldEvaluator):
+    if not result.paths_only:
         return {key: value for key, value in said.items() if key not in _ALL_TEXTS}
     misses: list[JsonValue] = [_QUOTING.sub(r" (\1)", miss) for miss in result.score.misses]
     kept = {key: value for key, value in said.items() if key not in _MAY_QUOTE}

@@ -7,7 +7,7 @@ import re
 from typing import Final, TypeAlias
 
 from fieldmark.model.json import JsonObject
-from fieldmark.store.json_text import read_json
+from fieldmark.values.json_text import read_json
 
 __all__ = [
     "ABSENT",

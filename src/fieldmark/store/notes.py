@@ -12,9 +12,9 @@ from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.model.json import JsonObject
 from fieldmark.store.durable import write_whole
 from fieldmark.store.heads import Unreadable, notes_of
-from fieldmark.store.json_text import pretty_json
 from fieldmark.store.lock import RunLock
 from fieldmark.store.rundir import MANIFEST, RESULTS
+from fieldmark.values.json_text import pretty_json
 
 __all__ = ["NOTES", "RunNotes", "delete_run", "read_notes", "write_notes"]
 

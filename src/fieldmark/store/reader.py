@@ -12,10 +12,10 @@ from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, Reason, fact_of
 from fieldmark.model.outcomes import Attribute, AttributeTable, ItemMark, Outcomes
-from fieldmark.store.json_text import read_json
 from fieldmark.store.rows import FLAGS
 from fieldmark.store.rundir import MANIFEST, RESULTS, SUMMARY
 from fieldmark.store.segments import seeded
+from fieldmark.values.json_text import read_json
 
 __all__ = ["StoredCase", "StoredRun", "open_run"]
 

@@ -10,7 +10,7 @@ from fieldmark.errors import DataError, Location, StorageError
 from fieldmark.model.json import JsonObject
 from fieldmark.store.disk import DISK, Disk
 from fieldmark.store.durable import write_whole
-from fieldmark.store.json_text import read_json
+from fieldmark.values.json_text import read_json
 
 __all__ = ["Whole", "cut_torn_tail", "whole_part"]
 

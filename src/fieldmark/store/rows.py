@@ -15,7 +15,7 @@ from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.outcomes import Outcomes
-from fieldmark.store.json_text import finite_json, strict_json
+from fieldmark.values.json_text import finite_json, strict_json
 
 __all__ = ["FLAGS", "RowEncoder"]
 

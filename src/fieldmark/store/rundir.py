@@ -14,9 +14,9 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.disk import DISK, Disk
 from fieldmark.store.durable import PART, write_whole
 from fieldmark.store.heads import headline
-from fieldmark.store.json_text import pretty_json, read_json
 from fieldmark.store.lock import LOCK, RunLock
 from fieldmark.store.recovery import Whole, cut_torn_tail
+from fieldmark.values.json_text import pretty_json, read_json
 
 __all__ = ["BOOKS", "MANIFEST", "RESULTS", "SUMMARY", "RunFolder", "new_run_id"]
 

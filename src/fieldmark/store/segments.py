@@ -14,8 +14,8 @@ from fieldmark.metrics.case_score import CaseStats
 from fieldmark.model.case import Case
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
-from fieldmark.store.json_text import strict_json
 from fieldmark.store.rows import RowEncoder
+from fieldmark.values.json_text import strict_json
 
 __all__ = ["SegmentEncoder", "seeded"]
 

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 import fieldmark as fm
-from fieldmark.store.json_text import read_json
 from fieldmark.store.rundir import RunFolder
+from fieldmark.values.json_text import read_json
 
 
 def files(folder, *, cases, size, first=None):

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 import fieldmark as fm
-from fieldmark.store.json_text import read_json
+from fieldmark.values.json_text import read_json
 
 
 @pytest.mark.parametrize("large", [1, 1 << 30], ids=["side-by-side", "one-after-the-other"])

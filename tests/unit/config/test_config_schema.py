@@ -18,7 +18,7 @@ from fieldmark.config.located import locate
 from fieldmark.config.rules_file import rules_of
 from fieldmark.config.schemas import SCHEMAS, file_name, schema_of
 from fieldmark.config.yaml_parser import parse_yaml
-from fieldmark.store.json_text import pretty_json
+from fieldmark.values.json_text import pretty_json
 
 ROOT = Path(__file__).parents[3]
 KEPT = ROOT / "schemas"

@@ -22,16 +22,16 @@ def results(*said):
     """Results of members a, b, c... from (score, verdict) or (score, verdict, weight)."""
     names = "abcdef"
     return [
-        EvaluatorResult(
-            evaluator=member(name, *weight),
-            score=Score(score=score, verdict=verdict, hits=("x",) if verdict is PASS else ()),
+        EvaluatorResult.of(
+            member(name, *weight),
+            Score(score=score, verdict=verdict, hits=("x",) if verdict is PASS else ()),
         )
         for name, (score, verdict, *weight) in zip(names, said, strict=False)
     ]
 
 
 def composite(given, **options):
-    return Composite(evaluators=tuple(result.evaluator for result in given), **options)
+    return Composite(evaluators=tuple(member(each.name, each.weight) for each in given), **options)
 
 
 @pytest.mark.parametrize(
@@ -64,15 +64,11 @@ def test_scores_become_one(options, said, score, verdict):
 def test_the_lists_of_members_are_joined_under_their_names():
     first = Score(score=0.5, verdict=PARTIAL, hits=("total",), misses=("date",), skipped=("notes",))
     given = [
-        EvaluatorResult(evaluator=member("header"), score=first),
-        EvaluatorResult(evaluator=member("judge"), score=Score(score=0.9, verdict=PASS)),
-        EvaluatorResult(evaluator=member("tone"), score=Score(score=0.25, verdict=FAIL)),
-        EvaluatorResult(
-            evaluator=member("empty"), score=Score(score=1.0, verdict=PASS, vacuous=True)
-        ),
-        EvaluatorResult(
-            evaluator=member("aside", 0.0), score=Score(score=0.0, verdict=FAIL, misses=("x",))
-        ),
+        EvaluatorResult.of(member("header"), first),
+        EvaluatorResult.of(member("judge"), Score(score=0.9, verdict=PASS)),
+        EvaluatorResult.of(member("tone"), Score(score=0.25, verdict=FAIL)),
+        EvaluatorResult.of(member("empty"), Score(score=1.0, verdict=PASS, vacuous=True)),
+        EvaluatorResult.of(member("aside", 0.0), Score(score=0.0, verdict=FAIL, misses=("x",))),
     ]
     combined = composite(given).combine(given)
     assert combined.hits == ("header: total", "judge")
@@ -82,11 +78,7 @@ def test_the_lists_of_members_are_joined_under_their_names():
 
 
 def test_details_tell_what_every_member_said():
-    given = [
-        EvaluatorResult(
-            evaluator=member("a", 2.0), score=Score(score=1.0, verdict=PASS, details={"k": 1})
-        )
-    ]
+    given = [EvaluatorResult.of(member("a", 2.0), Score(score=1.0, verdict=PASS, details={"k": 1}))]
     assert composite(given).combine(given).details == {
         "aggregator": "weighted_average",
         "evaluators": [
@@ -108,7 +100,7 @@ def test_details_tell_what_every_member_said():
 def test_one_error_leaves_no_score_and_names_its_member():
     given = [
         *results((1.0, PASS)),
-        EvaluatorResult(evaluator=member("judge"), score=Score.error("no answer")),
+        EvaluatorResult.of(member("judge"), Score.error("no answer")),
     ]
     combined = composite(given, aggregator="minimum").combine(given)
     assert (combined.score, combined.verdict, combined.status) == (None, None, Status.ERROR)
@@ -117,7 +109,7 @@ def test_one_error_leaves_no_score_and_names_its_member():
 
 
 def test_an_error_of_a_member_without_weight_is_only_told():
-    broken = EvaluatorResult(evaluator=member("judge", 0.0), score=Score.error("no answer"))
+    broken = EvaluatorResult.of(member("judge", 0.0), Score.error("no answer"))
     given = [*results((1.0, PASS)), broken]
     combined = composite(given).combine(given)
     assert (combined.score, combined.status) == (1.0, Status.OK)
@@ -125,11 +117,9 @@ def test_an_error_of_a_member_without_weight_is_only_told():
 
 
 def test_it_is_vacuous_if_all_members_are():
-    given = [
-        EvaluatorResult(evaluator=member("a"), score=Score(score=1.0, verdict=PASS, vacuous=True))
-    ]
+    given = [EvaluatorResult.of(member("a"), Score(score=1.0, verdict=PASS, vacuous=True))]
     assert composite(given).combine(given).vacuous
-    given.append(EvaluatorResult(evaluator=member("b"), score=Score(score=1.0, verdict=PASS)))
+    given.append(EvaluatorResult.of(member("b"), Score(score=1.0, verdict=PASS)))
     assert not composite(given).combine(given).vacuous
 
 
@@ -137,10 +127,8 @@ def test_a_composite_is_a_member_like_any_other():
     inner = results((1.0, PASS), (0.0, FAIL))
     nested = composite(inner, aggregator="all_or_nothing")
     given = [
-        EvaluatorResult(evaluator=member("nested", 1.0, nested), score=nested.combine(inner)),
-        EvaluatorResult(
-            evaluator=member("other", 3.0), score=Score(score=1.0, verdict=PASS, hits=("y",))
-        ),
+        EvaluatorResult.of(member("nested", 1.0, nested), nested.combine(inner)),
+        EvaluatorResult.of(member("other", 3.0), Score(score=1.0, verdict=PASS, hits=("y",))),
     ]
     combined = composite(given).combine(given)
     assert combined.score == 0.75
@@ -174,7 +162,7 @@ def test_options_that_cannot_be_used_are_refused(options, option, told):
 
 def _said(score: Score, *, name: str = "a", weight: float = 1.0) -> EvaluatorResult:
     member = ConfiguredEvaluator(name=name, type="json_schema", evaluator=ANYTHING, weight=weight)
-    return EvaluatorResult(evaluator=member, score=score)
+    return EvaluatorResult.of(member, score)
 
 
 def _score(

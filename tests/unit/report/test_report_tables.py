@@ -9,10 +9,10 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.metrics.gates import GateKind, GateResult
-from fieldmark.report.notebook import case_html, rows_html
 from fieldmark.report.tables import attribute_rows, gate_text, number
 from fieldmark.report.terminal import as_text, run_view
 from fieldmark.report.text_tables import csv_table, markdown_summary
+from fieldmark.values.escape import html_table
 
 PAIRS = [
     ({"good": 1, "bad": 1, "half": 1, "gone": 1, "none": None, "worse": 1},
@@ -129,15 +129,15 @@ def test_one_case_is_a_case():
 
 
 def test_a_notebook_table_is_escaped():
-    html = rows_html([{"<b>": "<script>", "n": None, "x": 0.5}])
+    html = html_table([{"<b>": "<script>", "n": None, "x": 0.5}])
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "<td>–</td><td>0.500</td>" in html
-    assert rows_html([]) == "<p>nothing to show</p>"
+    assert html_table([]) == "<p>nothing to show</p>"
 
 
 def test_a_case_in_a_notebook_shows_both_values():
-    html = case_html(fm.compare({"a": "<x>"}, {"b": 1}).to_dict())
+    html = fm.compare({"a": "<x>"}, {"b": 1})._repr_html_()
     assert "&lt;x&gt;" in html
     assert "omission" in html
     assert "hallucination" in html

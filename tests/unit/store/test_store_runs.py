@@ -17,9 +17,9 @@ from fieldmark.model.outcome import FACTS, Outcome, Reason
 from fieldmark.model.rule import Rules
 from fieldmark.plan import compile_plan
 from fieldmark.store.durable import write_whole
-from fieldmark.store.json_text import pretty_json, strict_json
 from fieldmark.store.rows import RowEncoder
 from fieldmark.store.rundir import RunFolder, new_run_id
+from fieldmark.values.json_text import pretty_json, strict_json
 from published.command_line import strict
 
 CONFUSION = find_convention("confusion")

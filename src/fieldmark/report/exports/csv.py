@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.report.escape import for_csv
 from fieldmark.report.exports.attributes import ATTRIBUTE_COLUMNS, stored_attributes
 from fieldmark.report.exports.hiding import shown_with
 from fieldmark.report.exports.outcomes import VALUES, OutcomeRow, outcome_rows
 from fieldmark.report.exports.text import json_text
 from fieldmark.report.exports.whole import whole_file
 from fieldmark.report.html.shown import ShownRun
+from fieldmark.values.escape import for_csv
 
 __all__ = ["csv_text", "write_csv", "write_outcomes_csv"]
 

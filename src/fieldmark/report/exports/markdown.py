@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.model.json import JsonObject, JsonValue, Missing
-from fieldmark.report.escape import visible
 from fieldmark.report.exports.attributes import ERROR_TYPES, stored_attributes
 from fieldmark.report.exports.gates import gate_texts
 from fieldmark.report.exports.hiding import shown_with
@@ -26,6 +25,7 @@ from fieldmark.report.html.method import evaluator_lines
 from fieldmark.report.html.shown import ShownCase, ShownRun, figure, listed, mapping, whole
 from fieldmark.report.html.slots import cut_text
 from fieldmark.report.tables import AttributeRow, number
+from fieldmark.values.escape import visible
 
 __all__ = ["in_code", "markdown", "short_markdown", "write_markdown", "write_markdown_short"]
 

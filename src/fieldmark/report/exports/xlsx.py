@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import MissingExtra
 from fieldmark.model.json import JsonValue, Missing
-from fieldmark.report.escape import visible
 from fieldmark.report.exports.attributes import ATTRIBUTE_COLUMNS, ERROR_TYPES, stored_attributes
 from fieldmark.report.exports.gates import gate_texts
 from fieldmark.report.exports.hiding import shown_with
@@ -22,6 +21,7 @@ from fieldmark.report.html.figures import tiles
 from fieldmark.report.html.method import evaluator_lines
 from fieldmark.report.html.shown import ShownRun, figure, listed, mapping, whole
 from fieldmark.report.html.slots import cut_text
+from fieldmark.values.escape import visible
 
 if TYPE_CHECKING:
     from openpyxl import Workbook  # type: ignore[import-untyped]

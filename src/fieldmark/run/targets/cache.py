@@ -15,8 +15,8 @@ from fieldmark.errors import DataError, StorageError
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.run.targets.asking import Asking, Produced
 from fieldmark.store.durable import write_whole
-from fieldmark.store.json_text import strict_json
 from fieldmark.values.canonical import canonical_text
+from fieldmark.values.json_text import strict_json
 
 __all__ = ["AnswerCache"]
 

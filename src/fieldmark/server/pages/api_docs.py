@@ -13,7 +13,7 @@ from fieldmark.server.app_state import AppState, get_state
 from fieldmark.server.guards.headers import NONCE
 from fieldmark.server.pages.layout import Page, frame
 from fieldmark.server.strict_json import ApiResponse
-from fieldmark.store.json_text import pretty_json
+from fieldmark.values.json_text import pretty_json
 
 __all__ = ["router"]
 

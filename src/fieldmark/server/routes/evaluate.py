@@ -7,7 +7,6 @@ from typing import Annotated
 import anyio.to_thread
 from fastapi import APIRouter, Depends
 
-from fieldmark.api.case_result import CaseResult
 from fieldmark.api.compare import compare_under, json_of
 from fieldmark.api.rank import rank
 from fieldmark.api.settings import settle
@@ -19,6 +18,7 @@ from fieldmark.server.request_rules import resolve_rules
 from fieldmark.server.response_models import EvaluationResponse
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import pair_view
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["router"]
 

@@ -15,7 +15,7 @@ from fieldmark.server.error_models import error_responses
 from fieldmark.server.jobs import BackgroundJob
 from fieldmark.server.response_models import JobListResponse, JobResponse
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
-from fieldmark.store.json_text import finite_json
+from fieldmark.values.json_text import finite_json
 
 __all__ = ["router"]
 

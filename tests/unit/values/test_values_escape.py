@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.report.escape import for_csv, for_html, for_markdown, visible
+from fieldmark.values.escape import for_csv, for_html, for_markdown, visible
 
 
 @pytest.mark.parametrize(

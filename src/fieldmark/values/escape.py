@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-__all__ = ["for_csv", "for_html", "for_markdown", "visible"]
+__all__ = ["DASH", "for_csv", "for_html", "for_markdown", "html_table", "visible"]
 
+DASH: Final = "–"  # noqa: RUF001 - a figure that is undefined
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
@@ -51,3 +53,21 @@ def for_markdown(text: str) -> str:
 def for_html(text: str) -> str:
     """Text inside HTML."""
     return html.escape(visible(text))
+
+
+def html_table(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows with the same keys as an HTML table; figures are rounded, undefined is a dash."""
+    if not rows:
+        return "<p>nothing to show</p>"
+    head = "".join(f"<th>{for_html(name)}</th>" for name in rows[0])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_html_cell(value)}</td>" for value in row.values()) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _html_cell(value: object) -> str:
+    if value is None:
+        return DASH
+    return f"{value:.3f}" if isinstance(value, float) else for_html(str(value))

@@ -1,0 +1,306 @@
+"""The result of one case: what `compare` returns, a run writes and reports show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from fieldmark.evaluators.base import EvaluatorResult, Score
+from fieldmark.evaluators.hits_and_misses import (
+    HitsAndMisses,
+    case_hits_and_misses,
+    mismatch_reason,
+)
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.quality import Quality, quality
+from fieldmark.model.case import Case, Verdict
+from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.outcome import Outcome, Presence, Reason
+from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
+from fieldmark.values.escape import DASH, for_html, html_table
+from fieldmark.values.paths import ROOT, resolve
+
+__all__ = ["FLAGS", "CaseResult", "FieldResult"]
+
+FLAGS: Final = ("coerced", "ambiguous", "approximate")
+"""What a comparison may be flagged with."""
+
+_SCORED: Final = frozenset({Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldResult:
+    """One field: its path, what happened to it, and both values.
+
+    `candidate_path` differs from `path` where aligned list items have different indexes.
+    """
+
+    path: str
+    candidate_path: str
+    attribute: str
+    outcome: str
+    expected_presence: str
+    candidate_presence: str
+    expected: JsonValue | Missing
+    candidate: JsonValue | Missing
+    score: float | None
+    similarity: float | None
+    reason: Reason | None
+    comparator: str
+    weight: float = 1.0
+    required: bool = True
+    flags: tuple[str, ...] = ()
+    note: str = ""
+
+    def to_dict(self) -> JsonObject:
+        """The field as JSON; an absent value is left out."""
+        values: JsonObject = {}
+        if self.expected is not MISSING:
+            values["expected"] = self.expected
+        if self.candidate is not MISSING:
+            values["candidate"] = self.candidate
+        return {
+            "path": self.path,
+            "attribute": self.attribute,
+            "outcome": self.outcome,
+            "expected_presence": self.expected_presence,
+            "candidate_presence": self.candidate_presence,
+            "score": self.score,
+            "similarity": self.similarity,
+            "reason": self.reason,
+            "comparator": self.comparator,
+            "flags": list(self.flags),
+            "note": self.note,
+            **values,
+        }
+
+
+@dataclass(eq=False)
+class CaseResult:
+    """One pair of documents: score, verdict, counts, quality, and every field on request.
+
+    `overall` is the combined result of the evaluators, where the case has some. `has_values` is
+    false for a stored case whose documents were not kept. The views of fields are computed on
+    access, so a run pays only for what it uses.
+
+    >>> import fieldmark as fm
+    >>> result = fm.compare({"total": 10, "vendor": "Acme"}, {"total": 10, "vendor": "Acne"})
+    >>> result.score, result.misses
+    (0.5, ('vendor',))
+    """
+
+    case: Case = field(repr=False)
+    outcomes: Outcomes = field(repr=False)
+    stats: CaseStats = field(repr=False)
+    attributes: AttributeTable = field(repr=False)
+    convention: Convention = field(repr=False)
+    evaluator_results: tuple[EvaluatorResult, ...] = field(default=(), repr=False)
+    overall: Score | None = field(default=None, repr=False)
+    has_values: bool = field(default=True, repr=False)
+
+    @property
+    def expected(self) -> JsonValue | Missing:
+        """The ground truth, if it was kept."""
+        return self.case.expected if self.has_values else MISSING
+
+    @property
+    def candidate(self) -> JsonValue | Missing:
+        """The candidate, if there is one and it was kept."""
+        return self.case.candidate if self.has_values else MISSING
+
+    @property
+    def id(self) -> str:
+        """The id of the case."""
+        return self.case.id
+
+    @property
+    def score(self) -> float | None:
+        """The primary score of the convention on this case; undefined if a comparison failed."""
+        return self.stats.score
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Pass, partial or fail."""
+        return self.stats.verdict
+
+    @property
+    def status(self) -> str:
+        """`ok`, or `error` if some comparison could not be made."""
+        return "error" if self.stats.errors_count else "ok"
+
+    @property
+    def counts(self) -> Counts:
+        """True and false positives and negatives."""
+        return self.stats.counts
+
+    @property
+    def precision(self) -> float | None:
+        """The share of extracted fields that are right."""
+        return self.stats.precision
+
+    @property
+    def recall(self) -> float | None:
+        """The share of expected fields that were found."""
+        return self.stats.recall
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of precision and recall."""
+        return self.stats.f1
+
+    @property
+    def errors_by_type(self) -> Mapping[str, int]:
+        """Omissions, hallucinations, format errors and wrong values."""
+        return self.stats.errors._asdict()
+
+    @cached_property
+    def quality(self) -> Quality:
+        """Completeness, hallucination, accuracy and the response quality score."""
+        return quality(self.stats.quality, self.convention.counting, self.stats.safety)
+
+    @cached_property
+    def _fields_only(self) -> HitsAndMisses:
+        return case_hits_and_misses(self.outcomes, self.attributes, self.convention)
+
+    @property
+    def hits(self) -> tuple[str, ...]:
+        """The fields that are right."""
+        return self._fields_only.hits if self.overall is None else self.overall.hits
+
+    @property
+    def misses(self) -> tuple[str, ...]:
+        """The fields that are not, each with its reason."""
+        return self._fields_only.misses if self.overall is None else self.overall.misses
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """The fields that count neither way."""
+        return self._fields_only.skipped if self.overall is None else self.overall.skipped
+
+    @property
+    def reasoning(self) -> str:
+        """How many of the scored fields are right, or what the evaluators say."""
+        return self._fields_only.reasoning if self.overall is None else self.overall.reasoning
+
+    @cached_property
+    def fields(self) -> tuple[FieldResult, ...]:
+        """Every field with its values."""
+        return tuple(self.iter_fields())
+
+    def iter_fields(self) -> Iterator[FieldResult]:
+        """Every field with its values, one by one."""
+        for record in self.outcomes.records(self.attributes):
+            attribute = self.attributes.attributes[record.attribute]
+            comparison = record.comparison
+            yield FieldResult(
+                path=record.path,
+                candidate_path=record.candidate_path,
+                attribute=attribute.path,
+                outcome=record.outcome.label,
+                expected_presence=record.expected_presence.name.lower(),
+                candidate_presence=record.candidate_presence.name.lower(),
+                expected=_value(self.expected, record.path, record.expected_presence),
+                candidate=_value(self.candidate, record.candidate_path, record.candidate_presence),
+                score=_field_score(record),
+                similarity=None if comparison is None else comparison.similarity,
+                reason=mismatch_reason(record),
+                comparator=attribute.comparator,
+                weight=attribute.weight,
+                required=attribute.required,
+                flags=()
+                if comparison is None
+                else tuple(name for name in FLAGS if getattr(comparison, name)),
+                note="" if comparison is None else comparison.note,
+            )
+
+    def without_values(self) -> CaseResult:
+        """The case with paths and scores only: nothing that may quote a document."""
+        outcomes = self.outcomes
+        comparisons = {
+            position: each._replace(note="") if each.note else each
+            for position, each in outcomes.comparisons.items()
+        }
+        return replace(
+            self,
+            case=self.case._replace(expected=None, candidate=MISSING, note=""),
+            has_values=False,
+            outcomes=Outcomes(
+                outcomes.cells, comparisons, outcomes.items, fallback=outcomes.fallback
+            ),
+            evaluator_results=tuple(
+                replace(each, score=_without_texts(each.score)) for each in self.evaluator_results
+            ),
+            overall=None if self.overall is None else _without_texts(self.overall),
+        )
+
+    def to_dict(self) -> JsonObject:
+        """Everything as JSON."""
+        return {
+            "case_id": self.case.id,
+            "score": self.score,
+            "verdict": self.verdict,
+            "status": self.status,
+            "hits": list(self.hits),
+            "misses": list(self.misses),
+            "skipped": list(self.skipped),
+            "reasoning": self.reasoning,
+            "counts": dict(self.counts._asdict()),
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "errors_by_type": dict(self.errors_by_type),
+            "quality": _quality_to_json(self.quality),
+            "outcomes": [each.to_dict() for each in self.fields],
+        }
+
+    def __repr__(self) -> str:
+        score = DASH if self.score is None else f"{self.score:.3f}"
+        return f"CaseResult(score={score}, verdict={self.verdict}, {self.reasoning})"
+
+    def _repr_html_(self) -> str:
+        score = DASH if self.score is None else f"{self.score:.3f}"
+        rows = [
+            {
+                "path": each.path,
+                "outcome": each.outcome,
+                "expected": DASH if each.expected is MISSING else each.expected,
+                "candidate": DASH if each.candidate is MISSING else each.candidate,
+                "score": each.score,
+            }
+            for each in self.fields
+        ]
+        title = f"{self.verdict}, score {score}, {self.reasoning}"
+        return f"<p>{for_html(title)}</p>{html_table(rows)}"
+
+
+def _quality_to_json(figures: Quality) -> JsonObject:
+    numbers: JsonObject = {
+        name: getattr(figures, name) for name in figures._fields if name != "flags"
+    }
+    return {**numbers, "flags": {name: list(flags) for name, flags in figures.flags.items()}}
+
+
+def _without_texts(score: Score) -> Score:
+    """A score without the lists and texts that may quote a document."""
+    return Score(
+        score=score.score, verdict=score.verdict, status=score.status, vacuous=score.vacuous
+    )
+
+
+def _field_score(record: FieldOutcome) -> float | None:
+    """The score of a field; undefined where there was nothing to compare."""
+    if record.outcome not in _SCORED:
+        return None
+    if record.comparison is not None:
+        return record.comparison.score
+    return float(record.outcome is Outcome.MATCH)
+
+
+def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
+    if document is MISSING or presence is Presence.ABSENT:
+        return MISSING
+    return document if path == ROOT else resolve(document, path)

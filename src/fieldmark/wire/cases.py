@@ -1,0 +1,294 @@
+"""Rows of `results.jsonl`: everything that is known of a case, as one line of strict JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, TypeGuard, cast
+
+import orjson
+
+from fieldmark.compare.prompt_injection import INJECTION_NOTE
+from fieldmark.evaluators.base import EvaluatorResult, Score
+from fieldmark.metrics.case_score import CaseStats
+from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.rates import rates
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.outcome import Outcome, Reason, fact_of
+from fieldmark.model.outcomes import ItemMark, Outcomes
+from fieldmark.values.json_text import finite_json, strict_json
+from fieldmark.wire.attributes import RowNumbers, StoredAttributes
+from fieldmark.wire.case_result import FLAGS, CaseResult
+
+__all__ = ["CaseEncoder", "case_from_json", "segment_of"]
+
+_CACHED: Final = 2048
+_CACHED_BYTES: Final = 1024
+"""Longer records belong to cases that hardly ever repeat."""
+_NO_EVALUATORS: Final = Score(score=None, verdict=None)
+_QUOTING: Final = re.compile(r" \(([^():]+): .*\)\Z", re.DOTALL)
+"""A remark after a path that may quote a value: the objection of a guard, an error."""
+
+
+class CaseEncoder:
+    """Turns case results into lines.
+
+    Cases with the same outcomes share their statistics, so that part of a line is cached. Without
+    `values`, nothing is written that may quote a document.
+    """
+
+    __slots__ = ("_cache", "_values", "numbers")
+
+    def __init__(self, numbers: RowNumbers, *, values: bool = True) -> None:
+        self.numbers = numbers
+        self._values = values
+        self._cache: dict[int, tuple[CaseStats, list[int], bytes]] = {}
+
+    def encode(
+        self, segment: int, results: Sequence[CaseResult], *, non_finite: bool = False
+    ) -> list[bytes]:
+        """The lines of a segment; the first one says which segment it is and how long.
+
+        `non_finite` says that candidates may hold NaN or infinite numbers, which are then written
+        as text.
+        """
+        self.numbers.begin_segment([each.outcomes for each in results])
+        lines = [self._line(each, non_finite=non_finite) for each in results]
+        if lines:
+            head, comma, rest = lines[0].partition(b',"score":')
+            mark = b',"segment":[%d,%d]' % (segment, len(lines))
+            lines[0] = b"".join((head, mark, comma, rest))
+        return lines
+
+    def _line(self, result: CaseResult, *, non_finite: bool) -> bytes:
+        case, outcomes, values = result.case, result.outcomes, self._values
+        parts = [b'{"case_id":', strict_json(case.id), self._record(result)]
+        if case.input is not CaseInput.OK or case.parsed_from or case.tags:
+            parts += [b",", strict_json(_reading(case, notes=values))[1:-1]]
+        if outcomes.comparisons:
+            comparisons = [
+                _comparison(position, each, notes=values)
+                for position, each in outcomes.comparisons.items()
+            ]
+            parts += [b',"comparisons":', strict_json(comparisons)]
+        if outcomes.items:
+            parts += [b',"items":', strict_json(self.numbers.items(outcomes.items))]
+        if outcomes.fallback:
+            parts.append(b',"fallback":true')
+        if values and case.input is not CaseInput.FAILED:
+            parts += [b',"expected":', strict_json(case.expected)]
+            if case.candidate is not MISSING:
+                text = strict_json(case.candidate)
+                # Where numbers that JSON lacks were read, one may have been written as null.
+                odd = non_finite and b"null" in text
+                parts += [b',"candidate":', finite_json(case.candidate) if odd else text]
+        if result.overall is not None:
+            parts += [b",", finite_json(self._evaluations(result, result.overall))[1:-1]]
+        parts.append(b"}\n")
+        return b"".join(parts)
+
+    def _record(self, result: CaseResult) -> bytes:
+        stats, cells = result.stats, result.outcomes.cells
+        known = self._cache.get(id(stats))
+        if known is not None and known[1] == cells:
+            return known[2]
+        record: dict[str, object] = {
+            "score": stats.score,
+            "verdict": stats.verdict,
+            "status": result.status,
+            "counts": stats.counts._asdict(),
+            "errors_by_type": stats.errors._asdict(),
+            "quality": stats.quality._asdict(),
+            "totals": [stats.hits, stats.misses, stats.skipped, stats.errors_count],
+        }
+        if stats.vacuous:
+            record["vacuous"] = True
+        if stats.safety is not None:
+            record["safety"] = stats.safety
+        record["cells"] = self.numbers.cells(cells)
+        text = b"," + orjson.dumps(record)[1:-1]
+        if len(text) <= _CACHED_BYTES:
+            if len(self._cache) >= _CACHED:
+                self._cache.clear()
+            self._cache[id(stats)] = stats, cells, text
+        return text
+
+    def _evaluations(self, result: CaseResult, overall: Score) -> JsonObject:
+        """The lists of the case and the result of every evaluator.
+
+        Details stay as the evaluator gave them: they are the user's.
+        """
+        results: list[JsonValue] = [
+            _evaluator_result(each, values=self._values) for each in result.evaluator_results
+        ]
+        if not self._values:
+            return {"evaluator_results": results}
+        return {
+            "hits": list(overall.hits),
+            "misses": list(overall.misses),
+            "reasoning": overall.reasoning,
+            "evaluator_results": results,
+        }
+
+
+def _reading(case: Case, *, notes: bool) -> JsonObject:
+    """How the candidate was read, where there is something to say; a note may quote it."""
+    reading: JsonObject = {}
+    if case.input is not CaseInput.OK:
+        reading["input"] = case.input.value
+        if notes:
+            reading["note"] = case.note
+    if case.parsed_from:
+        reading["parsed_from"] = case.parsed_from
+    if case.tags:
+        reading["tags"] = list(case.tags)
+    return reading
+
+
+def _comparison(position: int, comparison: Comparison, *, notes: bool) -> list[object]:
+    """[position, similarity, score, reason, flags, note]; a note may quote a value."""
+    flags = [name for name in FLAGS if getattr(comparison, name)]
+    row: list[object] = [
+        position,
+        comparison.similarity,
+        comparison.score,
+        comparison.reason,
+        flags,
+    ]
+    note = comparison.note if notes or comparison.note == INJECTION_NOTE else ""
+    return [*row, note] if note else row
+
+
+def _evaluator_result(result: EvaluatorResult, *, values: bool) -> JsonObject:
+    """The result as JSON; without values, only what cannot quote a document."""
+    row = result.to_dict()
+    if values:
+        return row
+    kept = {key: value for key, value in row.items() if key not in {"details", "reasoning"}}
+    if result.paths_only:
+        misses: list[JsonValue] = [_QUOTING.sub(r" (\1)", miss) for miss in result.score.misses]
+        return {**kept, "misses": misses}
+    return {key: value for key, value in kept.items() if key not in {"hits", "misses", "skipped"}}
+
+
+def segment_of(row: JsonObject) -> tuple[int, int] | None:
+    """The number and the length of the segment that begins with a row, if one does."""
+    match row.get("segment"):
+        case [int(number), int(rows)] if number >= 0 and rows > 0:
+            return number, rows
+        case _:
+            return None
+
+
+def case_from_json(
+    row: JsonObject, attributes: StoredAttributes, convention: Convention
+) -> CaseResult:
+    """A row read back; one of a wrong shape is a ValueError, KeyError, TypeError or IndexError."""
+    evaluators = row.get("evaluator_results")
+    return CaseResult(
+        _case(row),
+        _outcomes(row, attributes),
+        _stats(row, convention),
+        attributes.table,
+        convention,
+        tuple(map(_evaluator_from_json, evaluators)) if isinstance(evaluators, list) else (),
+        Score.from_dict(row) if isinstance(evaluators, list) else None,
+        "expected" in row,
+    )
+
+
+def _case(row: JsonObject) -> Case:
+    tags = row.get("tags")
+    return Case(
+        id=str(row["case_id"]),
+        expected=row.get("expected"),
+        candidate=row["candidate"] if "candidate" in row else MISSING,  # noqa: SIM401 - types
+        input=CaseInput(str(row.get("input", "ok"))),
+        note=str(row.get("note", "")),
+        parsed_from=str(row.get("parsed_from", "")),
+        tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
+    )
+
+
+def _stats(row: JsonObject, convention: Convention) -> CaseStats:
+    counts = Counts(**_numbers(row["counts"]))
+    score, verdict, safety = row["score"], row["verdict"], row.get("safety")
+    match row["totals"]:
+        case [int(hits), int(misses), int(skipped), int(errors)]:
+            totals = hits, misses, skipped, errors
+        case _:
+            raise ValueError("totals are four numbers")
+    return CaseStats(
+        counts,
+        ErrorCounts(**_numbers(row["errors_by_type"])),
+        QualityCounts(**_numbers(row["quality"])),
+        *rates(counts, convention.counting.zero),
+        float(score) if isinstance(score, int | float) else None,
+        Verdict(verdict) if isinstance(verdict, str) else None,
+        *totals,
+        row.get("vacuous") is True,
+        float(safety) if isinstance(safety, int | float) else None,
+    )
+
+
+def _numbers(value: JsonValue) -> dict[str, int]:
+    if not isinstance(value, dict):
+        raise TypeError("counts are an object")
+    return {name: number for name, number in value.items() if isinstance(number, int)}
+
+
+def _outcomes(row: JsonObject, attributes: StoredAttributes) -> Outcomes:
+    cells, comparisons, items = row["cells"], row.get("comparisons", []), row.get("items", [])
+    if not _are_cells(cells) or not isinstance(comparisons, list) or not isinstance(items, list):
+        raise ValueError("cells, comparisons and items are lists")
+    return Outcomes(
+        cells=attributes.cells(cells),
+        comparisons=dict(_comparison_from_json(each, cells) for each in comparisons),
+        items=[_item(each, attributes) for each in items],
+        fallback=row.get("fallback") is True,
+    )
+
+
+def _are_cells(cells: JsonValue) -> TypeGuard[list[int]]:
+    return isinstance(cells, list) and all(type(cell) is int and cell >= 0 for cell in cells)
+
+
+def _comparison_from_json(stored: JsonValue, cells: list[int]) -> tuple[int, Comparison]:
+    match stored:
+        case [int(position), similarity, float() | int() as score, reason, [*flags], *note]:
+            outcome = fact_of(cells[position])[0]
+            return position, Comparison(
+                matched=outcome is Outcome.MATCH,
+                score=float(score),
+                similarity=float(similarity) if isinstance(similarity, int | float) else None,
+                reason=Reason(reason) if isinstance(reason, str) else None,
+                wrong_kind=outcome is Outcome.FORMAT_ERROR,
+                failed=outcome is Outcome.ERROR,
+                **{flag: flag in flags for flag in FLAGS},
+                note=str(note[0]) if note else "",
+            )
+        case _:
+            raise ValueError("a comparison is a position, a similarity, a score, a reason, flags")
+
+
+def _item(stored: JsonValue, attributes: StoredAttributes) -> ItemMark:
+    match stored:
+        case [int(start), int(number), int() | None as expected, int() | None as candidate, alike]:
+            similarity = float(alike) if isinstance(alike, int | float) else None
+            return start, attributes.list_path(number), expected, candidate, similarity
+        case _:
+            raise ValueError("an item is a start, a list, two indexes and a similarity")
+
+
+def _evaluator_from_json(stored: JsonValue) -> EvaluatorResult:
+    match stored:
+        case {"name": str(name), "type": str(kind), "weight": float() | int() as weight}:
+            score = Score.from_dict(cast("JsonObject", stored))
+            return EvaluatorResult(name=name, type=kind, weight=float(weight), score=score)
+        case _:
+            raise ValueError("an evaluator's result has a name, a type and a weight")
