@@ -52,7 +52,7 @@ def told_everywhere(server, tmp_path, *, briefly=False):
     }
     run = fm.score(TRUTH, FOUND, rules=rules, out=tmp_path / "run")
     case = Case(id="1", expected=TRUTH[0], candidate=FOUND[0])
-    said = [repr(run), json.dumps(run.summary.to_dict()), repr(rules)]
+    said = [repr(run), json.dumps(run.to_dict()), repr(rules)]
     with LlmJudge(**options, rubric="Right?").opened() as judging:
         said.append(json.dumps(judging(case).to_dict()))
     if briefly:

@@ -116,7 +116,7 @@ def test_figures_that_are_drawn_are_those_of_the_summary(run, convention):
         macro = headline["macro_f1_by_attribute"][0]
         assert macro == pytest.approx(summary.macro_f1_by_attribute)
     buckets = QualityCounts(*(once @ matrix.buckets())[0].astype(int).tolist())
-    assert buckets == summary.quality.buckets
+    assert buckets.buckets() == summary.quality.buckets
 
 
 @given(runs, conventions)

@@ -123,7 +123,7 @@ def path_of(text):
 
 @pytest.mark.parametrize("name", CONFUSION)
 def test_the_table_of_all_headers_is_the_recorded_one(name):
-    micro = evaluate(INVOICES / RUNS[name][0]).summary.to_dict()["micro"]
+    micro = evaluate(INVOICES / RUNS[name][0]).to_dict()["micro"]
     assert {key: micro[key] for key in ("tp", "tn", "fp", "fn")} == {
         "tp": 22,
         "tn": 0,
@@ -169,7 +169,7 @@ def test_the_native_form_gives_the_same_results(tmp_path, file):
     native.write_text(import_agentv(INVOICES / file).text, "utf-8")
     kept = {}
     for name, source in (("theirs", INVOICES / file), ("native", native)):
-        summary = evaluate(source, out=tmp_path / name).summary.to_dict()
+        summary = evaluate(source, out=tmp_path / name).to_dict()
         kept[name] = rows_of(tmp_path / name / "results.jsonl"), {**summary, "warnings": []}
     assert kept["native"] == kept["theirs"]
 
@@ -193,7 +193,7 @@ def scored(folder, fields, expected, candidate):
     }
     text = candidate if isinstance(candidate, str) else json.dumps(candidate)
     path = project(folder, graders=[grader], cases=[case], fixtures={"a.json": text})
-    return evaluate(path).summary.to_dict()["mean_score"]
+    return evaluate(path).to_dict()["mean_score"]
 
 
 @pytest.mark.parametrize(

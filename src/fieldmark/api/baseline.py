@@ -9,6 +9,7 @@ from pathlib import Path
 from fieldmark.api.settings import Settings
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.summary import Summary
+from fieldmark.wire.summary import convention_to_json, summary_to_json
 
 __all__ = ["Baseline", "baseline_of"]
 
@@ -25,14 +26,14 @@ class Baseline:
         from fieldmark.api.diff import refuse_unlike
         from fieldmark.metrics.summary import applied_convention
 
-        said = applied_convention(settings.convention, settings.rules).to_dict()
+        said = convention_to_json(applied_convention(settings.convention, settings.rules))
         refuse_unlike(self.run, said, self.max_drop)
 
     def added(self, summary: Summary) -> Summary:
         """The summary with a gate for each figure that must not fall."""
         from fieldmark.api.diff import drops  # loads what compares runs, which few need
 
-        found = drops(self.run, summary.to_dict(), self.max_drop)
+        found = drops(self.run, summary_to_json(summary), self.max_drop)
         return replace(summary, gates=(*summary.gates, *found))
 
 

@@ -18,6 +18,7 @@ from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rules
 from fieldmark.store.reader import StoredCase, StoredRun, open_run
+from fieldmark.wire.summary import convention_from_json
 
 __all__ = [
     "CountedCase",
@@ -69,23 +70,11 @@ def stored_run(run: RunLike) -> StoredRun:
 
 def stamp_of(run: StoredRun) -> AppliedConvention:
     """How a run says that it was compared and counted."""
-    match run.manifest.get("convention"):
-        case {
-            "name": str(name),
-            "version": int(version),
-            "options": dict(options),
-            "comparison_sha256": str(comparison),
-            "counting_sha256": str(counting),
-        }:
-            return AppliedConvention(
-                name=name,
-                version=version,
-                options=options,
-                comparison_sha256=comparison,
-                counting_sha256=counting,
-            )
-        case _:
-            raise DataError("does not say how it was counted", Location(str(run.path)))
+    try:
+        return convention_from_json(run.manifest.get("convention"))
+    except ValueError:
+        message = "does not say how it was counted"
+        raise DataError(message, Location(str(run.path))) from None
 
 
 def convention_of(run: StoredRun) -> Convention:

@@ -17,6 +17,7 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.store.reader import StoredRun
 from fieldmark.values.equality import equal
+from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["diff", "drops", "refuse_unlike"]
 
@@ -204,7 +205,7 @@ def _other_truth(old: CountedCase, new: CountedCase) -> bool:
 def _figures(summary: Summary, run: StoredRun) -> JsonObject:
     """The figures that a gate can name; those of evaluators are taken as the run has them."""
     said = (run.summary or {}).get("evaluators")
-    return {**summary.to_dict(), "evaluators": said if isinstance(said, dict) else {}}
+    return {**summary_to_json(summary), "evaluators": said if isinstance(said, dict) else {}}
 
 
 def _checked(

@@ -19,6 +19,7 @@ from fieldmark.metrics.gates import MAIN_FIGURE, GateResult
 from fieldmark.metrics.significance import ALPHA, mcnemar
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.wire.summary import gate_to_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -98,7 +99,7 @@ class DiffResult:
             "verdicts": self._verdicts(),
             "fixed": [asdict(change) for change in self.fixed],
             "broken": [asdict(change) for change in self.broken],
-            "gates": [gate.to_dict() for gate in self.gates],
+            "gates": [gate_to_json(gate) for gate in self.gates],
             "notes": list(self.notes),
         }
 

@@ -9,8 +9,8 @@ from typing import Final, cast
 from fieldmark.api.settings import Settings
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.evaluators.base import data_dependent_prefixes
-from fieldmark.metrics.gates import Gate, GateKind, check_gate
-from fieldmark.metrics.summary import EvaluatorSummary, Summary, summarise, with_gates
+from fieldmark.metrics.gates import Gate, GateKind, check_gate, check_gates
+from fieldmark.metrics.summary import EvaluatorSummary, Summary, summarise
 from fieldmark.metrics.tally import Tally
 from fieldmark.metrics.usage import NO_USAGE
 from fieldmark.model.json import JsonObject
@@ -18,6 +18,7 @@ from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.paths import PathError, attribute_of, parse_path
 from fieldmark.values.text import did_you_mean
+from fieldmark.wire.summary import evaluator_to_json, summary_to_json
 
 __all__ = ["check_names", "checked", "gates_of"]
 
@@ -69,17 +70,17 @@ def check_names(
             evaluators=evaluators(),
         )
         nothing = replace(nothing, usage=NO_USAGE)
-        said = {name: each.to_dict() for name, each in nothing.evaluators.items()}
+        said = {name: evaluator_to_json(each) for name, each in nothing.evaluators.items()}
         unsure = tuple(data_dependent_prefixes(cast("JsonObject", said), "evaluators."))
         sure = [gate for gate in known if not gate.name.startswith(unsure)]
-        problems += _unknown(sure, nothing.to_dict())
+        problems += _unknown(sure, summary_to_json(nothing))
     if problems:
         raise ConfigError(problems)
 
 
 def checked(summary: Summary, gates: Sequence[Gate]) -> Summary:
     """The summary with every gate checked; a figure that it lacks fails its gate, not the run."""
-    return with_gates(summary, gates)
+    return replace(summary, gates=check_gates(gates, summary_to_json(summary)))
 
 
 def _unconfigured(gates: Sequence[Gate], rules: Rules) -> Iterator[Problem]:

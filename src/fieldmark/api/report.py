@@ -13,7 +13,6 @@ from fieldmark.api.runs import ROOT
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
-from fieldmark.metrics.summary import with_intervals
 from fieldmark.report.exports.hiding import shown_with
 from fieldmark.report.html.page import page
 from fieldmark.report.html.shown import ShownRun, mapping
@@ -25,6 +24,7 @@ from fieldmark.store.durable import write_whole
 from fieldmark.store.index import list_runs
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.values.text import did_you_mean
+from fieldmark.wire.summary import with_intervals
 
 __all__ = ["KINDS", "file_name", "html_report", "write_report"]
 

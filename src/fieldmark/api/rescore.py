@@ -24,6 +24,7 @@ from fieldmark.model.rule import Scope
 from fieldmark.store.reader import StoredRun
 from fieldmark.store.rundir import RunFolder
 from fieldmark.values.json_text import strict_json
+from fieldmark.wire.summary import convention_to_json, summary_to_json
 
 __all__ = ["rescore"]
 
@@ -76,7 +77,7 @@ def rescore(
         summary = finishing.finished(_summary(counted, stamp), sample, target)
         if folder is not None:
             folder.append(lines)
-            folder.finish(summary.to_dict(), _facts(stored))
+            folder.finish(summary_to_json(summary), _facts(stored))
     note = f"{stored.path.name} counted again by {stamp.name}"
     return RunResult(summary, (note,), folder.path if folder else None)
 
@@ -223,7 +224,7 @@ def _manifest(run: StoredRun, stamp: AppliedConvention) -> JsonObject:
     kept = {key: value for key, value in run.manifest.items() if key not in _NOT_ITS_OWN}
     return {
         **kept,
-        "convention": stamp.to_dict(),
+        "convention": convention_to_json(stamp),
         "rescored_from": {
             "run": run.path.name,
             "convention": old.name,

@@ -21,6 +21,7 @@ from fieldmark.run.segments import SEGMENT
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.store.rundir import RunFolder
 from fieldmark.store.segments import seeded
+from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["Begun", "Keeping", "begin", "finish", "folder_for"]
 
@@ -124,7 +125,7 @@ def finish(
     if folder is None:
         return None
     facts = {"attributes": described(table), "lists": list_settings(lists), **spent}
-    folder.finish(summary.to_dict(), facts)
+    folder.finish(summary_to_json(summary), facts)
     return folder.path
 
 

@@ -12,6 +12,7 @@ from fieldmark.metrics.summary import AttributeSummary, Micro, QualitySummary, S
 from fieldmark.model.json import JsonObject
 from fieldmark.report.tables import AttributeRow, attribute_rows
 from fieldmark.values.escape import html_table
+from fieldmark.wire.summary import attribute_to_json, summary_to_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,7 @@ class AttributeFrame(Mapping[str, AttributeSummary]):
 
     def to_dict(self) -> JsonObject:
         """Every figure as JSON, by path."""
-        return {path: each.to_dict() for path, each in self.items()}
+        return {path: attribute_to_json(each) for path, each in self.items()}
 
     def to_pandas(self) -> pd.DataFrame:
         """The table as a pandas frame, one row an attribute, worst first."""
@@ -128,7 +129,7 @@ class RunResult:
 
     def to_dict(self) -> JsonObject:
         """The summary as JSON."""
-        return self.summary.to_dict()
+        return summary_to_json(self.summary)
 
     def __repr__(self) -> str:
         from fieldmark.report.terminal import as_text

@@ -199,13 +199,14 @@ def _intervals(path: Path, summary: JsonObject) -> JsonObject:
     from fieldmark.api.counted import CountedRun, stored_run
     from fieldmark.metrics.bootstrap import run_intervals
     from fieldmark.metrics.case_sample import CaseSample
+    from fieldmark.wire.summary import intervals_to_json
 
     counted = CountedRun(stored_run(path))
     sample = CaseSample(counted.table)
     for case in counted.cases():
         counted.add(case)
         sample.add(case.stored.id, case.block, case.stats)
-    return run_intervals(sample, counted.summary(), counted.convention.counting).to_dict()
+    return intervals_to_json(run_intervals(sample, counted.summary(), counted.convention.counting))
 
 
 def _since(when: str | datetime | None) -> str:

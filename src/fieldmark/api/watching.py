@@ -18,6 +18,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.run.pipeline import Batch, Watcher
 from fieldmark.version import VERSION
+from fieldmark.wire.summary import convention_to_json
 
 __all__ = ["Progress", "Source", "described", "manifest", "teller"]
 
@@ -46,7 +47,7 @@ def manifest(settings: Settings, reading: Inputs, *sources: Source | None) -> Js
     return {
         "fieldmark": VERSION,
         "python": platform.python_version(),
-        "convention": applied_convention(settings.convention, settings.rules).to_dict(),
+        "convention": convention_to_json(applied_convention(settings.convention, settings.rules)),
         "providers": Asked(settings.rules).identities(),
         "inputs": _inputs([source for source in sources if source is not None]),
         "limits": asdict(reading.limits),

@@ -15,6 +15,7 @@ from fieldmark.cli.printing import printing, top
 from fieldmark.cli.run_root import run_root
 from fieldmark.cli.show import Format
 from fieldmark.cli.telling import tell
+from fieldmark.wire.summary import gate_to_json
 
 __all__ = ["command", "max_drops"]
 
@@ -94,5 +95,5 @@ def command(
     if form in {Format.JSON, Format.CSV} or quiet:
         for gate in found.gates:
             if not gate.passed:
-                tell(f"fieldmark: {view.gate_line(gate.to_dict())}")
+                tell(f"fieldmark: {view.gate_line(gate_to_json(gate))}")
     return ExitCode.OK if found.passed else ExitCode.GATE_FAILED

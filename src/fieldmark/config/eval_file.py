@@ -40,6 +40,7 @@ from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Rules
 from fieldmark.registry import Plugin
 from fieldmark.values.text import did_you_mean
+from fieldmark.wire.summary import summary_to_json
 
 __all__ = [
     "EVAL_KEYS",
@@ -363,7 +364,7 @@ def _figures(
         member.name: replace(nothing, figures=figures.get(member.name, {})) for member in members
     }
     summary = summarise(Tally(AttributeTable()), convention, evaluators=said)
-    return replace(summary, usage=NO_USAGE).to_dict()
+    return summary_to_json(replace(summary, usage=NO_USAGE))
 
 
 def _max_errors(located: Located, context: Context) -> int:

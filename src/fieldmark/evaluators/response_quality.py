@@ -21,7 +21,7 @@ from fieldmark.metrics.conventions import (
     RqsWeights,
     find_convention,
 )
-from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
+from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import fact
 from fieldmark.model.rule import Depth, Rule, Rules
@@ -102,10 +102,10 @@ class ResponseQuality(FieldEvaluator):
 def _keys_by_bucket(compared: ComparedCase) -> JsonObject:
     """The keys of every bucket, under the names that reports use for them."""
     table = _buckets(compared.convention.counting.ignore_scope)
-    keys: dict[str, list[JsonValue]] = {name: [] for name in QualityCounts().buckets()}
+    keys: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
     for record in compared.outcomes.records(compared.table):
         code = fact(record.outcome, record.expected_presence, record.candidate_presence)
-        for name, size in table[code].buckets().items():
+        for name, size in table[code].buckets()._asdict().items():
             if size:
                 keys[name].append(record.path)
     return dict(keys.items())

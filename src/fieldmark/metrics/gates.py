@@ -79,18 +79,6 @@ class GateResult:
     note: str = ""
     known: bool = True
 
-    def to_dict(self) -> JsonObject:
-        """The result as JSON; what is as usual is left out after `passed`."""
-        shape: JsonObject = {
-            "name": self.name,
-            "kind": self.kind.value,
-            "limit": self.limit,
-            "value": self.value,
-            "passed": self.passed,
-        }
-        note: JsonObject = {"note": self.note} if self.note else {}
-        return {**shape, **note} if self.known else {**shape, **note, "known": False}
-
 
 def parse_gate(text: str, kind: GateKind) -> Gate:
     """Read `name=limit`; the name may hold dots and equals signs.

@@ -12,10 +12,27 @@ from typing import Final, NamedTuple
 
 from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm, RqsWeights
 from fieldmark.metrics.counts import Histogram
-from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 
-__all__ = ["Quality", "QualityCounts", "bucket_table", "quality", "quality_counts"]
+__all__ = [
+    "Quality",
+    "QualityBuckets",
+    "QualityCounts",
+    "bucket_table",
+    "quality",
+    "quality_counts",
+]
+
+
+class QualityBuckets(NamedTuple):
+    """Keys by bucket, as reports show them; `gt` is the ground truth and `aio` the candidate."""
+
+    extra_keys: int
+    gt_null_aio_has_value: int
+    gt_non_null: int
+    aio_missing_or_null: int
+    both_non_null: int
+    both_null: int
 
 
 class QualityCounts(NamedTuple):
@@ -54,16 +71,16 @@ class QualityCounts(NamedTuple):
         """Keys whose values were compared."""
         return self.both_non_null - self.ignored - self.failed
 
-    def buckets(self) -> JsonObject:
+    def buckets(self) -> QualityBuckets:
         """The sizes of the buckets under the names that reports use for them."""
-        return {
-            "extra_keys": self.extra,
-            "gt_null_aio_has_value": self.unexpected,
-            "gt_non_null": self.expected_non_null,
-            "aio_missing_or_null": self.missing,
-            "both_non_null": self.both_non_null,
-            "both_null": self.both_null,
-        }
+        return QualityBuckets(
+            extra_keys=self.extra,
+            gt_null_aio_has_value=self.unexpected,
+            gt_non_null=self.expected_non_null,
+            aio_missing_or_null=self.missing,
+            both_non_null=self.both_non_null,
+            both_null=self.both_null,
+        )
 
 
 class Quality(NamedTuple):

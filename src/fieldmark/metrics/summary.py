@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
 
 from fieldmark.metrics import rates
 from fieldmark.metrics.averages import MacroMean, macro_mean
 from fieldmark.metrics.conventions import Convention, CountingOptions
 from fieldmark.metrics.counts import Histogram, cost_table, total
-from fieldmark.metrics.gates import Gate, GateResult, check_gates
-from fieldmark.metrics.quality import QualityCounts, bucket_table, quality, quality_counts
+from fieldmark.metrics.gates import GateResult
+from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality, quality_counts
 from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.tally import CaseTotals, FactsByPath, RunSums, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts, errors_by_type
@@ -31,11 +30,7 @@ __all__ = [
     "Summary",
     "applied_convention",
     "summarise",
-    "with_gates",
-    "with_intervals",
 ]
-
-FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +42,6 @@ class AppliedConvention:
     options: JsonObject
     comparison_sha256: str
     counting_sha256: str
-
-    def to_dict(self) -> JsonObject:
-        """The stamp as JSON."""
-        return {
-            "name": self.name,
-            "version": self.version,
-            "options": self.options,
-            "comparison_sha256": self.comparison_sha256,
-            "counting_sha256": self.counting_sha256,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +56,6 @@ class Micro:
     recall: float | None
     f1: float | None
 
-    def to_dict(self) -> JsonObject:
-        """The figures as JSON."""
-        return {
-            "tp": self.tp,
-            "tn": self.tn,
-            "fp": self.fp,
-            "fn": self.fn,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeSummary(Micro):
@@ -95,16 +68,6 @@ class AttributeSummary(Micro):
     errors: int
     errors_by_type: ErrorCounts
 
-    def to_dict(self) -> JsonObject:
-        """The figures as JSON."""
-        # `super()` without arguments does not survive the class that slots make anew.
-        return {
-            **Micro.to_dict(self),
-            "accuracy": self.accuracy,
-            "errors": self.errors,
-            "errors_by_type": _named(self.errors_by_type),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Macro:
@@ -112,10 +75,6 @@ class Macro:
 
     by_attribute: MacroMean
     by_case: MacroMean
-
-    def to_dict(self) -> JsonObject:
-        """The means as JSON."""
-        return {"by_attribute": _mean(self.by_attribute), "by_case": _mean(self.by_case)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,21 +89,7 @@ class QualitySummary:
     rqs_max: float
     depth: Depth
     flags: Mapping[str, tuple[str, ...]]
-    buckets: QualityCounts
-
-    def to_dict(self) -> JsonObject:
-        """The figures as JSON."""
-        return {
-            "completeness": self.completeness,
-            "hallucination": self.hallucination,
-            "accuracy": self.accuracy,
-            "safety": self.safety,
-            "rqs": self.rqs,
-            "rqs_max": self.rqs_max,
-            "depth": self.depth.value,
-            "flags": {figure: list(flags) for figure, flags in self.flags.items()},
-            "buckets": self.buckets.buckets(),
-        }
+    buckets: QualityBuckets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,16 +102,6 @@ class EvaluatorSummary:
     verdicts: VerdictCounts
     figures: JsonObject = field(default_factory=dict)
 
-    def to_dict(self) -> JsonObject:
-        """The figures as JSON."""
-        return {
-            "mean_score": self.mean_score,
-            "scored": self.scored,
-            "errors": self.errors,
-            "verdicts": _verdicts(self.verdicts),
-            **({"figures": self.figures} if self.figures else {}),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIntervals:
@@ -174,21 +109,6 @@ class RunIntervals:
 
     figures: Mapping[str, Interval] = field(default_factory=dict)
     attributes: Mapping[str, Interval] = field(default_factory=dict)
-
-    def to_dict(self) -> JsonObject:
-        """The intervals of the headline figures as JSON."""
-        return {name: list(interval) for name, interval in self.figures.items()}
-
-
-def with_intervals(summary: JsonObject, intervals: RunIntervals) -> JsonObject:
-    """A summary as it is written, with `intervals` and an `interval` for each attribute."""
-    attributes = summary.get("attributes")
-    told: JsonObject = {}
-    for path, figures in (attributes if isinstance(attributes, dict) else {}).items():
-        own = intervals.attributes.get(path)
-        known = figures if isinstance(figures, dict) else {}
-        told[path] = {**known, "interval": {"f1": None if own is None else list(own)}}
-    return {**summary, "attributes": told, "intervals": intervals.to_dict()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,44 +142,6 @@ class Summary:
         """The mean F1 over cases."""
         return self.macro.by_case.f1
 
-    def to_dict(self) -> JsonObject:
-        """The summary as JSON, in the order in which people read it."""
-        figures: JsonObject = {
-            "format": FORMAT,
-            "convention": self.convention.to_dict(),
-            "cases": _named(self.cases),
-            "verdicts": _verdicts(self.verdicts),
-            "micro": self.micro.to_dict(),
-            "macro": self.macro.to_dict(),
-            "macro_f1_by_attribute": self.macro_f1_by_attribute,
-            "macro_f1_by_case": self.macro_f1_by_case,
-            "mean_score": self.mean_score,
-            "consistency": self.consistency,
-            "attributes": {path: each.to_dict() for path, each in self.attributes.items()},
-            "errors_by_type": _named(self.errors_by_type),
-            "quality": self.quality.to_dict(),
-            "evaluators": {name: each.to_dict() for name, each in self.evaluators.items()},
-            **({"detection": self.detection} if self.detection else {}),
-            **({"usage": self.usage} if self.usage else {}),
-            "gates": [gate.to_dict() for gate in self.gates],
-            "warnings": list(self.warnings),
-        }
-        return figures if self.intervals is None else with_intervals(figures, self.intervals)
-
-
-def _named(record: CaseTotals | ErrorCounts) -> JsonObject:
-    return dict(record._asdict())
-
-
-def _verdicts(counts: VerdictCounts) -> JsonObject:
-    return {"pass": counts.passed, "partial": counts.partial, "fail": counts.failed}
-
-
-def _mean(mean: MacroMean) -> JsonObject:
-    """The means as JSON; the flag stands only where it is raised."""
-    figures: JsonObject = {"precision": mean.precision, "recall": mean.recall, "f1": mean.f1}
-    return {**figures, "vacuous": True} if mean.vacuous else figures
-
 
 def summarise(
     tally: Tally,
@@ -289,11 +171,6 @@ def summarise(
         evaluators=dict(evaluators or {}),
         warnings=tuple(warnings),
     )
-
-
-def with_gates(summary: Summary, gates: Sequence[Gate]) -> Summary:
-    """The same summary with every gate checked against it."""
-    return replace(summary, gates=check_gates(gates, summary.to_dict()))
 
 
 def applied_convention(convention: Convention, rules: Rules) -> AppliedConvention:
@@ -359,10 +236,10 @@ def _quality(
     facts: Histogram, sums: RunSums, convention: Convention, rules: Rules
 ) -> QualitySummary:
     counting = convention.counting
-    buckets = quality_counts(facts, bucket_table(counting.ignore_scope))
-    figures = quality(buckets, counting, sums.safety.mean)
+    counts = quality_counts(facts, bucket_table(counting.ignore_scope))
+    figures = quality(counts, counting, sums.safety.mean)
     return QualitySummary(
         **figures._asdict(),
         depth=rules.depth or convention.comparison.depth,
-        buckets=buckets,
+        buckets=counts.buckets(),
     )

@@ -8,7 +8,7 @@ import orjson
 
 from fieldmark.compare.auto import Detected, detect
 from fieldmark.metrics.clusters import CaseDocuments, MistakeClusters
-from fieldmark.metrics.quality import QualityCounts, bucket_table
+from fieldmark.metrics.quality import QualityBuckets, bucket_table
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import fact
@@ -54,10 +54,10 @@ def opened(case: StoredCase) -> JsonValue:
 def _buckets(result: CaseResult) -> JsonObject:
     """The fields by bucket, under the names that reports use for them."""
     table = bucket_table(result.convention.counting.ignore_scope)
-    keys: dict[str, list[JsonValue]] = {name: [] for name in QualityCounts().buckets()}
+    keys: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
     for record in result.outcomes.records(result.attributes):
         code = fact(record.outcome, record.expected_presence, record.candidate_presence)
-        for name, size in table[code].buckets().items():
+        for name, size in table[code].buckets()._asdict().items():
             if size:
                 keys[name].append(record.path)
     return dict(keys.items())

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+import fieldmark as fm
 from fieldmark.errors import OptionError
-from fieldmark.metrics.gates import Gate, GateKind, check_gate, check_gates, parse_gate
+from fieldmark.metrics.gates import Gate, GateKind, GateResult, check_gate, check_gates, parse_gate
 
 MIN, MAX = GateKind
 
@@ -70,19 +71,14 @@ def test_a_figure_is_not_failed_for_a_rounding_error():
 @pytest.mark.parametrize("kind", GateKind)
 def test_an_undefined_figure_fails_and_says_so(kind):
     result = check_gate(Gate(name="micro.recall", limit=0.5, kind=kind), SUMMARY)
-    assert result.to_dict() == {
-        "name": "micro.recall",
-        "kind": kind.value,
-        "limit": 0.5,
-        "value": None,
-        "passed": False,
-        "note": "undefined",
-    }
+    assert result == GateResult(
+        name="micro.recall", kind=kind, limit=0.5, value=None, passed=False, note="undefined"
+    )
 
 
 def test_a_defined_figure_needs_no_note():
     (result,) = check_gates([Gate(name="micro.f1", limit=0.5)], SUMMARY)
-    assert list(result.to_dict()) == ["name", "kind", "limit", "value", "passed"]
+    assert (result.note, result.known) == ("", True)
 
 
 @pytest.mark.parametrize(
@@ -118,3 +114,53 @@ def test_a_gate_that_cannot_be_read_is_refused(text, message):
 
 def test_a_name_may_hold_an_equals_sign():
     assert parse_gate("attributes.a=b.f1=0.5", MIN).name == "attributes.a=b.f1"
+
+
+def test_a_gate_can_stand_on_an_evaluator():
+    said = {"evaluators": {"house.rule": {"mean_score": 0.4}}}
+    gate = Gate(name="evaluators.house.rule.mean_score", limit=0.5, kind=GateKind.MAX)
+    assert check_gate(gate, said).passed
+
+
+PAIR = [({"total": 5}, {"total": 5})]
+
+
+@pytest.mark.parametrize(
+    "figure", ["macro_f1_by_attribute", "macro_f1_by_case", "mean_score", "micro.f1", "rqs"]
+)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param({"rules": {"scope": "configured", "fields": [{"path": "totl"}]}}, id="typo"),
+        pytest.param({"match": "ignore"}, id="everything-ignored"),
+    ],
+)
+def test_a_perfect_figure_over_nothing_passes_no_gate(asked, figure):
+    run = fm.score(PAIR, at_least={figure: 0.5}, **asked)
+    assert not run.passed
+    assert run.summary.gates[0].note in ("nothing was scored", "undefined")
+
+
+def test_a_run_that_scored_something_passes():
+    assert fm.score(PAIR, at_least={"macro_f1_by_attribute": 1, "mean_score": 1}).passed
+
+
+def test_only_configured_fields_and_none_configured_is_refused():
+    with pytest.raises(fm.FieldmarkError, match="there are none"):
+        fm.score(PAIR, scope="configured")
+
+
+def test_the_stamp_says_what_was_used():
+    options = fm.score(PAIR, scope="truth", match="fuzzy", align="index").summary.convention.options
+    assert (options["scope"], options["comparator"], options["aligner"]) == (
+        "truth",
+        "fuzzy",
+        "index",
+    )
+
+
+def test_a_case_scores_by_attribute_whatever_places_rules_name():
+    expected = {"rows": [{"a": 1}, {"a": 2}, {"a": 3}]}
+    candidate = {"rows": [{"a": 1}, {"a": 2}, {"a": 4}]}
+    rules = {"rows[0].a": {"match": "exact", "weight": 2}, "rows": {"align": "index"}}
+    assert fm.compare(expected, candidate, rules=rules).score == pytest.approx(2 / 3)

@@ -57,7 +57,7 @@ def test_the_walk_through():
 
 
 def test_the_buckets_of_the_walk_through():
-    assert counted(" ".join(word for _, word in STRATEGY_PAIR)).buckets() == {
+    assert counted(" ".join(word for _, word in STRATEGY_PAIR)).buckets()._asdict() == {
         "extra_keys": 1,
         "gt_null_aio_has_value": 1,
         "gt_non_null": 4,
