@@ -65,7 +65,9 @@ def clusters_of(expected, candidate, *, read=CaseInput.OK, align=None):
     rules = {"fields": [{"path": "rows", "align": align}]} if align else None
     result = fm.compare(expected, candidate, rules=rules)
     clusters = MistakeClusters()
-    clusters.add(result.block, result.table, CaseDocuments("case", expected, candidate, read))
+    clusters.add(
+        result.outcomes, result.attributes, CaseDocuments("case", expected, candidate, read)
+    )
     return {each.pattern.name: each for each in clusters.largest()}
 
 
@@ -128,7 +130,7 @@ def test_examples_are_the_first_few():
     for number in range(10):
         result = fm.compare({"a": "Acme"}, {"a": "ACME"})
         documents = CaseDocuments(f"case-{number}", {"a": "Acme"}, {"a": "ACME"}, CaseInput.OK)
-        clusters.add(result.block, result.table, documents)
+        clusters.add(result.outcomes, result.attributes, documents)
     [cluster] = clusters.largest()
     assert cluster.number == 10
     assert [each.case_id for each in cluster.examples] == ["case-0", "case-1", "case-2"]
@@ -137,7 +139,9 @@ def test_examples_are_the_first_few():
 def test_wrong_values_that_were_not_kept_have_no_pattern():
     result = fm.compare({"a": "Acme"}, {"a": "ACME"})
     clusters = MistakeClusters()
-    clusters.add(result.block, result.table, CaseDocuments("case", MISSING, MISSING, CaseInput.OK))
+    clusters.add(
+        result.outcomes, result.attributes, CaseDocuments("case", MISSING, MISSING, CaseInput.OK)
+    )
     assert clusters.largest() == []
 
 
