@@ -52,9 +52,6 @@ def deep(levels: int) -> object:
 def results(chance: Random, expected: list, candidate: list) -> list[list[object]]:
     """Everything about two lists, both ways."""
     from fieldmark.align import compiled, equal_items, item_similarity, leaves
-    from fieldmark.model.outcomes import Outcomes
-    from fieldmark.plan import shapes
-    from fieldmark.plan.twins import write_run
 
     ways = []
     match = chance.choice((None, ("a", "b")))
@@ -65,21 +62,10 @@ def results(chance: Random, expected: list, candidate: list) -> list[list[object
         near = compiled.items.near if compiled.COMPILED else item_similarity._near
         found = near(left, right, share, item_similarity._UNEQUAL, most, tiny) if right else []
         alignment = equal_items.assembled(rest)
-        block = Outcomes()
-        written = write_run(alignment.pairs, 0, "l[]", [4, 8], block)
-        shape = tuple(KEYS[:2])
-        plain = compiled.items.plain if compiled.COMPILED else shapes._plain
         ways.append([
             list(map(list, rest[:3])), list(map(len, left)), leaves.largest(right), found,
-            alignment.pairs, written, block.cells, block.items,
-            bool(expected) and plain(expected, shape, b"\1\0"),
+            alignment.pairs,
         ])  # fmt: skip
-    two_keys = flat(Random(len(expected)))
-    for one in expected:
-        for other in candidate:
-            two_keys.write(one, other, [])
-    rows = [(0, 0, 1.0, True), (1, 1), ()]
-    assert compiled.items.write_run(rows, 0, "l", [1], [], []) == 1
     return ways
 
 
@@ -97,15 +83,6 @@ def confused() -> list[object]:
     ]
 
 
-def flat(chance: Random) -> object:
-    """How objects with two keys are compared, with anything known of their fields."""
-    from fieldmark.align import compiled
-
-    known = bytes(chance.randrange(16) for _ in range(2))
-    agreed = (frozenset({"blue"}), set())
-    return compiled.items.Ways(("a", "b"), known, agreed, (1, 2), (3, 4), (5, 6), None)
-
-
 def starved(expected: list, candidate: list) -> int:
     """How often memory ran out: each function, with each of its first allocations refused."""
     import _testcapi
@@ -119,9 +96,6 @@ def starved(expected: list, candidate: list) -> int:
         (compiled.items.cells, (expected, None, 3, folded, lambda *_: {})),
         (compiled.items.near, (made, made, 0.1, 1.0, 999, 0)),
         (compiled.items.rows, ([*range(300, 310), None], {1: 0.5})),
-        (compiled.items.write_run, ([(1, 2, 1.0, True)] * 5, 0, "l", [1], [1] * 999, [])),
-        (flat(Random(1)).write, ({"a": 300, "b": "x"}, {"b": "y"}, [1] * 999)),
-        (compiled.items.Ways, (("a",), b"1", (set(),), (1,), (1,), (1,), None)),
     )
     failures = 0
     for function, given in calls:

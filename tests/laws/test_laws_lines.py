@@ -91,14 +91,14 @@ def _short_blocks():
 def met():
     """How many pairs stayed lines to the end."""
     pairs = [0]
-    compare = LinePairs._lines
+    compare = LinePairs._compare_lines
 
     def counted(self, ways, expected, *rest):
         pairs[0] += len(expected)
         return compare(self, ways, expected, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LinePairs, "_lines", counted)
+        patch.setattr(LinePairs, "_compare_lines", counted)
         yield pairs
 
 

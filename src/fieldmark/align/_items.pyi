@@ -1,10 +1,8 @@
-from collections.abc import Callable, Hashable, Sequence
-from collections.abc import Set as AbstractSet
-from typing import TypeAlias, final
+from collections.abc import Callable, Hashable
+from typing import TypeAlias
 
 from fieldmark.model.alignment import ItemPair
-from fieldmark.model.json import JsonObject, JsonValue, Missing
-from fieldmark.model.outcomes import ItemMark
+from fieldmark.model.json import JsonValue
 
 _Cells: TypeAlias = dict[str | tuple[str, ...], Hashable]
 _Fields: TypeAlias = tuple[str, ...] | None
@@ -30,31 +28,4 @@ def near(
     tiny: int,
     /,
 ) -> list[tuple[int, int, int]] | None: ...
-def plain(items: list[JsonValue], keys: tuple[str, ...], texts: bytes, /) -> bool: ...
 def rows(partners: list[int | None], similarities: dict[int, float], /) -> list[ItemPair]: ...
-def write_run(
-    pairs: Sequence[ItemPair],
-    place: int,
-    path: str,
-    twin: list[int],
-    cells: list[int],
-    marks: list[ItemMark],
-    /,
-) -> int: ...
-
-@final
-class Ways:
-    def __new__(
-        cls,
-        keys: tuple[str, ...],
-        known: bytes,
-        agreed: tuple[AbstractSet[object], ...],
-        match: tuple[int, ...],
-        lost: tuple[int, ...],
-        nulled: tuple[int, ...],
-        missing: Missing,
-        /,
-    ) -> Ways: ...
-    def write(
-        self, expected: JsonObject, candidate: JsonObject, cells: list[int], /
-    ) -> Sequence[tuple[int, int, JsonValue, JsonValue | Missing, bool]] | None: ...

@@ -22,7 +22,7 @@ def infer(truth: Source, candidate: Source | None = None, *, inputs: InputsLike 
     >>> print(fm.infer([{"issued": "2024-05-03"}, {"issued": "2024-06-01"}]).splitlines()[-1])
       - {path: issued, match: date}
     """
-    proposer = RuleInferrer()
+    inferrer = RuleInferrer()
     how = inputs_of(inputs)
     stream = open_truth(truth, how) if candidate is None else open_pairs(truth, candidate, how)
     unread = ""
@@ -32,11 +32,11 @@ def infer(truth: Source, candidate: Source | None = None, *, inputs: InputsLike 
                 if case.input is CaseInput.INVALID_TRUTH:
                     unread = unread or case.note
                 else:
-                    proposer.add(case.expected, case.candidate)
-    if unread and not proposer.cases:
+                    inferrer.add(case.expected, case.candidate)
+    if unread and not inferrer.cases:
         raise DataError(f"no truth can be read; the first: {unread}")
     told = "".join(f"# warning: {_one_line(text)}\n" for text in stream.warnings)
-    return told + render_proposal(proposer.proposals(), cases=proposer.cases)
+    return told + render_proposal(inferrer.rules(), cases=inferrer.cases)
 
 
 def _one_line(text: str) -> str:

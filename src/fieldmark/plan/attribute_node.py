@@ -1,8 +1,4 @@
-"""The tree of attributes: what the rules say of each place, found once and kept.
-
-A node stands for an attribute, a path without indexes. It is made when a document first shows
-its key, and decides its mode once.
-"""
+"""The tree of attributes: the strategies that the rules select for each path without indexes."""
 
 from __future__ import annotations
 
@@ -17,45 +13,38 @@ from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import BatchComparator, Comparator
-from fieldmark.model.json import JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Depth, Scope
 from fieldmark.plan.classify import MATCH_FACT
-from fieldmark.plan.flat import Flat
-from fieldmark.plan.rule_matching import State, into_item, into_key
-from fieldmark.plan.shapes import Shape
+from fieldmark.plan.rule_matching import RuleMatch, match_item, match_key
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, join
 
-__all__ = ["Mode", "Node", "Setting"]
+__all__ = ["AttributeNode", "NodeMode", "PlanSettings"]
 
 _CONTAINERS: Final = (dict, list)
-_OBJECTS: Final = (dict,)
-"""What is looked into where lists are compared as whole values."""
+_OBJECTS_ONLY: Final = (dict,)
 
 
-_SHAPES: Final = 256
-_AGREED: Final = 4096
-
-
-class Mode(IntEnum):
-    """What to do at a place."""
+class NodeMode(IntEnum):
+    """How the values of an attribute are compared."""
 
     WALK = 0
-    """ValueKind inside containers, compare what is none."""
+    """Descend into containers, compare scalars."""
     LEAF = 1
-    """Compare the whole value, whatever it is."""
+    """Compare the whole value, whatever its type."""
     IGNORE = 2
-    """Record that the place is ignored."""
+    """Record that the field is ignored."""
     SKIP = 3
-    """Not a configured field: record nothing."""
+    """Record nothing: the attribute is not configured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What every node of a plan shares.
+class PlanSettings:
+    """What all nodes of a plan share.
 
-    `text_settles` says that equal text may be settled without asking what counts as empty.
+    `text_is_value` says that any text that is not blank counts as a value, because the rules
+    declare no empty tokens.
     """
 
     scope: Scope
@@ -63,224 +52,171 @@ class Setting:
     default: Comparator
     aligner: Aligner
     table: AttributeTable
-    text_settles: bool
+    text_is_value: bool
 
 
-class Node:
-    """One attribute of the documents, with everything that was decided about it.
+class AttributeNode:
+    """One attribute of the documents; nodes are created when a document first has their key.
 
-    `text_match` and `number_match` are the cell to write when both sides hold the same text or
-    the same number; they stay 0 until the attribute is first met as a leaf, and for ever where
-    the comparator must be asked about equal values too; `agreed` are texts about which it was.
-    `any_item` is the node of every item of a list, unless a rule names places in it. `flat` is how
-    objects here are compared whose fields hold no others, once some were seen.
+    `base` is the attribute number shifted into place for a cell, or -1 until the attribute is
+    registered. `equal_text_cell` and `equal_number_cell` are the cells to record where both sides
+    have the same text or number; they are 0 if the comparator has to be called. `item_node` is
+    the node of all list items unless a rule names an index. A `structural` node is not a field
+    itself but has configured fields below it.
     """
 
     __slots__ = (
-        "_by_place",
+        "_indexed_items",
         "_level",
+        "_matches",
         "_prefix",
-        "_setting",
-        "_states",
-        "agreed",
+        "_settings",
         "aligner",
-        "any_item",
         "any_of",
         "base",
+        "batch_comparator",
         "children",
         "comparator",
-        "containers",
-        "dear",
-        "deep",
-        "flat",
+        "configured_keys",
+        "container_types",
+        "descends_everywhere",
+        "equal_number_cell",
+        "equal_text_cell",
         "ignored",
+        "item_node",
         "item_path",
         "mode",
-        "number_match",
-        "open",
         "path",
-        "shapes",
-        "silent",
-        "text_match",
-        "wanted",
+        "structural",
+        "walks",
     )
 
     def __init__(
         self,
-        setting: Setting,
-        states: Sequence[State],
+        settings: PlanSettings,
+        matches: Sequence[RuleMatch],
         prefix: str = "",
         *,
         level: int = 0,
         addressed: bool = False,
     ) -> None:
-        self._setting = setting
-        self._states = tuple(states)
+        self._settings = settings
+        self._matches = tuple(matches)
         self._prefix = prefix
         self._level = level
-        self.any_item: Node | None = None
-        self._by_place: dict[int, Node] = {}
+        self._indexed_items: dict[int, AttributeNode] = {}
+        self.item_node: AttributeNode | None = None
         self.path = prefix or ROOT
         self.item_path = f"{prefix}[]"
-        self.children: dict[str, Node] = {}
-        self.shapes: dict[tuple[str, ...], Shape] = {}
-        self.flat: Flat | None = None
-        self.agreed: set[JsonValue] = set()
+        self.children: dict[str, AttributeNode] = {}
         self.base = -1
-        self.text_match = 0
-        self.number_match = 0
+        self.equal_text_cell = 0
+        self.equal_number_cell = 0
         self._choose_strategies()
         self._choose_mode(addressed=addressed)
 
-    def _here(self) -> list[State]:
-        return sorted((s for s in self._states if s.complete), key=lambda s: s.precedence)
+    def _complete_matches(self) -> list[RuleMatch]:
+        """Return the rules for this very attribute, the strongest last."""
+        return sorted((m for m in self._matches if m.complete), key=lambda m: m.precedence)
+
+    def _next_segments(self) -> list[object]:
+        return [segment for match in self._matches for segment in match.remaining[:1]]
 
     def _choose_strategies(self) -> None:
-        here = self._here()
-        comparators = [s.rule.comparator for s in here if s.rule.comparator is not None]
-        aligners = [s.rule.aligner for s in here if s.rule.aligner is not None]
-        self.comparator = (comparators or [self._setting.default])[-1]
-        self.aligner = (aligners or [self._setting.aligner])[-1]
-        if self.aligner.name == Whole.name and self._names_items():
-            self.aligner = Index()
-        self.containers = _OBJECTS if self.aligner.name == Whole.name else _CONTAINERS
+        matches = self._complete_matches()
+        comparators = [m.rule.comparator for m in matches if m.rule.comparator is not None]
+        aligners = [m.rule.aligner for m in matches if m.rule.aligner is not None]
+        self.comparator = (comparators or [self._settings.default])[-1]
+        self.aligner = (aligners or [self._settings.aligner])[-1]
+        if self.aligner.name == Whole.name and any(
+            isinstance(segment, int) or segment is ANY_ITEM for segment in self._next_segments()
+        ):
+            self.aligner = Index()  # a rule is about the items, so the list is not one value
+        self.container_types = _OBJECTS_ONLY if self.aligner.name == Whole.name else _CONTAINERS
         self.any_of = isinstance(self.comparator, AnyOf)
         self.ignored = isinstance(self.comparator, Ignore)
-        dear = hasattr(self.comparator, "settle")
-        self.dear = cast(BatchComparator, self.comparator) if dear else None
+        is_batch = hasattr(self.comparator, "settle")
+        self.batch_comparator = cast(BatchComparator, self.comparator) if is_batch else None
 
     def _choose_mode(self, *, addressed: bool) -> None:
-        here = self._here()
-        configured = self._setting.scope is Scope.CONFIGURED
-        fields = [s for s in here if s.rule.comparator is not None or s.rule.aligner is None]
-        self.silent = configured and not fields
-        self.wanted = tuple(
-            dict.fromkeys(
-                segment
-                for state in self._states
-                for segment in state.segments[state.used : state.used + 1]
-                if isinstance(segment, str)
-            )
+        matches = self._complete_matches()
+        configured = self._settings.scope is Scope.CONFIGURED
+        fields = [m for m in matches if m.rule.comparator is not None or m.rule.aligner is None]
+        self.structural = configured and not fields
+        self.configured_keys = tuple(
+            dict.fromkeys(s for s in self._next_segments() if isinstance(s, str))
         )
-        self.deep = any(ANY_DEPTH in state.segments[state.used :] for state in self._states)
-        explicit = fields if configured else [s for s in here if s.rule.comparator is not None]
-        if configured and not addressed and any(s.exact for s in fields):
-            self.mode = Mode.SKIP
-        elif any(not s.leaves_only for s in explicit):
-            self.mode = Mode.IGNORE if self.ignored else Mode.LEAF
-        elif self._setting.depth is Depth.TOP and self._level > 0:
-            self.mode = Mode.LEAF
+        self.descends_everywhere = any(ANY_DEPTH in match.remaining for match in self._matches)
+        explicit = fields if configured else [m for m in matches if m.rule.comparator is not None]
+        if configured and not addressed and any(m.exact for m in fields):
+            self.mode = NodeMode.SKIP  # looked up by its path instead
+        elif any(not m.leaves_only for m in explicit):
+            self.mode = NodeMode.IGNORE if self.ignored else NodeMode.LEAF
+        elif self._settings.depth is Depth.TOP and self._level > 0:
+            self.mode = NodeMode.LEAF
         else:
-            self.mode = Mode.WALK if self._states or not configured else Mode.SKIP
-        self.open = self.mode is Mode.WALK and not self.silent
+            self.mode = NodeMode.WALK if self._matches or not configured else NodeMode.SKIP
+        self.walks = self.mode is NodeMode.WALK and not self.structural
 
-    def child(self, key: str) -> Node:
-        """The node below a key, made on first sight."""
+    def child(self, key: str) -> AttributeNode:
+        """Return the node below an object key."""
         node = self.children.get(key)
         if node is None:
-            states = into_key(self._states, key)
+            matches = match_key(self._matches, key)
             prefix = join(self._prefix, key)
-            node = Node(self._setting, states, prefix, level=self._level + 1)
+            node = AttributeNode(self._settings, matches, prefix, level=self._level + 1)
             self.children[key] = node
         return node
 
-    def shape(self, keys: tuple[str, ...]) -> Shape:
-        """What is known of objects with these keys."""
-        shape = Shape(keys, tuple(self.child(key) for key in keys))
-        if len(self.shapes) < _SHAPES:
-            self.shapes[keys] = shape
-        return shape
-
-    def plain_twin(self, items: list[JsonValue]) -> list[int]:
-        """What to write for each of these items, all of which equal their partners.
-
-        Nothing, if they are not all alike, or hold more than text and numbers: then each of them
-        has to be looked at.
-        """
-        below = self.any_item
-        if below is None or not below.open or not items or type(items[0]) is not dict:
-            return []
-        shape = below.shapes.get(tuple(items[0]))
-        return shape.every if shape is not None and shape.plain(items) else []
-
-    def item(self, place: int) -> Node:
-        """The node of a list item; one for all places unless a rule names places."""
-        if self.any_item is not None:
-            return self.any_item
-        node = self._by_place.get(place)
+    def item(self, index: int) -> AttributeNode:
+        """Return the node of a list item, the same for all items unless a rule names an index."""
+        node = self.item_node or self._indexed_items.get(index)
         if node is None:
-            states = into_item(self._states, place)
-            node = Node(self._setting, states, self.item_path, level=self._level + 1)
-            if self._names_places():
-                self._by_place[place] = node
+            matches = match_item(self._matches, index)
+            node = AttributeNode(self._settings, matches, self.item_path, level=self._level + 1)
+            if any(isinstance(s, int) for match in self._matches for s in match.remaining):
+                self._indexed_items[index] = node
             else:
-                self.any_item = node
+                self.item_node = node
         return node
 
     def lists(self) -> Iterator[tuple[str, Aligner]]:
-        """Every list that was met here or below, and how its items are paired."""
-        items = [self.any_item] if self.any_item else list(self._by_place.values())
-        if items and self.mode is Mode.WALK:
+        """Yield the path and the aligner of every list seen at or below this attribute."""
+        items = [self.item_node] if self.item_node else list(self._indexed_items.values())
+        if items and self.mode is NodeMode.WALK:
             yield self.path, self.aligner
         for below in (*self.children.values(), *items):
             yield from below.lists()
 
-    def _names_items(self) -> bool:
-        """Whether a rule is about the items of this list, which then cannot stay whole."""
-        return any(
-            isinstance(segment, int) or segment is ANY_ITEM
-            for state in self._states
-            for segment in state.segments[state.used : state.used + 1]
-        )
-
-    def _names_places(self) -> bool:
-        return any(
-            isinstance(segment, int)
-            for state in self._states
-            for segment in state.segments[state.used :]
-        )
-
-    def has_value(self, value: JsonValue | Missing) -> bool:
-        """Whether a field surely holds more than nothing: a shorter way to ask for its presence."""
-        kind = value.__class__
-        if kind is str:
-            return self.text_match > 0 and value != "" and not cast("str", value).isspace()
-        return self.number_match > 0 and (kind is float or kind is int)
-
     @property
-    def asks_values(self) -> bool:
-        """Whether text that is not blank, and any number, goes straight to the comparator."""
-        compared = self.mode in (Mode.WALK, Mode.LEAF) and not (self.silent or self.ignored)
-        alone = self.dear is None and not self.any_of
-        return compared and alone and self._setting.text_settles
+    def compares_values(self) -> bool:
+        """Whether the comparator is called directly for two scalars that are values."""
+        compared = self.mode in (NodeMode.WALK, NodeMode.LEAF) and not self.structural
+        special = self.ignored or self.any_of or self.batch_comparator is not None
+        return compared and not special and self._settings.text_is_value
 
-    def agree(self, text: str) -> None:
-        """Remember a text that matches itself, so that equal pairs of it are settled at once."""
-        if not self.any_of and len(self.agreed) < _AGREED:
-            self.agreed.add(text)
-
-    def number(self) -> int:
-        """The first cell of this attribute, which enters the table when it is first a leaf."""
+    def register(self) -> int:
+        """Add the attribute to the table when it is first a leaf; return its `base`."""
         if self.base < 0:
-            table, comparator = self._setting.table, self.comparator
-            here = self._here()
-            rule = here[-1].rule if here else None
-            number = table.add(
+            matches = self._complete_matches()
+            rule = matches[-1].rule if matches else None
+            number = self._settings.table.add(
                 Attribute(
                     path=self.path,
-                    comparator=comparator.name,
+                    comparator=self.comparator.name,
                     weight=rule.weight if rule else 1.0,
                     required=rule.required if rule else True,
                     configured=rule is not None,
                 )
             )
             self.base = number << CELL_BITS
-            if self.mode in (Mode.WALK, Mode.LEAF) and not (
-                self.silent or self.any_of or self.ignored
+            if self.mode in (NodeMode.WALK, NodeMode.LEAF) and not (
+                self.structural or self.any_of or self.ignored
             ):
+                comparator, match = self.comparator, self.base | MATCH_FACT
+                if getattr(comparator, "reflexive_on_numbers", comparator.reflexive):
+                    self.equal_number_cell = match
                 on_text = getattr(comparator, "reflexive_on_text", comparator.reflexive)
-                on_numbers = getattr(comparator, "reflexive_on_numbers", comparator.reflexive)
-                match = self.base | MATCH_FACT
-                self.text_match = match if on_text and self._setting.text_settles else 0
-                self.number_match = match if on_numbers else 0
+                if on_text and self._settings.text_is_value:
+                    self.equal_text_cell = match
         return self.base

@@ -1,4 +1,4 @@
-"""What happened to a field: one table for empty sides, one rule for two values."""
+"""Classify a field: a table for empty sides, one rule for two values."""
 
 from __future__ import annotations
 
@@ -10,47 +10,48 @@ from fieldmark.model.json import JsonValue, Missing, kind_of
 from fieldmark.model.outcome import Outcome, Presence, fact
 
 __all__ = [
-    "FACT_OF_PRESENCES",
     "IGNORED_FACTS",
-    "LOST",
     "MATCH_FACT",
-    "NULLED",
+    "PRESENCE_FACTS",
     "VALUE_FACTS",
     "acceptable",
     "outcome_of_values",
 ]
 
-_ALL = tuple(Presence)
 _VALUE: Final = Presence.VALUE
 
 
-def _fact_of(expected: Presence, candidate: Presence) -> int:
-    """The fact of two presences; of two values it is what no comparator has confirmed yet."""
-    if expected is not _VALUE and candidate is not _VALUE:
-        return fact(Outcome.BOTH_EMPTY, expected, candidate)
-    if expected is _VALUE and candidate is not _VALUE:
-        return fact(Outcome.OMISSION, expected, candidate)
-    if expected is not _VALUE:
-        return fact(Outcome.HALLUCINATION, expected, candidate)
-    return fact(Outcome.ERROR, expected, candidate)
+def _outcome_of_presences(expected: Presence, candidate: Presence) -> Outcome:
+    if expected is _VALUE:
+        return Outcome.ERROR if candidate is _VALUE else Outcome.OMISSION
+    return Outcome.HALLUCINATION if candidate is _VALUE else Outcome.BOTH_EMPTY
 
 
-FACT_OF_PRESENCES: Final = tuple(tuple(_fact_of(e, c) for c in _ALL) for e in _ALL)
-"""What happened, by the presence of the expected and then of the candidate value."""
+PRESENCE_FACTS: Final = tuple(
+    tuple(
+        fact(_outcome_of_presences(expected, candidate), expected, candidate)
+        for candidate in Presence
+    )
+    for expected in Presence
+)
+"""The fact by the presence of the expected and of the candidate value.
 
-LOST: Final = FACT_OF_PRESENCES[_VALUE][Presence.ABSENT]
-NULLED: Final = FACT_OF_PRESENCES[_VALUE][Presence.NULL]
+For two values it is an error until a comparator has decided.
+"""
 
-IGNORED_FACTS: Final = tuple(tuple(fact(Outcome.IGNORED, e, c) for c in _ALL) for e in _ALL)
+IGNORED_FACTS: Final = tuple(
+    tuple(fact(Outcome.IGNORED, expected, candidate) for candidate in Presence)
+    for expected in Presence
+)
 
 VALUE_FACTS: Final = tuple(fact(outcome, _VALUE, _VALUE) for outcome in Outcome)
-"""The fact of every outcome when both sides hold a value."""
+"""The fact of every outcome of two values."""
 
 MATCH_FACT: Final = VALUE_FACTS[Outcome.MATCH]
 
 
 def outcome_of_values(comparison: Comparison, expected: JsonValue, candidate: JsonValue) -> Outcome:
-    """What happened to two non-empty values, given what the comparator says of them."""
+    """Return the outcome of two non-empty values, given the result of their comparator."""
     if comparison.failed:
         return Outcome.ERROR
     if comparison.matched:
@@ -65,9 +66,9 @@ def acceptable(
     candidate: Presence,
     presence: Callable[[JsonValue | Missing], Presence],
 ) -> tuple[JsonValue | Missing, Presence]:
-    """The non-empty answers among several acceptable ones, and whether there are any.
+    """Return the non-empty acceptable answers, and the presence of the truth as a whole.
 
-    Where an empty answer is among the acceptable ones, an empty candidate finds an empty truth.
+    If an empty answer is acceptable too, the truth counts as null for an empty candidate.
     """
     if not isinstance(expected, list):
         return expected, presence(expected)

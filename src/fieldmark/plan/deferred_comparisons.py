@@ -1,4 +1,4 @@
-"""Comparisons that wait: a comparator that asks a provider is asked a whole column at a time."""
+"""Comparisons that wait until a batch comparator can be called for many pairs at once."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from fieldmark.model.json import JsonValue
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.plan.classify import VALUE_FACTS, outcome_of_values
 
-__all__ = ["Question", "Questions"]
+__all__ = ["DeferredComparison", "DeferredComparisons"]
 
 
-class Question(NamedTuple):
-    """A comparison that waits for its comparator, and the place of its cell."""
+class DeferredComparison(NamedTuple):
+    """A pair of values that waits for its comparator, and the position of its cell."""
 
-    block: Outcomes
+    outcomes: Outcomes
     position: int
     base: int
     comparator: BatchComparator
@@ -24,35 +24,35 @@ class Question(NamedTuple):
     candidate: JsonValue
 
 
-class Questions:
-    """What is still to be asked."""
+class DeferredComparisons:
+    """The comparisons of a batch of documents that are still to be made."""
 
-    __slots__ = ("_waiting",)
+    __slots__ = ("_pending",)
 
     def __init__(self) -> None:
-        self._waiting: list[Question] = []
+        self._pending: list[DeferredComparison] = []
 
-    def ask(self, question: Question) -> None:
-        """Let a comparison wait for its answer."""
-        self._waiting.append(question)
+    def add(self, comparison: DeferredComparison) -> None:
+        """Add one comparison."""
+        self._pending.append(comparison)
 
-    def forget(self) -> None:
-        """Drop everything that waits."""
-        self._waiting.clear()
+    def discard(self) -> None:
+        """Drop all pending comparisons."""
+        self._pending.clear()
 
-    def answer(self) -> None:
-        """Ask every comparator once, for the distinct pairs of its column, and write the cells."""
-        waiting, self._waiting = self._waiting, []
-        columns: dict[int, dict[TextPair, Comparison]] = {}
-        comparators = {id(question.comparator): question.comparator for question in waiting}
-        for question in waiting:
-            columns.setdefault(id(question.comparator), {})[question.pair] = MATCHED
-        for number, column in columns.items():
-            pairs = list(column)
-            column.update(zip(pairs, comparators[number].ask(pairs), strict=True))
-        for block, position, base, comparator, pair, expected, candidate in waiting:
-            comparison = columns[id(comparator)][pair]
+    def resolve(self) -> None:
+        """Call every comparator once, with its distinct pairs, and write the cells."""
+        pending, self._pending = self._pending, []
+        comparators = {id(each.comparator): each.comparator for each in pending}
+        answers: dict[int, dict[TextPair, Comparison]] = {number: {} for number in comparators}
+        for each in pending:
+            answers[id(each.comparator)][each.pair] = MATCHED
+        for number, comparisons in answers.items():
+            pairs = list(comparisons)
+            comparisons.update(zip(pairs, comparators[number].ask(pairs), strict=True))
+        for outcomes, position, base, comparator, pair, expected, candidate in pending:
+            comparison = answers[id(comparator)][pair]
             outcome = outcome_of_values(comparison, expected, candidate)
-            block.cells[position] = base | VALUE_FACTS[outcome]
+            outcomes.cells[position] = base | VALUE_FACTS[outcome]
             if comparison is not MATCHED:
-                block.comparisons[position] = comparison
+                outcomes.comparisons[position] = comparison

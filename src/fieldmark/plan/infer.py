@@ -1,26 +1,41 @@
-"""Proposes a rule for each attribute from what a data set shows, and says why."""
+"""Infer a rule for each attribute from the values in a data set."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.align import Greedy
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
-from fieldmark.plan.choices import Settings, comparator_for, is_code
-from fieldmark.plan.evidence import Evidence
-from fieldmark.plan.value_kinds import Difference
+from fieldmark.plan.value_kinds import (
+    USUAL_FORMATS,
+    Difference,
+    ValueKind,
+    date_formats,
+    decimals,
+    difference_of,
+    kind_of_value,
+)
 from fieldmark.values.canonical import typed_key
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import presence
 
 __all__ = ["InferredRule", "RuleInferrer"]
 
-_MOST_ATTRIBUTES: Final = 10_000
-_ENOUGH_LISTS: Final = 5
-_ENOUGH_ITEMS: Final = 20
+_Settings: TypeAlias = dict[str, JsonValue]
+
+_MAX_ATTRIBUTES: Final = 10_000
+_MAX_DISTINCT: Final = 1_000
+_MAX_ENUMERATION: Final = 20
+_MIN_REPEATS: Final = 5
+_MIN_KEYED_LISTS: Final = 5
+_MIN_KEYED_ITEMS: Final = 20
+_MONEY_DECIMALS: Final = 2
+_NEARLY_ALL: Final = 0.95
+"""The share of values from which on the others count as exceptions."""
 _GREEDY: Final = Greedy()
 
 
@@ -34,134 +49,249 @@ class InferredRule:
 
 
 class RuleInferrer:
-    """Looks at cases one after the other and remembers only counts."""
+    """Infers rules from cases; it keeps only counters of bounded size."""
 
     def __init__(self) -> None:
         self.cases = 0
-        self._seen: dict[str, Evidence] = {}
-        self._keys: dict[str, list[str]] = {}
+        self._evidence: dict[str, AttributeEvidence] = {}
+        self._possible_keys: dict[str, list[str]] = {}
 
     def add(self, expected: JsonValue, candidate: JsonValue | Missing = MISSING) -> None:
-        """Take one case into account."""
+        """Add one case."""
         self.cases += 1
         if isinstance(expected, dict):
-            self._object(expected, candidate, "")
+            self._add_object(expected, candidate, "")
         else:
-            self._walk(expected, candidate, "" if isinstance(expected, list) else ROOT)
+            self._add_value(expected, candidate, "" if isinstance(expected, list) else ROOT)
 
-    def proposals(self) -> list[InferredRule]:
-        """A proposal for each attribute, in the order in which the data shows them.
+    def rules(self) -> list[InferredRule]:
+        """Return a rule for each attribute, in the order in which they appear in the data.
 
-        Nothing is proposed where the truth is always empty: a rule there would make one field of
-        whatever a candidate invents.
+        An attribute whose truth is always empty gets no rule: it would make a single field of
+        any container that a candidate has there.
         """
         found: list[InferredRule] = []
-        for path, evidence in self._seen.items():
+        for path, evidence in self._evidence.items():
             if evidence.lists:
-                found += self._for_list(path, evidence)
-            elif evidence.looks and not evidence.objects and not self._is_answer(path):
-                settings, reason = comparator_for(evidence)
-                found.append(_proposal(path, settings, reason, evidence))
+                found += self._infer_list(path, evidence)
+            elif evidence.kinds and not evidence.objects and not self._is_acceptable_answer(path):
+                settings, reason = _infer_comparator(evidence)
+                found.append(_rule(path, settings, reason, evidence))
         return found
 
-    def _walk(self, expected: JsonValue, candidate: JsonValue | Missing, path: str) -> None:
-        evidence = self._evidence(path)
+    def _add_value(self, expected: JsonValue, candidate: JsonValue | Missing, path: str) -> None:
+        evidence = self._evidence_at(path)
         if evidence is None:
             return
-        evidence.see(expected, candidate)
+        evidence.add(expected, candidate)
         if isinstance(expected, dict):
-            self._object(expected, candidate, path)
+            self._add_object(expected, candidate, path)
         elif isinstance(expected, list):
-            self._list(expected, candidate, f"{path}[*]")
+            self._add_list(expected, candidate, f"{path}[*]")
 
-    def _object(
+    def _add_object(
         self, expected: dict[str, JsonValue], candidate: JsonValue | Missing, path: str
     ) -> None:
         other = candidate if isinstance(candidate, dict) else {}
         for key, value in expected.items():
-            self._walk(value, other.get(key, MISSING), join(path, key))
+            self._add_value(value, other.get(key, MISSING), join(path, key))
 
-    def _list(self, expected: list[JsonValue], candidate: JsonValue | Missing, path: str) -> None:
+    def _add_list(
+        self, expected: list[JsonValue], candidate: JsonValue | Missing, path: str
+    ) -> None:
         others: dict[int, JsonValue] = {}
         if isinstance(candidate, list):
-            # Places say nothing: lines in another order are the same lines.
+            # Aligned, because the order of the items does not matter.
             pairs = _GREEDY.align(expected, candidate).pairs
-            others = {place: candidate[other] for place, other, _, _ in pairs}
-        for place, item in enumerate(expected):
-            self._walk(item, others.get(place, MISSING), path)
+            others = {index: candidate[other] for index, other, _, _ in pairs}
+        for index, item in enumerate(expected):
+            self._add_value(item, others.get(index, MISSING), path)
         if isinstance(candidate, list):
-            self._see_keys(_objects(expected), _objects(candidate), path)
+            self._add_possible_keys(_objects(expected), _objects(candidate), path)
 
-    def _see_keys(self, expected: list[JsonObject], candidate: list[JsonObject], path: str) -> None:
-        """Count for each field whether it could be the key by which these lists are paired."""
-        owner = self._seen.get(path)
+    def _add_possible_keys(
+        self, expected: list[JsonObject], candidate: list[JsonObject], path: str
+    ) -> None:
+        """Count the fields that could be the key to pair these lists by."""
+        owner = self._evidence.get(path)
         if owner is None or not expected or not candidate:
             return
         owner.keyed_lists += 1
         for name in expected[0]:
-            field = self._seen.get(join(path, name))
-            if field is not None and _tells_apart(name, expected) and _tells_apart(name, candidate):
+            field = self._evidence.get(join(path, name))
+            if field is not None and _is_unique(name, expected) and _is_unique(name, candidate):
                 field.keyed_lists += 1
                 field.keyed_items += len(expected)
-                keys = self._keys.setdefault(path, [])
+                keys = self._possible_keys.setdefault(path, [])
                 if name not in keys:
                     keys.append(name)
 
-    def _evidence(self, path: str) -> Evidence | None:
-        evidence = self._seen.get(path)
-        if evidence is None and len(self._seen) < _MOST_ATTRIBUTES:
-            evidence = self._seen[path] = Evidence(path)
+    def _evidence_at(self, path: str) -> AttributeEvidence | None:
+        evidence = self._evidence.get(path)
+        if evidence is None and len(self._evidence) < _MAX_ATTRIBUTES:
+            evidence = self._evidence[path] = AttributeEvidence(path)
         return evidence
 
-    def _is_answer(self, path: str) -> bool:
-        owner = self._seen.get(path.removesuffix("[*]"))
+    def _is_acceptable_answer(self, path: str) -> bool:
+        owner = self._evidence.get(path.removesuffix("[*]"))
         return path.endswith("[*]") and owner is not None and owner.is_list_of_answers
 
-    def _for_list(self, path: str, evidence: Evidence) -> list[InferredRule]:
-        items = self._seen.get(f"{path}[*]")
+    def _infer_list(self, path: str, evidence: AttributeEvidence) -> list[InferredRule]:
+        items = self._evidence.get(f"{path}[*]")
         if items is not None and evidence.is_list_of_answers:
-            settings, reason = comparator_for(items)
+            settings, reason = _infer_comparator(items)
             why = f"candidates give one value where the truth lists acceptable ones; {reason}"
-            return [_proposal(path, {**settings, "any_of": True}, why, evidence)]
+            return [_rule(path, {**settings, "any_of": True}, why, evidence)]
         if not path:
             return []
         if items is None or not items.objects:
             why = "plain values, paired by likeness whatever their order"
-            return [_proposal(path, {"align": "greedy"}, why, evidence)]
-        key = self._key(f"{path}[*]", items)
+            return [_rule(path, {"align": "greedy"}, why, evidence)]
+        key = self._list_key(f"{path}[*]", items)
         if key is None:
             why = "items are paired by all their values, whatever their order"
-            return [_proposal(path, {"align": "greedy"}, why, evidence)]
+            return [_rule(path, {"align": "greedy"}, why, evidence)]
         why = f"in all {items.keyed_lists} lists, {key} names each item on both sides"
-        return [_proposal(path, {"align": "key", "key": [join("", key)]}, why, evidence)]
+        return [_rule(path, {"align": "key", "key": [join("", key)]}, why, evidence)]
 
-    def _key(self, path: str, items: Evidence) -> str | None:
-        """The code that names every item of every list; with less than that, likeness is better."""
-        for name in self._keys.get(path, ()):
-            field = self._seen[join(path, name)]
+    def _list_key(self, path: str, items: AttributeEvidence) -> str | None:
+        """Return a code that identifies every item of every list, if there is one."""
+        for name in self._possible_keys.get(path, ()):
+            field = self._evidence[join(path, name)]
             if (
-                field.keyed_lists == items.keyed_lists >= _ENOUGH_LISTS
-                and field.keyed_items >= _ENOUGH_ITEMS
+                field.keyed_lists == items.keyed_lists >= _MIN_KEYED_LISTS
+                and field.keyed_items >= _MIN_KEYED_ITEMS
                 and field.is_always_right
-                and is_code(field)
+                and _is_code(field)
             ):
                 return name
         return None
+
+
+@dataclass(slots=True)
+class AttributeEvidence:
+    """What the data shows about one attribute.
+
+    `formats` are the date formats of unambiguous dates, `ambiguous_formats` those of the others.
+    """
+
+    path: str
+    values: int = 0
+    empty: int = 0
+    lists: int = 0
+    objects: int = 0
+    kinds: Counter[ValueKind] = field(default_factory=Counter)
+    formats: set[str] = field(default_factory=set)
+    ambiguous_formats: set[tuple[str, ...]] = field(default_factory=set)
+    most_decimals: int = 0
+    differences: Counter[Difference] = field(default_factory=Counter)
+    equal_kinds: Counter[ValueKind] = field(default_factory=Counter)
+    unequal_kinds: Counter[ValueKind] = field(default_factory=Counter)
+    keyed_lists: int = 0
+    keyed_items: int = 0
+    _distinct: set[int] = field(default_factory=set)
+
+    def add(self, expected: JsonValue, candidate: JsonValue | Missing) -> None:
+        """Count one expected value and how the candidate differs from it."""
+        if presence(expected) is not Presence.VALUE:
+            self.empty += 1
+            return
+        self.values += 1
+        if isinstance(expected, list):
+            self.lists += 1
+        elif isinstance(expected, dict):
+            self.objects += 1
+        else:
+            self._add_scalar(expected)
+        if candidate is not MISSING and presence(candidate) is Presence.VALUE:
+            self._add_difference(expected, candidate)
+
+    def _add_scalar(self, value: JsonValue) -> None:
+        kind = kind_of_value(value)
+        self.kinds[kind] += 1
+        if len(self._distinct) < _MAX_DISTINCT:
+            self._distinct.add(hash(typed_key(value)))
+        if isinstance(value, float):
+            self.most_decimals = max(self.most_decimals, decimals(value))
+        elif kind is ValueKind.DATE:
+            self._add_date(str(value))
+
+    def _add_date(self, text: str) -> None:
+        formats = date_formats(text)
+        if len(formats) == 1:
+            self.formats.update(formats)
+        else:
+            self.ambiguous_formats.add(tuple(formats))
+
+    def _add_difference(self, expected: JsonValue, candidate: JsonValue) -> None:
+        scalar = not isinstance(expected, list | dict)
+        if not scalar and isinstance(candidate, list | dict):
+            return
+        difference = difference_of(expected, candidate)
+        self.differences[difference] += 1
+        if difference is Difference.DATE_FORM:
+            self._add_date(str(candidate))
+        if not scalar or isinstance(candidate, list | dict):
+            return
+        if difference is Difference.NONE:
+            self.equal_kinds[kind_of_value(expected)] += 1
+        else:
+            self.unequal_kinds[kind_of_value(candidate)] += 1
+
+    def gains_by_reading(self, *readable: ValueKind) -> bool:
+        """Whether parsing values of these kinds gains at least as many matches as it loses.
+
+        A comparator that parses values rejects what it cannot parse, even if both sides are equal.
+        """
+        lost = self.equal_kinds.total() - sum(self.equal_kinds[kind] for kind in readable)
+        gained = self.differences[Difference.NUMBER_FORM] + self.differences[Difference.DATE_FORM]
+        return lost <= gained
+
+    def candidates_look_like(self, *readable: ValueKind) -> bool:
+        """Whether at least half of the unequal candidates are of these kinds."""
+        other = sum(self.unequal_kinds[kind] for kind in readable)
+        return other * 2 >= self.unequal_kinds.total()
+
+    def share(self, *kinds: ValueKind) -> float:
+        """Return the share of scalars of these kinds."""
+        total = self.kinds.total()
+        return sum(self.kinds[kind] for kind in kinds) / total if total else 0.0
+
+    @property
+    def distinct(self) -> int:
+        """The number of distinct scalars, counted up to a limit."""
+        return len(self._distinct)
+
+    @property
+    def is_enumeration(self) -> bool:
+        """Whether a few values are repeated often."""
+        return 0 < self.distinct <= min(_MAX_ENUMERATION, self.kinds.total() // _MIN_REPEATS)
+
+    @property
+    def is_always_right(self) -> bool:
+        """Whether there are candidates and all are equal to the truth."""
+        return 0 < self.differences.total() == self.differences[Difference.NONE]
+
+    @property
+    def is_list_of_answers(self) -> bool:
+        """Whether candidates have one value where the truth has a list of acceptable ones."""
+        seen = self.differences[Difference.LISTED] + self.differences[Difference.OTHER]
+        return self.lists > 0 and seen * 2 > self.lists and self.differences[Difference.LISTED] > 0
 
 
 def _objects(items: list[JsonValue]) -> list[JsonObject]:
     return [item for item in items if isinstance(item, dict)]
 
 
-def _tells_apart(name: str, items: list[JsonObject]) -> bool:
-    """Whether all items have a value of this name, and no two of them the same."""
+def _is_unique(name: str, items: list[JsonObject]) -> bool:
+    """Whether all items have a value under this name, each a different one."""
     values = [item.get(name) for item in items]
     there = all(presence(value) is Presence.VALUE for value in values)
     return there and len({typed_key(value) for value in values}) == len(values)
 
 
-def _proposal(path: str, settings: Settings, reason: str, evidence: Evidence) -> InferredRule:
-    """The proposal with the numbers that it rests on."""
+def _rule(path: str, settings: _Settings, reason: str, evidence: AttributeEvidence) -> InferredRule:
+    """Return the rule, with the counts behind it in its reason."""
     facts = [f"{evidence.values} {'value' if evidence.values == 1 else 'values'}"]
     if evidence.empty:
         facts.append(f"{evidence.empty} empty")
@@ -171,3 +301,160 @@ def _proposal(path: str, settings: Settings, reason: str, evidence: Evidence) ->
         if difference is not Difference.NONE and evidence.differences[difference]
     ]
     return InferredRule(path=path, settings=settings, reason=f"{reason} ({', '.join(facts)})")
+
+
+class _ComparatorRule(NamedTuple):
+    """The settings for attributes that fit a condition; the first that fits applies."""
+
+    fits: Callable[[AttributeEvidence], bool]
+    settings: Callable[[AttributeEvidence], _Settings]
+    reason: str
+
+
+def _infer_comparator(evidence: AttributeEvidence) -> tuple[_Settings, str]:
+    """Return the comparator settings for an attribute, and the reason for them."""
+    choice = next((choice for choice in _COMPARATOR_RULES if choice.fits(evidence)), _FALLBACK)
+    return choice.settings(evidence), choice.reason
+
+
+def _nearly_all(*kinds: ValueKind) -> Callable[[AttributeEvidence], bool]:
+    return lambda evidence: evidence.share(*kinds) >= _NEARLY_ALL
+
+
+def _are_numbers(evidence: AttributeEvidence) -> bool:
+    readable = (*_NUMBERS, ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
+    return _nearly_all(*_NUMBERS)(evidence) and evidence.gains_by_reading(*readable)
+
+
+def _readable_as(*kinds: ValueKind) -> Callable[[AttributeEvidence], bool]:
+    """Nearly all values are of these kinds, and parsing them helps with the candidates."""
+    return lambda evidence: (
+        _nearly_all(*kinds)(evidence)
+        and evidence.gains_by_reading(*kinds, *_NUMBERS)
+        and evidence.candidates_look_like(*kinds, *_NUMBERS)
+    )
+
+
+def _settings(**settings: JsonValue) -> Callable[[AttributeEvidence], _Settings]:
+    return lambda _: settings
+
+
+def _any_difference(*differences: Difference) -> Callable[[AttributeEvidence], bool]:
+    return lambda evidence: any(evidence.differences[difference] for difference in differences)
+
+
+def _date_settings(evidence: AttributeEvidence) -> _Settings:
+    """Name the formats only if they are unusual or if the day comes first."""
+    seen = set(evidence.formats)
+    day_first = any(name.startswith(("DD/MM/", "DD-MM-", "DD.MM.")) for name in seen)
+    day_first = day_first and not any(name.startswith("MM") for name in seen)
+    for formats in evidence.ambiguous_formats:
+        seen.update(name for name in formats if not day_first or name.startswith("DD"))
+    if seen <= USUAL_FORMATS and not (day_first and evidence.ambiguous_formats):
+        return {"match": "date"}
+    return {"match": "date", "formats": ["ISO", *sorted(seen - {"ISO"})]}
+
+
+def _is_code(evidence: AttributeEvidence) -> bool:
+    """Whether the values are codes; a short one may look like a number."""
+    return (
+        _nearly_all(*_CODES)(evidence) and evidence.share(ValueKind.CODE, ValueKind.DIGITS) * 2 > 1
+    )
+
+
+_NUMBERS: Final = (ValueKind.WHOLE_NUMBER, ValueKind.DECIMAL_NUMBER)
+_CODES: Final = (ValueKind.CODE, ValueKind.DIGITS, ValueKind.NUMBER_TEXT)
+_PLAIN_NUMBERS: Final = (ValueKind.NUMBER_TEXT, ValueKind.DIGITS)
+_US_AMOUNTS: Final = (ValueKind.AMOUNT_US, *_PLAIN_NUMBERS)
+_EU_AMOUNTS: Final = (ValueKind.AMOUNT_EU, *_PLAIN_NUMBERS)
+_OF_DIGITS: Final = (ValueKind.DATE, ValueKind.AMOUNT_US, ValueKind.AMOUNT_EU, *_CODES)
+_TEXTS: Final = frozenset(ValueKind) - {ValueKind.BOOLEAN, *_NUMBERS}
+
+_COMPARATOR_RULES: Final = (
+    _ComparatorRule(_nearly_all(ValueKind.BOOLEAN), _settings(match="boolean"), "true or false"),
+    _ComparatorRule(
+        _nearly_all(ValueKind.YES_OR_NO), _settings(match="boolean"), "yes or no as text"
+    ),
+    _ComparatorRule(
+        lambda evidence: (
+            _are_numbers(evidence) and evidence.share(ValueKind.WHOLE_NUMBER) >= _NEARLY_ALL
+        ),
+        _settings(match="numeric_tolerance", tolerance=0),
+        "whole numbers, so nothing but the same number will do",
+    ),
+    _ComparatorRule(
+        lambda evidence: _are_numbers(evidence) and evidence.most_decimals <= _MONEY_DECIMALS,
+        _settings(match="numeric_tolerance", tolerance=0.01),
+        "numbers with at most two decimals, so a cent of rounding is allowed",
+    ),
+    _ComparatorRule(
+        _are_numbers,
+        _settings(match="numeric_tolerance", tolerance=0.000001, relative=True),
+        "numbers with many decimals, so a millionth of the value is allowed",
+    ),
+    _ComparatorRule(
+        _readable_as(ValueKind.DATE),
+        _date_settings,
+        "dates, compared by the day whatever their form",
+    ),
+    _ComparatorRule(
+        _nearly_all(ValueKind.DATE),
+        _settings(match="exact"),
+        "dates, but what candidates write instead cannot be read as dates",
+    ),
+    _ComparatorRule(
+        _nearly_all(ValueKind.EMAIL),
+        _settings(match="normalized_text"),
+        "e-mail addresses, in any case",
+    ),
+    _ComparatorRule(
+        _nearly_all(ValueKind.WEB_ADDRESS), _settings(match="exact"), "web addresses, as they are"
+    ),
+    _ComparatorRule(
+        lambda evidence: (
+            _is_code(evidence) and _any_difference(Difference.CASE, Difference.BLANKS)(evidence)
+        ),
+        _settings(match="normalized_text"),
+        "codes, which candidates write in another case or with other blanks",
+    ),
+    _ComparatorRule(_is_code, _settings(match="exact"), "codes, in which every character counts"),
+    _ComparatorRule(
+        _readable_as(*_PLAIN_NUMBERS),
+        _settings(match="numeric_tolerance", tolerance=0),
+        "numbers as text, compared by value",
+    ),
+    _ComparatorRule(
+        _readable_as(*_US_AMOUNTS),
+        _settings(match="numeric_tolerance", tolerance=0.01, number_format="us"),
+        "amounts like 1,240.00, compared by value",
+    ),
+    _ComparatorRule(
+        _readable_as(*_EU_AMOUNTS),
+        _settings(match="numeric_tolerance", tolerance=0.01, number_format="eu"),
+        "amounts like 1.240,00, compared by value",
+    ),
+    _ComparatorRule(
+        lambda evidence: evidence.share(*_OF_DIGITS) * 2 > 1,
+        _settings(match="exact"),
+        "mostly digits in several forms, and a digit is never a slip that may be forgiven",
+    ),
+    _ComparatorRule(
+        lambda evidence: evidence.is_enumeration and not evidence.share(ValueKind.LONG_TEXT),
+        _settings(match="normalized_text"),
+        "a few words that come again and again, in any case",
+    ),
+    _ComparatorRule(
+        lambda evidence: evidence.share(ValueKind.LONG_TEXT) * 2 > 1,
+        _settings(match="semantic", threshold=0.8),
+        "long text, compared by its words rather than letter by letter",
+    ),
+    _ComparatorRule(
+        _nearly_all(*_TEXTS),
+        _settings(match="fuzzy", threshold=0.85),
+        "short text, in which a slip of a letter is forgiven",
+    ),
+)
+
+_FALLBACK: Final = _ComparatorRule(
+    lambda _: True, _settings(match="exact"), "values of several kinds, so they must be the same"
+)

@@ -1,4 +1,4 @@
-"""Rules become a plan once; the plan compares any number of documents."""
+"""Compile rules into a plan that compares any number of documents."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
-from fieldmark.plan.attribute_node import Node, Setting
-from fieldmark.plan.rule_matching import State
+from fieldmark.plan.attribute_node import AttributeNode, PlanSettings
+from fieldmark.plan.rule_matching import RuleMatch
 from fieldmark.plan.walk import Walk
 from fieldmark.values.paths import ROOT, Path, PathError, attribute_of, parse_path, resolve
 from fieldmark.values.presence import presence_of
@@ -25,26 +25,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "compile_plan"]
 
-_PLAIN: Final = frozenset((dict, list, str, int, float, bool, type(None), Missing))
-"""The classes of documents that are values."""
+_PARSED: Final = frozenset((dict, list, str, int, float, bool, type(None), Missing))
+"""The types of parsed documents; others are lines."""
 
-_NOT_FOUND: Final = fact(Outcome.OMISSION, Presence.ABSENT, Presence.ABSENT)
-"""A configured field whose path cannot be read is lost, whatever the documents hold."""
+_INVALID_PATH_FACT: Final = fact(Outcome.OMISSION, Presence.ABSENT, Presence.ABSENT)
+"""A configured field with a malformed path is missing, whatever the documents contain."""
 
 
 class Plan:
     """Compares documents under one set of rules.
 
-    `table` numbers the attributes as they are met, so a plan belongs to one run at a time.
+    `table` numbers the attributes in the order in which they are first seen, so a plan belongs to
+    one run at a time.
     """
 
     __slots__ = (
-        "_addresses",
-        "_lines",
+        "_invalid_paths",
+        "_line_pairs",
+        "_lookups",
         "_root",
-        "_unreadable",
         "_walk",
-        "_whole",
+        "_whole_document",
         "rules",
         "table",
     )
@@ -53,170 +54,142 @@ class Plan:
         scope = rules.scope or Scope.UNION
         self.rules = rules
         self.table = AttributeTable() if table is None else table
-        setting = Setting(
+        settings = PlanSettings(
             scope=scope,
             depth=rules.depth or Depth.LEAF,
             default=rules.default or Exact(),
             aligner=rules.aligner or Greedy(),
             table=self.table,
-            text_settles=not rules.empty_tokens,
+            text_is_value=not rules.empty_tokens,
         )
-        states, unreadable = _read(rules.fields)
         presence = presence_of(
             rules.empty_tokens, containers=rules.empty_containers, blanks=rules.empty_blanks
         )
         self._walk = Walk(presence, scope)
-        self._lines: LinePairs | None = None
-        self._addresses: list[_Address] = []
-        self._unreadable: list[Node] = []
-        named = [state for state in states if state.rule.path != ROOT]
-        self._root: Node | None = Node(setting, named)
-        self._whole = Node(setting, [_at_root(state) for state in states])
+        self._line_pairs: LinePairs | None = None
+        self._lookups: list[_Lookup] = []
+        self._invalid_paths: list[AttributeNode] = []
+        matches, invalid = _parse_rules(rules.fields)
+        below_root = [match for match in matches if match.rule.path != ROOT]
+        self._root: AttributeNode | None = AttributeNode(settings, below_root)
+        # Rules for `$` are about documents that are not objects.
+        self._whole_document = AttributeNode(
+            settings, [m._replace(segments=()) if m.rule.path == ROOT else m for m in matches]
+        )
         if scope is Scope.CONFIGURED:
-            self._addresses = [_address(setting, state) for state in states if _addressed(state)]
-            self._unreadable = [
-                Node(setting, [State(0, rule, ())], rule.path, addressed=True)
-                for rule in unreadable
+            lookups = [match for match in matches if _names_one_field(match)]
+            self._lookups = [_lookup(settings, match) for match in lookups]
+            self._invalid_paths = [
+                AttributeNode(settings, [RuleMatch(0, rule, ())], rule.path, addressed=True)
+                for rule in invalid
             ]
-            if all(_addressed(state) for state in states):
+            if len(lookups) == len(matches):
                 self._root = None
 
     def lists(self) -> Mapping[str, Aligner]:
-        """The lists that were met so far, and how the items of each are paired."""
-        roots = [] if self._root is None else [self._root, self._whole]
+        """Return the aligner of every list seen so far, by path."""
+        roots = [] if self._root is None else [self._root, self._whole_document]
         return {path: aligner for root in roots for path, aligner in root.lists()}
 
     def compare(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
-        """What happened to every field of one pair of documents."""
+        """Compare one pair of documents."""
         return self.compare_all([(expected, candidate)])[0]
 
     def compare_all(
         self, pairs: Iterable[tuple[JsonValue | Line, JsonValue | Missing | Line]]
     ) -> list[Outcomes]:
-        """What happened in every pair; comparators that ask a provider are asked once for all.
+        """Compare pairs of documents; batch comparators are called once for all of them.
 
-        Documents may be lines if the plan takes them.
+        Documents may be lines if `takes_lines` is true.
         """
         columns = list(map(list, zip(*pairs, strict=True)))
         if not columns:
             return []
         expected, candidate = columns
-        kinds = {*map(type, expected), *map(type, candidate)}
-        if kinds <= _PLAIN:
-            blocks = list(map(self._pair, expected, candidate))
+        if {*map(type, expected), *map(type, candidate)} <= _PARSED:
+            results = list(map(self._compare_parsed, expected, candidate))
         else:
-            blocks = self._of_lines().compare(expected, candidate, self._pair)
-        self._walk.questions.answer()
-        return blocks
+            if self._line_pairs is None:
+                from fieldmark.plan.line_pairs import LinePairs
+
+                assert self._root is not None  # noqa: S101 - else the plan takes no lines
+                self._line_pairs = LinePairs(self._walk, self._root)
+            results = self._line_pairs.compare(expected, candidate, self._compare_parsed)
+        self._walk.deferred.resolve()
+        return results
 
     @property
     def takes_lines(self) -> bool:
-        """Whether documents may be lines: not if fields are looked up, or a model is asked."""
+        """Whether documents may be lines: not with lookups by path or with batch comparators."""
         comparators = (self.rules.default, *(rule.comparator for rule in self.rules.fields))
-        asking = any(hasattr(comparator, "settle") for comparator in comparators)
-        walked = self._root is not None and self._root.open
-        return walked and not (asking or self._addresses or self._unreadable)
-
-    def _of_lines(self) -> LinePairs:
-        if self._lines is None:
-            from fieldmark.plan.line_pairs import LinePairs
-
-            assert self._root is not None  # noqa: S101 - else the plan takes no lines
-            self._lines = LinePairs(self._walk, self._root)
-        return self._lines
-
-    def _pair(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
-        block = Outcomes()
-        if self._addresses or self._unreadable:
-            self._look_up(expected, candidate, block)
-        if self._root is not None:
-            self._documents(self._root, expected, candidate, block)
-        return block
-
-    def _documents(
-        self,
-        root: Node,
-        expected: JsonValue | Missing,
-        candidate: JsonValue | Missing,
-        block: Outcomes,
-    ) -> None:
-        """Two whole documents; an empty object is a document without fields.
-
-        Rules for `$` are about documents that are no objects.
-        """
-        if expected.__class__ is not dict:
-            root = self._whole
-        if expected.__class__ is dict is candidate.__class__ and expected and root.open:
-            self._walk.objects(root, expected, candidate, block)
-            return
-        before = MISSING if expected == {} else expected
-        after = MISSING if candidate == {} else candidate
-        if before is not MISSING or after is not MISSING:
-            self._walk.field(root, before, after, block)
+        has_batch = any(hasattr(comparator, "settle") for comparator in comparators)
+        walked = self._root is not None and self._root.walks
+        return walked and not (has_batch or self._lookups or self._invalid_paths)
 
     def discard_deferred(self) -> None:
-        """Drop what was left unanswered by a comparison that crashed."""
-        self._walk.questions.forget()
+        """Drop the deferred comparisons that a crash has left behind."""
+        self._walk.deferred.discard()
 
-    def _look_up(
-        self, expected: JsonValue, candidate: JsonValue | Missing, block: Outcomes
-    ) -> None:
-        """The fields that are named by one path each, looked up on both sides."""
-        for path, node, places in self._addresses:
-            for prefix, place in places:
-                block.items.append((len(block.cells), prefix, place, place, None))
-            self._walk.field(node, _at(expected, path), _at(candidate, path), block)
-        for node in self._unreadable:
-            block.comparisons[len(block.cells)] = Comparison.differs(Reason.INVALID_PATH)
-            block.cells.append(node.number() | _NOT_FOUND)
+    def _compare_parsed(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
+        outcomes = Outcomes()
+        for path, node, indexes in self._lookups:
+            for prefix, index in indexes:
+                outcomes.items.append((len(outcomes.cells), prefix, index, index, None))
+            self._walk.compare(node, _find(expected, path), _find(candidate, path), outcomes)
+        for node in self._invalid_paths:
+            outcomes.comparisons[len(outcomes.cells)] = Comparison.differs(Reason.INVALID_PATH)
+            outcomes.cells.append(node.register() | _INVALID_PATH_FACT)
+        if self._root is not None:
+            root = self._root if expected.__class__ is dict else self._whole_document
+            # An empty object is a document without fields.
+            before = MISSING if expected == {} else expected
+            after = MISSING if candidate == {} else candidate
+            if before is not MISSING or after is not MISSING:
+                self._walk.compare(root, before, after, outcomes)
+        return outcomes
 
 
-class _Address(NamedTuple):
-    """One place in a document, its node, and the list places on the way to it."""
+class _Lookup(NamedTuple):
+    """A configured field that is found by its path, and the list indexes in the path."""
 
     path: Path
-    node: Node
-    places: tuple[tuple[str, int], ...]
+    node: AttributeNode
+    indexes: tuple[tuple[str, int], ...]
 
 
 def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:
-    """A plan for these rules, with a table of its own or that of another plan."""
+    """Return a plan for the rules, with its own attribute table or that of another plan."""
     return Plan(rules, table)
 
 
-def _read(fields: Iterable[Rule]) -> tuple[list[State], list[Rule]]:
-    """The rules whose path can be read, and those that apply nowhere because theirs cannot."""
-    states: list[State] = []
-    unreadable: list[Rule] = []
+def _parse_rules(fields: Iterable[Rule]) -> tuple[list[RuleMatch], list[Rule]]:
+    """Parse the paths of rules; return the matches to start with, and the rules it failed for."""
+    matches: list[RuleMatch] = []
+    invalid: list[Rule] = []
     for rank, rule in enumerate(fields):
         try:
-            states.append(State(rank, rule, parse_path(rule.path).segments))
+            matches.append(RuleMatch(rank, rule, parse_path(rule.path).segments))
         except PathError:
-            unreadable.append(rule)
-    return states, unreadable
+            invalid.append(rule)
+    return matches, invalid
 
 
-def _addressed(state: State) -> bool:
-    """Whether a configured rule names one place as a field, rather than how to align a list."""
-    return state.exact and (state.rule.comparator is not None or state.rule.aligner is None)
+def _names_one_field(match: RuleMatch) -> bool:
+    """Whether a rule is for one exact field, and does not only say how to align a list."""
+    return match.exact and (match.rule.comparator is not None or match.rule.aligner is None)
 
 
-def _at_root(state: State) -> State:
-    """A rule for the whole document is about the root; others start there."""
-    return state._replace(segments=()) if state.rule.path == ROOT else state
-
-
-def _address(setting: Setting, state: State) -> _Address:
-    path = parse_path(state.rule.path)
-    places: list[tuple[str, int]] = []
+def _lookup(settings: PlanSettings, match: RuleMatch) -> _Lookup:
+    path = parse_path(match.rule.path)
+    indexes: list[tuple[str, int]] = []
     for number, (segment, tail) in enumerate(zip(path.segments, path.tails, strict=True), start=1):
         if isinstance(segment, int) and tail.startswith("["):
-            way = Path(path.text, path.segments[:number], path.tails[:number])
-            places.append((attribute_of(way), segment))
-    here = state._replace(used=len(state.segments))
-    node = Node(setting, [here], attribute_of(path), addressed=True)
-    return _Address(path, node, tuple(places))
+            prefix = Path(path.text, path.segments[:number], path.tails[:number])
+            indexes.append((attribute_of(prefix), segment))
+    complete = match._replace(used=len(match.segments))
+    node = AttributeNode(settings, [complete], attribute_of(path), addressed=True)
+    return _Lookup(path, node, tuple(indexes))
 
 
-def _at(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:
+def _find(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:
     return MISSING if document is MISSING else resolve(document, path)

@@ -1,4 +1,4 @@
-"""Rules on their way down a document: which of them still apply, and which are about this place."""
+"""Match rule paths against the keys and list items of a document, one step at a time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import Final, NamedTuple
 from fieldmark.model.rule import Rule
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, Segment
 
-__all__ = ["State", "into_item", "into_key"]
+__all__ = ["RuleMatch", "match_item", "match_key"]
+
+_INDEX: Final = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
+"""A key that a number in a rule path may stand for."""
 
 
-_PLACE: Final = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
-"""A key that a number in a path stands for."""
+class RuleMatch(NamedTuple):
+    """A rule whose first `used` path segments match the path of the current attribute.
 
-
-class State(NamedTuple):
-    """A rule that has matched so far; `used` of its segments are behind us."""
+    `rank` is the position of the rule in its file.
+    """
 
     rank: int
     rule: Rule
@@ -25,60 +27,65 @@ class State(NamedTuple):
     used: int = 0
 
     @property
+    def remaining(self) -> tuple[Segment, ...]:
+        """The segments that still have to match."""
+        return self.segments[self.used :]
+
+    @property
     def complete(self) -> bool:
-        """Whether the rule is about this very place."""
-        rest = self.segments[self.used :]
-        return not rest or rest == (ANY_DEPTH,)
+        """Whether the rule applies to the current attribute itself."""
+        return self.remaining in ((), (ANY_DEPTH,))
 
     @property
     def exact(self) -> bool:
-        """Whether the rule names one place, without a wildcard."""
+        """Whether the rule path has no wildcard."""
         return ANY_DEPTH not in self.segments and ANY_ITEM not in self.segments
 
     @property
     def leaves_only(self) -> bool:
-        """Whether the rule is about every leaf below a place, not about the place itself."""
+        """Whether the rule applies to every leaf below a path, not to the path itself."""
         return self.segments[-1:] == (ANY_DEPTH,)
 
     @property
     def precedence(self) -> tuple[bool, int]:
-        """Exact paths win over patterns, later rules over earlier ones."""
+        """Sort key: exact paths override patterns, later rules override earlier ones."""
         return self.exact, self.rank
 
-    def after(self, steps: tuple[Segment, ...], dotted: str = "") -> Iterable[State]:
-        """The rule one step further down, in every way in which it can take the step."""
+    def advance(self, steps: tuple[Segment, ...], dotted_key: str = "") -> Iterable[RuleMatch]:
+        """Yield every way in which the rule matches one more step of the document path."""
         if self.used == len(self.segments):
             return
         segment = self.segments[self.used]
         if segment is ANY_DEPTH:
             yield self
-            yield from self._replace(used=self.used + 1).after(steps, dotted)
+            yield from self._replace(used=self.used + 1).advance(steps, dotted_key)
         elif segment in steps:
             yield self._replace(used=self.used + 1)
-        elif dotted:
-            yield from self._spelt_with_dots(dotted)
+        elif dotted_key:
+            yield from self._match_dotted_key(dotted_key)
 
-    def _spelt_with_dots(self, key: str) -> Iterable[State]:
+    def _match_dotted_key(self, key: str) -> Iterable[RuleMatch]:
+        """Match several segments against one key that contains dots."""
         text = ""
-        for number, segment in enumerate(self.segments[self.used :], start=1):
+        for count, segment in enumerate(self.remaining, start=1):
             if not isinstance(segment, str):
                 return
             text = f"{text}.{segment}" if text else segment
             if text == key:
-                yield self._replace(used=self.used + number)
+                yield self._replace(used=self.used + count)
                 return
 
 
-def into_key(states: Sequence[State], key: str) -> tuple[State, ...]:
-    """The rules that still apply below a key; a number in a rule is a key on objects."""
-    if not states:
+def match_key(matches: Sequence[RuleMatch], key: str) -> tuple[RuleMatch, ...]:
+    """Return the rules that still match below an object key; a number in a rule may be a key."""
+    if not matches:
         return ()
-    steps: tuple[Segment, ...] = (key, int(key)) if _PLACE.match(key) else (key,)
-    dotted = key if "." in key else ""
-    return tuple(step for state in states for step in state.after(steps, dotted))
+    steps: tuple[Segment, ...] = (key, int(key)) if _INDEX.match(key) else (key,)
+    dotted_key = key if "." in key else ""
+    return tuple(step for match in matches for step in match.advance(steps, dotted_key))
 
 
-def into_item(states: Sequence[State], place: int) -> tuple[State, ...]:
-    """The rules that still apply to the list item at a place."""
-    steps: tuple[Segment, ...] = (ANY_ITEM, place, str(place))
-    return tuple(step for state in states for step in state.after(steps))
+def match_item(matches: Sequence[RuleMatch], index: int) -> tuple[RuleMatch, ...]:
+    """Return the rules that still match the list item at an index."""
+    steps: tuple[Segment, ...] = (ANY_ITEM, index, str(index))
+    return tuple(step for match in matches for step in match.advance(steps))

@@ -1,4 +1,4 @@
-"""What values look like and how two of them differ, as far as the choice of a rule needs it."""
+"""Recognize kinds of values and kinds of differences, to infer rules from them."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ __all__ = [
 
 _LONG_TEXT: Final = 120
 _MANY_WORDS: Final = 15
-_LONGEST_CODE: Final = 40
+_MAX_CODE: Final = 40
 
 USUAL_FORMATS: Final = frozenset(form.text for form in DEFAULT_FORMATS)
-"""The formats in which dates are read without being named."""
+"""The formats that are read by default."""
 _FORMATS: Final = DEFAULT_FORMATS + parse_formats(
     ["DD MMM YYYY", "DD/MMM/YYYY", "MMM DD, YYYY", "MMM DD YYYY", "DD.MM.YYYY", "YYYY/MM/DD"]
 )
 
 
 class ValueKind(StrEnum):
-    """What a value looks like."""
+    """The kind of a scalar value, as far as it matters for the choice of a comparator."""
 
     BOOLEAN = "boolean"
     WHOLE_NUMBER = "whole number"
@@ -56,7 +56,7 @@ class ValueKind(StrEnum):
 
 
 class Difference(StrEnum):
-    """How a candidate differs from what is expected."""
+    """How a candidate value differs from the expected one."""
 
     NONE = "equal"
     CASE = "different only in case"
@@ -74,18 +74,18 @@ _DIGITS: Final = re.compile(r"[0-9]{5,}\Z")
 
 
 def _is_code(text: str) -> bool:
-    """A digit and no blank, or at least half digits: there a slip is never a matter of taste."""
+    """Whether a text has a digit and no space, or consists of digits by half."""
     trimmed = text.strip()
-    signs = trimmed.replace(" ", "")
-    digits = sum(map(str.isdecimal, signs))
+    characters = trimmed.replace(" ", "")
+    digits = sum(map(str.isdecimal, characters))
     return (
-        len(trimmed) <= _LONGEST_CODE
+        len(trimmed) <= _MAX_CODE
         and digits > 0
-        and (len(signs) == len(trimmed) or digits * 2 >= len(signs))
+        and (len(characters) == len(trimmed) or digits * 2 >= len(characters))
     )
 
 
-_TEXT_LOOKS: Final[tuple[tuple[ValueKind, Callable[[str], bool]], ...]] = (
+_TEXT_KINDS: Final[tuple[tuple[ValueKind, Callable[[str], bool]], ...]] = (
     (ValueKind.EMAIL, lambda text: detect(text) is Detected.EMAIL),
     (ValueKind.YES_OR_NO, lambda text: folded(text) in _YES_OR_NO),
     (ValueKind.DATE, lambda text: read_day(text, _FORMATS) is not None),
@@ -97,11 +97,11 @@ _TEXT_LOOKS: Final[tuple[tuple[ValueKind, Callable[[str], bool]], ...]] = (
     (ValueKind.CODE, _is_code),
     (ValueKind.LONG_TEXT, lambda text: len(text) > _LONG_TEXT or len(text.split()) > _MANY_WORDS),
 )
-"""The first that fits holds; what fits nothing is text."""
+"""The first predicate that holds decides; other values are text."""
 
 
 def kind_of_value(value: JsonValue) -> ValueKind:
-    """What a scalar looks like.
+    """Return the kind of a scalar.
 
     >>> kind_of_value("INV-001").value, kind_of_value("1,240.00").value
     ('code', 'amount like 1,240.00')
@@ -113,11 +113,11 @@ def kind_of_value(value: JsonValue) -> ValueKind:
     if isinstance(value, float):
         return ValueKind.WHOLE_NUMBER if value.is_integer() else ValueKind.DECIMAL_NUMBER
     text = str(value)
-    return next((look for look, fits in _TEXT_LOOKS if fits(text)), ValueKind.TEXT)
+    return next((kind for kind, predicate in _TEXT_KINDS if predicate(text)), ValueKind.TEXT)
 
 
 def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
-    """How two non-empty values differ, by the smallest allowance that makes them agree."""
+    """Return the mildest difference that explains two non-empty values."""
     if equal(expected, candidate):
         return Difference.NONE
     if isinstance(expected, list) and not isinstance(candidate, list | dict):
@@ -143,7 +143,7 @@ def _text_difference(expected: str, candidate: str) -> Difference:
 
 
 def date_formats(text: str) -> list[str]:
-    """The names of the common formats in which a text is a date, month first before day first.
+    """Return the names of the formats that read a text as a date, month first before day first.
 
     >>> date_formats("05 MAR 2018"), date_formats("05/03/2018")
     (['DD MMM YYYY'], ['MM/DD/YYYY', 'DD/MM/YYYY'])
@@ -153,7 +153,7 @@ def date_formats(text: str) -> list[str]:
 
 
 def decimals(number: float) -> int:
-    """How many digits a number has behind its point, as it is written.
+    """Return the number of decimals of a number as it is written.
 
     >>> decimals(12.5), decimals(3.0), decimals(1e-7)
     (1, 0, 7)

@@ -263,11 +263,8 @@ def test_an_error_on_the_way_is_told():
         pytest.param("largest", ([[]], 9), id="cells-that-are-no-dict"),
         pytest.param("near", ([[]], [], 0.5, 1.0, 9, 9), id="expected-cells-that-are-no-dict"),
         pytest.param("near", ([], [[]], 0.5, 1.0, 9, 9), id="candidate-cells-that-are-no-dict"),
-        pytest.param("plain", ([], ["a"], b"1"), id="keys-that-are-no-tuple"),
-        pytest.param("plain", ([], ("a",), b""), id="a-key-without-its-kind"),
         pytest.param("rows", ((), {}), id="partners-that-are-no-list"),
         pytest.param("rows", ([1], []), id="similarities-that-are-no-dict"),
-        pytest.param("write_run", ([], 0, "l", (), [], []), id="a-twin-that-is-no-list"),
     ],
 )
 def test_a_call_that_makes_no_sense_is_an_error(function, given):
@@ -311,48 +308,6 @@ def test_near_pairs_come_in_the_order_in_which_their_leaves_are_met():
     assert sorted(found) == items.near(expected, candidate, 0.5, 1.0, 9, 4)
 
 
-# --- objects of one shape -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("item", "plain"),
-    [
-        pytest.param({"t": "x", "n": 1}, True, id="text-and-a-number"),
-        pytest.param({"t": "\xa0é", "n": -0.5}, True, id="text-beyond-ascii"),
-        pytest.param({"t": "\u2003日", "n": 0}, True, id="text-beyond-latin"),
-        pytest.param({"n": 1, "t": "x"}, False, id="keys-in-another-order"),
-        pytest.param({"t": "x"}, False, id="a-key-less"),
-        pytest.param({"t": "x", "n": 1, "m": 1}, False, id="a-key-more"),
-        pytest.param({"t": "x", "nn": 1}, False, id="another-key"),
-        pytest.param({"t": "", "n": 1}, False, id="no-text"),
-        pytest.param({"t": " \x1c\x1f", "n": 1}, False, id="blanks"),
-        pytest.param({"t": "\xa0\x85", "n": 1}, False, id="blanks-beyond-ascii"),
-        pytest.param({"t": "\u2003\u3000", "n": 1}, False, id="blanks-beyond-latin"),
-        pytest.param({"t": Text("x"), "n": 1}, False, id="text-of-another-class"),
-        pytest.param({"t": 1, "n": "x"}, False, id="exchanged"),
-        pytest.param({"t": "x", "n": True}, False, id="a-boolean"),
-        pytest.param({"t": "x", "n": None}, False, id="null"),
-        pytest.param({"t": "x", "n": math.nan}, False, id="no-number"),
-        pytest.param({"t": "x", "n": -math.inf}, False, id="infinite"),
-        pytest.param({"t": "x", "n": 10**400}, False, id="beyond-all-floats"),
-        pytest.param(OrderedDict(t="x", n=1), False, id="of-another-class"),
-        pytest.param(["t", "n"], False, id="a-list"),
-        pytest.param(None, False, id="null-in-its-place"),
-    ],
-)
-def test_objects_of_one_shape(item, plain):
-    other = {"t": "other", "n": 2.5}
-    assert items.plain([item, other], ("t", "n"), b"\1\0") is plain
-    assert items.plain([other, item], ("t", "n"), b"\1\0") is plain
-
-
-def test_a_key_is_known_by_its_letters():
-    key = json_copy("téxt")
-    assert items.plain([{key: "x"}], ("téxt",), b"\1")
-    assert not items.plain([{key: "x"}], ("téx",), b"\1")
-    assert not items.plain([{1: "x"}], (1.0,), b"\1")
-
-
 # --- nothing is kept ------------------------------------------------------------------------------
 
 
@@ -374,10 +329,7 @@ CALLS = {
     "near": lambda: items.near([{"a": f"x{n % 30}", "b": n} for n in range(300, 360)], [{"a": f"x{n % 40}", "b": n} for n in range(300, 360)], 0.9, 1.0, 10**6, 16),
     "near-too-many": lambda: items.near([{"a": n, "b": 1} for n in range(40)], [{"a": n, "b": 1} for n in range(50)], 0.9, 1.0, 90, 16),
     "near-and-an-error": lambda: items.near([{"a": 1}, {"a": []}], [{"a": 1}], 0.5, 1.0, 10, 0),
-    "plain": lambda: items.plain([{"t": f"x{n}", "n": n} for n in range(300)], ("t", "n"), b"\1\0"),
     "rows": lambda: items.rows([*range(600, 900), None], {n: n / 7 for n in range(100)}),
-    "write-run": lambda: items.write_run(items.rows([*range(600, 900), None], {}), 0, "l[]", [1000, 2000], [], []),
-    "write-run-of-nothing": lambda: items.write_run([(1, 2, 3)], 0, "l[]", [1000], [], []),
 }  # fmt: skip
 
 
@@ -406,8 +358,7 @@ def test_no_memory_is_kept(name):
 
 def test_no_value_is_kept_or_lost():
     values = [f"text {id(object())}", "éx", 10**12, 2.5, ["x"], {"y": 1}]
-    pairs = [(0, 0, 1.0, True)]
-    before = [*map(sys.getrefcount, values)], sys.getrefcount(None), sys.getrefcount(pairs[0][2])
+    before = [*map(sys.getrefcount, values)]
     for _ in range(50):
         item = {f"k{place}": value for place, value in enumerate(values)}
         items.pair([item, values], [dict(item), values])
@@ -415,12 +366,7 @@ def test_no_value_is_kept_or_lost():
             [item, {"a": values[0], "b": values[2]}], None, 99, folded, lambda *_: {}
         )
         items.near(made, made, 0.1, 1.0, 99, 0)
-        items.plain([item], tuple(item), bytes(6))
-        items.write_run(pairs, 0, "l", [1], [], [])
         items.rows([None, 5], {1: values[3]})
         del item, made
     gc.collect()
-    after = [*map(sys.getrefcount, values)], sys.getrefcount(None), sys.getrefcount(pairs[0][2])
-    assert after[0] == before[0]
-    assert after[2] == before[2]
-    assert abs(after[1] - before[1]) < 40
+    assert [*map(sys.getrefcount, values)] == before

@@ -62,16 +62,16 @@ fields:
 
 
 def test_a_proposal_reads_as_a_rules_file_and_loads(tmp_path):
-    proposer = RuleInferrer()
-    proposer.add(INVOICE)
-    text = render_proposal(proposer.proposals(), cases=proposer.cases)
+    inferrer = RuleInferrer()
+    inferrer.add(INVOICE)
+    text = render_proposal(inferrer.rules(), cases=inferrer.cases)
     assert text == FILE
     place = tmp_path / "rules.yaml"
     place.write_text(text)
     loaded = load_rules(place)
     assert loaded.warnings == ()
     assert [rule.path for rule in loaded.rules.fields] == [
-        proposal.path for proposal in proposer.proposals()
+        proposal.path for proposal in inferrer.rules()
     ]
 
 
@@ -98,10 +98,10 @@ def test_every_setting_survives_the_file(value):
     )
 )
 def test_whatever_the_keys_the_file_loads(document):
-    proposer = RuleInferrer()
-    proposer.add(document)
+    inferrer = RuleInferrer()
+    inferrer.add(document)
     context = Context()
-    text = render_proposal(proposer.proposals(), cases=1)
+    text = render_proposal(inferrer.rules(), cases=1)
     rules = rules_of(parse_yaml(text), context)
     context.problems.raise_any()
     assert [rule.path for rule in rules.fields if "[*]" not in rule.path] == [

@@ -15,7 +15,7 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
 
 
 @pytest.mark.parametrize(
-    ("value", "look"),
+    ("value", "kind"),
     [
         pytest.param(True, ValueKind.BOOLEAN, id="a-boolean-is-no-number"),
         pytest.param(7, ValueKind.WHOLE_NUMBER, id="whole"),
@@ -42,8 +42,8 @@ LONG = "The supplier shall deliver the goods within thirty days of the order, fr
         pytest.param(LONG, ValueKind.LONG_TEXT, id="long-text"),
     ],
 )
-def test_looks(value, look):
-    assert kind_of_value(value) is look
+def test_kinds(value, kind):
+    assert kind_of_value(value) is kind
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_digits_behind_the_point(number, digits):
 
 
 def _settings(values, candidates=None):
-    proposer = RuleInferrer()
+    inferrer = RuleInferrer()
     others = candidates or [MISSING] * len(values)
     for expected, candidate in zip(values, others, strict=True):
         other = MISSING if candidate is MISSING else {"x": candidate}
-        proposer.add({"x": expected}, other)
-    return {proposal.path: dict(proposal.settings) for proposal in proposer.proposals()}
+        inferrer.add({"x": expected}, other)
+    return {proposal.path: dict(proposal.settings) for proposal in inferrer.rules()}
 
 
 NAMES = ["Acme Corp", "Bolt and Sons", "Crane Limited", "Dyer Brothers"]
@@ -261,24 +261,24 @@ def test_how_lists_are_paired(expected, candidate, settings):
 
 def test_items_in_another_order_are_the_same_items():
     lines = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
-    proposer = RuleInferrer()
-    proposer.add({"x": lines}, {"x": [*reversed(lines), {"item": "Ink", "n": 1}]})
-    assert "another value" not in " ".join(each.reason for each in proposer.proposals())
+    inferrer = RuleInferrer()
+    inferrer.add({"x": lines}, {"x": [*reversed(lines), {"item": "Ink", "n": 1}]})
+    assert "another value" not in " ".join(each.reason for each in inferrer.rules())
 
 
 def test_items_that_belong_together_are_compared():
     expected = [{"item": "Blue pens", "n": 2}, {"item": "Red paper", "n": 7}]
-    proposer = RuleInferrer()
-    proposer.add({"x": expected}, {"x": [{"item": "RED PAPER", "n": 7}]})
-    reason = next(each.reason for each in proposer.proposals() if each.path == "x[*].item")
+    inferrer = RuleInferrer()
+    inferrer.add({"x": expected}, {"x": [{"item": "RED PAPER", "n": 7}]})
+    reason = next(each.reason for each in inferrer.rules() if each.path == "x[*].item")
     assert reason.endswith("(2 values, different only in case: 1)")
 
 
 def test_reasons_carry_the_numbers():
-    proposer = RuleInferrer()
+    inferrer = RuleInferrer()
     for expected, candidate in (("Acme Corp", "ACME CORP"), ("Bolt", "Bolt"), (None, "x")):
-        proposer.add({"name": expected}, {"name": candidate})
-    (proposal,) = proposer.proposals()
+        inferrer.add({"name": expected}, {"name": candidate})
+    (proposal,) = inferrer.rules()
     assert proposal.reason == (
         "short text, in which a slip of a letter is forgiven "
         "(2 values, 1 empty, different only in case: 1)"
@@ -295,22 +295,22 @@ def test_reasons_carry_the_numbers():
     ],
 )
 def test_paths_of_proposals(document, paths):
-    proposer = RuleInferrer()
-    proposer.add(document)
-    assert [proposal.path for proposal in proposer.proposals()] == paths
+    inferrer = RuleInferrer()
+    inferrer.add(document)
+    assert [proposal.path for proposal in inferrer.rules()] == paths
 
 
 def test_memory_is_bounded_by_attributes_and_not_by_cases(monkeypatch):
-    monkeypatch.setattr(infer, "_MOST_ATTRIBUTES", 10)
-    proposer = RuleInferrer()
+    monkeypatch.setattr(infer, "_MAX_ATTRIBUTES", 10)
+    inferrer = RuleInferrer()
     for case in range(100):
-        proposer.add({f"key {case}": f"value {case}", "same": f"text {case}"})
-    assert len(proposer.proposals()) == 10
-    assert proposer.cases == 100
+        inferrer.add({f"key {case}": f"value {case}", "same": f"text {case}"})
+    assert len(inferrer.rules()) == 10
+    assert inferrer.cases == 100
 
 
 def test_at_most_a_thousand_values_are_told_apart():
-    proposer = RuleInferrer()
+    inferrer = RuleInferrer()
     for case in range(1_500):
-        proposer.add({"x": f"value {case}"})
-    assert proposer._seen["x"].distinct == 1_000
+        inferrer.add({"x": f"value {case}"})
+    assert inferrer._evidence["x"].distinct == 1_000
