@@ -11,10 +11,11 @@ from typing import Final, NoReturn, TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["StrictJsonError", "Violation", "nesting_exceeds", "parse_strict"]
+__all__ = ["StrictJsonError", "Violation", "nesting_exceeds", "parse_strict", "values_exceed"]
 
 _STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
+_WHITESPACE: Final = str.maketrans("", "", " \t\r\n")
 
 
 class Violation(StrEnum):
@@ -106,3 +107,16 @@ def nesting_exceeds(text: str, limit: int) -> bool:
         if depth > limit:
             return True
     return False
+
+
+def values_exceed(text: str, limit: int) -> bool:
+    """Whether a JSON text holds more than `limit` values, without parsing.
+
+    >>> values_exceed('[1, [], "a, b"]', 3)
+    True
+    """
+    if text.count("[") + text.count("{") + text.count(",") < limit:
+        return False
+    dense = _STRINGS.sub("0", text).translate(_WHITESPACE)
+    filled = dense.count("[") + dense.count("{") - dense.count("[]") - dense.count("{}")
+    return 1 + filled + dense.count(",") > limit
