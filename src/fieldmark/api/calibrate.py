@@ -142,7 +142,7 @@ def _labels(source: Source) -> Iterator[_Label]:
                 try:
                     yield _label(row)
                 except ValueError as error:
-                    raise DataError(str(error), opened.where(place)) from None
+                    raise DataError(str(error), opened.location(place)) from None
 
 
 def _label(row: object) -> _Label:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fieldmark.api.asking import Asked
 from fieldmark.api.settings import RulesLike, Settings, settle
 from fieldmark.data.json_documents import ensure_json
-from fieldmark.data.rows import located
+from fieldmark.data.rows import with_location
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.model.case import Case
@@ -45,7 +45,7 @@ def json_of(documents: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
         try:
             yield ensure_json(document)
         except DataError as error:
-            raise located(error, Location(name)) from None
+            raise with_location(error, Location(name)) from None
 
 
 def compare_under(settings: Settings, expected: JsonValue, candidate: JsonValue) -> CaseResult:

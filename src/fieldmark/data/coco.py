@@ -15,7 +15,7 @@ from fieldmark.data.files import STDIN, InputFile, buffer_stream, open_file, ope
 from fieldmark.data.inputs import LIMITS, InputLike, Limits, RowsAre
 from fieldmark.data.json_documents import ValueSource, to_json_value
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
-from fieldmark.data.rows import located
+from fieldmark.data.rows import with_location
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.detection.regions import class_names
 from fieldmark.model.json import JsonObject, JsonValue
@@ -47,7 +47,7 @@ def coco_truth(given: InputLike, dialect: JsonDialect, *, side: str = "the truth
         listed = _entries(value, "categories", where) if _has(value, "categories") else []
         names = class_names(listed)
     except DataError as error:
-        raise located(error, where) from None
+        raise with_location(error, where) from None
     ids = sorted({_id(image, "id", "image", where) for image in images}, key=_by_id)
     documents: dict[str, JsonObject] = {str(image): {"regions": [], "crowd": []} for image in ids}
     for number, entry in enumerate(annotations, start=1):
@@ -113,7 +113,7 @@ def _read(given: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonV
         raw = read_whole(opened, dialect.limits.document_bytes)
         return name, parse_bytes(raw, dialect), opened.size
     except DataError as error:
-        raise located(error, Location(name)) from None
+        raise with_location(error, Location(name)) from None
     finally:
         if opened is not None:
             opened.close()

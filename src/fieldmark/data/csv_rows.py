@@ -1,4 +1,4 @@
-"""CSV: a header, then one row a case; every cell is text."""
+"""CSV: a header, then one row per case; every cell is text."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Final
 from fieldmark.data.files import InputFile, open_file
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode
 from fieldmark.data.line_offsets import read_line_blocks
-from fieldmark.data.rows import RowBlock, SourceBase, located
+from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.errors import DataError, Location
 
 __all__ = ["CsvSource"]
 
-_BLOCK: Final = 256
+_BLOCK_ROWS: Final = 256
 
 
 @dataclass(slots=True)
-class CsvSource(SourceBase):
+class CsvSource(RowSource):
     """Rows of a CSV file with a header."""
 
     dialect: JsonDialect = field(default_factory=JsonDialect)
@@ -33,7 +33,7 @@ class CsvSource(SourceBase):
         opened.close()
 
     def blocks(self) -> Iterator[RowBlock]:
-        """The rows below the header; blank lines are none."""
+        """Read the rows below the header, without blank lines."""
         opened = open_file(Path(self.name))
         csv.field_size_limit(self.dialect.limits.line_bytes)
         reader = csv.reader(self._lines(opened), delimiter=self.delimiter, strict=True)
@@ -45,50 +45,48 @@ class CsvSource(SourceBase):
                 if not cells:
                     continue
                 if header is None:
-                    header = self._checked(cells)
+                    header = cells
+                    self._check_header(header)
                     continue
                 rows.append(_row(header, cells))
                 places.append(reader.line_num)
-                if len(rows) == _BLOCK:
+                if len(rows) == _BLOCK_ROWS:
                     yield RowBlock(rows, places)
                     rows, places = [], []
         except csv.Error as error:
-            raise DataError(f"not CSV: {error}", self.where(reader.line_num)) from None
+            raise DataError(f"not CSV: {error}", self.location(reader.line_num)) from None
         finally:
             opened.close()
         if rows:
             yield RowBlock(rows, places)
 
-    def _checked(self, header: list[str]) -> list[str]:
+    def _check_header(self, header: list[str]) -> None:
         for place, name in enumerate(header):
             if name in header[:place]:
-                raise DataError(f"the column {name!r} occurs twice", self.where(1))
-        return header
+                raise DataError(f"the column {name!r} occurs twice", self.location(1))
 
     def _lines(self, opened: InputFile) -> Iterator[str]:
+        """The lines of the file with their line feeds; other line ends do not split."""
         limit = self.dialect.limits.line_bytes
         for block in read_line_blocks(opened.stream, limit, self.name):
             self.bytes_read = max(self.bytes_read, opened.position)
             try:
                 text = decode(block.raw)
             except DataError as error:
-                raise located(error, Location(self.name)) from None
-            yield from _split(text)
+                raise with_location(error, Location(self.name)) from None
+            *lines, rest = text.split("\n")
+            for line in lines:
+                yield f"{line}\n"
+            if rest:
+                yield rest
 
-    def where(self, place: int) -> Location:
+    def location(self, place: int) -> Location:
         """The file and the line on which the row ends."""
         return Location(self.name, place)
 
-    def phrase(self, place: int) -> str:
+    def describe(self, place: int) -> str:
         """The file and the line on which the row ends."""
         return f"{self.name}:{place}"
-
-
-def _split(text: str) -> list[str]:
-    """Lines at line feeds only."""
-    lines = [f"{line}\n" for line in text.split("\n")]
-    lines[-1] = lines[-1][:-1]
-    return lines if lines[-1] else lines[:-1]
 
 
 def _row(header: list[str], cells: list[str]) -> Row:

@@ -126,9 +126,9 @@ def _duplicate_error(source: RowSource, layout: Layout, first: int, second: int)
     if len(found) < 2:  # noqa: PLR2004 - the source could be read only once
         return DataError(f"rows {first + 1} and {second + 1} have the same id")
     name, place = found[second]
-    where = source.where(place)
-    here = "" if where.line else f" at {source.phrase(place)}"
+    where = source.location(place)
+    here = "" if where.line else f" at {source.describe(place)}"
     return DataError(
-        f"the id {name!r} occurs a second time{here}; first at {source.phrase(found[first][1])}",
+        f"the id {name!r} occurs a second time{here}; first at {source.describe(found[first][1])}",
         where if source.name else Location(),
     )

@@ -1,4 +1,4 @@
-"""Files that are packed: plain bytes out of gzip and zstd."""
+"""Open what a path names: regular files only, compressed or not, and standard input."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from typing import IO, Final, cast
 from fieldmark.errors import DataError, Location, MissingExtra
 
 __all__ = [
-    "DECOMPRESSORS",
     "STDIN",
     "InputFile",
     "buffer_stream",
-    "decompress",
     "format_suffix",
     "is_compressed",
     "open_file",
@@ -30,6 +28,34 @@ __all__ = [
     "read_whole",
     "temporary_file",
 ]
+
+
+STDIN: Final = "-"
+_MAX_IN_MEMORY: Final = 16 << 20
+_CHUNK_BYTES: Final = 1 << 20
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Without blocking, so that a pipe without a writer is recognized as one."""
+
+
+@dataclass(slots=True)
+class InputFile:
+    """A stream of plain bytes, and the file below it whose position shows the progress."""
+
+    name: str
+    stream: IO[bytes]
+    file: IO[bytes]
+    size: int
+    seekable: bool
+
+    @property
+    def position(self) -> int:
+        """How far the file has been read."""
+        return self.file.tell()
+
+    def close(self) -> None:
+        """Close the stream and the file."""
+        self.stream.close()
+        self.file.close()
 
 
 def _gzip(file: IO[bytes]) -> IO[bytes]:
@@ -45,50 +71,20 @@ def _zstd(file: IO[bytes]) -> IO[bytes]:
     return cast("IO[bytes]", pa.CompressedInputStream(source, "zstd"))
 
 
-DECOMPRESSORS: Final[Mapping[str, Callable[[IO[bytes]], IO[bytes]]]] = {".gz": _gzip, ".zst": _zstd}
-"""How a file is decompress, by its suffix."""
+_DECOMPRESSORS: Final[Mapping[str, Callable[[IO[bytes]], IO[bytes]]]] = {
+    ".gz": _gzip,
+    ".zst": _zstd,
+}
+"""By suffix; a damaged file fails while it is read."""
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether the name of a file says that it is packed."""
-    return path.suffix.lower() in DECOMPRESSORS
-
-
-def decompress(path: Path, file: IO[bytes]) -> IO[bytes]:
-    """The plain bytes of a packed file, a piece at a time; a broken one fails while it is read."""
-    return DECOMPRESSORS[path.suffix.lower()](file)
-
-
-STDIN: Final = "-"
-_IN_MEMORY: Final = 16 << 20
-_PIECE: Final = 1 << 20
-_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""Without blocking, so that a pipe that nobody writes to is seen to be one."""
-
-
-@dataclass(slots=True)
-class InputFile:
-    """A stream of plain bytes, and the file below it whose position tells the progress."""
-
-    name: str
-    stream: IO[bytes]
-    file: IO[bytes]
-    size: int
-    seekable: bool
-
-    @property
-    def position(self) -> int:
-        """How far the file has been read."""
-        return self.file.tell()
-
-    def close(self) -> None:
-        """Give the file back."""
-        self.stream.close()
-        self.file.close()
+    """Whether the suffix of a file says that it is compressed."""
+    return path.suffix.lower() in _DECOMPRESSORS
 
 
 def format_suffix(path: Path) -> str:
-    """The suffix that tells the format, looking through those of packed files."""
+    """The suffix that tells the format, below that of a compressed file."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     if is_compressed(path):
         suffixes.pop()
@@ -96,7 +92,7 @@ def format_suffix(path: Path) -> str:
 
 
 def open_file(path: Path, *, follow: bool = True) -> InputFile:
-    """A regular file for reading; anything else is refused without waiting for it."""
+    """Open a regular file for reading; anything else is refused without waiting for it."""
     name = str(path)
     nofollow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -115,7 +111,7 @@ def open_file(path: Path, *, follow: bool = True) -> InputFile:
     file = os.fdopen(number, "rb")
     if is_compressed(path):
         try:
-            stream = decompress(path, file)
+            stream = _DECOMPRESSORS[path.suffix.lower()](file)
         except MissingExtra:
             file.close()
             raise
@@ -124,18 +120,18 @@ def open_file(path: Path, *, follow: bool = True) -> InputFile:
 
 
 def open_stdin() -> InputFile:
-    """Standard input, kept so that it can be read out of order."""
+    """Standard input, buffered so that it can be read out of order."""
     return buffer_stream(sys.stdin.buffer, "standard input")
 
 
 def buffer_stream(given: object, name: str) -> InputFile:
-    """What is left to read of an open file, text or bytes, in a nameless temporary file."""
+    """Copy the rest of an open file, text or bytes, to a nameless temporary file."""
     source = cast("IO[str] | IO[bytes]", given)
-    kept = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - lives as long as the rows
+    kept = tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY)  # noqa: SIM115 - lives as long as the rows
     called = getattr(given, "name", None)
     name = called if isinstance(called, str) and not called.startswith("<") else name
     try:
-        while part := source.read(_PIECE):
+        while part := source.read(_CHUNK_BYTES):
             kept.write(part.encode(errors="surrogatepass") if isinstance(part, str) else part)
     except (OSError, ValueError, EOFError, zlib.error) as error:
         kept.close()
@@ -147,16 +143,16 @@ def buffer_stream(given: object, name: str) -> InputFile:
 
 
 def temporary_file() -> IO[bytes]:
-    """A nameless temporary file, gone when it is closed."""
+    """A nameless temporary file that is deleted when it is closed."""
     return tempfile.TemporaryFile()
 
 
 def read_whole(opened: InputFile, limit: int) -> bytes:
-    """All bytes of one document, and one more than `limit` at most."""
+    """Read all bytes of one document, and at most one more than `limit`."""
     parts = io.BytesIO()
     try:
         while parts.tell() <= limit:
-            part = opened.stream.read(min(1 << 20, limit + 1 - parts.tell()))
+            part = opened.stream.read(min(_CHUNK_BYTES, limit + 1 - parts.tell()))
             if not part:
                 break
             parts.write(part)
@@ -166,5 +162,5 @@ def read_whole(opened: InputFile, limit: int) -> bytes:
 
 
 def read_error(name: str, error: Exception) -> DataError:
-    """The error for a file that fails while it is read, such as one cut short by compression."""
+    """The error for a file that fails while it is read, such as a truncated gzip file."""
     return DataError(f"cannot be read: {error}", Location(name))

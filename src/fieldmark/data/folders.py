@@ -1,4 +1,4 @@
-"""A folder of `<id>.json` files, one document a file, in the order of their names."""
+"""A folder of `<id>.json` files, one document per file, in the order of their names."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Final
 
 from fieldmark.data.files import open_file, read_whole
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, parse_document
-from fieldmark.data.rows import RowBlock, SourceBase
+from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, Location
 
 __all__ = ["FolderSource"]
 
-_BLOCK: Final = 64
+_BLOCK_ROWS: Final = 64
 _SUFFIX: Final = ".json"
 
 
 @dataclass(slots=True)
-class FolderSource(SourceBase):
+class FolderSource(RowSource):
     """Rows of a folder: the id is the file's name without `.json`."""
 
     dialect: JsonDialect = field(default_factory=JsonDialect)
@@ -51,14 +51,11 @@ class FolderSource(SourceBase):
             )
 
     def blocks(self) -> Iterator[RowBlock]:
-        """The documents in the order of their names, read as they are asked for."""
-        for start in range(0, len(self.names), _BLOCK):
-            names = self.names[start : start + _BLOCK]
-            yield RowBlock(
-                [self.read(start + number) for number in range(len(names))],
-                range(start, start + len(names)),
-                [name.removesuffix(_SUFFIX) for name in names],
-            )
+        """Read the documents in the order of their names."""
+        for start in range(0, len(self.names), _BLOCK_ROWS):
+            numbers = range(start, min(start + _BLOCK_ROWS, len(self.names)))
+            ids = [self.names[number].removesuffix(_SUFFIX) for number in numbers]
+            yield RowBlock(list(map(self.read, numbers)), numbers, ids)
 
     def ids(self) -> list[str]:
         """The ids of all documents in order."""
@@ -79,7 +76,7 @@ class FolderSource(SourceBase):
             return UnreadableRow(error.message)
 
     def _inside(self, path: Path) -> Path:
-        """The file itself; a link only if it stays inside the folder."""
+        """The file itself; a symbolic link only if its target is inside the folder."""
         if not path.is_symlink():
             return path
         try:
@@ -90,10 +87,10 @@ class FolderSource(SourceBase):
             raise DataError("a link that leads out of the folder")
         return target
 
-    def where(self, place: int) -> Location:
+    def location(self, place: int) -> Location:
         """The file."""
         return Location(str(Path(self.name, self.names[place])))
 
-    def phrase(self, place: int) -> str:
+    def describe(self, place: int) -> str:
         """The file."""
-        return str(self.where(place))
+        return str(self.location(place))

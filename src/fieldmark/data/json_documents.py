@@ -1,34 +1,26 @@
-"""Whole values as rows: a JSON file, or Python objects; and what such a value is taken for."""
+"""JSON values held in memory as rows: whole JSON files, and Python objects."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from math import isfinite
 from typing import Final
 
 from fieldmark.data.inputs import LIMITS, Role, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
-from fieldmark.data.rows import RowBlock, SourceBase
+from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.paths import join
 
-__all__ = [
-    "ObjectSource",
-    "ValueSource",
-    "all_finite",
-    "can_be_keyed",
-    "ensure_json",
-    "to_json_value",
-]
+__all__ = ["ObjectSource", "ValueSource", "can_be_keyed", "ensure_json", "to_json_value"]
 
-_BLOCK: Final = 256
-_FINITE: Final = float("inf")
-_KEYS: Final = frozenset((str,))
-_SCALARS: Final = frozenset((str, int, float, bool, type(None)))
-_EXACT: Final = _SCALARS | {dict, list}
+_BLOCK_ROWS: Final = 256
+_KEY_TYPES: Final = frozenset((str,))
+_SCALAR_TYPES: Final = frozenset((str, int, float, bool, type(None)))
+_JSON_TYPES: Final = _SCALAR_TYPES | {dict, list}
 
 
 def can_be_keyed(value: JsonValue) -> bool:
@@ -41,8 +33,8 @@ def can_be_keyed(value: JsonValue) -> bool:
 
 
 @dataclass(slots=True)
-class ValueSource(SourceBase):
-    """The rows of one JSON value that is held in memory."""
+class ValueSource(RowSource):
+    """The rows of one JSON value."""
 
     value: JsonValue = None
     rows_are: RowsAre = RowsAre.DOCUMENT
@@ -52,7 +44,7 @@ class ValueSource(SourceBase):
         self.settle(RowsAre.LIST if isinstance(self.value, list) else RowsAre.DOCUMENT)
 
     def settle(self, rows_are: RowsAre) -> None:
-        """Take the value for a list of rows, for documents by id, or for one document."""
+        """Read the value as a list of rows, as documents by id, or as one document."""
         wanted = {RowsAre.LIST: list, RowsAre.KEYED: dict}.get(rows_are, object)
         if not isinstance(self.value, wanted):
             raise DataError(
@@ -69,8 +61,8 @@ class ValueSource(SourceBase):
             ids, rows = list(self.value), list(self.value.values())
         elif self.rows_are is RowsAre.LIST and isinstance(self.value, list):
             rows = list(self.value)
-        for start in range(0, len(rows), _BLOCK):
-            part = slice(start, start + _BLOCK)
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            part = slice(start, start + _BLOCK_ROWS)
             yield RowBlock(
                 [dict(row) if isinstance(row, dict) else row for row in rows[part]],
                 range(start + 1, start + 1 + len(rows[part])),
@@ -79,8 +71,8 @@ class ValueSource(SourceBase):
 
 
 @dataclass(slots=True)
-class ObjectSource(SourceBase):
-    """The rows of an iterable of Python objects, checked to be JSON as they pass."""
+class ObjectSource(RowSource):
+    """The rows of an iterable of Python objects, converted to JSON as they are read."""
 
     objects: Iterable[object] = ()
     dialect: JsonDialect = field(default_factory=JsonDialect)
@@ -89,7 +81,7 @@ class ObjectSource(SourceBase):
         """The rows in order; an iterator can be read once."""
         objects = iter(self.objects)
         first = 1
-        while part := list(islice(objects, _BLOCK)):
+        while part := list(islice(objects, _BLOCK_ROWS)):
             rows = [self._row(value, place) for place, value in enumerate(part, first)]
             yield RowBlock(rows, range(first, first + len(rows)))
             first += len(rows)
@@ -98,18 +90,18 @@ class ObjectSource(SourceBase):
         try:
             return to_json_value(value, self.dialect)
         except NotJsonError as error:
-            # A mistake of the caller, who holds the objects, and not of the data.
-            raise DataError(f"{self.phrase(place)}: {error.message}") from None
+            # An error of the caller, who holds the objects, and not of the data.
+            raise DataError(f"{self.describe(place)}: {error.message}") from None
         except DataError as error:
             return UnreadableRow(error.message)
 
 
 class NotJsonError(DataError):
-    """A Python object that JSON has no value for."""
+    """A Python object without a JSON equivalent."""
 
 
 def ensure_json(value: JsonValue) -> JsonValue:
-    """The value itself if it is JSON, else a copy that is; what cannot be is refused by its path.
+    """Return the value itself if it is JSON, else a copy that is; see `to_json_value`.
 
     >>> ensure_json({"total": (1, 2)})
     {'total': [1, 2]}
@@ -118,18 +110,18 @@ def ensure_json(value: JsonValue) -> JsonValue:
 
 
 def _is_json(value: object) -> bool:
-    """Whether all the types are those of JSON exactly; looked at level by level, which is fast."""
+    """Whether all types are exactly those of JSON; checked level by level, which is fast."""
     level: list[object] = [value]
     for _ in range(LIMITS.depth + 1):
-        kinds = set(map(type, level))
-        if not kinds <= _EXACT:
+        types = set(map(type, level))
+        if not types <= _JSON_TYPES:
             return False
-        if kinds <= _SCALARS:
+        if types <= _SCALAR_TYPES:
             return True
         below: list[object] = []
         for item in level:
             if isinstance(item, dict):
-                if not set(map(type, item)) <= _KEYS:
+                if not set(map(type, item)) <= _KEY_TYPES:
                     return False
                 below += item.values()
             elif isinstance(item, list):
@@ -138,60 +130,43 @@ def _is_json(value: object) -> bool:
     return False
 
 
-def to_json_value(value: object, dialect: JsonDialect) -> JsonValue:
-    """A copy of Python objects as JSON: tuples become lists, anything else unknown is refused."""
-    return _copied(value, dialect, ())
+def to_json_value(
+    value: object, dialect: JsonDialect, path: tuple[str | int, ...] = ()
+) -> JsonValue:
+    """Copy Python objects as JSON: tuples become lists, other types are a `NotJsonError`.
 
-
-def _copied(value: object, dialect: JsonDialect, path: tuple[str | int, ...]) -> JsonValue:
+    Instances of subclasses of the JSON types become instances of those types.
+    """
     if len(path) > dialect.limits.depth:
         raise LimitError("depth", f"nested deeper than {dialect.limits.depth} levels")
     if isinstance(value, Mapping):
         made: JsonObject = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise NotJsonError(f"{_place(path)}the key {key!r} is not text")
-            made[key] = _copied(item, dialect, (*path, key))
+                raise NotJsonError(f"{_path_prefix(path)}the key {key!r} is not text")
+            made[key] = to_json_value(item, dialect, (*path, key))
         return made
     if isinstance(value, list | tuple):
-        return [_copied(item, dialect, (*path, place)) for place, item in enumerate(value)]
-    return _scalar(value, dialect, path)
-
-
-def _scalar(value: object, dialect: JsonDialect, path: tuple[str | int, ...]) -> JsonValue:
-    """A value without parts, as the plain type where it is of a type below that."""
+        return [to_json_value(item, dialect, (*path, place)) for place, item in enumerate(value)]
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
         return int.__int__(value)
-    if isinstance(value, float):
-        return _number(float.__float__(value), dialect)
-    raise NotJsonError(f"{_place(path)}{type(value).__name__} is not a JSON value")
+    if not isinstance(value, float):
+        raise NotJsonError(f"{_path_prefix(path)}{type(value).__name__} is not a JSON value")
+    number = float.__float__(value)
+    if not isfinite(number):
+        if dialect.role is Role.TRUTH:
+            raise DataError(f"{number} is not a finite number")
+        dialect.non_finite += 1
+    return number
 
 
-def _place(path: tuple[str | int, ...]) -> str:
+def _path_prefix(path: tuple[str | int, ...]) -> str:
     """A path and a colon; nothing for the whole document."""
     text = ""
     for step in path:
         text = join(text, step) if isinstance(step, str) else f"{text}[{step}]"
     return f"{text}: " if text else ""
-
-
-def _number(value: float, dialect: JsonDialect) -> float:
-    if abs(value) < _FINITE:
-        return value
-    if dialect.role is Role.TRUTH:
-        raise DataError(f"{value} is not a finite number")
-    dialect.non_finite += 1
-    return value
-
-
-def all_finite(value: JsonValue) -> bool:
-    """Whether every number in a value is finite."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(map(all_finite, value.values()))
-    return all(map(all_finite, value)) if isinstance(value, list) else True

@@ -1,4 +1,7 @@
-"""JSONL: one row a line, read in bounded pieces and split at line feeds only."""
+"""JSON lines: one row per line, read in blocks of bounded size and split at line feeds only.
+
+Lines whose documents all have the same fields can stay unparsed, see `model.lines`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ import orjson
 
 from fieldmark.data.files import InputFile, open_file, temporary_file
 from fieldmark.data.inputs import Role
-from fieldmark.data.json_documents import all_finite
 from fieldmark.data.json_parser import (
     BLANK_LINE,
     JsonDialect,
@@ -23,27 +25,24 @@ from fieldmark.data.json_parser import (
 )
 from fieldmark.data.layout import Layout
 from fieldmark.data.line_offsets import LineBlock, read_line_blocks
-from fieldmark.data.rows import RowBlock, RowSource, SourceBase
+from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.lines import LineKind, learn_form
+from fieldmark.values.numbers import all_finite
 
 if TYPE_CHECKING:
     from fieldmark.model._lines import Line
 
-__all__ = [
-    "JsonlSource",
-    "LineReader",
-    "UnparsedLines",
-    "line_readers",
-    "spill_to_lines",
-]
+__all__ = ["JsonlSource", "LineReader", "UnparsedLines", "line_readers", "spill_to_lines"]
 
 _BOM: Final = b"\xef\xbb\xbf"
+_MAX_REFUSALS: Final = 8
+"""After so many refused blocks in a row, a line reader gives up."""
 
 
 @dataclass(slots=True)
-class JsonlSource(SourceBase):
+class JsonlSource(RowSource):
     """Rows of a JSONL file, of standard input, or of lines spilled to a temporary file."""
 
     dialect: JsonDialect = field(default_factory=JsonDialect)
@@ -53,7 +52,7 @@ class JsonlSource(SourceBase):
 
     @classmethod
     def at(cls, path: str, dialect: JsonDialect, *, size: int) -> JsonlSource:
-        """The rows of the file at a path, opened when they are asked for."""
+        """The rows of the file at a path, opened when they are read."""
         source = cls(path, dialect)
         source.from_path = True
         source.bytes_total = size
@@ -61,19 +60,10 @@ class JsonlSource(SourceBase):
 
     @classmethod
     def over(cls, opened: InputFile, dialect: JsonDialect) -> JsonlSource:
-        """The rows of a stream that can be sought and has no path."""
+        """The rows of a seekable stream without a path."""
         source = cls(opened.name, dialect, opened)
         source.bytes_total = opened.size
         return source
-
-    def _fresh(self) -> InputFile:
-        """The stream at its beginning."""
-        if self.opened is not None and self.opened.seekable:
-            self.opened.stream.seek(0)
-            return self.opened
-        self.close()
-        self.opened = open_file(Path(self.name))
-        return self.opened
 
     def close(self) -> None:
         """Close the file."""
@@ -81,8 +71,13 @@ class JsonlSource(SourceBase):
             self.opened.close()
 
     def line_blocks(self) -> Iterator[LineBlock]:
-        """The raw lines from the beginning."""
-        opened = self._fresh()
+        """Read the raw lines from the beginning."""
+        if self.opened is not None and self.opened.seekable:
+            self.opened.stream.seek(0)
+        else:
+            self.close()
+            self.opened = open_file(Path(self.name))
+        opened = self.opened
         for block in read_line_blocks(opened.stream, self.dialect.limits.line_bytes, self.name):
             self.bytes_read = max(self.bytes_read, opened.position)
             if block.offset == 0:
@@ -90,20 +85,20 @@ class JsonlSource(SourceBase):
             yield block
 
     def blocks(self) -> Iterator[RowBlock]:
-        """The rows of each block of lines."""
+        """Read the rows of each block of lines."""
         for block in self.line_blocks():
             parsed = self.parse(block)
             if parsed.places:
                 yield parsed
 
     def parse(self, block: LineBlock) -> RowBlock:
-        """The rows of whole lines; blank lines are none."""
+        """The rows of whole lines, without blank lines."""
         raw = block.raw.removeprefix(_BOM) if block.offset == 0 else block.raw
         if self.reader is not None and len(raw) <= self.dialect.limits.nodes:
-            known = self.reader.read(raw)
-            if known is not None:
-                numbers = range(block.first, block.first + len(known.lines))
-                return RowBlock([], numbers, lines=known)
+            unparsed = self.reader.read(raw)
+            if unparsed is not None:
+                numbers = range(block.first, block.first + len(unparsed.lines))
+                return RowBlock([], numbers, lines=unparsed)
         lines = raw.split(b"\n")
         if not lines[-1]:
             lines.pop()
@@ -114,16 +109,16 @@ class JsonlSource(SourceBase):
             rows, places = [rows[place] for place in kept], [places[place] for place in kept]
         return RowBlock(rows, places)
 
-    def where(self, place: int) -> Location:
+    def location(self, place: int) -> Location:
         """The file and the line."""
         return Location(self.name, place)
 
-    def phrase(self, place: int) -> str:
+    def describe(self, place: int) -> str:
         """The file and the line."""
         return f"{self.name}:{place}"
 
     def seekable(self) -> JsonlSource:
-        """The same lines where any of them can be read at once: a copy if need be."""
+        """The same lines in a file that can be read out of order: a copy if need be."""
         if self.opened is not None and self.opened.seekable:
             return self
         copy = temporary_file()
@@ -135,54 +130,73 @@ class JsonlSource(SourceBase):
 
     def line_at(self, start: int, end: int) -> bytes:
         """The bytes between two offsets."""
-        assert self.opened is not None  # noqa: S101 - only asked once the file was read
+        assert self.opened is not None  # noqa: S101 - only called once the file was read
         self.opened.stream.seek(start)
         return self.opened.stream.read(end - start)
 
 
-_PATIENCE: Final = 8
-"""Blocks in a row that may be refused; where so many are, asking is not worth while."""
+def spill_to_lines(source: RowSource) -> JsonlSource:
+    """The rows of a source as JSON lines in a seekable temporary file."""
+    if isinstance(source, JsonlSource):
+        return source.seekable()
+    copy = source.spilled = temporary_file()
+    for block in source.blocks():
+        for row in block.rows:
+            # An unreadable row has no id, so any unreadable line may stand for it.
+            copy.write(b"!" if isinstance(row, UnreadableRow) else _serialize(row))
+            copy.write(b"\n")
+    opened = InputFile(source.name, copy, copy, copy.tell(), seekable=True)
+    return JsonlSource.over(opened, JsonDialect(role=Role.CANDIDATE))
+
+
+def _serialize(row: JsonValue) -> bytes:
+    """The row as JSON that is parsed to the same value, NaN and long integers included."""
+    try:
+        line = orjson.dumps(row)
+    except TypeError:
+        return json.dumps(row).encode("ascii")
+    return line if b"null" not in line or all_finite(row) else json.dumps(row).encode("ascii")
 
 
 class UnparsedLines(NamedTuple):
-    """Lines, and their ids where they have any."""
+    """Lines, and their ids if they have any."""
 
     ids: Sequence[str | None]
     lines: Sequence[Line]
 
 
 class LineReader:
-    """Reads the lines of one side."""
+    """Reads the lines of one side without parsing them."""
 
-    __slots__ = ("_kind", "_named", "_patience")
+    __slots__ = ("_attempts", "_kind", "_named")
 
     def __init__(self, kind: LineKind, *, named: bool) -> None:
         self._kind = kind
         self._named = named
-        self._patience = _PATIENCE
+        self._attempts = _MAX_REFUSALS
 
     def read(self, raw: bytes) -> UnparsedLines | None:
-        """The lines of a block; nothing if some line must be looked at more closely."""
-        if not self._patience:
+        """The lines of a block, or `None` if some line must be parsed."""
+        if not self._attempts:
             return None
         lines = self._kind.read(raw)
         if lines:
             ids = self._kind.ids(lines) if self._named else [None] * len(lines)
             if ids is not None:
-                self._patience = _PATIENCE
+                self._attempts = _MAX_REFUSALS
                 return UnparsedLines(ids, lines)
-        self._patience -= 1
+        self._attempts -= 1
         return None
 
 
 def line_readers(sides: Sequence[tuple[Layout, Sequence[Row]]]) -> Sequence[LineReader]:
-    """A reader for each side that begins with these rows; none if their documents have no form."""
+    """A reader for each side, given its first rows; none if the documents have no common form."""
     documents: list[JsonObject] = []
     for layout, rows in sides:
-        held = [_document(row, layout) for row in rows]
-        if None in held or layout.partner_key is not None:
+        found = [_bare_document(row, layout) for row in rows]
+        if None in found or layout.partner_key is not None:
             return ()
-        documents += cast("list[JsonObject]", held)
+        documents += cast("list[JsonObject]", found)
     form = learn_form(documents)
     if form is None:
         return ()
@@ -195,8 +209,8 @@ def line_readers(sides: Sequence[tuple[Layout, Sequence[Row]]]) -> Sequence[Line
     return readers
 
 
-def _document(row: Row, layout: Layout) -> JsonObject | None:
-    """The document of a row; nothing if the row is not what the layout says and no more."""
+def _bare_document(row: Row, layout: Layout) -> JsonObject | None:
+    """The document of a row, or `None` if the row holds anything else than its layout says."""
     if not isinstance(row, dict):
         return None
     if layout.value_key is None:
@@ -204,26 +218,3 @@ def _document(row: Row, layout: Layout) -> JsonObject | None:
     document = row.get(layout.value_key)
     alone = row.keys() == {layout.value_key, *filter(None, [layout.id_key])}
     return document if alone and isinstance(document, dict) else None
-
-
-def spill_to_lines(source: RowSource) -> JsonlSource:
-    """The rows of a source as JSON lines in a file that can be sought."""
-    if isinstance(source, JsonlSource):
-        return source.seekable()
-    copy = source.spilled = temporary_file()
-    for block in source.blocks():
-        for row in block.rows:
-            # a row that cannot be read has no id, so a line that cannot be read may stand for it
-            copy.write(b"!" if isinstance(row, UnreadableRow) else _line(row))
-            copy.write(b"\n")
-    opened = InputFile(source.name, copy, copy, copy.tell(), seekable=True)
-    return JsonlSource.over(opened, JsonDialect(role=Role.CANDIDATE))
-
-
-def _line(row: JsonValue) -> bytes:
-    """The row as JSON that is read back as it is, NaN and long integers included."""
-    try:
-        line = orjson.dumps(row)
-    except TypeError:
-        return json.dumps(row).encode("ascii")
-    return line if b"null" not in line or all_finite(row) else json.dumps(row).encode("ascii")

@@ -1,8 +1,8 @@
-"""Whether what the fast parser made of JSON may not be all that was written.
+"""Recheck JSON that orjson has parsed for what it silently accepts.
 
-It is silent about three things: a duplicate key (the last one wins), an integer beyond 64 bits (it
-becomes a float), and depth. The compiled part sees them in the bytes; without it, what was parsed
-is written back and set against its source. Both may suspect JSON that is fine, never the reverse.
+These are a duplicate key (the last one wins), an integer beyond 64 bits (it becomes a float), and
+any depth. The compiled part sees them in the bytes; without it, the parsed values are serialized
+again and compared with the source. Both may suspect JSON that is fine, never the reverse.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import orjson
 __all__ = ["needs_recheck", "roundtrip_differs"]
 
 _EXPONENT: Final = b"e+" if b"e+" in orjson.dumps(1e20) else b"e"
-"""What the writer puts into every float as large as an integer beyond 64 bits."""
+"""What orjson writes into every float as large as an integer beyond 64 bits."""
 _RARE: Final = _EXPONENT[-1:]
-"""One byte is looked for much faster than two, and most often it is not there."""
+"""One byte is found much faster than two, and most often it is not there."""
 _BIG_INTEGER: Final = re.compile(rb"(?:\A|[\[,:\s-])[0-9]{19}")
 """Integers of fewer digits fit into 64 bits; a fraction or a text does not start like this."""
 _ESCAPED_COLON: Final = b"\\u003"
@@ -28,12 +28,12 @@ _READER_DEPTH: Final = 1024
 
 
 def roundtrip_differs(raw: bytes, values: Sequence[object], depth: int) -> bool:
-    """Whether a duplicate key, a big integer or more levels than `depth` may hide in JSON.
+    """Whether `raw` may hold a duplicate key, a big integer or more levels than `depth`.
 
-    Written back, values have as many colons as their source unless a key was dropped: colons in
-    texts stay colons, and the escape that could add one is looked for. An integer beyond 64 bits
-    was read as a float, and is written with an exponent. The writer refuses values below its own
-    depth limit, so they are wrapped in as many lists as make that limit ours.
+    Serialized again, values have as many colons as their source unless a key was dropped: colons
+    in strings stay colons, and the escape that could add one is searched for. An integer beyond
+    64 bits was read as a float, and is written with an exponent. orjson refuses values nested
+    beyond its own limit, so they are wrapped in as many lists as make that limit ours.
 
     >>> roundtrip_differs(b'{"a": 1, "a": 2}', [{"a": 2}], 10)
     True
@@ -57,7 +57,7 @@ def roundtrip_differs(raw: bytes, values: Sequence[object], depth: int) -> bool:
 
 @cache
 def _writer_depth() -> int:
-    """How many levels orjson writes; 0 if it has no limit that could stand for ours."""
+    """How many levels orjson serializes; 0 if it has no limit that could stand for ours."""
     nested: list[object] = []
     for depth in range(_READER_DEPTH):
         try:
@@ -69,7 +69,7 @@ def _writer_depth() -> int:
 
 
 needs_recheck: Callable[[bytes, Sequence[object], int], bool] = roundtrip_differs
-"""The same by the fastest way there is: JSON, the list of what was parsed, and the depth."""
+"""`roundtrip_differs`, compiled if possible."""
 
 with suppress(ImportError):  # not compiled
     from fieldmark.data import _scan

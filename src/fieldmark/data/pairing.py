@@ -16,7 +16,6 @@ from fieldmark.data.candidate_lookup import SideCursor, UnmatchedCandidates, loo
 from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.input_warnings import warn_no_common_ids, warn_unreadable_sides
 from fieldmark.data.inputs import Coverage, InputLike, Inputs, Parse
-from fieldmark.data.json_documents import all_finite
 from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.layout import RowFault, SideBatch, SideValue, apply_layout, id_text
@@ -27,6 +26,7 @@ from fieldmark.errors import DataError
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.lines import DEEPEST_ROW, LINES
+from fieldmark.values.numbers import all_finite
 
 __all__ = [
     "PLAIN_OR_LINE",
@@ -108,7 +108,7 @@ class CaseBuilder:
         place: int,
         tags: tuple[str, ...],
     ) -> Case:
-        where = self._truth.phrase(place)
+        where = self._truth.describe(place)
         if isinstance(expected, RowFault) or expected is MISSING:
             self.coverage.invalid_truth += 1
             reason = expected.reason if isinstance(expected, RowFault) else "no truth"
@@ -378,7 +378,7 @@ class PairStream:
         for place, value in partner.lost[:_NAMED]:
             reason = value.reason if isinstance(value, RowFault) else "no id"
             why = f": {reason}" if self.quotes else ""
-            where = candidate.source.phrase(place)
+            where = candidate.source.describe(place)
             self.warnings.append(f"{where}: no case gets this row{why}")
         if len(partner.lost) > _NAMED:
             self.warnings.append(f"… and {len(partner.lost) - _NAMED} more such rows")

@@ -23,7 +23,7 @@ from fieldmark.data.layout import (
     id_text,
     paired_keys,
 )
-from fieldmark.data.rows import RowBlock, RowSource, located
+from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.data.sources import is_stream, open_source
 from fieldmark.errors import DataError, Location
 
@@ -111,7 +111,7 @@ def _refuse_text(sample: RowBlock, options: Inputs, name: str) -> None:
         try:
             parse_text(row, _grammar(Role.TRUTH, options))
         except DataError as error:
-            raise located(error, Location(name)) from None
+            raise with_location(error, Location(name)) from None
 
 
 def open_both(truth: InputLike, candidate: InputLike, options: Inputs) -> OpenedInputs:

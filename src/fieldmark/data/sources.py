@@ -23,7 +23,7 @@ from fieldmark.data.json_documents import ObjectSource, ValueSource, to_json_val
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
 from fieldmark.data.parquet import ParquetSource
-from fieldmark.data.rows import RowSource, located
+from fieldmark.data.rows import RowSource, with_location
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import JsonValue
 
@@ -52,7 +52,7 @@ def _named(given: object, dialect: JsonDialect, side: str) -> JsonValue:
     try:
         return to_json_value(given, dialect)
     except DataError as error:
-        raise located(error, Location(side)) from None
+        raise with_location(error, Location(side)) from None
 
 
 def _from_stream(kept: InputFile, dialect: JsonDialect) -> RowSource:
@@ -130,7 +130,7 @@ def _whole(opened: InputFile, dialect: JsonDialect) -> RowSource:
             raise _empty(opened.name)
         value = parse_document(raw, dialect)
     except DataError as error:
-        raise located(error, Location(opened.name)) from None
+        raise with_location(error, Location(opened.name)) from None
     finally:
         opened.close()
     source = ValueSource(opened.name, value)

@@ -11,6 +11,7 @@ from typing import Final
 import orjson
 
 from fieldmark.model.json import JsonValue
+from fieldmark.values.numbers import all_finite
 
 __all__ = ["canonical_text", "integer_text", "typed_key"]
 
@@ -31,7 +32,7 @@ def canonical_text(value: JsonValue) -> bytes:
         text = orjson.dumps(value, option=_SORTED)
     except TypeError:  # lone surrogates, long integers, great depth
         return _written(value, _scalar_text)
-    if b"null" in text and not all(map(_is_finite, _scalars(value))):
+    if b"null" in text and not all_finite(value):
         return _written(value, _scalar_text)
     return text
 
@@ -85,10 +86,6 @@ def integer_text(number: int) -> str:
         return hex(number)
 
 
-def _is_finite(scalar: JsonValue) -> bool:
-    return type(scalar) is not float or isfinite(scalar)
-
-
 def _scalars(value: JsonValue) -> Iterator[JsonValue]:
     pending = [value]
     while pending:
@@ -104,7 +101,7 @@ def _scalars(value: JsonValue) -> Iterator[JsonValue]:
 def _scalar_text(scalar: JsonValue) -> bytes:
     if type(scalar) is int:
         return integer_text(scalar).encode()
-    if not _is_finite(scalar):
+    if type(scalar) is float and not isfinite(scalar):
         return json.dumps(scalar).encode()
     try:
         return orjson.dumps(scalar)

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from fieldmark.model.json import JsonValue
 
-__all__ = ["Number", "NumberFormat", "Tolerance", "as_number", "exact_fraction"]
+__all__ = ["Number", "NumberFormat", "Tolerance", "all_finite", "as_number", "exact_fraction"]
 
 Number: TypeAlias = int | float | Decimal
 """What can be reckoned with: JSON's numbers as parsed, and numbers read from text exactly."""
@@ -94,6 +94,24 @@ def _amount(found: re.Match[str]) -> Decimal | None:
     digits = re.sub(r"[^0-9]", "", found["whole"])
     number = Decimal(f"{digits}.{found['part'] or '0'}")
     return -number if signs in {"-", "\u2212"} else number
+
+
+def all_finite(value: JsonValue) -> bool:
+    """Whether no number in a value, at any depth, is NaN or infinite.
+
+    >>> all_finite({"a": [1.5, None]}), all_finite([float("nan")])
+    (True, False)
+    """
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+        elif type(item) is float and not isfinite(item):
+            return False
+    return True
 
 
 _SLACK: Final = 2.0**-48

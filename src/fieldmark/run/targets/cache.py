@@ -9,7 +9,6 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Final
 
-from fieldmark.data.json_documents import all_finite
 from fieldmark.data.json_parser import parse_json
 from fieldmark.errors import DataError, StorageError
 from fieldmark.model.json import MISSING, JsonObject
@@ -17,6 +16,7 @@ from fieldmark.run.targets.asking import Asking, Produced
 from fieldmark.store.durable import write_whole
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.json_text import strict_json
+from fieldmark.values.numbers import all_finite
 
 __all__ = ["AnswerCache"]
 
