@@ -1,7 +1,7 @@
-"""What a row is: a document, or an envelope that names its case and holds a document.
+"""The layout of rows: a row is a document, or an envelope with an id and a document.
 
 The first readable row of a file decides for all of them, so that one odd row cannot change what
-the others mean.
+the others mean. Applied to a block of rows, a layout gives the ids and documents of one side.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 import orjson
 
@@ -34,6 +34,7 @@ __all__ = [
     "apply_layout",
     "detect_layout",
     "detect_paired_layout",
+    "first_object",
     "id_text",
     "paired_keys",
 ]
@@ -49,19 +50,19 @@ CANDIDATE_KEYS: Final = (
     "extracted",
     "predicted_raw",
 )
-_ENVELOPE: Final = frozenset(
+_ENVELOPE_KEYS: Final = frozenset(
     (*ID_KEYS, *EXPECTED_KEYS, *CANDIDATE_KEYS, "input", "metadata", "tags")
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where a row keeps its id and its document.
+    """Under which keys a row holds its id and its document.
 
-    `value_key` is `None` where the row is the document; then an `id_key` is taken out of it, for
-    the pairing key is never a field. `partner_key` is the candidate of rows that hold both. Where
-    rows are paired by position, a row may lack the id: `id_needed` is false. With `context`, what
-    an envelope says beside its document is kept.
+    `value_key` is `None` if the row is the document; then the `id_key` is removed from it, for an
+    id is never a field. `partner_key` is the candidate of rows that hold both sides. If rows are
+    paired by position, `id_needed` is false: a row may lack the id. With `context`, the input and
+    the metadata of an envelope are kept.
     """
 
     id_key: str | None = None
@@ -71,52 +72,53 @@ class Layout:
     context: bool = False
 
 
-def first_object(block: RowBlock, key: str | None = None) -> JsonObject | None:
-    """The first row that is an object, preferably one with a certain key."""
-    objects = [row for row in block.rows if isinstance(row, dict)]
-    return next((row for row in objects if key in row), objects[0] if objects else None)
-
-
 def detect_layout(
     sample: RowBlock, role: Role, options: Inputs, *, name: str
 ) -> tuple[Layout, list[str]]:
-    """The layout of a side that begins with these rows, and what should be said about it."""
+    """The layout of a side that begins with these rows, and notes about it for the user."""
     named = options.expected_key if role is Role.TRUTH else options.candidate_key
     row = first_object(sample, named)
     if row is None:
         return Layout(), []
     if named is not None and named not in row:
-        raise DataError(f"no row has the key {named!r}; {_keys_of(row)}", Location(name))
-    id_key = _id_key(row, options, name)
-    sides = (
+        raise DataError(f"no row has the key {named!r}; {_list_keys(row)}", Location(name))
+    id_key = _find_id_key(row, options, name)
+    own, other = (
         (EXPECTED_KEYS, CANDIDATE_KEYS) if role is Role.TRUTH else (CANDIDATE_KEYS, EXPECTED_KEYS)
     )
     prefix = "" if name == f"the {role}" else f"{name}: "
-    if named is None and not row.keys() <= _ENVELOPE:
-        key = _present(row, sides[0])
-        doubtful = key is not None and isinstance(row[key], dict)
-        said = [f"{prefix}{_compared_whole(row, str(key))}"] if doubtful else []
-        return Layout(id_key=id_key), said
-    value_key = named or _present(row, sides[0]) or _present(row, sides[1])
-    said = [] if value_key is None else [f"{prefix}the {role} is under {value_key!r}"]
-    return Layout(id_key=id_key, value_key=value_key), said
+    if named is None and not row.keys() <= _ENVELOPE_KEYS:
+        key = _first_present(row, own)
+        if key is None or not isinstance(row[key], dict):
+            return Layout(id_key=id_key), []
+        note = (
+            f"{prefix}rows hold {key!r}, but also {_list_other_keys(row)}, "
+            f"so each row is compared as a whole; name the key if only {key!r} is meant"
+        )
+        return Layout(id_key=id_key), [note]
+    value_key = named or _first_present(row, own) or _first_present(row, other)
+    notes = [] if value_key is None else [f"{prefix}the {role} is under {value_key!r}"]
+    return Layout(id_key=id_key, value_key=value_key), notes
 
 
 def detect_paired_layout(
     sample: RowBlock, options: Inputs, *, name: str
 ) -> tuple[Layout, list[str]]:
-    """The layout of rows that hold both sides."""
+    """The layout of rows that hold both sides, and notes about it for the user."""
     row = first_object(sample, options.expected_key or options.candidate_key) or {}
     both = paired_keys(row, options)
     if both is not None:
-        layout = Layout(id_key=_id_key(row, options, name), value_key=both[0], partner_key=both[1])
-        said = f"{name}: the truth is under {both[0]!r}, the candidate under {both[1]!r}"
-        return layout, [said] if name else []
-    found = (_present(row, EXPECTED_KEYS), _present(row, CANDIDATE_KEYS))
-    if None not in found and not row.keys() <= _ENVELOPE:
+        expected, candidate = both
+        id_key = _find_id_key(row, options, name)
+        layout = Layout(id_key=id_key, value_key=expected, partner_key=candidate)
+        note = f"{name}: the truth is under {expected!r}, the candidate under {candidate!r}"
+        return layout, [note] if name else []
+    found = (_first_present(row, EXPECTED_KEYS), _first_present(row, CANDIDATE_KEYS))
+    if None not in found and not row.keys() <= _ENVELOPE_KEYS:
         raise DataError(
-            f"rows hold {found[0]!r} and {found[1]!r}, but also {_others(row)}, so it is not sure "
-            "that these are the two sides; name the keys that hold the truth and the candidate",
+            f"rows hold {found[0]!r} and {found[1]!r}, but also {_list_other_keys(row)}, "
+            "so it is not sure that these are the two sides; "
+            "name the keys that hold the truth and the candidate",
             Location(name),
         )
     raise DataError(
@@ -128,63 +130,62 @@ def detect_paired_layout(
 
 def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
     """The keys under which a row holds its truth and its candidate, if it holds both."""
-    told = options.expected_key is not None or options.candidate_key is not None
-    if not told and not row.keys() <= _ENVELOPE:
+    named = options.expected_key is not None or options.candidate_key is not None
+    if not named and not row.keys() <= _ENVELOPE_KEYS:
         return None
-    expected = _present(row, (options.expected_key,) if options.expected_key else EXPECTED_KEYS)
-    partner = _present(row, (options.candidate_key,) if options.candidate_key else CANDIDATE_KEYS)
-    return None if expected is None or partner is None else (expected, partner)
+    expected_keys = (options.expected_key,) if options.expected_key else EXPECTED_KEYS
+    candidate_keys = (options.candidate_key,) if options.candidate_key else CANDIDATE_KEYS
+    expected = _first_present(row, expected_keys)
+    candidate = _first_present(row, candidate_keys)
+    return None if expected is None or candidate is None else (expected, candidate)
 
 
-def _present(row: JsonObject, keys: tuple[str, ...]) -> str | None:
-    return next((key for key in keys if key in row), None)
+def first_object(block: RowBlock, key: str | None = None) -> JsonObject | None:
+    """The first row that is an object, preferably one with a certain key."""
+    objects = [row for row in block.rows if isinstance(row, dict)]
+    return next((row for row in objects if key in row), objects[0] if objects else None)
 
 
-def _compared_whole(row: JsonObject, key: str) -> str:
-    return (
-        f"rows hold {key!r}, but also {_others(row)}, so each row is compared as a whole; "
-        f"name the key if only {key!r} is meant"
-    )
-
-
-def _others(row: JsonObject) -> str:
-    """The keys of a row that no envelope has."""
-    return ", ".join(map(repr, sorted(row.keys() - _ENVELOPE)[:3]))
-
-
-def _keys_of(row: JsonObject) -> str:
-    return f"they have {', '.join(sorted(row)[:8])}"
-
-
-def _id_key(row: JsonObject, options: Inputs, name: str) -> str | None:
+def _find_id_key(row: JsonObject, options: Inputs, name: str) -> str | None:
     if options.id_key is None:
-        return _present(row, ID_KEYS)
+        return _first_present(row, ID_KEYS)
     if options.id_key and options.id_key not in row:
-        message = f"the rows have no key {options.id_key!r} to pair by; {_keys_of(row)}"
+        message = f"the rows have no key {options.id_key!r} to pair by; {_list_keys(row)}"
         raise DataError(message, Location(name))
     return options.id_key or None
 
 
-_NO_TAGS: Final[tuple[str, ...]] = ()
+def _first_present(row: JsonObject, keys: tuple[str, ...]) -> str | None:
+    return next((key for key in keys if key in row), None)
+
+
+def _list_keys(row: JsonObject) -> str:
+    return f"they have {', '.join(sorted(row)[:8])}"
+
+
+def _list_other_keys(row: JsonObject) -> str:
+    """The keys of a row that no envelope has."""
+    return ", ".join(map(repr, sorted(row.keys() - _ENVELOPE_KEYS)[:3]))
 
 
 class RowFault(NamedTuple):
-    """Why an entry holds no document."""
+    """Why a row holds no document."""
 
     reason: str
     input: CaseInput = CaseInput.PARSE_ERROR
 
 
 SideValue: TypeAlias = "JsonValue | Missing | RowFault | Line"
+"""The document of a row, or why there is none."""
 
 
 @dataclass(slots=True)
 class SideBatch:
     """One side of some cases, column by column.
 
-    An id is `None` where rows have none or where it cannot be read. `partners` are the candidates
-    of rows that hold both sides, `contexts` what came along. `plain` says that there is no fault
-    and that every id is there.
+    An id is `None` if rows have none or if it cannot be read. `partners` are the candidates of
+    rows that hold both sides, `contexts` their inputs and metadata. `plain` says that there is no
+    fault and that every id is there.
     """
 
     ids: list[str | None]
@@ -200,7 +201,7 @@ class SideBatch:
 
 
 def id_text(value: JsonValue) -> str | None:
-    """An id as text: a text as it is, a number or a boolean as JSON writes it."""
+    """An id as text: a string as it is, a number or a boolean as JSON writes it."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -209,97 +210,79 @@ def id_text(value: JsonValue) -> str | None:
 
 
 def apply_layout(block: RowBlock, layout: Layout) -> SideBatch:
-    """The entries of a block of rows."""
+    """The ids and documents of a block of rows."""
     if block.lines is not None:
         return SideBatch(list(block.lines.ids), list(block.lines.lines), block.places)
-    fast = _plain_entries(block, layout)
-    entries = fast if fast is not None else _careful_entries(block, layout)
+    batch = _read_columns(block, layout)
+    if batch is None:
+        batch = _read_row_by_row(block, layout)
     if layout.context and layout.value_key is not None:
-        entries.contexts = [_context(row) for row in block.rows]
-    return entries
+        batch.contexts = [_read_context(row) for row in block.rows]
+    return batch
 
 
-def _context(row: Row) -> CaseContext | None:
-    """What an envelope says of a case beside its documents."""
-    if not isinstance(row, dict):
+def _read_columns(block: RowBlock, layout: Layout) -> SideBatch | None:
+    """The batch of rows that are all alike, column by column; `None` if they are not."""
+    if set(map(type, block.rows)) != {dict}:
         return None
-    metadata = row.get("metadata")
-    return CaseContext(row.get("input", MISSING), metadata if isinstance(metadata, dict) else None)
-
-
-def _plain_entries(block: RowBlock, layout: Layout) -> SideBatch | None:
-    """The entries of rows that are all alike, column by column; `None` if they are not."""
-    rows = block.rows
-    if set(map(type, rows)) != {dict}:
-        return None
-    objects: list[JsonObject] = rows  # type: ignore[assignment]
+    rows = cast("list[JsonObject]", block.rows)
     id_key, value_key, partner_key = layout.id_key, layout.value_key, layout.partner_key
     try:
-        raw_ids = None if id_key is None else [row[id_key] for row in objects]
-        values = objects if value_key is None else [row[value_key] for row in objects]
-        partners = None if partner_key is None else [row[partner_key] for row in objects]
+        raw_ids = None if id_key is None else [row[id_key] for row in rows]
+        values = rows if value_key is None else [row[value_key] for row in rows]
+        partners = None if partner_key is None else [row[partner_key] for row in rows]
     except KeyError:
         return None
-    ids = _ids(raw_ids, block)
-    if ids is None:
-        return None
-    if value_key is None and id_key is not None:
-        for row in objects:
-            del row[id_key]
-    tags = None if value_key is None else _tags(objects, layout)
-    return SideBatch(ids, values, block.places, partners, tags)  # type: ignore[arg-type]
-
-
-def _ids(raw: list[JsonValue] | None, block: RowBlock) -> list[str | None] | None:
-    """Ids as texts; `None` if one of them cannot be an id."""
+    ids: list[str | None]
     if block.ids is not None:
-        return list(block.ids)
-    if raw is None:
-        return [None] * len(block.rows)
-    if set(map(type, raw)) == {str}:
-        return raw  # type: ignore[return-value]
-    texts = list(map(id_text, raw))
-    return None if None in texts else texts
+        ids = list(block.ids)
+    elif raw_ids is None:
+        ids = [None] * len(rows)
+    elif set(map(type, raw_ids)) == {str}:
+        ids = cast("list[str | None]", raw_ids)
+    else:
+        ids = list(map(id_text, raw_ids))
+        if None in ids:
+            return None
+    tags = None
+    if value_key is not None:
+        keys = sum(key is not None for key in (id_key, value_key, partner_key))
+        if set(map(len, rows)) != {keys}:
+            tags = [_read_tags(row) for row in rows]
+    elif id_key is not None:
+        for row in rows:
+            del row[id_key]
+    return SideBatch(ids, cast("list[SideValue]", values), block.places, partners, tags)  # type: ignore[arg-type]
 
 
-def _tags(rows: list[JsonObject], layout: Layout) -> list[tuple[str, ...]] | None:
-    known = sum(key is not None for key in (layout.id_key, layout.value_key, layout.partner_key))
-    if set(map(len, rows)) == {known}:
-        return None
-    return [_tag_texts(row.get("tags")) for row in rows]
-
-
-def _tag_texts(tags: JsonValue) -> tuple[str, ...]:
-    return tuple(filter(None, map(id_text, tags))) if isinstance(tags, list) else _NO_TAGS
-
-
-def _careful_entries(block: RowBlock, layout: Layout) -> SideBatch:
-    made = SideBatch([], [], block.places, [] if layout.partner_key else None, [], plain=False)
+def _read_row_by_row(block: RowBlock, layout: Layout) -> SideBatch:
+    ids: list[str | None] = []
+    values: list[SideValue] = []
+    partners: list[SideValue] = []
+    tags: list[tuple[str, ...]] = []
     for place, row in enumerate(block.rows):
-        given = None if block.ids is None else block.ids[place]
-        name, value, partner = _entry(row, layout, given)
-        made.ids.append(name)
-        made.values.append(value)
-        if made.partners is not None:
-            made.partners.append(partner)
-        if made.tags is not None:
-            made.tags.append(_tag_texts(row.get("tags")) if _tagged(row, layout) else _NO_TAGS)  # type: ignore[union-attr]
-    return made
+        given_id = None if block.ids is None else block.ids[place]
+        name, value, partner = _read_row(row, layout, given_id)
+        ids.append(name)
+        values.append(value)
+        partners.append(partner)
+        tagged = layout.value_key is not None and isinstance(row, dict)
+        tags.append(_read_tags(cast("JsonObject", row)) if tagged else ())
+    both = partners if layout.partner_key else None
+    return SideBatch(ids, values, block.places, both, tags, plain=False)
 
 
-def _tagged(row: Row, layout: Layout) -> bool:
-    return layout.value_key is not None and isinstance(row, dict)
-
-
-def _entry(row: Row, layout: Layout, given: str | None) -> tuple[str | None, SideValue, SideValue]:
+def _read_row(
+    row: Row, layout: Layout, given_id: str | None
+) -> tuple[str | None, SideValue, SideValue]:
     """The id, the document and the partner of one row."""
     if isinstance(row, UnreadableRow):
-        return given or _salvaged(row.head, layout.id_key), RowFault(row.reason), MISSING
+        return given_id or _salvage_id(row.head, layout.id_key), RowFault(row.reason), MISSING
     if not isinstance(row, dict):
         whole = layout.value_key is None and not (layout.id_key and layout.id_needed)
         fault = RowFault("the row is not an object like the first one")
-        return given, row if whole else fault, MISSING
-    name = given
+        return given_id, row if whole else fault, MISSING
+    name = given_id
     if name is None and layout.id_key is not None:
         name = id_text(row.get(layout.id_key))
         if name is None and layout.id_needed:
@@ -311,8 +294,21 @@ def _entry(row: Row, layout: Layout, given: str | None) -> tuple[str | None, Sid
     return name, row.get(layout.value_key, absent), partner
 
 
-def _salvaged(head: bytes, id_key: str | None) -> str | None:
-    """The id of a row that cannot be read, if it stands at the very beginning."""
+def _read_tags(row: JsonObject) -> tuple[str, ...]:
+    tags = row.get("tags")
+    return tuple(filter(None, map(id_text, tags))) if isinstance(tags, list) else ()
+
+
+def _read_context(row: Row) -> CaseContext | None:
+    """The input and the metadata of an envelope."""
+    if not isinstance(row, dict):
+        return None
+    metadata = row.get("metadata")
+    return CaseContext(row.get("input", MISSING), metadata if isinstance(metadata, dict) else None)
+
+
+def _salvage_id(head: bytes, id_key: str | None) -> str | None:
+    """The id of an unreadable row, if it stands at the very beginning."""
     if id_key is None:
         return None
     start = rb"\s*\{\s*" + re.escape(orjson.dumps(id_key)) + rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+\b)'

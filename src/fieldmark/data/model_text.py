@@ -1,4 +1,4 @@
-"""A candidate that is text: the one JSON value that a model wrote into it."""
+"""The one JSON value in a text that a model wrote."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ __all__ = ["ParsedText", "parse_model_text"]
 _OPENER: Final = re.compile(r'\{\s*["}]|\[\s*(?:[\[{"\]0-9-]|true\b|false\b|null\b|NaN|Infinity)')
 """A bracket that begins JSON, and not a remark in brackets."""
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
-_FENCE_BEFORE: Final = re.compile(r"```[ \t]*[\w-]*\s*\Z")
-_FENCE_TAIL: Final = 64
+_FENCE_START: Final = re.compile(r"```[ \t]*[\w-]*\s*\Z")
+_FENCE_WIDTH: Final = 64
+"""How many characters before and after a value are searched for its fence."""
 
 
 class ParsedText(NamedTuple):
-    """A value and where it was found: in a `fence`, in the `text`, or as the whole of it."""
+    """A value and where it was found: in a `fence`, in the `text`, or as all of it."""
 
     value: JsonValue
     parsed_from: str = ""
@@ -29,27 +30,27 @@ class ParsedText(NamedTuple):
 def parse_model_text(
     text: str, dialect: JsonDialect, parse: Parse | str = Parse.LENIENT
 ) -> ParsedText:
-    """The value of strict JSON, or else of exactly one JSON object or array inside the text."""
+    """Parse strict JSON, or else the only JSON object or array inside the text."""
     try:
         return ParsedText(parse_text(text, dialect))
     except DataError:
         if parse == Parse.STRICT:
             raise
-    spans = _spans(text)
+    spans = _find_spans(text)
     if not spans:
         raise DataError("the text holds no JSON object or array")
     values = [parse_text(text[start:end], dialect) for start, end in spans]
     if len(values) > 1:
         raise DataError(f"the text holds {len(values)} JSON values; exactly one is taken")
-    return ParsedText(values[0], "fence" if _fenced(text, *spans[0]) else "text")
+    return ParsedText(values[0], "fence" if _is_fenced(text, *spans[0]) else "text")
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
-    """Where the outermost objects and arrays of a text stand, in one pass."""
+def _find_spans(text: str) -> list[tuple[int, int]]:
+    """Where the outermost objects and arrays of a text start and end, found in one pass."""
     spans: list[tuple[int, int]] = []
     opener = _OPENER.search(text)
     while opener is not None:
-        end = _closing(text, opener.start())
+        end = _find_end(text, opener.start())
         if end is None:
             raise DataError("the JSON in the text ends too early")
         spans.append((opener.start(), end))
@@ -57,8 +58,8 @@ def _spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _closing(text: str, start: int) -> int | None:
-    """Where the bracket at `start` is closed; brackets inside texts do not count."""
+def _find_end(text: str, start: int) -> int | None:
+    """Where the bracket at `start` is closed; brackets inside strings do not count."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         bracket = token.group()[0]
@@ -71,8 +72,7 @@ def _closing(text: str, start: int) -> int | None:
     return None
 
 
-def _fenced(text: str, start: int, end: int) -> bool:
-    before = text[max(0, start - _FENCE_TAIL) : start]
-    return _FENCE_BEFORE.search(before) is not None and text[
-        end : end + _FENCE_TAIL
-    ].lstrip().startswith("```")
+def _is_fenced(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - _FENCE_WIDTH) : start]
+    after = text[end : end + _FENCE_WIDTH]
+    return _FENCE_START.search(before) is not None and after.lstrip().startswith("```")

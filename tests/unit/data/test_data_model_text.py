@@ -30,6 +30,11 @@ CANDIDATE = JsonDialect(role=Role.CANDIDATE)
         pytest.param('{"a": "\\ud800"} ok', {"a": "\ud800"}, "text", id="a-lone-surrogate"),
         pytest.param('\ud800 {"a": 1}', {"a": 1}, "text", id="a-lone-surrogate-around-it"),
         pytest.param('```json\n{"a": "```"}\n```', {"a": "```"}, "fence", id="a-fence-in-a-text"),
+        pytest.param('```json\n{"a": 1}', {"a": 1}, "text", id="an-unclosed-fence"),
+        pytest.param('```json\n{"a": 1}\n', {"a": 1}, "text", id="an-unclosed-fence-and-a-blank"),
+        pytest.param("```\n[1]\nDone. ```", [1], "text", id="prose-before-the-closing-fence"),
+        pytest.param('{"a": 1}\n```', {"a": 1}, "text", id="an-unopened-fence"),
+        pytest.param('```json\nHere: {"a": 1}\n```', {"a": 1}, "text", id="prose-in-a-fence"),
     ],
 )
 def test_one_value_is_found(text, value, parsed_from):
