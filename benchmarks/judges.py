@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.measure import print_table
-from fieldmark.judges.code_judge import CodeJudge, Protocol
+from fieldmark.judges.code_judge import CodeJudge, JudgeProtocol
 from fieldmark.model.case import Case
 
 __all__ = ["judges"]
@@ -22,8 +22,8 @@ LEAST: Final = 50
 
 def judges() -> bool:
     """Print what a case costs either way; whether staying is as much faster as it has to be."""
-    stays = _seconds(Protocol.LINES, CASES)
-    starts = _seconds(Protocol.PROCESS, SAMPLE) * CASES / SAMPLE
+    stays = _seconds(JudgeProtocol.LINES, CASES)
+    starts = _seconds(JudgeProtocol.PROCESS, SAMPLE) * CASES / SAMPLE
     ratio = starts / stays
     met = ratio >= LEAST
     rows = [
@@ -41,7 +41,7 @@ def judges() -> bool:
     return met
 
 
-def _seconds(protocol: Protocol, cases: int) -> float:
+def _seconds(protocol: JudgeProtocol, cases: int) -> float:
     """The time from the first start to the last end of a judge that scores so many cases."""
     judge = CodeJudge(script=(sys.executable, str(SCRIPT)), protocol=protocol)
     began = time.perf_counter()

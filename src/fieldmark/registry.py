@@ -66,7 +66,7 @@ _NOUNS: Final = {
 }
 
 _SAFE: Final[Mapping[str, str]] = {
-    "response_quality": "fieldmark.judges.safe_quality:SafeQuality",
+    "response_quality": "fieldmark.judges.safety:SafeResponseQuality",
 }
 """Evaluators that hear a judge of safety, and the class that brings the two together."""
 

@@ -11,8 +11,8 @@ from edges.llm_server import serving
 from fieldmark.api.evaluate import resume_eval
 from fieldmark.api.score import resume_score
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
-from fieldmark.judges.llm import clock
-from fieldmark.judges.llm.clock import Clock
+from fieldmark.judges import clock
+from fieldmark.judges.clock import Clock
 from fieldmark.judges.providers.openai import OpenAi
 
 OPENAI = {"type": "openai", "model": "m", "base_url": "https://models.test/v1"}

@@ -16,12 +16,12 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import Exchange, first, serving, status
-from fieldmark.judges.llm import clock
-from fieldmark.judges.llm.clock import Clock
-from fieldmark.judges.llm.turnstile import turnstile
+from fieldmark.judges import clock
+from fieldmark.judges.clock import Clock
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.judges.providers.openai_embeddings import OpenAiEmbeddings
+from fieldmark.judges.rate_limiter import rate_limiter
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Comparison
 
@@ -341,7 +341,7 @@ def test_a_rate_is_kept_by_all_who_ask_an_endpoint(monkeypatch):
             asked = provider(server, batch=1, concurrency=1, per_minute=30, cache=False)
             asked.similarities(PAIRS[:2])
     assert waited == [0.0, 2.0, 2.0, 2.0]
-    assert turnstile("a") is turnstile("a") is not turnstile("b")
+    assert rate_limiter("a") is rate_limiter("a") is not rate_limiter("b")
 
 
 def test_the_usual_place_can_be_named(monkeypatch, tmp_path):

@@ -11,7 +11,7 @@ from edges.llm_server import NONCE, Exchange, saying, serving
 from fieldmark.compare.prompt_injection import INJECTION_NOTE, injection_reason
 from fieldmark.compare.semantic import Semantic
 from fieldmark.evaluators.base import Status
-from fieldmark.judges.llm.blocks import block_of
+from fieldmark.judges.llm.prompts import data_block
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.model.case import Case
@@ -165,7 +165,7 @@ def test_instructions_are_restated_after_the_data():
 
 def test_a_nonce_that_occurs_in_the_data_is_made_anew():
     nonces = iter(["one", "two", "three"])
-    block = block_of(["the first is one", "then two"], lambda: next(nonces))
+    block = data_block(["the first is one", "then two"], lambda: next(nonces))
     assert block.nonce == "three"
     assert json.loads(block.text.splitlines()[1]) == ["the first is one", "then two"]
 

@@ -13,8 +13,8 @@ import fieldmark as fm
 from edges.llm_server import Exchange, first, saying, serving, status
 from edges.test_edges_llm_server import ANSWERS, FAILURES
 from fieldmark.errors import OptionError
-from fieldmark.judges.llm import clock
-from fieldmark.judges.llm.clock import Clock
+from fieldmark.judges import clock
+from fieldmark.judges.clock import Clock
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.judges.providers.openai_embeddings import OpenAiEmbeddings

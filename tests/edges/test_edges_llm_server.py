@@ -8,8 +8,8 @@ import json
 import pytest
 
 from edges.llm_server import Exchange, drip, first, saying, serving, status
-from fieldmark.judges.llm import clock
-from fieldmark.judges.llm.clock import Clock
+from fieldmark.judges import clock
+from fieldmark.judges.clock import Clock
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.model.comparison import Comparison
 

@@ -80,7 +80,7 @@ class Asked:
 
     def _told(self, books: str) -> list[JsonObject]:
         keeping = [each for each in self._all if hasattr(each, books)]
-        once = {id(getattr(each, "ledger", each)): each for each in keeping}
+        once = {id(getattr(each, "usage_log", each)): each for each in keeping}
         return [{**_named(each), **getattr(each, books)()} for each in once.values()]
 
 

@@ -21,9 +21,9 @@ from fieldmark.metrics.identity import described
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.run.panel import unready_judges
-from fieldmark.run.targets.asking import Source
-from fieldmark.run.targets.file_digest import digest_of
-from fieldmark.run.targets.producing import Asked
+from fieldmark.run.targets.candidates import ProducedCase
+from fieldmark.run.targets.file_digest import file_digest
+from fieldmark.run.targets.target import TargetSource
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.text import did_you_mean
 
@@ -196,7 +196,7 @@ def refuse_unmet(spec: EvalSpec, wanted: Wanted) -> None:
         raise ConfigError([replace(each, location=spec.location) for each in problems])
 
 
-def case_of(asked: Asked) -> Case:
+def case_of(asked: ProducedCase) -> Case:
     """A case as its target left it; a target that failed is an error of the case."""
     if not asked.failure:
         return asked.case
@@ -211,7 +211,7 @@ def refuse_unready(spec: EvalSpec, providers: Sequence[Problem] = ()) -> None:
     own = [member for each in own_members(spec).values() for member in each]
     problems = [*providers, *unready_judges([*spec.evaluators, *own])]
     if spec.target is not None:
-        reason = cast("Source", spec.target.source).unready()
+        reason = cast("TargetSource", spec.target.source).unready()
         problems += [Problem(f"target: {reason}", spec.location)] if reason else []
     if problems:
         raise ConfigError(problems)
@@ -222,7 +222,7 @@ def fingerprints(spec: EvalSpec) -> JsonObject:
     own = [member for each in own_members(spec).values() for member in each]
     found: JsonObject = {}
     for member in (*spec.evaluators, *own):
-        programs = [digest_of(path) or path.name for path in _files_of(member.evaluator)]
+        programs = [file_digest(path) or path.name for path in _files_of(member.evaluator)]
         made_of: JsonObject = {
             "programs": list(programs),
             "options": _placeless(described(member.evaluator)),

@@ -29,7 +29,7 @@ from fieldmark.run.judged_replay import JudgedReplay
 from fieldmark.run.panel import Panel, open_panel
 from fieldmark.run.pipeline import Watcher
 from fieldmark.run.segments import segments
-from fieldmark.run.targets.producing import produced
+from fieldmark.run.targets.candidates import produce_candidates
 from fieldmark.run.unused import unused_rules
 from fieldmark.store.evaluated import failed_row, with_results
 from fieldmark.store.rundir import RunFolder
@@ -165,7 +165,7 @@ class EvalRun:
 
     def _produced(self, cases: Iterable[Case], stack: ExitStack) -> Iterator[Case]:
         assert self._spec.target is not None  # noqa: S101 - only asked where there is one
-        asked = produced(
+        asked = produce_candidates(
             self._spec.target, cases, warn=self._warnings.append, dialect=self._grammar
         )
         return map(case_of, stack.enter_context(closing(asked)))

@@ -1,1 +1,1 @@
-"""Those outside who are asked for a score: programs of the user, models."""
+"""External judges: programs of the user and language models."""

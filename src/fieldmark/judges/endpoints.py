@@ -1,7 +1,7 @@
-"""Which endpoints may be asked: encrypted or on this machine, and never those of the platform.
+"""Checked HTTP endpoints: https or loopback only, and never a cloud metadata service.
 
-An address is looked up once and connected to as it was checked; a name that answers differently
-the second time changes nothing.
+A host name is resolved once, and the checked address is the one that is connected to, so that a
+DNS server cannot swap it afterwards.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from fieldmark.errors import OptionError
-from fieldmark.judges.secrecy import is_secret_name
+from fieldmark.judges.redaction import is_secret_name
 
-__all__ = ["Endpoint", "RefusedError", "addresses_of", "read_endpoint"]
+__all__ = ["Endpoint", "ForbiddenAddressError", "parse_endpoint", "resolve_addresses"]
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -33,16 +33,16 @@ _METADATA: Final = frozenset(
         ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"),
     )
 )
-"""Where clouds answer questions about the machine itself, besides the link-local address."""
+"""Cloud metadata services, besides the link-local address."""
 
 
-class RefusedError(Exception):
-    """An address that is never connected to."""
+class ForbiddenAddressError(Exception):
+    """The host has an address that must not be connected to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A checked URL in its parts; `path` holds the query too."""
+    """The parts of a checked URL; `path` includes the query."""
 
     scheme: str
     host: str
@@ -50,14 +50,14 @@ class Endpoint:
     path: str
 
     @property
-    def place(self) -> str:
-        """Host and port, as the header `Host` and messages name them."""
+    def netloc(self) -> str:
+        """Return the host and, if it is not the default, the port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def is_local(self) -> bool:
-        """Whether it is plainly on this machine, by its name or its address."""
+        """Return whether the host is localhost or a loopback address."""
         if _LOCALHOST.match(self.host):
             return True
         try:
@@ -65,31 +65,29 @@ class Endpoint:
         except ValueError:
             return False
 
-    def below(self, path: str) -> Endpoint:
-        """The endpoint at a path below this one."""
+    def child(self, path: str) -> Endpoint:
+        """Return the endpoint at a path below this one."""
         return replace(self, path=f"{self.path.rstrip('/')}/{path}")
 
-    def at(self, address: str) -> str:
-        """The URL with an address in place of the name."""
+    def url_at(self, address: str) -> str:
+        """Return the URL with an IP address in place of the host name."""
         host = f"[{address}]" if ":" in address else address
         return f"{self.scheme}://{host}:{self.port}{self.path}"
 
 
-def read_endpoint(url: str, option: str = "url") -> Endpoint:
-    """The parts of a URL; one that may not be asked is refused without asking anybody.
+def parse_endpoint(url: str, option: str = "url") -> Endpoint:
+    """Parse and check a URL without any network access; `option` is its name in errors.
 
-    `option` is what the URL is called where it was written.
-
-    >>> read_endpoint("http://localhost:8000/extract").place
+    >>> parse_endpoint("http://localhost:8000/extract").netloc
     'localhost:8000'
     """
     try:
-        return _read(url)
+        return _parse(url)
     except OptionError as error:
         raise OptionError(option, error.message) from None
 
 
-def _read(url: str) -> Endpoint:
+def _parse(url: str) -> Endpoint:
     if not _PRINTABLE.match(url) or "\\" in url:
         raise OptionError("url", "must be a URL of plain characters; encode all others")
     try:
@@ -110,14 +108,13 @@ def _read(url: str) -> Endpoint:
     return endpoint
 
 
-def addresses_of(endpoint: Endpoint) -> tuple[str, ...]:
-    """The addresses of an endpoint; if one of them is refused, so is the endpoint."""
+def resolve_addresses(endpoint: Endpoint) -> tuple[str, ...]:
+    """Return the addresses of the host; one forbidden address forbids the endpoint."""
     found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
     texts = tuple(dict.fromkeys(str(where[0]) for *_, where in found))
     for text in texts:
-        complaint = _complaint(ipaddress.ip_address(text), endpoint.scheme)
-        if complaint:
-            raise RefusedError(f"{endpoint.host} has the address {text}: {complaint}")
+        if problem := _address_problem(ipaddress.ip_address(text), endpoint.scheme):
+            raise ForbiddenAddressError(f"{endpoint.host} has the address {text}: {problem}")
     return texts
 
 
@@ -140,15 +137,14 @@ def _check_host(endpoint: Endpoint) -> None:
     if ":" not in host and not _HOST.match(host):
         raise OptionError("url", "must name a host")
     if ":" in host or _NUMERIC.match(host.rpartition(".")[2]):
-        complaint = _complaint(_literal(host), endpoint.scheme)
-        if complaint:
-            raise OptionError("url", f"{host}: {complaint}")
+        if problem := _address_problem(_parse_address(host), endpoint.scheme):
+            raise OptionError("url", f"{host}: {problem}")
     elif endpoint.scheme == "http" and not _LOCALHOST.match(host):
         raise OptionError("url", "must begin with https://, because its host is another machine")
 
 
-def _literal(host: str) -> Address:
-    """An address as it is written; shortened, octal and hexadecimal forms are not taken."""
+def _parse_address(host: str) -> Address:
+    """Parse an address in its full form; short, octal and hexadecimal forms are errors."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -159,9 +155,9 @@ def _literal(host: str) -> Address:
     return address
 
 
-def _complaint(address: Address, scheme: str) -> str:
-    """Why an address may not be connected to; nothing if it may."""
-    meant = _embedded(address)
+def _address_problem(address: Address, scheme: str) -> str:
+    """Return why an address is forbidden, or an empty string."""
+    meant = _embedded_ipv4(address)
     if meant.is_link_local or meant in _METADATA:
         return "addresses of the link and of the platform's own services are never asked"
     if meant.is_unspecified or meant.is_multicast:
@@ -171,8 +167,8 @@ def _complaint(address: Address, scheme: str) -> str:
     return ""
 
 
-def _embedded(address: Address) -> Address:
-    """The IPv4 address inside of an IPv6 address that stands for it, else the address itself."""
+def _embedded_ipv4(address: Address) -> Address:
+    """Return the IPv4 address that an IPv6 address embeds, or the address itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address.ipv4_mapped is not None:

@@ -1,4 +1,4 @@
-"""Calls that may never return, waited for no longer than they may take."""
+"""A time limit for calls that cannot be interrupted."""
 
 from __future__ import annotations
 
@@ -7,47 +7,47 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Final, TypeVar
 
-__all__ = ["MOST_LEFT_BEHIND", "OverdueError", "TimeLimit"]
+__all__ = ["MAX_OVERDUE", "OverdueError", "TimeLimit"]
 
-MOST_LEFT_BEHIND: Final = 32
-"""So many calls may be running beyond their time before no further one is started."""
+MAX_OVERDUE: Final = 32
+"""No call is started while this many run beyond their time limit."""
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 
 class OverdueError(Exception):
-    """A call that took too long; it cannot be stopped and may still be running."""
+    """A call exceeded its time limit; it cannot be stopped and may still be running."""
 
 
 class TimeLimit:
-    """Gives each call its seconds, in a thread of its own that ends with the program."""
+    """Runs each call in a daemon thread and waits for it for `seconds` at most."""
 
-    __slots__ = ("_left_behind", "_lock", "seconds")
+    __slots__ = ("_lock", "_overdue", "seconds")
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._left_behind = 0
+        self._overdue = 0
         self._lock = threading.Lock()
 
-    def call(self, function: Callable[[], _Answer]) -> _Answer:
-        """What the function returns or raises, if it does so in time."""
-        if self._left_behind >= MOST_LEFT_BEHIND:
-            raise OverdueError(f"not asked: {self._left_behind} calls run beyond their time limit")
-        future: Future[_Answer] = Future()
-        threading.Thread(target=_settle, args=(future, function), daemon=True).start()
+    def call(self, function: Callable[[], _Result]) -> _Result:
+        """Return what the function returns, or raise what it raises, if it finishes in time."""
+        if self._overdue >= MAX_OVERDUE:
+            raise OverdueError(f"not asked: {self._overdue} calls run beyond their time limit")
+        future: Future[_Result] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(function())
+            except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
+                future.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
         if not wait([future], self.seconds).done:
-            self._count(1)
-            future.add_done_callback(lambda _: self._count(-1))
+            self._count_overdue(1)
+            future.add_done_callback(lambda _: self._count_overdue(-1))
             raise OverdueError(f"no answer within {self.seconds:g} s")
         return future.result()
 
-    def _count(self, step: int) -> None:
+    def _count_overdue(self, step: int) -> None:
         with self._lock:
-            self._left_behind += step
-
-
-def _settle(future: Future[_Answer], function: Callable[[], _Answer]) -> None:
-    try:
-        future.set_result(function())
-    except BaseException as error:  # noqa: BLE001 - also what would end the thread is an answer
-        future.set_exception(error)
+            self._overdue += step

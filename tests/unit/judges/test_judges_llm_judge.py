@@ -5,8 +5,8 @@ import pytest
 from edges.llm_server import first, serving, status
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.judges.llm import clock
-from fieldmark.judges.llm.clock import Clock
+from fieldmark.judges import clock
+from fieldmark.judges.clock import Clock
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING

@@ -10,7 +10,7 @@ import pytest
 
 from fieldmark.errors import OptionError
 from fieldmark.judges.code_judge import CodeJudge
-from fieldmark.judges.preflight import program_of, unstartable
+from fieldmark.judges.program import check_startable, program_argv
 from unit.judges.lab import CASE
 
 ENV = {"PATH": os.environ["PATH"]}
@@ -51,22 +51,22 @@ def folder(tmp_path):
 def test_why_a_program_cannot_be_started(folder, argv, reason):
     import re
 
-    found = unstartable(argv, folder, ENV)
+    found = check_startable(argv, folder, ENV)
     assert (found is None) == (reason is None), found
     assert reason is None or re.search(reason, found), found
 
 
 def test_a_folder_that_does_not_exist(tmp_path):
-    assert "does not exist" in unstartable(["sh"], tmp_path / "none", ENV)
+    assert "does not exist" in check_startable(["sh"], tmp_path / "none", ENV)
 
 
 def test_python_is_ours_where_no_other_has_the_name(tmp_path):
     nowhere = {"PATH": str(tmp_path)}
-    assert program_of(["python", "x.py"], nowhere) == (sys.executable, "x.py")
+    assert program_argv(["python", "x.py"], nowhere) == (sys.executable, "x.py")
     (tmp_path / "python").write_text("#!/bin/sh\n", "utf-8")
     (tmp_path / "python").chmod(0o755)
-    assert program_of(["python", "x.py"], nowhere) == ("python", "x.py")
-    assert program_of(["python3", "x.py"], nowhere) == ("python3", "x.py")
+    assert program_argv(["python", "x.py"], nowhere) == ("python", "x.py")
+    assert program_argv(["python3", "x.py"], nowhere) == ("python3", "x.py")
 
 
 def test_a_judge_says_why_it_is_not_ready(folder):

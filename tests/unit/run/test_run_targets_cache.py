@@ -12,10 +12,10 @@ from fieldmark.config.eval_spec import Target
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING
 from fieldmark.run.targets import cache as module
-from fieldmark.run.targets.asking import Produced
-from fieldmark.run.targets.cache import AnswerCache
-from fieldmark.run.targets.producing import produced
+from fieldmark.run.targets.cache import TargetCache
+from fieldmark.run.targets.candidates import produce_candidates
 from fieldmark.run.targets.python import PythonTarget
+from fieldmark.run.targets.target import TargetResponse
 
 REQUEST = {"case_id": "a", "input": 1}
 
@@ -32,18 +32,18 @@ class Counting:
 
 def asking(folder, ask, identity=None, warnings=None):
     warn = pytest.fail if warnings is None else warnings.append
-    return AnswerCache(folder, identity or {}, warn).asking(ask)
+    return TargetCache(folder, identity or {}, warn).cached(ask)
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(Produced(text="Total: ä"), id="text"),
-        pytest.param(Produced(text=""), id="no-text"),
-        pytest.param(Produced(text="\ud800"), id="half-a-character"),
-        pytest.param(Produced(value={"a": [1, 1.5, None, True]}), id="a-value"),
-        pytest.param(Produced(value=None), id="null"),
-        pytest.param(Produced(value=12345678901234567890123), id="a-long-integer"),
+        pytest.param(TargetResponse(text="Total: ä"), id="text"),
+        pytest.param(TargetResponse(text=""), id="no-text"),
+        pytest.param(TargetResponse(text="\ud800"), id="half-a-character"),
+        pytest.param(TargetResponse(value={"a": [1, 1.5, None, True]}), id="a-value"),
+        pytest.param(TargetResponse(value=None), id="null"),
+        pytest.param(TargetResponse(value=12345678901234567890123), id="a-long-integer"),
     ],
 )
 def test_an_answer_is_given_again_exactly(tmp_path, answer):
@@ -64,14 +64,14 @@ def test_an_answer_is_given_again_exactly(tmp_path, answer):
     ],
 )  # fmt: skip
 def test_another_question_is_asked(tmp_path, identity, request_):
-    ask = Counting(Produced(value=1))
+    ask = Counting(TargetResponse(value=1))
     asking(tmp_path, ask, {"model": "a"})(REQUEST)
     asking(tmp_path, ask, identity)(request_)
     assert ask.times == 2
 
 
 def test_the_order_of_keys_makes_no_other_question(tmp_path):
-    ask = Counting(Produced(value=1))
+    ask = Counting(TargetResponse(value=1))
     asking(tmp_path, ask)(REQUEST)
     asking(tmp_path, ask)(dict(reversed(REQUEST.items())))
     assert ask.times == 1
@@ -80,16 +80,18 @@ def test_the_order_of_keys_makes_no_other_question(tmp_path):
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(Produced(failure="down"), id="a-failure"),
-        pytest.param(Produced(failure="busy", transient=True), id="a-failure-that-may-pass"),
-        pytest.param(Produced(value={"a": float("nan")}), id="a-number-that-json-does-not-have"),
+        pytest.param(TargetResponse(failure="down"), id="a-failure"),
+        pytest.param(TargetResponse(failure="busy", transient=True), id="a-failure-that-may-pass"),
+        pytest.param(
+            TargetResponse(value={"a": float("nan")}), id="a-number-that-json-does-not-have"
+        ),
     ],
 )
 def test_what_is_not_kept(tmp_path, answer):
-    ask = Counting(answer, Produced(value=1))
+    ask = Counting(answer, TargetResponse(value=1))
     first = asking(tmp_path, ask)(REQUEST)
     assert first is answer
-    assert asking(tmp_path, ask)(REQUEST) == Produced(value=1)
+    assert asking(tmp_path, ask)(REQUEST) == TargetResponse(value=1)
     assert ask.times == 2
 
 
@@ -108,13 +110,13 @@ def test_what_is_not_kept(tmp_path, answer):
     ],
 )  # fmt: skip
 def test_a_broken_entry_is_asked_for_again_with_a_warning(tmp_path, broken):
-    ask = Counting(Produced(value=1))
+    ask = Counting(TargetResponse(value=1))
     asking(tmp_path, ask)(REQUEST)
     (entry,) = tmp_path.rglob("*.json")
     whole = entry.read_bytes()
     entry.write_bytes(broken(whole))
     warnings = []
-    assert asking(tmp_path, ask, warnings=warnings)(REQUEST) == Produced(value=1)
+    assert asking(tmp_path, ask, warnings=warnings)(REQUEST) == TargetResponse(value=1)
     assert ask.times == 2
     assert len(warnings) == 1
     assert f"{entry}: this cached answer cannot be used" in warnings[0]
@@ -125,7 +127,7 @@ def test_an_entry_is_whole_or_not_there(tmp_path, monkeypatch):
     written = []
     real = module.write_whole
     monkeypatch.setattr(module, "write_whole", lambda *a: (written.append(a[0]), real(*a)))
-    asking(tmp_path, Counting(Produced(value=1)))(REQUEST)
+    asking(tmp_path, Counting(TargetResponse(value=1)))(REQUEST)
     (entry,) = tmp_path.rglob("*.json")
     assert written == [entry]
     assert json.loads(entry.read_bytes()) == {"format": 1, "key": entry.stem, "value": 1}
@@ -134,16 +136,16 @@ def test_an_entry_is_whole_or_not_there(tmp_path, monkeypatch):
 def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_answer(tmp_path):
     (tmp_path / "file").touch()
     warnings = []
-    ask = asking(tmp_path / "file" / "cache", Counting(Produced(value=1)), warnings=warnings)
+    ask = asking(tmp_path / "file" / "cache", Counting(TargetResponse(value=1)), warnings=warnings)
     for name in "abc":
-        assert ask({"case_id": name}) == Produced(value=1)
+        assert ask({"case_id": name}) == TargetResponse(value=1)
     assert sum("no further answers are cached" in warning for warning in warnings) == 1
 
 
 def test_a_folder_that_is_made_stays_out_of_repositories(tmp_path):
-    asking(tmp_path / "new", Counting(Produced(value=1)))(REQUEST)
+    asking(tmp_path / "new", Counting(TargetResponse(value=1)))(REQUEST)
     assert (tmp_path / "new" / ".gitignore").read_text("utf-8") == "*\n"
-    asking(tmp_path, Counting(Produced(value=1)))(REQUEST)
+    asking(tmp_path, Counting(TargetResponse(value=1)))(REQUEST)
     assert not (tmp_path / ".gitignore").exists()
 
 
@@ -153,7 +155,7 @@ def test_the_first_answers_may_come_at_the_same_moment(tmp_path, turn):
 
     def ask(_):
         together.wait()
-        return Produced(value=turn)
+        return TargetResponse(value=turn)
 
     cached = asking(tmp_path / "new", ask)
     threads = [threading.Thread(target=cached, args=({"case_id": n},)) for n in range(8)]
@@ -172,7 +174,7 @@ def test_the_same_question_at_the_same_time_is_asked_once(tmp_path):
         times.append(1)
         under_way.set()
         over.wait(5)
-        return Produced(value=len(times))
+        return TargetResponse(value=len(times))
 
     cached = asking(tmp_path, ask)
     got = []
@@ -184,7 +186,7 @@ def test_the_same_question_at_the_same_time_is_asked_once(tmp_path):
     over.set()
     for thread in threads:
         thread.join()
-    assert got == [Produced(value=1)] * 6
+    assert got == [TargetResponse(value=1)] * 6
     assert len(times) == 1
 
 
@@ -231,7 +233,7 @@ def test_a_run_that_is_repeated_asks_nothing_and_gives_the_same(tmp_path):
         Case(str(n), {}, MISSING, CaseInput.MISSING, context=CaseContext(input=f"q{n}"))
         for n in range(5)
     ]
-    first = list(produced(target, cases))
+    first = list(produce_candidates(target, cases))
     assert first[3].case.candidate == {"q": "q3"}
-    assert list(produced(target, cases)) == first
+    assert list(produce_candidates(target, cases)) == first
     assert (tmp_path / "log").read_text("utf-8") == "x" * 5

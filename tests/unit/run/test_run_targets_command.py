@@ -11,8 +11,8 @@ import pytest
 
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING
-from fieldmark.run.targets.asking import Produced
 from fieldmark.run.targets.command import CommandTarget
+from fieldmark.run.targets.target import TargetResponse
 
 REQUEST = {
     "case_id": "ä; touch canary $(touch canary)",
@@ -44,7 +44,7 @@ def asked(source, timeout=10.0, **options):
     ],
 )  # fmt: skip
 def test_what_a_program_prints_is_taken(source, text):
-    assert asked(source) == Produced(text=text)
+    assert asked(source) == TargetResponse(text=text)
 
 
 def test_the_request_is_the_case_as_json_with_the_configuration():

@@ -14,8 +14,8 @@ import pytest
 from fieldmark.errors import OptionError
 from fieldmark.judges import time_limit
 from fieldmark.model.json import MISSING
-from fieldmark.run.targets.asking import Produced
 from fieldmark.run.targets.python import PythonTarget
+from fieldmark.run.targets.target import TargetResponse
 
 REQUEST = {"case_id": "a", "input": {"pages": [1]}, "question": "", "metadata": {}}
 
@@ -48,7 +48,7 @@ def asked(tmp_path):
     ],
 )  # fmt: skip
 def test_what_a_function_returns_is_taken(asked, source, text, value):
-    assert asked(source, config={"model": "m"}) == Produced(text=text, value=value)
+    assert asked(source, config={"model": "m"}) == TargetResponse(text=text, value=value)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_call_that_takes_too_long_is_not_waited_for_nor_made_again(asked, sour
     started = time.monotonic()
     got = asked(source, timeout=0.2)
     assert time.monotonic() - started < 4
-    assert got == Produced(failure="no answer within 0.2 s")
+    assert got == TargetResponse(failure="no answer within 0.2 s")
 
 
 def test_a_coroutine_that_takes_too_long_is_cancelled(asked, tmp_path):
@@ -108,7 +108,7 @@ def test_a_coroutine_that_takes_too_long_is_cancelled(asked, tmp_path):
 
 
 def test_calls_left_behind_do_not_pile_up(monkeypatch):
-    monkeypatch.setattr(time_limit, "MOST_LEFT_BEHIND", 2)
+    monkeypatch.setattr(time_limit, "MAX_OVERDUE", 2)
     limit = time_limit.TimeLimit(0.05)
     over = threading.Event()
     for _ in range(2):
@@ -118,7 +118,7 @@ def test_calls_left_behind_do_not_pile_up(monkeypatch):
         limit.call(lambda: 1)
     over.set()
     deadline = time.monotonic() + 5
-    while limit._left_behind and time.monotonic() < deadline:
+    while limit._overdue and time.monotonic() < deadline:
         time.sleep(0.01)
     assert limit.call(lambda: 1) == 1
 

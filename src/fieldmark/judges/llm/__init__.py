@@ -1,1 +1,1 @@
-"""Asking language models: what is sent, what is believed, what it costs."""
+"""The client for language models: prompts, answers, cache, budget."""

@@ -1,4 +1,4 @@
-"""How a model is reached: the options that everything has in common that asks one."""
+"""Connection options: the model, its endpoint, limits, budget and cache."""
 
 from __future__ import annotations
 
@@ -7,40 +7,48 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from typing import Final
 
-from fieldmark.compare.options import check_flag
+from fieldmark.compare.options import check_flag, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.judges.endpoints import Endpoint, read_endpoint
-from fieldmark.judges.llm.cache import AnswerCache, CacheError, default_file
-from fieldmark.judges.llm.ledger import Budget, Ledger
-from fieldmark.judges.llm.memory import RunMemory
-from fieldmark.judges.secrecy import Secrets, secret_within
+from fieldmark.judges.endpoints import Endpoint, parse_endpoint
+from fieldmark.judges.llm.answer_cache import (
+    AnswerCache,
+    CacheError,
+    FileAnswerCache,
+    MemoryAnswerCache,
+    default_cache_file,
+)
+from fieldmark.judges.llm.usage_log import Budget, UsageLog
+from fieldmark.judges.redaction import Redactor, find_secret
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["OPENAI", "Connection", "check_number"]
+__all__ = ["OPENAI_URL", "ChatConnection", "Connection", "ReplyFormat", "check_number"]
 
-OPENAI: Final = "https://api.openai.com/v1"
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_KEY: Final = re.compile(r"[!-~]+\Z")
-_OURS: Final = frozenset({"messages", "model", "input", "stream", "n", "tools"})
+OPENAI_URL: Final = "https://api.openai.com/v1"
+_VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_API_KEY: Final = re.compile(r"[!-~]+\Z")
+_RESERVED_PARAMETERS: Final = frozenset({"messages", "model", "input", "stream", "n", "tools"})
+_MAX_TEMPERATURE: Final = 2.0
+_REPLY_LIMITS: Final = ("max_tokens", "max_completion_tokens")
+"""The parameters by which endpoints limit the length of a reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """A model behind an endpoint that speaks as OpenAI's does.
+    """A model behind an OpenAI-compatible endpoint.
 
-    The key is only ever named, by the environment variable that holds it. Budgets hold for as long
-    as this object lives: one run. `cache` is a file for the answers; true stands for the usual
-    place. With `offline` nothing but the cache is asked. `request` adds parameters to what is sent,
-    or takes away those that it sets to nothing.
+    `api_key_env` names the environment variable with the key. Budgets apply to the lifetime of
+    this object, which is one run. `cache` is a file, or true for the default file. With `offline`
+    only the cache is used. `request` adds parameters to requests; null removes a parameter.
     """
 
     model: str
-    base_url: str = OPENAI
+    base_url: str = OPENAI_URL
     api_key_env: str | None = "OPENAI_API_KEY"
     request: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
     timeout: float = 60.0
@@ -54,9 +62,9 @@ class Connection:
     max_cost: float | None = None
     input_price: float | None = None
     output_price: float | None = None
-    _ledger: Ledger = field(init=False, repr=False, compare=False)
-    _memory: RunMemory = field(
-        init=False, repr=False, compare=False, default_factory=RunMemory, hash=False
+    _usage_log: UsageLog = field(init=False, repr=False, compare=False)
+    _memory: MemoryAnswerCache = field(
+        init=False, repr=False, compare=False, default_factory=MemoryAnswerCache, hash=False
     )
 
     def __post_init__(self) -> None:
@@ -69,21 +77,21 @@ class Connection:
             input_price=self.input_price,
             output_price=self.output_price,
         )
-        object.__setattr__(self, "_ledger", Ledger(budget))
+        object.__setattr__(self, "_usage_log", UsageLog(budget))
 
     def _check_texts(self) -> None:
         if not self.model.strip():
             raise OptionError("model", "must name a model")
         if "?" in self.base_url:
             raise OptionError("base_url", "must not have a part after ?")
-        read_endpoint(self.base_url, "base_url")
-        if self.api_key_env is not None and not _NAME.match(self.api_key_env):
-            # What stands there may be the key itself, so that it is not repeated.
+        parse_endpoint(self.base_url, "base_url")
+        if self.api_key_env is not None and not _VARIABLE_NAME.match(self.api_key_env):
+            # The value may be the key itself, so the message does not repeat it.
             raise OptionError("api_key_env", "must name an environment variable, not hold a key")
-        for name in sorted(_OURS & set(self.request)):
+        for name in sorted(_RESERVED_PARAMETERS & set(self.request)):
             raise OptionError("request", f"must not set {name}, which is what is asked")
-        if (secret := secret_within(dict(self.request))) is not None:
-            # It would be written into every run.
+        if (secret := find_secret(dict(self.request))) is not None:
+            # It would be stored with every run.
             message = f"must not hold the secret {secret}; name its variable with api_key_env"
             raise OptionError("request", message)
         check_flag("offline", self.offline)
@@ -104,37 +112,42 @@ class Connection:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where the model is reached."""
-        return read_endpoint(self.base_url, "base_url")
+        """Return the endpoint of the model."""
+        return parse_endpoint(self.base_url, "base_url")
+
+    @property
+    def usage_log(self) -> UsageLog:
+        """Return the usage log of this connection."""
+        return self._usage_log
 
     def parameters(self) -> JsonObject:
-        """All that the endpoint's answer depends on besides what it is asked."""
+        """Return the options that an answer depends on."""
         return {
             "base_url": self.base_url.rstrip("/"),
             "model": self.model,
             **({"request": dict(self.request)} if self.request else {}),
         }
 
-    def requested(self, payload: JsonObject) -> JsonObject:
-        """A request with the parameters that are added, and without those that are not wanted."""
+    def with_request_options(self, payload: JsonObject) -> JsonObject:
+        """Return a payload with the parameters of `request` added, and without nulls."""
         merged = {**payload, **self.request}
         return {name: value for name, value in merged.items() if value is not None}
 
     def unready(self) -> str | None:
-        """Why not a single question could be asked; nobody is asked to find out."""
+        """Return why no question can be asked, without asking one."""
         if self.offline:
-            place = self.cache_file()
-            return None if place and place.is_file() else f"offline, and there is no cache {place}"
+            file = self.cache_file()
+            return None if file and file.is_file() else f"offline, and there is no cache {file}"
         if find_spec("httpx") is None:
             return str(MissingExtra("Asking a model", "llm"))
         try:
-            self.key()
+            self.api_key()
         except ValueError as error:
             return str(error)
         return None
 
-    def key(self) -> str | None:
-        """The key from the environment; this machine may be asked without one."""
+    def api_key(self) -> str | None:
+        """Return the API key from the environment; a local endpoint needs none."""
         if self.api_key_env is None:
             return None
         value = os.environ.get(self.api_key_env, "").strip()
@@ -142,51 +155,96 @@ class Connection:
             if self.endpoint.is_local:
                 return None
             raise ValueError(f"the environment variable {self.api_key_env} is not set")
-        if not _KEY.match(value):
+        if not _API_KEY.match(value):
             raise ValueError(f"{self.api_key_env} holds characters that no key can have")
         return value
 
-    def secrets(self) -> Secrets:
-        """What must not be written down."""
-        key = self.key()
-        return Secrets({} if key is None else {str(self.api_key_env): key})
+    def redactor(self) -> Redactor:
+        """Return a redactor for the API key."""
+        key = self.api_key()
+        return Redactor({} if key is None else {str(self.api_key_env): key})
 
     def cache_file(self) -> Path | None:
-        """The file of answers, if there is to be one."""
+        """Return the cache file, if there is one."""
         if self.cache is False:
             return None
-        return default_file() if self.cache is True else Path(self.cache)
+        return default_cache_file() if self.cache is True else Path(self.cache)
 
     @contextmanager
-    def opened_cache(self) -> Iterator[AnswerCache | RunMemory]:
-        """The answers of earlier times, or if these are not wanted, those of this run."""
+    def opened_cache(self) -> Iterator[AnswerCache]:
+        """Open the cache file, or the memory cache of this run without one."""
         file = self.cache_file()
         if file is None:
             yield self._memory
         elif self.offline and not file.is_file():
             raise CacheError(f"offline, and there is no cache {file}")
         else:
-            with AnswerCache.opened(file, writable=not self.offline) as cache:
+            with FileAnswerCache.opened(file, writable=not self.offline) as cache:
                 yield cache
 
-    @property
-    def ledger(self) -> Ledger:
-        """The books of everything that is asked here."""
-        return self._ledger
-
     def usage(self) -> JsonObject:
-        """What the answers so far took to make: calls, tokens, cost."""
-        return self._ledger.usage()
+        """Return what the answers cost when they were made."""
+        return self._usage_log.usage()
 
     def spent(self) -> JsonObject:
-        """What was sent and paid by this process."""
-        return self._ledger.spent()
+        """Return what this process sent and paid."""
+        return self._usage_log.spent()
+
+
+class ReplyFormat(StrEnum):
+    """The reply format that is requested of an endpoint; the reply is checked in any case."""
+
+    JSON_OBJECT = "json_object"
+    JSON_SCHEMA = "json_schema"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatConnection(Connection):
+    """A chat model behind an OpenAI-compatible endpoint."""
+
+    temperature: float = 0.0
+    seed: int | None = None
+    reply_format: ReplyFormat = ReplyFormat.JSON_OBJECT
+    max_reply_tokens: int = 2048
+
+    def __post_init__(self) -> None:
+        Connection.__post_init__(self)
+        check_number("temperature", self.temperature, least=0, most=_MAX_TEMPERATURE)
+        check_number("max_reply_tokens", self.max_reply_tokens, least=1)
+        known = checked_choice("reply_format", self.reply_format, ReplyFormat)
+        object.__setattr__(self, "reply_format", known)
+        for option in _REPLY_LIMITS:
+            check_number(f"request.{option}", self.request.get(option), least=1)
+        budget = self.max_tokens if self.max_cost is None else self.max_cost
+        if budget is not None and not self._reply_limits():
+            message = "must leave a limit to replies, max_tokens or max_completion_tokens"
+            raise OptionError("request", f"{message}: there is a budget")
+
+    def longest_reply(self) -> int:
+        """Return the maximum number of tokens in a reply."""
+        return max(self._reply_limits(), default=self.max_reply_tokens)
+
+    def _reply_limits(self) -> list[int]:
+        sent = self.with_request_options({"max_tokens": self.max_reply_tokens})
+        found = (sent.get(option) for option in _REPLY_LIMITS)
+        return [int(limit) for limit in found if isinstance(limit, int | float)]
+
+    def parameters(self) -> JsonObject:
+        """Return the options that an answer depends on."""
+        return {
+            **Connection.parameters(self),
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "reply_format": self.reply_format.value,
+            "max_reply_tokens": self.max_reply_tokens,
+        }
 
 
 def check_number(
     option: str, value: object, *, least: float, most: float | None = None, above: bool = False
 ) -> None:
-    """Refuse a number outside of its bounds; nothing is no number."""
+    """Raise OptionError for a number out of range; none is accepted."""
     if value is None:
         return
     number = isinstance(value, int | float) and not isinstance(value, bool)

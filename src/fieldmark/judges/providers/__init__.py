@@ -1,1 +1,1 @@
-"""Providers of similarity in meaning that need a model, an endpoint or somebody's code."""
+"""Providers of semantic similarity that use a model, an endpoint or a function."""

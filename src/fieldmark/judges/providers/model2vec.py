@@ -1,4 +1,4 @@
-"""Similarity of the vectors that a small model on this machine makes of texts."""
+"""The provider model2vec: cosine similarity of static embeddings, computed locally."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import ClassVar, Final, Protocol, cast
 
 from fieldmark.compare.options import check_flag
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.judges.providers.columns import failed
-from fieldmark.judges.providers.vectors import Vector, cosines
+from fieldmark.judges.providers.batches import provider_error
+from fieldmark.judges.providers.vectors import Vector, cosine_similarities
 from fieldmark.model.comparison import Similarity, TextPair
 from fieldmark.model.json import JsonObject
 
@@ -26,7 +26,7 @@ _LOCK: Final = threading.Lock()
 
 
 class ModelError(Exception):
-    """A model that cannot be found or loaded."""
+    """The model cannot be found or loaded."""
 
 
 class _Encoder(Protocol):
@@ -35,10 +35,10 @@ class _Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model2Vec:
-    """Vectors of a model2vec model, compared by their angle; nothing leaves this machine.
+    """Cosine similarity of the embeddings of a model2vec model, without network access.
 
-    `model` is a folder, or the name of a model that is in the local store of Hugging Face; only
-    with `download` is it fetched from there.
+    `model` is a folder, or the name of a model in the local Hugging Face cache; with `download` a
+    missing model is downloaded.
     """
 
     name: ClassVar[str] = "model2vec"
@@ -53,7 +53,7 @@ class Model2Vec:
         check_flag("download", self.download)
 
     def unready(self) -> str | None:
-        """Why not a single pair could be compared; nothing is loaded to find out."""
+        """Return why no pair can be compared, without loading the model."""
         if find_spec("model2vec") is None:
             return str(MissingExtra("The provider model2vec", "semantic"))
         try:
@@ -63,7 +63,7 @@ class Model2Vec:
         return None
 
     def identity(self) -> JsonObject:
-        """The name of the model, wherever it lies, and the hash of its weights if it is here."""
+        """Return the name of the model and the hash of its weights, if it is available."""
         try:
             weights = _weights(_folder(self.model, download=False))
         except ModelError:
@@ -71,18 +71,18 @@ class Model2Vec:
         return {"model": Path(self.model).name, "weights_sha256": weights}
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
-        """The cosine of each pair; a failure for all if the model cannot be loaded."""
+        """Return the cosine of each pair, or an error for all if the model cannot be loaded."""
         try:
             encoder = _loaded(_folder(self.model, download=self.download))
         except (ModelError, MissingExtra) as error:
-            return [failed(error)] * len(pairs)
+            return [provider_error(error)] * len(pairs)
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         plain = [text.encode("utf-8", "replace").decode() for text in texts]
-        return cosines(pairs, dict(zip(texts, encoder.encode(plain), strict=True)))
+        return cosine_similarities(pairs, dict(zip(texts, encoder.encode(plain), strict=True)))
 
 
 def _folder(model: str, *, download: bool) -> Path:
-    """The folder of a model that is named by it or kept in the local store."""
+    """Return the folder of a model, given by its path or its name."""
     place = Path(model).expanduser()
     if place.is_dir():
         return place

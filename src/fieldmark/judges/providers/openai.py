@@ -1,4 +1,4 @@
-"""Similarity by a language model's own judgement, several pairs a call."""
+"""The provider openai: a language model grades the similarity of pairs, in batches."""
 
 from __future__ import annotations
 
@@ -9,28 +9,31 @@ from enum import StrEnum
 from typing import ClassVar, Final
 
 from fieldmark.compare.options import checked_choice
-from fieldmark.judges.llm.answers import FAULTS, Answers, Question
-from fieldmark.judges.llm.cache import Kept
-from fieldmark.judges.llm.calls import Caller
-from fieldmark.judges.llm.chat import ask
-from fieldmark.judges.llm.chat_options import ChatConnection
-from fieldmark.judges.llm.connection import check_number
+from fieldmark.judges.llm.answer_cache import CachedAnswer
+from fieldmark.judges.llm.chat import ask_for_grades
+from fieldmark.judges.llm.client import (
+    LLM_ERRORS,
+    CachedClient,
+    LlmClient,
+    Question,
+    UnusableReplyError,
+)
+from fieldmark.judges.llm.connection import ChatConnection, check_number
 from fieldmark.judges.llm.prompts import FORM, MEANING, Prompt
-from fieldmark.judges.llm.replies import UnusableReplyError
-from fieldmark.judges.providers.columns import at_once, failed, groups
+from fieldmark.judges.providers.batches import map_batches, provider_error, split_batches
 from fieldmark.model.comparison import Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
 
 __all__ = ["Aspect", "OpenAi"]
 
-LONGEST_TEXT: Final = 20_000
-_MOST_CHARACTERS: Final = 40_000
-"""In one call, unless a single pair has more."""
+MAX_TEXT_CHARACTERS: Final = 20_000
+_MAX_BATCH_CHARACTERS: Final = 40_000
+"""The size of a batch of several pairs."""
 
 
 class Aspect(StrEnum):
-    """In what two texts are compared: what they mean, or how they are written."""
+    """What is compared: the meaning of two texts, or their spelling."""
 
     MEANING = "meaning"
     FORM = "form"
@@ -41,15 +44,15 @@ _PROMPTS: Final[Mapping[Aspect, Prompt]] = {Aspect.MEANING: MEANING, Aspect.FORM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAi(ChatConnection):
-    """A language model behind an OpenAI-compatible endpoint grades pairs, `batch` of them a call.
+    """A model behind an OpenAI-compatible endpoint grades pairs of texts, `batch` pairs per call.
 
-    A reply that cannot be believed is an error, never a number. Where it was about several pairs,
-    they are asked about again in two halves, so that one odd text costs nobody else.
+    An invalid reply is an error, never a similarity. A batch with an invalid reply is split in two
+    and asked again, so that one odd text does not affect the others.
     """
 
     name: ClassVar[str] = "openai"
     approximate: ClassVar[bool] = False
-    # A model that reads the texts sees for itself what guards look for.
+    # A model that reads the texts needs no guards.
     guarded: ClassVar[bool] = False
     persuadable: ClassVar[bool] = True
     aspect: Aspect = Aspect.MEANING
@@ -61,80 +64,84 @@ class OpenAi(ChatConnection):
         object.__setattr__(self, "aspect", checked_choice("aspect", self.aspect, Aspect))
 
     def identity(self) -> JsonObject:
-        """The model, where it is, and what it is asked."""
-        return {**self.parameters(), **self._about(), "batch": self.batch}
+        """Return the model, its endpoint and the prompt."""
+        return {**self.parameters(), **self._task(), "batch": self.batch}
 
     def of_form(self) -> OpenAi:
-        """The same model, asked how alike texts are in writing; both keep one set of books."""
+        """Return the same model, asked about spelling; both share one usage log."""
         other = replace(self, aspect=Aspect.FORM)
-        object.__setattr__(other, "_ledger", self._ledger)
+        object.__setattr__(other, "_usage_log", self._usage_log)
         return other
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
-        """The model's judgement of each pair; a failure for each that it gave none on."""
+        """Return the model's grade of each pair, or an error."""
         try:
-            with Answers.opened(self, self._about()) as answers:
-                return self._column(answers, pairs)
-        except FAULTS as error:
-            return [failed(error)] * len(pairs)
+            with CachedClient.opened(self, self._task()) as client:
+                return self._similarities(client, pairs)
+        except LLM_ERRORS as error:
+            return [provider_error(error)] * len(pairs)
 
-    def _about(self) -> JsonObject:
+    def _task(self) -> JsonObject:
         return {"task": "similarity", "prompt": _PROMPTS[self.aspect].identity()}
 
-    def _column(self, answers: Answers, pairs: Sequence[TextPair]) -> list[Similarity]:
-        column: dict[TextPair, Similarity] = {
-            pair: failed(f"texts beyond {LONGEST_TEXT} characters are not sent", Reason.TOO_LONG)
+    def _similarities(self, client: CachedClient, pairs: Sequence[TextPair]) -> list[Similarity]:
+        too_long = f"texts beyond {MAX_TEXT_CHARACTERS} characters are not sent"
+        known: dict[TextPair, Similarity] = {
+            pair: provider_error(too_long, Reason.TOO_LONG)
             for pair in pairs
-            if max(map(len, pair)) > LONGEST_TEXT
+            if max(map(len, pair)) > MAX_TEXT_CHARACTERS
         }
-        rest = [pair for pair in pairs if pair not in column]
-        for pair, kept in zip(rest, answers.known(list(map(_question, rest))), strict=True):
-            if kept is not None:
-                column[pair] = _number(kept.answer)
-        unknown = [pair for pair in dict.fromkeys(rest) if pair not in column]
-        calls = list(groups(unknown, _size, most=self.batch, most_size=_MOST_CHARACTERS))
-        graded = at_once(lambda some: self._asked(answers, some), calls, self.concurrency)
-        column.update(zip(unknown, graded, strict=True))
-        return [column[pair] for pair in pairs]
+        rest = [pair for pair in pairs if pair not in known]
+        for pair, cached in zip(rest, client.lookup(list(map(_question, rest))), strict=True):
+            if cached is not None:
+                known[pair] = _as_similarity(cached.answer)
+        unknown = [pair for pair in dict.fromkeys(rest) if pair not in known]
+        batches = list(
+            split_batches(
+                unknown,
+                lambda pair: len(pair[0]) + len(pair[1]),
+                max_items=self.batch,
+                max_size=_MAX_BATCH_CHARACTERS,
+            )
+        )
+        graded = map_batches(lambda some: self._grade(client, some), batches, self.concurrency)
+        known.update(zip(unknown, graded, strict=True))
+        return [known[pair] for pair in pairs]
 
-    def _asked(self, answers: Answers, pairs: list[TextPair]) -> list[Similarity]:
+    def _grade(self, client: CachedClient, pairs: list[TextPair]) -> list[Similarity]:
         questions = [_question(pair) for pair in pairs]
         try:
-            said = answers.asked(questions, lambda caller: self._call(caller, pairs))
+            answers = client.ask(questions, lambda llm: self._ask(llm, pairs))
         except UnusableReplyError as error:
             if len(pairs) == 1:
-                return [failed(error)]
+                return [provider_error(error)]
             half = len(pairs) // 2
-            return [*self._asked(answers, pairs[:half]), *self._asked(answers, pairs[half:])]
-        except FAULTS as error:
-            return [failed(error)] * len(pairs)
-        return [_number(kept.answer) for kept in said]
+            return [*self._grade(client, pairs[:half]), *self._grade(client, pairs[half:])]
+        except LLM_ERRORS as error:
+            return [provider_error(error)] * len(pairs)
+        return [_as_similarity(each.answer) for each in answers]
 
-    def _call(self, caller: Caller, pairs: Sequence[TextPair]) -> list[Kept]:
+    def _ask(self, client: LlmClient, pairs: Sequence[TextPair]) -> list[CachedAnswer]:
         ids = [f"p{number}" for number in range(1, len(pairs) + 1)]
         data: JsonValue = [
             {"id": name, "first": first, "second": second}
             for name, (first, second) in zip(ids, map(_shuffled, pairs), strict=True)
         ]
-        marks, call = ask(caller, self, _PROMPTS[self.aspect], {"pairs": data}, ids)
-        return [Kept(marks[name].score, call) for name in ids]
+        grades, call = ask_for_grades(client, self, _PROMPTS[self.aspect], {"pairs": data}, ids)
+        return [CachedAnswer(grades[name].score, call) for name in ids]
 
 
 def _question(pair: TextPair) -> Question:
     return {"texts": list(pair), "repeat": 0}
 
 
-def _size(pair: TextPair) -> int:
-    return len(pair[0]) + len(pair[1])
-
-
 def _shuffled(pair: TextPair) -> TextPair:
-    """A pair in an order that only its texts decide: which is the truth must not show."""
+    """Return a pair in an order that does not reveal which text is the ground truth."""
     text = "\0".join(pair).encode("utf-8", "surrogatepass")
     return pair if hashlib.sha256(text).digest()[0] % 2 else (pair[1], pair[0])
 
 
-def _number(answer: JsonValue) -> Similarity:
+def _as_similarity(answer: JsonValue) -> Similarity:
     if isinstance(answer, int | float) and not isinstance(answer, bool):
         return float(answer)
-    return failed("the cache holds no similarity")
+    return provider_error("the cache holds no similarity")

@@ -1,4 +1,4 @@
-"""Similarity of the vectors that a model behind an endpoint makes of texts."""
+"""The provider openai_embeddings: cosine similarity of embeddings from an endpoint."""
 
 from __future__ import annotations
 
@@ -9,28 +9,32 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import ClassVar, Final
 
-from fieldmark.judges.llm.answers import FAULTS, Answers, Question
-from fieldmark.judges.llm.cache import Kept
-from fieldmark.judges.llm.calls import Caller
+from fieldmark.judges.llm.answer_cache import CachedAnswer
+from fieldmark.judges.llm.client import (
+    LLM_ERRORS,
+    CachedClient,
+    LlmClient,
+    Question,
+    UnusableReplyError,
+)
 from fieldmark.judges.llm.connection import Connection, check_number
-from fieldmark.judges.llm.replies import UnusableReplyError
-from fieldmark.judges.providers.columns import at_once, failed, groups
-from fieldmark.judges.providers.vectors import Vector, cosines
+from fieldmark.judges.providers.batches import map_batches, provider_error, split_batches
+from fieldmark.judges.providers.vectors import Vector, cosine_similarities
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
 
 __all__ = ["OpenAiEmbeddings"]
 
-LONGEST_TEXT: Final = 20_000
-_MOST_CHARACTERS: Final = 100_000
+MAX_TEXT_CHARACTERS: Final = 20_000
+_MAX_BATCH_CHARACTERS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAiEmbeddings(Connection):
-    """Vectors of an embedding model behind an OpenAI-compatible endpoint, compared by their angle.
+    """Cosine similarity of the embeddings of a model behind an OpenAI-compatible endpoint.
 
-    `batch` texts go into a call. `dimensions` asks for shorter vectors where a model can make them.
+    A call embeds `batch` texts. `dimensions` requests shorter vectors, if the model supports it.
     """
 
     name: ClassVar[str] = "openai_embeddings"
@@ -45,61 +49,66 @@ class OpenAiEmbeddings(Connection):
         check_number("batch", self.batch, least=1)
 
     def identity(self) -> JsonObject:
-        """The model, where it is, and the length of its vectors."""
-        return {**self.parameters(), **self._about()}
+        """Return the model, its endpoint and the length of its vectors."""
+        return {**self.parameters(), **self._task()}
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
-        """The cosine of each pair; a failure for each that has no two vectors."""
+        """Return the cosine of each pair, or an error where a vector is missing."""
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         try:
-            with Answers.opened(self, self._about()) as answers:
-                return cosines(pairs, self._vectors(answers, texts))
-        except FAULTS as error:
-            return [failed(error)] * len(pairs)
+            with CachedClient.opened(self, self._task()) as client:
+                return cosine_similarities(pairs, self._vectors(client, texts))
+        except LLM_ERRORS as error:
+            return [provider_error(error)] * len(pairs)
 
-    def _about(self) -> JsonObject:
+    def _task(self) -> JsonObject:
         return {"task": "embedding", "dimensions": self.dimensions}
 
-    def _vectors(self, answers: Answers, texts: Sequence[str]) -> dict[str, Vector | Comparison]:
+    def _vectors(
+        self, client: CachedClient, texts: Sequence[str]
+    ) -> dict[str, Vector | Comparison]:
+        too_long = f"texts beyond {MAX_TEXT_CHARACTERS} characters are not sent"
         vectors: dict[str, Vector | Comparison] = {
-            text: failed(f"texts beyond {LONGEST_TEXT} characters are not sent", Reason.TOO_LONG)
+            text: provider_error(too_long, Reason.TOO_LONG)
             for text in texts
-            if len(text) > LONGEST_TEXT
+            if len(text) > MAX_TEXT_CHARACTERS
         }
         rest = [text for text in texts if text not in vectors]
-        for text, kept in zip(rest, answers.known(list(map(_question, rest))), strict=True):
-            if kept is not None:
-                vectors[text] = _unpacked(kept.answer)
+        for text, cached in zip(rest, client.lookup(list(map(_question, rest))), strict=True):
+            if cached is not None:
+                vectors[text] = _unpack(cached.answer)
         unknown = [text for text in rest if text not in vectors]
-        calls = list(groups(unknown, len, most=self.batch, most_size=_MOST_CHARACTERS))
-        made = at_once(lambda some: self._asked(answers, some), calls, self.concurrency)
-        return {**vectors, **dict(zip(unknown, made, strict=True))}
+        batches = list(
+            split_batches(unknown, len, max_items=self.batch, max_size=_MAX_BATCH_CHARACTERS)
+        )
+        embedded = map_batches(lambda some: self._embed(client, some), batches, self.concurrency)
+        return {**vectors, **dict(zip(unknown, embedded, strict=True))}
 
-    def _asked(self, answers: Answers, texts: list[str]) -> list[Vector | Comparison]:
+    def _embed(self, client: CachedClient, texts: list[str]) -> list[Vector | Comparison]:
         questions = [_question(text) for text in texts]
         try:
-            said = answers.asked(questions, lambda caller: self._call(caller, texts))
-        except FAULTS as error:
-            return [failed(error)] * len(texts)
-        return [_unpacked(kept.answer) for kept in said]
+            answers = client.ask(questions, lambda llm: self._ask(llm, texts))
+        except LLM_ERRORS as error:
+            return [provider_error(error)] * len(texts)
+        return [_unpack(each.answer) for each in answers]
 
-    def _call(self, caller: Caller, texts: Sequence[str]) -> list[Kept]:
+    def _ask(self, client: LlmClient, texts: Sequence[str]) -> list[CachedAnswer]:
         payload: JsonObject = {
             "model": self.model,
             "input": [text.encode("utf-8", "replace").decode() for text in texts],
             "encoding_format": "float",
             "dimensions": self.dimensions,
         }
-        body, call = caller.post("embeddings", self.requested(payload), 0)
-        return [Kept(_packed(vector), call) for vector in _read(body, len(texts))]
+        body, call = client.post("embeddings", self.with_request_options(payload), 0)
+        return [CachedAnswer(_pack(vector), call) for vector in _read_vectors(body, len(texts))]
 
 
 def _question(text: str) -> Question:
     return {"text": text}
 
 
-def _read(body: JsonObject, number: int) -> list[list[float]]:
-    """One vector for each text, in their order; anything else is an error."""
+def _read_vectors(body: JsonObject, number: int) -> list[list[float]]:
+    """Return one vector for each text, in order."""
     data = body.get("data")
     if not isinstance(data, list) or len(data) != number:
         raise UnusableReplyError("the reply does not hold one vector for each text")
@@ -109,13 +118,13 @@ def _read(body: JsonObject, number: int) -> list[list[float]]:
         values = entry.get("embedding") if isinstance(entry, dict) else None
         if isinstance(place, bool) or not isinstance(place, int) or place in vectors:
             raise UnusableReplyError("the reply numbers its vectors wrongly")
-        vectors[place] = _checked(values)
+        vectors[place] = _read_vector(values)
     if sorted(vectors) != list(range(number)) or len({len(v) for v in vectors.values()}) != 1:
         raise UnusableReplyError("the reply does not hold one vector for each text")
     return [vectors[place] for place in range(number)]
 
 
-def _checked(values: JsonValue) -> list[float]:
+def _read_vector(values: JsonValue) -> list[float]:
     if not isinstance(values, list) or not values:
         raise UnusableReplyError("a vector is no list of numbers")
     numbers = [
@@ -128,11 +137,11 @@ def _checked(values: JsonValue) -> list[float]:
     return numbers
 
 
-def _packed(vector: Sequence[float]) -> str:
+def _pack(vector: Sequence[float]) -> str:
     return b64encode(array("f", vector).tobytes()).decode()
 
 
-def _unpacked(answer: JsonValue) -> Vector | Comparison:
+def _unpack(answer: JsonValue) -> Vector | Comparison:
     if not isinstance(answer, str):
-        return failed("the cache holds no vector")
+        return provider_error("the cache holds no vector")
     return array("f", b64decode(answer))

@@ -1,31 +1,30 @@
-"""Similarity by a function of the user's own."""
+"""The provider python: a function returns the similarity of pairs of texts."""
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias, cast
 
 from fieldmark.errors import OptionError
-from fieldmark.judges.providers.columns import failed
+from fieldmark.judges.providers.batches import provider_error
+from fieldmark.judges.python_function import load_attribute
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject
 
 __all__ = ["PairFunction", "PythonProvider"]
 
 PairFunction: TypeAlias = Callable[[Sequence[TextPair]], Sequence[float]]
-"""Takes a column of pairs and returns one similarity from 0 to 1 for each."""
+"""Takes a sequence of pairs and returns a similarity from 0 to 1 for each."""
 _NAME: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonProvider:
-    """A function, or its name as `module:function`, says how alike a column of pairs is.
+    """Calls a function, given as such or as `module:function`, with many pairs at once.
 
-    It is loaded when it is first needed, never while a configuration is only checked. Guards are
-    on; a function that reads for itself switches them off on the comparator.
+    The function is loaded when it is first needed, not when a configuration is checked.
 
     >>> alike = PythonProvider(function=lambda pairs: [0.9 for _ in pairs])
     >>> list(alike.similarities([("a", "b")]))
@@ -43,7 +42,7 @@ class PythonProvider:
             raise OptionError("function", "must be module:function")
 
     def identity(self) -> JsonObject:
-        """The name of the function."""
+        """Return the name of the function."""
         if isinstance(self.function, str):
             return {"function": self.function}
         module = getattr(self.function, "__module__", "")
@@ -51,34 +50,31 @@ class PythonProvider:
         return {"function": f"{module}:{name}"}
 
     def unready(self) -> str | None:
-        """Why the function cannot be called, if it cannot."""
-        found = self._found()
-        return None if callable(found) else found.note
+        """Return why the function cannot be called, or none."""
+        function = self._load()
+        return None if callable(function) else function.note
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
-        """What the function says of each pair; what it raises is an error of every pair."""
-        function = self._found()
+        """Return the similarity of each pair; what the function raises is raised."""
+        function = self._load()
         if not callable(function):
             return [function] * len(pairs)
-        return [_number(answer) for answer in function(pairs)]
+        return [_as_similarity(answer) for answer in function(pairs)]
 
-    def _found(self) -> PairFunction | Comparison:
+    def _load(self) -> PairFunction | Comparison:
         if not isinstance(self.function, str):
             return self.function
-        module, _, name = self.function.partition(":")
         try:
-            found: object = importlib.import_module(module)
-            for part in name.split("."):
-                found = getattr(found, part)
+            _, function = load_attribute(self.function)
         except (ImportError, AttributeError) as error:
-            return failed(f"{self.function} cannot be loaded: {error}")
-        if not callable(found):
-            return failed(f"{self.function} is not a function")
-        return cast("PairFunction", found)
+            return provider_error(f"{self.function} cannot be loaded: {error}")
+        if not callable(function):
+            return provider_error(f"{self.function} is not a function")
+        return cast("PairFunction", function)
 
 
-def _number(answer: object) -> Similarity:
+def _as_similarity(answer: object) -> Similarity:
     try:
         return float(answer)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return failed(f"the function gave {answer!r}, which is no number")
+        return provider_error(f"the function gave {answer!r}, which is no number")

@@ -1,23 +1,23 @@
-"""The angle between two texts, once a model has made vectors of them."""
+"""The cosine similarity of embedding vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fieldmark.judges.providers.columns import failed
+from fieldmark.judges.providers.batches import provider_error
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 
-__all__ = ["Vector", "cosines"]
+__all__ = ["Vector", "cosine_similarities"]
 
 Vector = Sequence[float]
 
 
-def cosines(
+def cosine_similarities(
     pairs: Sequence[TextPair], vectors: Mapping[str, Vector | Comparison]
 ) -> list[Similarity]:
-    """The cosine of each pair, 0 where it is negative; a failure where a vector failed.
+    """Return the cosine of each pair, at least 0, or the error of a vector.
 
-    >>> cosines([("a", "b")], {"a": [1.0, 0.0], "b": [1.0, 0.0]})
+    >>> cosine_similarities([("a", "b")], {"a": [1.0, 0.0], "b": [1.0, 0.0]})
     [1.0]
     """
     return [_cosine(vectors[expected], vectors[candidate]) for expected, candidate in pairs]
@@ -32,8 +32,8 @@ def _cosine(expected: Vector | Comparison, candidate: Vector | Comparison) -> Si
         return candidate
     want, got = np.asarray(expected, dtype=np.float64), np.asarray(candidate, dtype=np.float64)
     if want.shape != got.shape:
-        return failed("the vectors of two texts have different lengths")
+        return provider_error("the vectors of two texts have different lengths")
     lengths = float(np.linalg.norm(want)) * float(np.linalg.norm(got))
     if not lengths > 0.0:
-        return failed("a text has a vector without direction")
+        return provider_error("a text has a vector without direction")
     return min(1.0, max(0.0, float(np.dot(want, got)) / lengths))

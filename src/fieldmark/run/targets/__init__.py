@@ -1,1 +1,1 @@
-"""What produces candidates: a command, a function of Python, an endpoint."""
+"""Targets: commands, functions and HTTP endpoints that produce candidates during a run."""

@@ -1,4 +1,4 @@
-"""Candidates from a program: the request as JSON on its standard input, text on its output."""
+"""The command target: a program that reads a request as JSON and prints the candidate."""
 
 from __future__ import annotations
 
@@ -10,30 +10,35 @@ from typing import ClassVar, Final
 
 from fieldmark.data.json_parser import decode
 from fieldmark.errors import DataError, OptionError
-from fieldmark.judges.environment import REFERENCE, check_declared, environment
-from fieldmark.judges.limits import MEGABYTE, ProcessLimits
-from fieldmark.judges.preflight import program_of, unready_program
-from fieldmark.judges.process import Failure, Finished, Leash, run_contained
-from fieldmark.judges.request import written
-from fieldmark.judges.secrecy import Secrets, looks_secret
+from fieldmark.judges.judge_protocol import encode_request
+from fieldmark.judges.managed_process import MEGABYTE, ProcessGroup, ProcessLimits
+from fieldmark.judges.program import (
+    VARIABLE_PREFIX,
+    check_environment,
+    program_argv,
+    program_environment,
+    startup_problem,
+)
+from fieldmark.judges.redaction import Redactor, is_secret_variable
+from fieldmark.judges.run_process import ProcessFailure, ProcessResult, run_process
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.targets.asking import Asking, Produced
-from fieldmark.run.targets.file_digest import digest_of
+from fieldmark.run.targets.file_digest import file_digest
+from fieldmark.run.targets.target import TargetCall, TargetResponse
 
 __all__ = ["CommandTarget"]
 
 _OUTPUT_BYTES: Final = 16 * MEGABYTE
-_COME_AGAIN: Final = 75
-"""The exit code by which programs have always said: not now, but perhaps later."""
+_TEMPORARY_FAILURE: Final = 75
+"""The exit code EX_TEMPFAIL of sysexits.h."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandTarget:
-    """Runs a program for each case and takes what it prints.
+    """Runs a program for each case; its standard output is the response.
 
-    `command` is the program and its arguments; no shell reads them, and nothing of a case becomes
-    part of them. The program sees a few usual variables of the environment and those of `env`:
-    names, or names with values, of which `env:NAME` is the value of another variable.
+    `command` is the program and its arguments; there is no shell, and no part of a case becomes an
+    argument. The program sees a few common environment variables and those of `env`: names, or
+    names with values, where `env:NAME` stands for the value of another variable.
     """
 
     name: ClassVar[str] = "command"
@@ -47,17 +52,19 @@ class CommandTarget:
             raise OptionError("command", "must name a program")
         if any("\0" in word for word in self.command):
             raise OptionError("command", "must not hold the character NUL")
-        check_declared(self.env)
+        check_environment(self.env)
 
     def unready(self) -> str | None:
-        """Why the program cannot be started; it is not started to find out."""
-        return unready_program(self.command, self.cwd, self.env)
+        """Return why the program cannot be started, without starting it."""
+        return startup_problem(self.command, self.cwd, self.env)
 
     def identity(self) -> JsonObject:
-        """The options without values of variables, and the content of the files they name."""
+        """Return the options, without values of variables, and digests of the files they name."""
         here = self.cwd or Path()
         files: JsonObject = {
-            word: digest for word in self.command if (digest := digest_of(here / word)) is not None
+            word: digest
+            for word in self.command
+            if (digest := file_digest(here / word)) is not None
         }
         return {
             "command": list(self.command),
@@ -68,48 +75,51 @@ class CommandTarget:
         }
 
     @contextmanager
-    def opened(self, timeout: float) -> Iterator[Asking]:
-        """Starts a program for each request; all that still run are ended in the end."""
-        given = environment(self.env)
-        secrets = Secrets({name: given[name] for name in self._secret_names(given)})
-        argv = program_of(self.command, given)
+    def opened(self, timeout: float) -> Iterator[TargetCall]:
+        """Start a program for each request; leaving ends those that still run."""
+        env = program_environment(self.env)
+        redactor = Redactor({name: env[name] for name in self._secret_variables(env)})
+        argv = program_argv(self.command, env)
         limits = ProcessLimits(seconds=timeout, output_bytes=_OUTPUT_BYTES)
         config = dict(self.config)
-        with Leash() as leash:
+        with ProcessGroup() as group:
 
-            def ask(request: JsonObject) -> Produced:
-                finished = run_contained(
+            def call(request: JsonObject) -> TargetResponse:
+                result = run_process(
                     argv,
-                    stdin=written({**request, "config": config}),
+                    stdin=encode_request({**request, "config": config}),
                     cwd=self.cwd,
-                    env=given,
+                    env=env,
                     limits=limits,
-                    leash=leash,
+                    group=group,
                 )
-                return _taken(finished, secrets)
+                return _read_result(result, redactor)
 
-            yield ask
+            yield call
 
-    def _secret_names(self, given: Mapping[str, str]) -> list[str]:
-        """The declared variables whose values are not for everybody."""
-        written_out = self.env if isinstance(self.env, Mapping) else dict.fromkeys(self.env, "")
+    def _secret_variables(self, env: Mapping[str, str]) -> list[str]:
+        """Return the declared variables whose values are secret."""
+        declared = self.env if isinstance(self.env, Mapping) else dict.fromkeys(self.env, "")
         return [
             name
-            for name, value in written_out.items()
-            if name in given and (value.startswith(REFERENCE) or looks_secret(name, given[name]))
+            for name, value in declared.items()
+            if name in env
+            and (value.startswith(VARIABLE_PREFIX) or is_secret_variable(name, env[name]))
         ]
 
 
-def _taken(finished: Finished, secrets: Secrets) -> Produced:
-    """What a program printed, without the line break at its end, or why it does not count."""
-    if finished.failure is not None:
-        transient = finished.failure is Failure.TIMEOUT or finished.code == _COME_AGAIN
-        return Produced(failure=secrets.hidden(finished.reason), transient=transient)
+def _read_result(result: ProcessResult, redactor: Redactor) -> TargetResponse:
+    """Return the output of a program without its final line break, or the failure."""
+    if result.failure is not None:
+        timed_out = result.failure is ProcessFailure.TIMEOUT
+        transient = timed_out or result.exit_code == _TEMPORARY_FAILURE
+        return TargetResponse(failure=redactor.redact(result.reason), transient=transient)
     try:
-        text = decode(finished.stdout)
+        text = decode(result.stdout)
     except DataError as error:
-        return Produced(failure=f"its output cannot be used: {error.message}")
-    secret = secrets.found_in(text)
+        return TargetResponse(failure=f"its output cannot be used: {error.message}")
+    secret = redactor.find_in(text)
     if secret is not None:
-        return Produced(failure=f"its output holds the value of {secret}, which is kept secret")
-    return Produced(text=text.removesuffix("\n").removesuffix("\r"))
+        message = f"its output holds the value of {secret}, which is kept secret"
+        return TargetResponse(failure=message)
+    return TargetResponse(text=text.removesuffix("\n").removesuffix("\r"))

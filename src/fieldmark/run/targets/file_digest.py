@@ -1,4 +1,4 @@
-"""The content of a file as one short text, to tell whether it has changed."""
+"""A digest of a file that tells whether it has changed."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
-__all__ = ["digest_of"]
+__all__ = ["file_digest"]
 
-_LARGEST: Final = 64 << 20
-"""Of a larger file, such as a model, its size and date tell enough."""
+_MAX_HASHED_BYTES: Final = 64 << 20
+"""Larger files, such as models, are identified by size and modification time."""
 
 
-def digest_of(path: Path) -> str | None:
-    """What changes with a file; nothing for what is no file that can be read."""
+def file_digest(path: Path) -> str | None:
+    """Return the digest of a file, or none if there is no readable file."""
     try:
         if not path.is_file():
             return None
-        known = path.stat()
-        if known.st_size > _LARGEST:
-            return f"{known.st_size}:{known.st_mtime_ns}"
+        stat = path.stat()
+        if stat.st_size > _MAX_HASHED_BYTES:
+            return f"{stat.st_size}:{stat.st_mtime_ns}"
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError):

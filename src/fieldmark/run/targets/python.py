@@ -1,11 +1,8 @@
-"""Candidates from a function of Python."""
+"""The Python target: a function that gets a request and returns the candidate."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import importlib
-import importlib.util
 import inspect
 import os
 import re
@@ -13,7 +10,6 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import ClassVar, Final, cast
@@ -22,26 +18,27 @@ from fieldmark.data.inputs import Role
 from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.errors import DataError, OptionError
-from fieldmark.judges.secrecy import Secrets
+from fieldmark.judges.python_function import load_attribute
+from fieldmark.judges.redaction import Redactor
 from fieldmark.judges.time_limit import OverdueError, TimeLimit
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.targets.asking import Asking, Produced
-from fieldmark.run.targets.file_digest import digest_of
+from fieldmark.run.targets.file_digest import file_digest
+from fieldmark.run.targets.target import TargetCall, TargetResponse
 
 __all__ = ["PythonTarget"]
 
-_FUNCTION: Final = re.compile(r"(?P<home>.+\.py|[\w.]+):(?P<attribute>[^\W\d]\w*(?:\.\w+)*)\Z")
-_CANCELLED_AFTER: Final = 0.05
-"""A coroutine is cancelled this much after nobody waits for it any more."""
+_REFERENCE: Final = re.compile(r"(?P<home>.+\.py|[\w.]+):[^\W\d]\w*(?:\.\w+)*\Z")
+_CANCEL_DELAY: Final = 0.05
+"""Seconds between the time limit and the cancellation of a coroutine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonTarget:
-    """Calls a function with each case; it returns a JSON value, or the text that a model wrote.
+    """Calls a function with each case; it returns a JSON value, or the text of a model.
 
-    `function` is `module:function`, looked for in `cwd` first, or `file.py:function`. It is called
-    from several threads at once and may be a coroutine function. A call beyond its time limit is
-    not waited for; it cannot be stopped, and is not made a second time.
+    `function` is `module:function`, searched in `cwd` first, or `file.py:function`. It is called
+    from several threads at once and may be a coroutine function. A call that exceeds its time limit
+    cannot be stopped; it is abandoned and not retried.
     """
 
     name: ClassVar[str] = "python"
@@ -50,41 +47,41 @@ class PythonTarget:
     config: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not _FUNCTION.match(self.function):
+        if not _REFERENCE.match(self.function):
             raise OptionError("function", 'must be written "module:function" or "file.py:function"')
 
     def unready(self) -> str | None:
-        """Why the function cannot be called; its module is loaded to find out."""
+        """Return why the function cannot be called; its module is loaded."""
         try:
-            with self._importable():
-                self._loaded()
+            with self._search_path():
+                self._load()
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may raise anything
-            return _said(f"{self.function} cannot be loaded", error)
+            return _describe_error(f"{self.function} cannot be loaded", error)
         return None
 
     def identity(self) -> JsonObject:
-        """The options, and the content of the file that the function is in."""
-        with self._importable():
-            file = getattr(self._loaded()[0], "__file__", None)
+        """Return the options and the digest of the file that defines the function."""
+        with self._search_path():
+            file = getattr(self._load()[0], "__file__", None)
         return {
             "function": self.function,
             "cwd": str(self.cwd or ""),
             "config": dict(self.config),
-            "sha256": digest_of(Path(file)) if file else None,
+            "sha256": file_digest(Path(file)) if file else None,
         }
 
     @contextmanager
-    def opened(self, timeout: float) -> Iterator[Asking]:
-        """The function, with what lies beside it importable while it is in use."""
+    def opened(self, timeout: float) -> Iterator[TargetCall]:
+        """Load the function, and keep its folder importable while it is in use."""
         limit = TimeLimit(timeout)
         config = dict(self.config)
-        with self._importable():
-            _, function = self._loaded()
-            yield lambda request: _asked(function, {**request, "config": config}, limit)
+        with self._search_path():
+            _, function = self._load()
+            yield lambda request: _call(function, {**request, "config": config}, limit)
 
     @contextmanager
-    def _importable(self) -> Iterator[None]:
-        home = _home(self.function)
+    def _search_path(self) -> Iterator[None]:
+        home = self.function.rpartition(":")[0]
         here = (self.cwd or Path()).absolute()
         folder = str((here / home).parent if home.endswith(".py") else here)
         sys.path.insert(0, folder)
@@ -94,76 +91,46 @@ class PythonTarget:
             with suppress(ValueError):
                 sys.path.remove(folder)
 
-    def _loaded(self) -> tuple[ModuleType, Callable[[JsonObject], object]]:
-        home, _, attribute = self.function.rpartition(":")
-        module = (
-            _from_file((self.cwd or Path()) / home)
-            if home.endswith(".py")
-            else importlib.import_module(home)
-        )
-        function = attrgetter(attribute)(module)
+    def _load(self) -> tuple[ModuleType, Callable[[JsonObject], object]]:
+        module, function = load_attribute(self.function, self.cwd or Path())
         if not callable(function):
-            raise TypeError(f"{attribute} cannot be called")
+            raise TypeError(f"{self.function.rpartition(':')[2]} cannot be called")
         return module, function
 
 
-def _home(function: str) -> str:
-    return function.rpartition(":")[0]
-
-
-def _from_file(path: Path) -> ModuleType:
-    """The module in a file; loaded once, and again only when its content has changed."""
-    content = path.read_bytes()
-    digest = hashlib.sha256(f"{path.absolute()}\n".encode() + content).hexdigest()
-    name = f"_fieldmark_target_{digest[:16]}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path.name} is no module")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
-
-
-def _asked(
+def _call(
     function: Callable[[JsonObject], object], request: JsonObject, limit: TimeLimit
-) -> Produced:
+) -> TargetResponse:
     dialect = JsonDialect(role=Role.CANDIDATE)
     try:
-        # A copy, because the function may change what it is given.
-        given = cast("JsonObject", to_json_value(request, dialect))
-        answer = limit.call(lambda: _called(function, given, limit.seconds))
-        if isinstance(answer, str):
-            return Produced(text=str.__str__(answer))
-        return Produced(value=to_json_value(answer, dialect))
+        # A copy, because the function may modify it.
+        argument = cast("JsonObject", to_json_value(request, dialect))
+        result = limit.call(lambda: _run(function, argument, limit.seconds))
+        if isinstance(result, str):
+            return TargetResponse(text=str.__str__(result))
+        return TargetResponse(value=to_json_value(result, dialect))
     except OverdueError as error:
-        return Produced(failure=str(error))
+        return TargetResponse(failure=str(error))
     except DataError as error:
-        return Produced(failure=f"the function's answer cannot be used: {error.message}")
+        return TargetResponse(failure=f"the function's answer cannot be used: {error.message}")
     except BaseException as error:  # noqa: BLE001 - whatever a function raises is its case's error
-        transient = isinstance(error, ConnectionError | TimeoutError)
-        return Produced(failure=_said("the function raised", error), transient=transient)
+        return TargetResponse(
+            failure=_describe_error("the function raised", error),
+            transient=isinstance(error, ConnectionError | TimeoutError),
+        )
 
 
-def _called(
-    function: Callable[[JsonObject], object], request: JsonObject, seconds: float
-) -> object:
-    answer = function(request)
-    if inspect.isawaitable(answer):
-        return asyncio.run(_awaited(answer, seconds + _CANCELLED_AFTER))
-    return answer
+def _run(function: Callable[[JsonObject], object], request: JsonObject, seconds: float) -> object:
+    result = function(request)
+    if inspect.isawaitable(result):
+        return asyncio.run(_await(result, seconds + _CANCEL_DELAY))
+    return result
 
 
-async def _awaited(answer: Awaitable[object], seconds: float) -> object:
-    return await asyncio.wait_for(answer, seconds)
+async def _await(result: Awaitable[object], seconds: float) -> object:
+    return await asyncio.wait_for(result, seconds)
 
 
-def _said(what: str, error: BaseException) -> str:
-    message = Secrets.of(os.environ).hidden(str(error))
+def _describe_error(what: str, error: BaseException) -> str:
+    message = Redactor.from_environment(os.environ).redact(str(error))
     return f"{what}: {type(error).__name__}{': ' if message else ''}{message}"

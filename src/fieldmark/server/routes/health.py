@@ -6,8 +6,14 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends
 
-from fieldmark.judges.llm.blocks import Block
-from fieldmark.judges.llm.prompts import FORM, MEANING, Prompt, rubric_prompt, safety_prompt
+from fieldmark.judges.llm.prompts import (
+    FORM,
+    MEANING,
+    DataBlock,
+    Prompt,
+    rubric_prompt,
+    safety_prompt,
+)
 from fieldmark.model.json import JsonObject
 from fieldmark.server.app_state import AppState, get_state
 from fieldmark.server.error_models import error_responses
@@ -49,5 +55,5 @@ def prompts() -> ApiResponse:
 
 
 def _prompt(prompt: Prompt) -> JsonObject:
-    block = Block("(nonce)", "(the data, as JSON)")
+    block = DataBlock("(nonce)", "(the data, as JSON)")
     return {**prompt.identity(), "messages": prompt.messages(block, ["(id)"])}

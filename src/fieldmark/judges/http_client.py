@@ -1,0 +1,232 @@
+"""The HTTP client for models and targets, with limits on time and size."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from fieldmark.judges.endpoints import Endpoint, ForbiddenAddressError, resolve_addresses
+from fieldmark.judges.retry import TRANSIENT_STATUSES, parse_retry_after
+from fieldmark.judges.time_limit import OverdueError, TimeLimit
+from fieldmark.version import VERSION
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["HttpClient", "HttpError", "HttpResponse", "excerpt", "status_error"]
+
+_DEFAULT_HEADERS: Final = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "Content-Type": "application/json",
+    "User-Agent": f"fieldmark/{VERSION}",
+}
+_EXCERPT_LENGTH: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A complete response; header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class HttpError(Exception):
+    """A request failed.
+
+    `transient` means that a retry may succeed, `sent` that the server may have got the request.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        transient: bool = False,
+        sent: bool = True,
+        retry_after: float | None = None,
+    ) -> None:
+        self.transient = transient
+        self.sent = sent
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+def status_error(response: HttpResponse, text: str) -> HttpError:
+    """Return the error for a response without success; `text` is its body without secrets."""
+    if 300 <= response.status < 400:  # noqa: PLR2004 - the redirects
+        return HttpError(f"it redirects ({response.status}), which is not followed")
+    quoted = excerpt(text)
+    return HttpError(
+        f"HTTP {response.status}{': ' if quoted else ''}{quoted}",
+        transient=response.status in TRANSIENT_STATUSES,
+        retry_after=parse_retry_after(response.headers.get("retry-after")),
+    )
+
+
+def excerpt(text: str) -> str:
+    """Return the beginning of a text on one line."""
+    return " ".join(text.split())[:_EXCERPT_LENGTH]
+
+
+class HttpClient:
+    """A thread-safe connection pool for one endpoint.
+
+    It follows no redirects, uses no proxies, keeps no cookies and accepts no compressed responses.
+    The host is resolved once, and connections go to the address that was checked. The time limit
+    includes the name resolution.
+    """
+
+    __slots__ = (
+        "_active",
+        "_addresses",
+        "_closed",
+        "_endpoint",
+        "_headers",
+        "_limit",
+        "_lock",
+        "_max_bytes",
+        "_method",
+        "_transport",
+    )
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        headers: Mapping[str, str],
+        timeout: float,
+        max_bytes: int,
+        method: str = "POST",
+    ) -> None:
+        import httpx  # optional, and slow to load
+
+        self._endpoint = endpoint
+        self._headers = httpx.Headers({**_DEFAULT_HEADERS, "Host": endpoint.netloc})
+        self._headers.update(headers)
+        self._limit = TimeLimit(timeout)
+        self._max_bytes = max_bytes
+        self._method = method
+        self._addresses: tuple[str, ...] = ()
+        self._lock = threading.Lock()
+        self._active = 0
+        self._closed = False
+        # A bare transport: a client would add proxies, redirects and cookies.
+        self._transport = httpx.HTTPTransport(
+            verify=httpx.create_ssl_context() if endpoint.scheme == "https" else False,
+            trust_env=False,
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
+        )
+
+    def close(self) -> None:
+        """Close all connections as soon as no thread waits for a response.
+
+        A connection that is opened while the pool closes would be left open otherwise.
+        """
+        self._closed = True
+        self._count_active(0)
+
+    def send(self, body: bytes, path: str | None = None) -> HttpResponse:
+        """Send a request to the endpoint, or to a path below it, and return the response."""
+        import httpx
+
+        endpoint = self._endpoint if path is None else self._endpoint.child(path)
+        self._count_active(1)
+        try:
+            return self._limit.call(partial(self._send_to_first_address, endpoint, body))
+        except (OverdueError, httpx.TimeoutException) as error:
+            message = f"no answer within {self._limit.seconds:g} s"
+            sent = not isinstance(error, httpx.ConnectTimeout)
+            raise HttpError(message, transient=True, sent=sent) from None
+        except (ForbiddenAddressError, httpx.LocalProtocolError) as error:
+            raise HttpError(str(error), sent=False) from None
+        except httpx.HTTPError as error:
+            self._addresses = ()
+            raise HttpError(
+                f"the connection failed: {error}",
+                transient=not _is_certificate_error(error),
+                sent=not isinstance(error, httpx.ConnectError),
+            ) from None
+        except OSError as error:
+            message = f"the host is not found: {error.strerror}"
+            raise HttpError(message, transient=True, sent=False) from None
+        finally:
+            self._count_active(-1)
+
+    def _count_active(self, step: int) -> None:
+        with self._lock:
+            self._active += step
+            close = self._closed and not self._active
+        if close:
+            self._transport.close()
+
+    def _send_to_first_address(self, endpoint: Endpoint, body: bytes) -> HttpResponse:
+        """Try the addresses of the host in order until one accepts the connection."""
+        import httpx
+
+        deadline = time.monotonic() + self._limit.seconds
+        addresses = self._addresses or resolve_addresses(self._endpoint)
+        for remaining, address in zip(range(len(addresses))[::-1], addresses, strict=True):
+            try:
+                response = self._send_once(endpoint.url_at(address), body, deadline)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                if not remaining:
+                    raise
+            else:
+                self._addresses = (address,)
+                return response
+        raise ForbiddenAddressError("the host has no address")
+
+    def _send_once(self, url: str, body: bytes, deadline: float) -> HttpResponse:
+        import httpx
+
+        timeout = max(deadline - time.monotonic(), 0.001)
+        request = httpx.Request(
+            self._method,
+            url,
+            headers=self._headers,
+            content=body,
+            extensions={
+                "timeout": httpx.Timeout(timeout).as_dict(),
+                # The certificate must match the host name, not the address.
+                "sni_hostname": self._endpoint.host,
+            },
+        )
+        response = self._transport.handle_request(request)
+        try:
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            return HttpResponse(response.status_code, headers, self._read(response, deadline))
+        finally:
+            response.close()
+            if self._closed:
+                # The caller may have given up on this request; no one else closes its connection.
+                self._transport.close()
+
+    def _read(self, response: httpx.Response, deadline: float) -> bytes:
+        """Return the body, unless it is too large, too slow or compressed."""
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            raise HttpError("the reply is compressed, which was not asked for")
+        body = bytearray()
+        for chunk in response.iter_raw():
+            body += chunk
+            if len(body) > self._max_bytes:
+                raise HttpError(f"the reply is larger than {self._max_bytes:,} bytes")
+            if time.monotonic() > deadline:
+                raise OverdueError("the reply takes too long")
+        return bytes(body)
+
+
+def _is_certificate_error(error: Exception) -> bool:
+    """Return whether an invalid certificate caused the error; a retry would not help."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False

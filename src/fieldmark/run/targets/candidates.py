@@ -1,0 +1,175 @@
+"""Produces the candidates of a run with a target, a few cases ahead and in order."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
+from queue import SimpleQueue
+from typing import Final, NamedTuple, TypeAlias, cast
+
+from fieldmark.config.eval_spec import Target
+from fieldmark.data.inputs import Role
+from fieldmark.data.json_documents import to_json_value
+from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.model_text import parse_model_text
+from fieldmark.errors import DataError
+from fieldmark.judges.judge_protocol import judge_request
+from fieldmark.judges.retry import Backoff, call_with_retries
+from fieldmark.model.case import Case, CaseContext, CaseInput
+from fieldmark.model.json import MISSING, JsonObject
+from fieldmark.run.targets.cache import TargetCache
+from fieldmark.run.targets.target import TargetCall, TargetResponse, TargetSource
+
+__all__ = ["ProducedCase", "ThreadPool", "produce_candidates", "target_request", "thread_pool"]
+
+_CASES_PER_THREAD: Final = 4
+"""The number of cases for each thread that are in progress or waiting."""
+_REQUEST_KEYS: Final = ("case_id", "input", "question", "metadata")
+_NEEDING_CANDIDATE: Final = frozenset({CaseInput.OK, CaseInput.MISSING})
+_Task: TypeAlias = tuple[Future[TargetResponse], Callable[[], TargetResponse]]
+
+
+class ProducedCase(NamedTuple):
+    """A case with its candidate, or without one and the reason why the target failed.
+
+    A failure makes the case an error, never an omission.
+    """
+
+    case: Case
+    failure: str = ""
+
+
+class ThreadPool:
+    """Daemon threads that run tasks in order; unlike an executor, exit does not wait for them."""
+
+    __slots__ = ("_stopped", "_tasks")
+
+    def __init__(self, size: int) -> None:
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self._stopped = threading.Event()
+        for number in range(size):
+            threading.Thread(target=self._work, name=f"target-{number}", daemon=True).start()
+
+    def submit(self, task: Callable[[], TargetResponse]) -> Future[TargetResponse]:
+        """Run a task as soon as a thread is free."""
+        future: Future[TargetResponse] = Future()
+        self._tasks.put((future, task))
+        return future
+
+    def wait_for_stop(self, seconds: float) -> bool:
+        """Wait, and return at once whether the pool was stopped meanwhile."""
+        return self._stopped.wait(seconds)
+
+    def stop(self) -> None:
+        """Start no further task."""
+        self._stopped.set()
+        self._tasks.put(None)
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None and not self._stopped.is_set():
+            future, function = task
+            try:
+                future.set_result(function())
+            except BaseException as error:  # noqa: BLE001 - raised where the result is read
+                future.set_exception(error)
+        self._tasks.put(None)  # stops the next thread
+
+
+@contextmanager
+def thread_pool(size: int) -> Iterator[ThreadPool]:
+    """A pool that is stopped in the end."""
+    pool = ThreadPool(size)
+    try:
+        yield pool
+    finally:
+        pool.stop()
+
+
+def produce_candidates(
+    target: Target,
+    cases: Iterable[Case],
+    *,
+    warn: Callable[[str], None] = lambda _: None,
+    dialect: JsonDialect | None = None,
+    backoff: Backoff | None = None,
+) -> Generator[ProducedCase, None, None]:
+    """Yield every case with a candidate, in order; only a few cases are in memory at a time.
+
+    A case keeps the candidate that it has, and a case with invalid ground truth is passed on.
+    `warn` may be called from any thread.
+    """
+    source = cast("TargetSource", target.source)
+    used_dialect = JsonDialect(role=Role.CANDIDATE) if dialect is None else dialect
+    size = max(1, target.concurrency)
+    with source.opened(target.timeout) as call_once, thread_pool(size) as pool:
+        call = _with_retries(call_once, max(0, target.retries), backoff or Backoff(), pool)
+        if target.cache is not None:
+            identity: JsonObject = {target.type: source.identity()}
+            call = TargetCache(target.cache, identity, warn).cached(call)
+        waiting: deque[tuple[Case, Future[TargetResponse] | None]] = deque()
+        for case in cases:
+            needed = case.candidate is MISSING and case.input in _NEEDING_CANDIDATE
+            task = partial(call, target_request(case)) if needed else None
+            waiting.append((case, None if task is None else pool.submit(task)))
+            if len(waiting) >= size * _CASES_PER_THREAD:
+                yield _produced_case(*waiting.popleft(), used_dialect)
+        while waiting:
+            yield _produced_case(*waiting.popleft(), used_dialect)
+
+
+def target_request(case: Case) -> JsonObject:
+    """Return what a target is told of a case: never the ground truth.
+
+    >>> target_request(Case("a", {"total": 1}))
+    {'case_id': 'a', 'input': None, 'question': '', 'metadata': {}}
+    """
+    request = judge_request(case, {})
+    return {key: request[key] for key in _REQUEST_KEYS}
+
+
+def _with_retries(call: TargetCall, retries: int, backoff: Backoff, pool: ThreadPool) -> TargetCall:
+    """Retry transient failures; an exception of a plug-in is a failure of its case."""
+
+    def call_once(request: JsonObject) -> TargetResponse:
+        try:
+            response = call(request)
+            return response if response.failure else response._replace(transient=False)
+        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
+            return TargetResponse(failure=f"the target crashed: {type(error).__name__}: {error}")
+
+    def wait(retry: int, retry_after: float | None) -> bool:
+        return pool.wait_for_stop(backoff.delay(retry, retry_after))
+
+    def retrying_call(request: JsonObject) -> TargetResponse:
+        response, attempts = call_with_retries(lambda: call_once(request), retries, wait)
+        if retries and response.transient and attempts > retries:
+            return response._replace(failure=f"{response.failure} (asked {attempts} times)")
+        return response
+
+    return retrying_call
+
+
+def _produced_case(
+    case: Case, future: Future[TargetResponse] | None, dialect: JsonDialect
+) -> ProducedCase:
+    if future is None:
+        return ProducedCase(case)
+    response = future.result()
+    if response.failure:
+        return ProducedCase(case, response.failure)
+    context = (case.context or CaseContext())._replace(text=response.text)
+    case = case._replace(input=CaseInput.OK, note="", context=context)
+    if response.text is None:
+        value = MISSING if response.value is MISSING else to_json_value(response.value, dialect)
+        return ProducedCase(case._replace(candidate=value))
+    if isinstance(case.expected, str):
+        return ProducedCase(case._replace(candidate=response.text))
+    try:
+        found = parse_model_text(response.text, dialect)
+    except DataError as error:
+        return ProducedCase(case._replace(input=CaseInput.PARSE_ERROR, note=error.message))
+    return ProducedCase(case._replace(candidate=found.value, parsed_from=found.parsed_from))
