@@ -1,4 +1,4 @@
-"""What evaluators are, and what they return."""
+"""The interfaces of evaluators, and the records that they return."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite
-from typing import ClassVar, Protocol, Self, TypeAlias, cast
+from typing import ClassVar, Final, Protocol, Self, TypeAlias, cast
 
 from fieldmark.errors import OptionError
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 
 __all__ = [
+    "UNREADABLE",
     "Accumulator",
     "Accumulators",
     "CaseScorer",
@@ -25,6 +26,8 @@ __all__ = [
     "Judge",
     "Score",
     "Status",
+    "check_unique",
+    "check_weight",
     "data_dependent_prefixes",
     "dataset_figures",
     "needs_expected",
@@ -32,8 +35,11 @@ __all__ = [
 ]
 
 
+UNREADABLE: Final = "no readable candidate"
+
+
 class Status(StrEnum):
-    """Whether a score could be given at all."""
+    """Whether an evaluation gave a score."""
 
     OK = "ok"
     ERROR = "error"
@@ -41,10 +47,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """A score in [0, 1] with its verdict and what speaks for and against it.
+    """A score in [0, 1] with its verdict, and the hits and misses behind it.
 
-    With the status `error` there is neither score nor verdict. `vacuous` says that there was
-    nothing to score; `skipped` names the fields that count neither way.
+    With the status `error` there is neither score nor verdict. `vacuous` means that there was
+    nothing to score; `skipped` lists the fields that count neither way.
     """
 
     score: float | None
@@ -59,7 +65,7 @@ class Score:
 
     @classmethod
     def error(cls, message: str) -> Score:
-        """An evaluation that broke down: no score, never a low one.
+        """A failed evaluation: no score, never a low one.
 
         >>> Score.error("no answer in 10 s").status
         <Status.ERROR: 'error'>
@@ -67,23 +73,23 @@ class Score:
         return cls(score=None, verdict=None, reasoning=message, status=Status.ERROR)
 
     @classmethod
-    def from_dict(cls, said: JsonObject) -> Score:
-        """A score as it was written; what is not there is empty.
+    def from_dict(cls, data: JsonObject) -> Score:
+        """A score from its JSON form; missing keys are empty.
 
         >>> Score.from_dict(Score.error("no answer").to_dict()) == Score.error("no answer")
         True
         """
-        score, verdict, details = said.get("score"), said.get("verdict"), said.get("details")
+        score, verdict, details = data.get("score"), data.get("verdict"), data.get("details")
         return cls(
             score=float(score) if isinstance(score, int | float) else None,
             verdict=Verdict(verdict) if isinstance(verdict, str) else None,
-            hits=_texts(said.get("hits")),
-            misses=_texts(said.get("misses")),
-            reasoning=str(said.get("reasoning", "")),
+            hits=_texts(data.get("hits")),
+            misses=_texts(data.get("misses")),
+            reasoning=str(data.get("reasoning", "")),
             details=details if isinstance(details, dict) else {},
-            status=Status(str(said.get("status", Status.OK))),
-            vacuous=said.get("vacuous") is True,
-            skipped=_texts(said.get("skipped")),
+            status=Status(str(data.get("status", Status.OK))),
+            vacuous=data.get("vacuous") is True,
+            skipped=_texts(data.get("skipped")),
         )
 
     def to_dict(self) -> JsonObject:
@@ -113,7 +119,7 @@ class Evaluator(Protocol):
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Score a candidate; `unreadable` says that there was one and it could not be read."""
+        """Score a candidate; `unreadable` means that there was one and it could not be parsed."""
         ...
 
 
@@ -122,22 +128,37 @@ CaseScorer: TypeAlias = Callable[[Case], Score]
 
 
 class Judge(Protocol):
-    """Scores whole cases with the help of something outside: a program, a model."""
+    """Scores whole cases with something external: a program or a model."""
 
     name: ClassVar[str]
 
     def unready(self) -> str | None:
-        """Why not a single case could be judged, found out before the first; nothing if it can."""
+        """Why no case can be scored, checked before the first one; `None` if it can."""
         ...
 
     def opened(self) -> AbstractContextManager[CaseScorer]:
-        """What scores the cases of one run; leaving it ends all that was started."""
+        """The scorer for the cases of one run; leaving the context ends what was started."""
+        ...
+
+
+class Combiner(Protocol):
+    """Combines the scores of other evaluators, which may be judges or combiners themselves."""
+
+    name: ClassVar[str]
+
+    @property
+    def evaluators(self) -> tuple[ConfiguredEvaluator, ...]:
+        """The evaluators whose scores are combined."""
+        ...
+
+    def combine(self, results: Sequence[EvaluatorResult]) -> Score:
+        """One score from the results of all evaluators, in their order."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredEvaluator:
-    """An evaluator as a file names it; what it says counts by its weight."""
+    """An evaluator with the name and the weight that a configuration gives it."""
 
     name: str
     type: str
@@ -145,8 +166,7 @@ class ConfiguredEvaluator:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.weight) and self.weight >= 0):
-            raise OptionError("weight", f"must be a number of at least 0, not {self.weight}")
+        check_weight("weight", self.weight)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,42 +203,44 @@ class EvaluatorResult:
         }
 
 
-def needs_expected(members: Iterable[ConfiguredEvaluator]) -> bool:
-    """Whether some of the evaluators look at what is expected, and not at candidates alone."""
-    for member in members:
-        evaluator = member.evaluator
-        inner = getattr(evaluator, "evaluators", ())
-        if needs_expected(inner) if inner else getattr(evaluator, "needs_expected", True):
+def check_weight(option: str, weight: float) -> None:
+    """Raise an error for a weight that is negative or not finite."""
+    if not (isfinite(weight) and weight >= 0):
+        raise OptionError(option, f"must be a number of at least 0, not {weight}")
+
+
+def check_unique(option: str, names: Sequence[str]) -> None:
+    """Raise an error for a name that occurs twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise OptionError(option, f"names {name} twice")
+        seen.add(name)
+
+
+def needs_expected(evaluators: Iterable[ConfiguredEvaluator]) -> bool:
+    """Whether some of the evaluators use the expected document."""
+    for each in evaluators:
+        inner = getattr(each.evaluator, "evaluators", ())
+        if needs_expected(inner) if inner else getattr(each.evaluator, "needs_expected", True):
             return True
     return False
 
 
-class Combiner(Protocol):
-    """Makes one score of what its members say; they may be judges, or combiners themselves."""
-
-    name: ClassVar[str]
-
-    @property
-    def evaluators(self) -> tuple[ConfiguredEvaluator, ...]:
-        """Those whose scores are combined."""
-        ...
-
-    def combine(self, results: Sequence[EvaluatorResult]) -> Score:
-        """One score of the results of all members, in their order."""
-        ...
+# --- evaluators with figures for a whole data set -------------------------------------------------
 
 
 class Accumulator(Protocol):
-    """Gathers cases one by one. Parts of a data set that were gathered apart can be merged."""
+    """Collects cases one by one; accumulators of parts of a data set can be merged."""
 
     def add(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Take in one more case, and say what it would score alone."""
+        """Add a case, and return its own score."""
         ...
 
     def merge(self, other: Self) -> None:
-        """Take in all cases of another part, after those that are here."""
+        """Add all cases of another accumulator after these."""
         ...
 
     def summary(self) -> JsonObject:
@@ -226,62 +248,50 @@ class Accumulator(Protocol):
         ...
 
 
-class DatasetEvaluator(Protocol):
+class DatasetEvaluator(Evaluator, Protocol):
     """An evaluator that also has figures for all cases together."""
 
-    name: ClassVar[str]
-
-    def evaluate(
-        self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
-    ) -> Score:
-        """Score one case alone."""
-        ...
-
     def start(self) -> Accumulator:
-        """A place where the cases of a run, or of a part of it, are gathered."""
+        """A new accumulator for the cases of a run, or of a part of it."""
         ...
 
 
 Accumulators: TypeAlias = Mapping[int, Accumulator]
-"""Where the cases of each evaluator are gathered, by the identity of the evaluator."""
+"""The accumulator of each evaluator, by the identity of the evaluator."""
 
 
-def start_accumulators(members: Iterable[ConfiguredEvaluator]) -> dict[int, Accumulator]:
-    """A place for each evaluator that has figures for all cases, those inside of others too."""
+def start_accumulators(evaluators: Iterable[ConfiguredEvaluator]) -> dict[int, Accumulator]:
+    """An accumulator for each evaluator that has figures for all cases, nested ones included."""
     started: dict[int, Accumulator] = {}
-    for member in members:
-        evaluator = member.evaluator
-        if hasattr(evaluator, "start"):
-            started[id(evaluator)] = cast("DatasetEvaluator", evaluator).start()
-        elif hasattr(evaluator, "combine"):
-            started |= start_accumulators(cast("Combiner", evaluator).evaluators)
+    for each in evaluators:
+        if hasattr(each.evaluator, "start"):
+            started[id(each.evaluator)] = cast("DatasetEvaluator", each.evaluator).start()
+        elif hasattr(each.evaluator, "combine"):
+            started |= start_accumulators(cast("Combiner", each.evaluator).evaluators)
     return started
 
 
 def dataset_figures(
-    members: Iterable[ConfiguredEvaluator], gathering: Accumulators
+    evaluators: Iterable[ConfiguredEvaluator], accumulators: Accumulators
 ) -> dict[str, JsonObject]:
-    """The figures of each evaluator that has some; one inside of another is told under its name."""
+    """The figures of each evaluator that has some; those of nested ones are below its name."""
     found: dict[str, JsonObject] = {}
-    for member in members:
-        gathered = gathering.get(id(member.evaluator))
-        parts: Iterable[ConfiguredEvaluator] = getattr(member.evaluator, "evaluators", ())
-        figures = (
-            dict(dataset_figures(parts, gathering)) if gathered is None else gathered.summary()
-        )
+    for each in evaluators:
+        own = accumulators.get(id(each.evaluator))
+        nested: Iterable[ConfiguredEvaluator] = getattr(each.evaluator, "evaluators", ())
+        figures = dict(dataset_figures(nested, accumulators)) if own is None else own.summary()
         if figures:
-            found.setdefault(member.name, cast("JsonObject", figures))
+            found.setdefault(each.name, cast("JsonObject", figures))
     return found
 
 
 def data_dependent_prefixes(figures: JsonObject, prefix: str = "") -> Iterator[str]:
-    """How the names of figures begin that only data can name, if these figures are of no data.
+    """The prefixes of figures whose names depend on the data, given the figures of no data.
 
     >>> list(data_dependent_prefixes({"AP": None, "classes": {}}, "figures."))
     ['figures.classes.']
     """
     for key, value in figures.items():
         if isinstance(value, dict):
-            yield from (
-                data_dependent_prefixes(value, f"{prefix}{key}.") if value else [f"{prefix}{key}."]
-            )
+            name = f"{prefix}{key}."
+            yield from data_dependent_prefixes(value, name) if value else [name]

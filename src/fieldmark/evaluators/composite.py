@@ -10,7 +10,13 @@ from typing import ClassVar, Final
 
 from fieldmark.compare.options import check_share, checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import ConfiguredEvaluator, EvaluatorResult, Score, Status
+from fieldmark.evaluators.base import (
+    ConfiguredEvaluator,
+    EvaluatorResult,
+    Score,
+    Status,
+    check_unique,
+)
 from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject, JsonValue
@@ -19,7 +25,7 @@ __all__ = ["Aggregator", "Composite", "case_score"]
 
 
 class Aggregator(StrEnum):
-    """How several scores become one."""
+    """How the scores of members become one."""
 
     WEIGHTED_AVERAGE = "weighted_average"
     THRESHOLD = "threshold"
@@ -29,11 +35,11 @@ class Aggregator(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composite:
-    """One score from several evaluators.
+    """One score of what several evaluators say.
 
-    The weighted mean of their scores; or with `aggregator: threshold` the share of them that
-    pass, which must reach `threshold`; or all of them or nothing; or the lowest score. An
-    evaluator of weight 0 is reported and does not count. One error leaves no score.
+    The mean of their scores by weight; or with `aggregator: threshold` the share of them that
+    pass, which must reach `threshold`; or all of them or nothing; or the lowest score. A member
+    of weight 0 is reported and counts for nothing. One error leaves no score.
     """
 
     name: ClassVar[str] = "composite"
@@ -45,7 +51,11 @@ class Composite:
     def __post_init__(self) -> None:
         aggregator = checked_choice("aggregator", self.aggregator, Aggregator)
         object.__setattr__(self, "aggregator", aggregator)
-        _check_members(self.evaluators)
+        if not self.evaluators:
+            raise OptionError("evaluators", "must name at least one evaluator")
+        check_unique("evaluators", [each.name for each in self.evaluators])
+        if not any(each.weight for each in self.evaluators):
+            raise OptionError("evaluators", "needs an evaluator with a weight above 0")
         check_share("pass_threshold", self.pass_threshold)
         if (aggregator is Aggregator.THRESHOLD) is not (self.threshold is not None):
             needed = "is needed" if self.threshold is None else "can only be used"
@@ -167,14 +177,3 @@ def _details(aggregator: Aggregator, results: Sequence[EvaluatorResult]) -> Json
 
 
 _LISTS: Final = frozenset({"hits", "misses", "skipped"})
-
-
-def _check_members(members: Sequence[ConfiguredEvaluator]) -> None:
-    if not members:
-        raise OptionError("evaluators", "must name at least one evaluator")
-    names = [member.name for member in members]
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if twice is not None:
-        raise OptionError("evaluators", f"names {twice} twice")
-    if not any(member.weight for member in members):
-        raise OptionError("evaluators", "needs an evaluator with a weight above 0")

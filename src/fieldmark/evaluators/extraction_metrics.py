@@ -24,7 +24,7 @@ __all__ = ["ExtractionMetrics", "Variant"]
 
 
 class Variant(StrEnum):
-    """Whether a wrong value counts as missing and extra (`taxonomy`), or only as extra."""
+    """Whether a wrong value is also a lost one (`taxonomy`) or only an invented one."""
 
     TAXONOMY = "taxonomy"
     TAXONOMY_CODE = "taxonomy_code"

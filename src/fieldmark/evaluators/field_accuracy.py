@@ -30,8 +30,8 @@ _SCORED: Final = (Mark.HIT, Mark.MISS, Mark.ERROR)
 class FieldAccuracy(FieldEvaluator):
     """The weighted mean of what the configured fields earn, or all of them or nothing.
 
-    A field that is absent from the ground truth is skipped; with `absent_truth: miss` a value for
-    it is wrong. An optional field that was left out counts neither way.
+    A field that the truth says nothing of is skipped; with `absent_truth: miss` a value for it
+    is wrong. An optional field that was left out counts neither way.
 
     >>> header = FieldAccuracy(fields=(Rule(path="number"), Rule(path="notes", required=False)))
     >>> header.evaluate({"number": "A-1", "notes": "rush"}, {"number": "A-1"}).score

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from fieldmark.evaluators.base import UNREADABLE
 from fieldmark.metrics.conventions import Convention, CountingOptions, OptionalMissing
 from fieldmark.metrics.verdict import Mark, mark_table
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
@@ -45,7 +46,6 @@ _TEXTS: Final[Mapping[Reason, str]] = {
 """Reasons that are said; a value that is simply another one needs no words."""
 
 _NEED_NO_WORDS: Final = (Mark.HIT, Mark.NONE)
-_UNREADABLE: Final = f"{ROOT} (no readable candidate)"
 
 _marks = lru_cache(maxsize=64)(mark_table)
 
@@ -119,7 +119,7 @@ def hits_and_misses(fields: Iterable[MarkedField], *, unreadable: bool = False) 
     misses = (*lists[Mark.MISS], *lists[Mark.ERROR])
     return HitsAndMisses(
         hits=tuple(lists[Mark.HIT]),
-        misses=misses or ((_UNREADABLE,) if unreadable else ()),
+        misses=misses or ((f"{ROOT} ({UNREADABLE})",) if unreadable else ()),
         skipped=tuple(lists[Mark.SKIPPED]),
     )
 

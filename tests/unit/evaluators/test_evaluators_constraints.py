@@ -10,7 +10,7 @@ import pytest
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
 from fieldmark.evaluators.constraints import Constraint, Constraints
-from fieldmark.evaluators.expressions import findings
+from fieldmark.evaluators.expressions import values
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 
@@ -99,7 +99,7 @@ def test_a_threshold_may_decide_the_verdict():
 
 
 def test_a_document_that_is_too_large_for_a_rule_is_an_error_and_no_score(monkeypatch):
-    monkeypatch.setattr(findings, "MOST_STEPS", 20_000)
+    monkeypatch.setattr(values, "MAX_STEPS", 20_000)
     quadratic = Constraints(rules=("all(a[], all($.a[], @ == @))",))
     result = quadratic.evaluate({}, {"a": [1] * 100})
     assert (result.score, result.verdict, result.status) == (None, None, Status.ERROR)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fieldmark.evaluators.expressions.findings import Finding, TooManySteps, Truth
-from fieldmark.evaluators.expressions.grammar import Expression, parse_expression
-from fieldmark.evaluators.expressions.tokens import ExpressionError
+from fieldmark.evaluators.expressions.lexer import ExpressionError
+from fieldmark.evaluators.expressions.parser import Expression, parse_expression
+from fieldmark.evaluators.expressions.values import CheckResult, TooManySteps, Truth
 
 __all__ = [
+    "CheckResult",
     "Expression",
     "ExpressionError",
-    "Finding",
     "TooManySteps",
     "Truth",
     "parse_expression",

@@ -1,4 +1,4 @@
-"""The words of an expression, each with the column where it stands."""
+"""Splits an expression into tokens, each with the column where it begins."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 
 from fieldmark.errors import OptionError
 
-__all__ = ["LONGEST", "ExpressionError", "Token", "TokenKind", "tokens", "unquoted"]
+__all__ = ["MAX_LENGTH", "ExpressionError", "Token", "TokenKind", "tokenize", "unquote"]
 
-LONGEST: Final = 1_000
+MAX_LENGTH: Final = 1_000
 """The longest expression, in characters."""
 
 
 class ExpressionError(OptionError):
-    """An expression that does not follow the grammar; says at which column, from 1, and why."""
+    """A syntax error in an expression, with its column (from 1) and the reason."""
 
     def __init__(self, column: int, reason: str) -> None:
         self.column = column
@@ -25,19 +25,19 @@ class ExpressionError(OptionError):
 
 
 class TokenKind(StrEnum):
-    """What a piece of an expression is."""
+    """The kinds of tokens."""
 
-    NUMBER = "a number"
-    TEXT = "a text"
-    PATH = "a path"
-    FUNCTION = "a function"
-    WORD = "a word"
-    SYMBOL = "a symbol"
-    END = "the end"
+    NUMBER = "number"
+    TEXT = "text"
+    PATH = "path"
+    FUNCTION = "function"
+    WORD = "word"
+    SYMBOL = "symbol"
+    END = "end"
 
 
 class Token(NamedTuple):
-    """One piece of an expression, and the columns where it begins and where the next may."""
+    """One token, and the columns where it begins and where the next one may."""
 
     kind: TokenKind
     text: str
@@ -48,10 +48,24 @@ class Token(NamedTuple):
         return self.text if self.kind is not TokenKind.END else "the end"
 
 
-_JOINING: Final = ("and", "or", "not", "in", "matches", "if", "then", "else")
-_STANDING_AFTER: Final = ("required", "missing", "unique")
-_CONSTANT: Final = ("true", "false", "null")
-WORDS: Final = frozenset((*_JOINING, *_STANDING_AFTER, *_CONSTANT))
+_WORDS: Final = frozenset(
+    [
+        "and",
+        "or",
+        "not",
+        "in",
+        "matches",
+        "if",
+        "then",
+        "else",
+        "required",
+        "missing",
+        "unique",
+        "true",
+        "false",
+        "null",
+    ]
+)
 """What no path may be, unless it is written as `$.in` or `$["in"]`."""
 _ALSO_FUNCTIONS: Final = frozenset({"missing", "unique"})
 
@@ -59,6 +73,7 @@ _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
 _STEP: Final = rf"(?:\.\w+|\[(?:\*?|[0-9]+|{_QUOTED})\])"
 _NAME: Final = r"[^\W\d]\w*"
 _ROOT: Final = r"(?:\$(?:expected\b)?|@)"
+# The groups are named after the kinds of tokens.
 _TOKEN: Final = re.compile(
     rf"""
       (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{{1,3}})?(?!\w))
@@ -70,17 +85,9 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BRACKET: Final = re.compile(r"(?P<symbol>\[)")
-_BLANKS: Final = re.compile(r"\s*")
-_KINDS: Final[Mapping[str, TokenKind]] = {
-    "number": TokenKind.NUMBER,
-    "text": TokenKind.TEXT,
-    "function": TokenKind.FUNCTION,
-    "path": TokenKind.PATH,
-    "symbol": TokenKind.SYMBOL,
-}
-_TOLERANCE: Final = "±"
-_ONE_SPELLING: Final[Mapping[str, str]] = {"+-": _TOLERANCE, "+/-": _TOLERANCE}
-_ELSEWHERE: Final[Mapping[str, str]] = {
+_SPACES: Final = re.compile(r"\s*")
+_SYNONYMS: Final[Mapping[str, str]] = {"+-": "±", "+/-": "±"}
+_OTHER_LANGUAGES: Final[Mapping[str, str]] = {
     "&": "and",
     "|": "or",
     "!": "not, or !=",
@@ -98,56 +105,55 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 """What other languages write for the same."""
 
 
-def tokens(text: str) -> Iterator[Token]:
-    """The tokens of an expression and then the end; what is none is an error.
+def tokenize(text: str) -> Iterator[Token]:
+    """The tokens of an expression, then one for its end.
 
-    >>> [token.text for token in tokens("sum(lines[].amount) >= 0.5")][:4]
+    >>> [token.text for token in tokenize("sum(lines[].amount) >= 0.5")][:4]
     ['sum', '(', 'lines[].amount', ')']
     """
-    if len(text) > LONGEST:
-        raise ExpressionError(LONGEST + 1, f"an expression has at most {LONGEST} characters")
-    place = _past_blanks(text, 0)
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(MAX_LENGTH + 1, f"an expression has at most {MAX_LENGTH} characters")
+    place = _skip_spaces(text, 0)
     last = ""
     while place < len(text):
         # After `in` a bracket opens a list; anywhere else it opens a quoted key.
         pattern = _BRACKET if last == "in" and text[place] == "[" else _TOKEN
         found = pattern.match(text, place)
         if found is None:
-            raise ExpressionError(place + 1, _complaint(text, place))
+            raise ExpressionError(place + 1, _lexical_error(text[place]))
         token = _token(found)
         yield token
         last = token.text
-        place = _past_blanks(text, found.end())
+        place = _skip_spaces(text, found.end())
     yield Token(TokenKind.END, "", len(text) + 1, len(text) + 1)
 
 
-def unquoted(text: str) -> str:
+def unquote(text: str) -> str:
     r"""The text between quotes; a backslash stands for itself unless before a quote or another.
 
-    >>> unquoted(r'"[A-Z]\d+ \"x\""')
+    >>> unquote(r'"[A-Z]\d+ \"x\""')
     '[A-Z]\\d+ "x"'
     """
     return re.sub(r"\\([\"'\\])", r"\1", text[1:-1])
 
 
 def _token(found: re.Match[str]) -> Token:
-    group = found.lastgroup or ""
-    kind, text = _KINDS[group], found[group]
-    if text in WORDS and not (kind is TokenKind.FUNCTION and text in _ALSO_FUNCTIONS):
+    kind = TokenKind(found.lastgroup or "")
+    text = found[kind]
+    if text in _WORDS and not (kind is TokenKind.FUNCTION and text in _ALSO_FUNCTIONS):
         kind = TokenKind.WORD
-    return Token(kind, _ONE_SPELLING.get(text, text), found.start() + 1, found.end() + 1)
+    return Token(kind, _SYNONYMS.get(text, text), found.start() + 1, found.end() + 1)
 
 
-def _past_blanks(text: str, place: int) -> int:
-    blanks = _BLANKS.match(text, place)
-    return blanks.end() if blanks else place
+def _skip_spaces(text: str, place: int) -> int:
+    spaces = _SPACES.match(text, place)
+    return spaces.end() if spaces else place
 
 
-def _complaint(text: str, place: int) -> str:
-    sign = text[place]
+def _lexical_error(sign: str) -> str:
     if sign in "\"'":
         return f"the text that begins here has no closing {sign}"
     if sign.isdigit():
         return "this is no number"
-    meant = _ELSEWHERE.get(sign)
+    meant = _OTHER_LANGUAGES.get(sign)
     return f"{sign!r} means nothing here" + (f" (did you mean {meant}?)" if meant else "")

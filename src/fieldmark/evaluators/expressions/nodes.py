@@ -1,0 +1,729 @@
+"""The syntax tree of an expression: operands have a value, conditions hold or do not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from fieldmark.compare.regex import Regex
+from fieldmark.evaluators.expressions.paths import Element, Elements, ExpressionPath
+from fieldmark.evaluators.expressions.values import (
+    CONTEXT,
+    EMPTY_WORDS,
+    HOLDS,
+    CheckResult,
+    Environment,
+    Truth,
+    Value,
+    all_of,
+    any_of,
+    check_range,
+    day_of,
+    describe_value,
+    divide,
+    fails,
+    fault,
+    format_value,
+    not_applicable,
+    number_of,
+    present,
+    to_decimal,
+    worst,
+)
+from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.outcome import Presence
+from fieldmark.values.canonical import typed_key
+from fieldmark.values.dates import is_iso_date
+from fieldmark.values.equality import equal
+from fieldmark.values.numbers import Tolerance
+from fieldmark.values.presence import presence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node(ABC):
+    """A part of an expression, and the text that it was written as."""
+
+    text: str
+
+
+class Operand(Node):
+    """A part of an expression that has a value."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def evaluate(self, env: Environment) -> Value | CheckResult:
+        """The value, or why there is none."""
+
+
+class Condition(Node):
+    """A part of an expression that holds or does not."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def check(self, env: Environment) -> CheckResult:
+        """Whether it holds, and if not, why."""
+
+
+# --- operands -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant(Operand):
+    """A number, a text, true, false or null."""
+
+    constant: Decimal | str | bool | None
+
+    def evaluate(self, env: Environment) -> Value | CheckResult:  # noqa: ARG002 - constant
+        """The constant; null is no value."""
+        return not_applicable("null is no value") if self.constant is None else self.constant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldNode(Operand):
+    """The value at a path; absent, null and blank are no value."""
+
+    path: ExpressionPath
+
+    def evaluate(self, env: Environment) -> Value | CheckResult:
+        """The value; of a path with `[]`, the list of the values that are present."""
+        if not self.path.is_list:
+            return present(self.text, self.path.read(env))
+        found = self.path.elements(env)
+        if isinstance(found, CheckResult):
+            return found
+        if any(isinstance(value, CheckResult) for value in found.values):
+            return worst(*found.values)
+        kept: list[JsonValue] = [
+            value  # type: ignore[misc]  # a path leads to JSON alone
+            for value in found.values
+            if value is not MISSING and value is not None
+        ]
+        return kept
+
+
+class ArithmeticOperator(StrEnum):
+    """An operator of arithmetic."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+
+
+_OPERATIONS: Final[Mapping[ArithmeticOperator, Callable[[Decimal, Decimal], Decimal]]] = {
+    ArithmeticOperator.ADD: CONTEXT.add,
+    ArithmeticOperator.SUBTRACT: CONTEXT.subtract,
+    ArithmeticOperator.MULTIPLY: CONTEXT.multiply,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arithmetic(Operand):
+    """A calculation from left to right, with operators of one precedence."""
+
+    first: Operand
+    rest: tuple[tuple[ArithmeticOperator, Operand], ...]
+
+    def evaluate(self, env: Environment) -> Value | CheckResult:
+        """The result; a difference of two dates is a number of days."""
+        result = self.first.evaluate(env)
+        name = self.first.text
+        for operator, operand in self.rest:
+            other = operand.evaluate(env)
+            minus = operator is ArithmeticOperator.SUBTRACT
+            if minus and isinstance(result, date) and isinstance(other, date):
+                result = Decimal((result - other).days)
+            else:
+                left, right = number_of(name, result), number_of(operand.text, other)
+                result = self._apply(operator, left, right)
+            name = self.text
+        return result
+
+    def _apply(
+        self,
+        operator: ArithmeticOperator,
+        left: Decimal | CheckResult,
+        right: Decimal | CheckResult,
+    ) -> Decimal | CheckResult:
+        if isinstance(left, CheckResult) or isinstance(right, CheckResult):
+            return worst(left, right)
+        if operator is ArithmeticOperator.DIVIDE:
+            return divide(left, right, self.text)
+        return check_range(_OPERATIONS[operator](left, right), self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minus(Operand):
+    """A number with the opposite sign."""
+
+    operand: Operand
+
+    def evaluate(self, env: Environment) -> Value | CheckResult:
+        """The negated number."""
+        number = number_of(self.operand.text, self.operand.evaluate(env))
+        return number if isinstance(number, CheckResult) else number.copy_negate()
+
+
+# --- lists and what is computed from them ---------------------------------------------------------
+
+
+class ListSource(Node):
+    """Where the values of a list come from."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def elements(self, env: Environment) -> Elements | CheckResult:
+        """The values, or why there is no list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueList(ListSource):
+    """The values of one list, or of several operands put together."""
+
+    operands: tuple[Operand, ...]
+
+    def elements(self, env: Environment) -> Elements | CheckResult:
+        """All values in the order in which they were written."""
+        if len(self.operands) == 1:
+            return items_of(self.operands[0], env)
+        values: list[Element] = []
+        names: list[str] = []
+        for operand in self.operands:
+            value = operand.evaluate(env)
+            inner = items_of(operand, env) if isinstance(value, list) else None
+            if isinstance(inner, Elements):
+                values += [present(inner.name(i), each) for i, each in enumerate(inner.values)]
+                names += map(inner.name, range(len(inner.values)))
+            else:
+                values.append(value)
+                names.append(operand.text)
+        return Elements(values, names.__getitem__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemExpressions(ListSource):
+    """The value of an operand for each item of a list; its paths are relative to the item."""
+
+    items: FieldNode
+    operand: Operand
+    cost: int
+
+    def elements(self, env: Environment) -> Elements | CheckResult:
+        """One value for each item."""
+        found = items_of(self.items, env)
+        if isinstance(found, CheckResult):
+            return found
+        env.spend(self.cost * len(found.values))
+        values: list[Element] = []
+        for item in found.values:
+            value = item
+            if not isinstance(item, CheckResult):
+                value = self.operand.evaluate(env.within(item))  # type: ignore[arg-type] # JSON
+                if isinstance(value, CheckResult):
+                    value = _at_item(found.name(len(values)), value)
+            values.append(value)
+        return Elements(values, found.name)
+
+
+def items_of(operand: Operand, env: Environment) -> Elements | CheckResult:
+    """The items of an operand that is a list, whether it was written with `[]` or without."""
+    if isinstance(operand, FieldNode) and operand.path.is_list:
+        return operand.path.elements(env)
+    value = operand.evaluate(env)
+    if isinstance(value, CheckResult):
+        return value
+    if not isinstance(value, list):
+        return fault(f"{operand.text} is {describe_value(value)}, not a list")
+    env.spend(len(value))
+    return Elements([*value], lambda place: f"{operand.text}[{place}]")
+
+
+def _at_item(name: str, result: CheckResult) -> CheckResult:
+    return result._replace(reason=f"{name}: {result.reason}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count(Operand):
+    """How many values of a list are neither absent nor null nor blank."""
+
+    source: ListSource
+
+    def evaluate(self, env: Environment) -> Value | CheckResult:
+        """The number of values."""
+        found = self.source.elements(env)
+        if isinstance(found, CheckResult):
+            return found
+        return Decimal(sum(not isinstance(present("", each), CheckResult) for each in found.values))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate(Operand):
+    """One number for all numbers of a list: `sum`, `avg`, `min` or `max`."""
+
+    name: str
+    source: ListSource
+
+    def evaluate(self, env: Environment) -> Value | CheckResult:
+        """The aggregate; one value that is missing or not a number leaves none."""
+        found = self.source.elements(env)
+        if isinstance(found, CheckResult):
+            return found
+        days = [each for each in found.values if isinstance(each, date)]
+        if days and len(days) == len(found.values) and self.name in _DATE_AGGREGATES:
+            return _DATE_AGGREGATES[self.name](days)
+        amounts = [_number_at(found, place) for place in range(len(found.values))]
+        numbers = [each for each in amounts if isinstance(each, Decimal)]
+        if len(numbers) < len(amounts):
+            return worst(*amounts)
+        if not numbers and self.name != "sum":
+            return not_applicable(f"{self.source.text} is empty")
+        return AGGREGATES[self.name](numbers, self.text)
+
+
+def _number_at(found: Elements, place: int) -> Decimal | CheckResult:
+    """The number at a position of a list; its name is only made where a message needs it."""
+    value = found.values[place]
+    number = None if isinstance(value, CheckResult) or value is MISSING else to_decimal(value)
+    if number is not None:
+        return number
+    name = found.name(place)
+    return number_of(name, present(name, value))
+
+
+def _sum(numbers: Sequence[Decimal], text: str) -> Decimal | CheckResult:
+    total = Decimal(0)
+    for number in numbers:
+        total = CONTEXT.add(total, number)
+    return check_range(total, text)
+
+
+def _mean(numbers: Sequence[Decimal], text: str) -> Decimal | CheckResult:
+    total = _sum(numbers, text)
+    return total if isinstance(total, CheckResult) else divide(total, Decimal(len(numbers)), text)
+
+
+_AggregateFunction: TypeAlias = Callable[[Sequence[Decimal], str], Decimal | CheckResult]
+AGGREGATES: Final[Mapping[str, _AggregateFunction]] = {
+    "sum": _sum,
+    "avg": _mean,
+    "min": lambda numbers, _: min(numbers),
+    "max": lambda numbers, _: max(numbers),
+}
+_DATE_AGGREGATES: Final[Mapping[str, Callable[[Sequence[date]], date]]] = {"min": min, "max": max}
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+class Relation(StrEnum):
+    """The comparison operators."""
+
+    EQUAL = "=="
+    UNEQUAL = "!="
+    LESS = "<"
+    AT_MOST = "<="
+    MORE = ">"
+    AT_LEAST = ">="
+
+    @property
+    def is_equality(self) -> bool:
+        """Whether it asks for equality and not for an order."""
+        return self in {Relation.EQUAL, Relation.UNEQUAL}
+
+
+_ORDERS: Final[Mapping[Relation, frozenset[int]]] = {
+    Relation.EQUAL: frozenset({0}),
+    Relation.UNEQUAL: frozenset({-1, 1}),
+    Relation.LESS: frozenset({-1}),
+    Relation.AT_MOST: frozenset({-1, 0}),
+    Relation.MORE: frozenset({1}),
+    Relation.AT_LEAST: frozenset({0, 1}),
+}
+"""The results of comparing left with right (-1, 0 or 1) for which a relation holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Margin:
+    """By how much two numbers may differ and still be equal; a percentage is of the right one."""
+
+    amount: Decimal
+    percent: bool = False
+
+    def admits(self, left: Decimal, right: Decimal) -> bool:
+        """Whether two numbers differ by at most the margin."""
+        exact = Fraction(self.amount)
+        limit = Tolerance(relative=exact / 100) if self.percent else Tolerance(absolute=exact)
+        return limit.admits(right, left)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare(Condition):
+    """Two operands and the relation between them."""
+
+    left: Operand
+    relation: Relation
+    right: Operand
+    margin: Margin | None = None
+
+    def check(self, env: Environment) -> CheckResult:
+        """Whether the relation holds; values that cannot be compared are a fault."""
+        left, right = self.left.evaluate(env), self.right.evaluate(env)
+        if isinstance(left, CheckResult) or isinstance(right, CheckResult):
+            return worst(left, right)
+        env.spend_size(left)
+        env.spend_size(right)
+        return _compare(
+            (self.left.text, left), self.relation, (self.right.text, right), self.margin
+        )
+
+
+_NamedValue: TypeAlias = tuple[str, Value]
+
+
+def _compare(
+    left: _NamedValue, relation: Relation, right: _NamedValue, margin: Margin | None = None
+) -> CheckResult:
+    """Compare as numbers, as days, or as JSON values."""
+    return (
+        _compare_numbers(left, relation, right, margin)
+        or _compare_days(left, relation, right)
+        or _compare_values(left, relation, right)
+    )
+
+
+def _compare_numbers(
+    left: _NamedValue, relation: Relation, right: _NamedValue, margin: Margin | None
+) -> CheckResult | None:
+    """As numbers, if one side is one, or if both spell numbers and have to be ordered."""
+    if margin is None and not (_is_number(left[1]) or _is_number(right[1])):
+        spelled = to_decimal(left[1]) is not None and to_decimal(right[1]) is not None
+        if relation.is_equality or not spelled:
+            return None
+    one, other = number_of(*left), number_of(*right)
+    if isinstance(one, CheckResult) or isinstance(other, CheckResult):
+        return worst(one, other)
+    if margin is None:
+        holds = (one > other) - (one < other) in _ORDERS[relation]
+    else:
+        holds = margin.admits(one, other) is (relation is Relation.EQUAL)
+    if holds or relation is not Relation.EQUAL:
+        return _compared(one, other, holds=holds)
+    gap = CONTEXT.subtract(one, other).copy_abs()
+    return _compared(one, other, holds=False, note=f" (differs by {format_value(gap)})")
+
+
+def _compare_days(left: _NamedValue, relation: Relation, right: _NamedValue) -> CheckResult | None:
+    """As days, if one side is one, or if both are ISO dates and have to be ordered."""
+    if not (isinstance(left[1], date) or isinstance(right[1], date)):
+        spelled = all(isinstance(value, str) and is_iso_date(value) for _, value in (left, right))
+        if relation.is_equality or not spelled:
+            return None
+    one, other = day_of(*left), day_of(*right)
+    if isinstance(one, CheckResult) or isinstance(other, CheckResult):
+        return worst(one, other)
+    return _compared(one, other, holds=(one > other) - (one < other) in _ORDERS[relation])
+
+
+def _compare_values(left: _NamedValue, relation: Relation, right: _NamedValue) -> CheckResult:
+    """As JSON values; only values of one type can be equal, and they have no order."""
+    (left_text, one), (right_text, other) = left, right
+    if type(one) is type(other) and relation.is_equality:
+        alike = equal(one, other)  # type: ignore[arg-type]  # neither numbers nor days
+        return _compared(one, other, holds=alike is (relation is Relation.EQUAL))
+    types = f"{left_text} is {describe_value(one)} and {right_text} is {describe_value(other)}"
+    if type(one) is not type(other):
+        return fault(f"{types}: they cannot be compared")
+    return fault(f"{types}: neither numbers nor dates")
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+
+
+def _compared(left: Value, right: Value, *, holds: bool, note: str = "") -> CheckResult:
+    if holds:
+        return CheckResult(Truth.TRUE, "", left, right)
+    reason = f"{format_value(left)} against {format_value(right)}{note}"
+    return CheckResult(Truth.FALSE, reason, left, right)
+
+
+# --- conditions about one value -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BooleanValue(Condition):
+    """`true` or `false` as a condition."""
+
+    holds: bool
+
+    def check(self, env: Environment) -> CheckResult:  # noqa: ARG002 - constant
+        """The constant."""
+        return HOLDS if self.holds else fails("it is false")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truthy(Condition):
+    """A path as a condition: its boolean, or else whether it has a value."""
+
+    path: ExpressionPath
+
+    def check(self, env: Environment) -> CheckResult:
+        """Whether the value is true, or is present and not a boolean."""
+        value = self.path.read(env)
+        state = presence(value)
+        if state is not Presence.VALUE:
+            return fails(f"{self.text} is {EMPTY_WORDS[state]}")
+        return fails(f"{self.text} is false") if value is False else HOLDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership(Condition):
+    """A value that must be one of others; with `allow_empty`, no value will do too."""
+
+    operand: Operand
+    choices: Operand | tuple[Operand, ...]
+    allow_empty: bool = False
+
+    def check(self, env: Environment) -> CheckResult:
+        """Whether it is one of them."""
+        value = self.operand.evaluate(env)
+        if isinstance(value, CheckResult):
+            absent = value.truth is Truth.NOT_APPLICABLE
+            return HOLDS if self.allow_empty and absent else value
+        choices: list[Value | CheckResult]
+        if isinstance(self.choices, tuple):
+            choices = [choice.evaluate(env) for choice in self.choices]
+        else:
+            listed = self.choices.evaluate(env)
+            if isinstance(listed, CheckResult):
+                return listed
+            if not isinstance(listed, list):
+                return fault(f"{self.choices.text} is {describe_value(listed)}, not a list")
+            env.spend_size(listed)
+            choices = [*listed]
+        for choice in choices:
+            if isinstance(choice, CheckResult):
+                continue
+            if _compare(("", value), Relation.EQUAL, ("", choice)).truth is Truth.TRUE:
+                return CheckResult(Truth.TRUE, "", value)
+        return CheckResult(Truth.FALSE, f"{format_value(value)} is not one of them", value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternMatch(Condition):
+    """A text that must match a pattern as a whole."""
+
+    operand: Operand
+    regex: Regex
+
+    def check(self, env: Environment) -> CheckResult:
+        """Whether it does."""
+        value = self.operand.evaluate(env)
+        if isinstance(value, CheckResult):
+            return value
+        if not isinstance(value, str):
+            return fault(f"{self.operand.text} is {describe_value(value)}, not a text")
+        env.spend_size(value)
+        comparison = self.regex.compare("", value)
+        if comparison.matched:
+            return CheckResult(Truth.TRUE, "", value)
+        if comparison.note:
+            return fault(f"{self.operand.text}: {comparison.note}")
+        return CheckResult(Truth.FALSE, f"{format_value(value)} does not match", value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresenceCheck(Condition):
+    """A value that must be present, or with `wanted` false must not be.
+
+    Of a path with `[]`, every value must be present and at least one, or none may be.
+    """
+
+    field: FieldNode
+    wanted: bool
+
+    def check(self, env: Environment) -> CheckResult:
+        """Whether it is as wanted; a list that is missing is an answer, too."""
+        path = self.field.path
+        if not path.is_list:
+            return self._check(self.field.text, path.read(env))
+        found = path.elements(env)
+        if isinstance(found, CheckResult):
+            return self._check(self.field.text, found)
+        if not found.values:
+            return fails(f"{self.field.text} is empty") if self.wanted else HOLDS
+        return all_of(self._check(found.name(i), each) for i, each in enumerate(found.values))
+
+    def _check(self, name: str, element: Element) -> CheckResult:
+        value = present(name, element)
+        if not isinstance(value, CheckResult):
+            return HOLDS if self.wanted else fails(f"{name} is {describe_value(value)}")
+        if value.truth is Truth.FAULT:
+            return value
+        return fails(value.reason) if self.wanted else HOLDS
+
+
+# --- conditions about lists -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unique(Condition):
+    """Values of a list of which no two may be equal; empty ones do not count."""
+
+    source: ListSource
+
+    def check(self, env: Environment) -> CheckResult:
+        """Whether all are different."""
+        found = self.source.elements(env)
+        if isinstance(found, CheckResult):
+            return found
+        seen: dict[Hashable, int] = {}
+        for place, element in enumerate(found.values):
+            value = present("", element)
+            if isinstance(value, CheckResult):
+                if value.truth is Truth.FAULT:
+                    return value
+                continue
+            env.spend_size(value)
+            first = seen.setdefault(_unique_key(value), place)
+            if first != place:
+                both = f"{found.name(first)} and {found.name(place)}"
+                return fails(f"{both} are both {format_value(value)}")
+        return HOLDS if seen else not_applicable(f"{self.source.text} has no values")
+
+
+def _unique_key(value: Value) -> Hashable:
+    if isinstance(value, Decimal):
+        return str(CONTEXT.normalize(value)).encode()
+    return value.isoformat().encode() if isinstance(value, date) else typed_key(value)
+
+
+class Quantifier(StrEnum):
+    """How many items a condition must hold for."""
+
+    ALL = "all"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantified(Condition):
+    """A condition that must hold for all items of a list, or for any; paths begin at the item.
+
+    Items that it does not apply to are left out. `any` of no items does not hold, and `all` of no
+    items does not apply.
+    """
+
+    quantifier: Quantifier
+    items: FieldNode
+    condition: Condition
+    cost: int
+
+    def check(self, env: Environment) -> CheckResult:
+        """Whether it holds for as many as it must; the first item that decides gives the reason."""
+        found = items_of(self.items, env)
+        if isinstance(found, CheckResult):
+            return found
+        env.spend(self.cost * len(found.values))
+        results = [self._check_item(found, place, env) for place in range(len(found.values))]
+        applying = [each for each in results if each.truth is not Truth.NOT_APPLICABLE]
+        if self.quantifier is Quantifier.ANY:
+            return self._any(results, applying)
+        if not applying:
+            return all_of(results) if results else not_applicable(f"{self.items.text} is empty")
+        first = all_of(applying)
+        bad = sum(result.truth is not Truth.TRUE for result in applying)
+        if bad <= 1:
+            return first
+        return first._replace(reason=f"{first.reason}; {bad} of {len(applying)} items in all")
+
+    def _any(self, results: list[CheckResult], applying: list[CheckResult]) -> CheckResult:
+        if not results:
+            return fails("there are no items")
+        if not applying:
+            return not_applicable(f"{self.items.text} has no item that it applies to")
+        best = any_of(applying)
+        return fails(f"no item of {len(applying)} does") if best.truth is Truth.FALSE else best
+
+    def _check_item(self, found: Elements, place: int, env: Environment) -> CheckResult:
+        item = found.values[place]
+        if isinstance(item, CheckResult):
+            return item
+        if item is MISSING:
+            return not_applicable(f"{found.name(place)} is missing")
+        result = self.condition.check(env.within(item))  # type: ignore[arg-type]  # items are JSON
+        return HOLDS if result.truth is Truth.TRUE else _at_item(found.name(place), result)
+
+
+# --- conditions made of others --------------------------------------------------------------------
+
+
+class BooleanOperator(StrEnum):
+    """How conditions are joined."""
+
+    AND = "and"
+    OR = "or"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BooleanOperation(Condition):
+    """Conditions of which all, or at least one, must hold."""
+
+    operator: BooleanOperator
+    conditions: tuple[Condition, ...]
+
+    def check(self, env: Environment) -> CheckResult:
+        """Whether they do; every condition is checked."""
+        join = all_of if self.operator is BooleanOperator.AND else any_of
+        return join([condition.check(env) for condition in self.conditions])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Not(Condition):
+    """A condition that must not hold; what is neither true nor false stays so.
+
+    `because` completes the reason: what the value is and must not be.
+    """
+
+    condition: Condition
+    because: str = ""
+
+    def check(self, env: Environment) -> CheckResult:
+        """Whether it does not."""
+        result = self.condition.check(env)
+        if result.truth is Truth.TRUE:
+            reason = f"{self.condition.text} holds"
+            if self.because:
+                reason = f"{format_value(result.left)} {self.because}"
+            return result._replace(truth=Truth.FALSE, reason=reason)
+        if result.truth is Truth.FALSE:
+            return result._replace(truth=Truth.TRUE, reason="")
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditional(Condition):
+    """`if ... then ... else ...`; without `else`, nothing applies where the premise is false."""
+
+    premise: Condition
+    then: Condition
+    otherwise: Condition | None = None
+
+    def check(self, env: Environment) -> CheckResult:
+        """The result of the branch that the premise selects."""
+        premise = self.premise.check(env)
+        if premise.truth is Truth.TRUE:
+            return self.then.check(env)
+        if premise.truth is not Truth.FALSE:
+            return premise
+        if self.otherwise is not None:
+            return self.otherwise.check(env)
+        return not_applicable(f"{self.premise.text} does not hold")

@@ -1,0 +1,392 @@
+"""Parses expressions: text becomes a condition over documents, or an error with its column.
+
+rule      = "if" condition "then" rule ["else" rule] | condition
+condition = relations joined by "not", "and" and "or", which bind in this order
+relation  = value ("==" | "!=" | "<" | "<=" | ">" | ">=") value ["±" number ["%"]]
+          | value ["not"] "in" (list | value) | value ["not"] "matches" text
+          | path ("required" | "missing" | "unique") | path | function
+value     = numbers, texts, paths and functions joined by "*" and "/", then "+" and "-"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, NoReturn
+
+from fieldmark.compare.regex import Regex
+from fieldmark.errors import OptionError
+from fieldmark.evaluators.expressions.functions import (
+    Arguments,
+    as_condition,
+    as_operand,
+    make_call,
+)
+from fieldmark.evaluators.expressions.lexer import (
+    ExpressionError,
+    Token,
+    TokenKind,
+    tokenize,
+    unquote,
+)
+from fieldmark.evaluators.expressions.nodes import (
+    Arithmetic,
+    ArithmeticOperator,
+    BooleanOperation,
+    BooleanOperator,
+    Compare,
+    Condition,
+    Conditional,
+    Constant,
+    FieldNode,
+    Margin,
+    Membership,
+    Minus,
+    Node,
+    Not,
+    Operand,
+    PatternMatch,
+    PresenceCheck,
+    Relation,
+    Unique,
+    ValueList,
+)
+from fieldmark.evaluators.expressions.paths import parse_expression_path
+from fieldmark.evaluators.expressions.values import CheckResult, Environment
+from fieldmark.model.json import JsonValue
+from fieldmark.values.text import nearest
+
+__all__ = ["MAX_DEPTH", "Expression", "parse_expression"]
+
+MAX_DEPTH: Final = 50
+"""How deeply brackets, functions, signs and choices may be nested."""
+_MAX_SHOWN: Final = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expression:
+    """A condition over a candidate, and over the expected document where it refers to that."""
+
+    text: str
+    condition: Condition
+
+    def check(self, expected: JsonValue, candidate: JsonValue) -> CheckResult:
+        """Whether the condition holds; documents too large for it raise `TooManySteps`."""
+        return self.condition.check(Environment(expected, candidate, candidate))
+
+
+def parse_expression(text: str) -> Expression:
+    """Parse a condition; a syntax error has its column.
+
+    >>> rule = parse_expression("sum(lines[].amount) == total ± 0.01")
+    >>> rule.check(None, {"lines": [{"amount": 1.5}, {"amount": 2}], "total": 3.5}).truth
+    <Truth.TRUE: 'true'>
+    """
+    return Expression(text=text.strip(), condition=_Parser(text).parse())
+
+
+_CONSTANTS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "null": None}
+_NEGATED_REASONS: Final[Mapping[str, str]] = {"in": "is one of them", "matches": "does match"}
+"""What may stand after `not`, and what is said of a value that is so all the same."""
+_VALUE_KINDS: Final = {TokenKind.NUMBER, TokenKind.TEXT, TokenKind.PATH, TokenKind.FUNCTION}
+_PREFIXES: Final = {"(", "-", "not", "if", *_CONSTANTS}
+_OPERATOR_WORDS: Final = [
+    "and",
+    "or",
+    "in",
+    "matches",
+    "required",
+    "missing",
+    "unique",
+    "then",
+    "else",
+]
+
+_NOTHING, _OR, _AND, _NOT, _RELATION, _SUM, _PRODUCT, _SIGN = range(8)
+"""How strongly operators bind."""
+_BINDING: Final[Mapping[str, int]] = {
+    "or": _OR,
+    "and": _AND,
+    "not": _RELATION,
+    **dict.fromkeys((*Relation, "in", "matches", "required", "missing", "unique"), _RELATION),
+    "+": _SUM,
+    "-": _SUM,
+    "*": _PRODUCT,
+    "/": _PRODUCT,
+}
+
+
+class _Parser:
+    """A Pratt parser: it recurses only for what is nested."""
+
+    __slots__ = ("_depth", "_place", "_text", "_tokens")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = list(tokenize(text))
+        self._place = 0
+        self._depth = 0
+
+    def parse(self) -> Condition:
+        """The one condition that all tokens make up."""
+        column = self._token.column
+        node = self._expression(_NOTHING)
+        if self._token.kind is not TokenKind.END:
+            self._unexpected("an operator or the end")
+        return as_condition(node, column)
+
+    # --- tokens -----------------------------------------------------------------------------------
+
+    @property
+    def _token(self) -> Token:
+        return self._tokens[self._place]
+
+    def _next(self) -> Token:
+        self._place += 1
+        return self._tokens[self._place - 1]
+
+    def _accept(self, text: str) -> bool:
+        """Read a word or symbol if it is the next token."""
+        token = self._token
+        found = token.text == text and token.kind in {TokenKind.WORD, TokenKind.SYMBOL}
+        self._place += found
+        return found
+
+    def _expect(self, text: str, wanted: str = "") -> None:
+        if not self._accept(text):
+            self._unexpected(wanted or text)
+
+    def _since(self, begin: Token) -> str:
+        """The text from a token up to here."""
+        return self._text[begin.column - 1 : self._tokens[self._place - 1].end - 1]
+
+    def _unexpected(self, wanted: str) -> NoReturn:
+        token = self._token
+        found = str(token)
+        found = found if len(found) <= _MAX_SHOWN else f"{found[: _MAX_SHOWN - 1]}…"
+        near = nearest(token.text, _OPERATOR_WORDS) if token.kind is TokenKind.PATH else None
+        hint = f" (did you mean {near}?)" if near else ""
+        raise ExpressionError(token.column, f"expected {wanted}, not {found}{hint}")
+
+    # --- expressions ------------------------------------------------------------------------------
+
+    def _expression(self, floor: int) -> Node:
+        """All that binds more strongly than a floor."""
+        begin = self._token
+        left = self._prefix()
+        while (binding := self._binding()) > floor:
+            if binding in {_SUM, _PRODUCT}:
+                left = self._arithmetic(as_operand(left, begin.column), begin, binding)
+            elif binding in {_OR, _AND}:
+                left = self._boolean(as_condition(left, begin.column), begin, binding)
+            else:
+                left = self._relation(_comparable(left, begin.column), begin)
+        return left
+
+    def _condition(self, floor: int) -> Condition:
+        column = self._token.column
+        return as_condition(self._expression(floor), column)
+
+    def _operand(self, floor: int) -> Operand:
+        column = self._token.column
+        return as_operand(self._expression(floor), column)
+
+    def _right_operand(self) -> Operand:
+        column = self._token.column
+        return _comparable(self._expression(_RELATION), column)
+
+    def _binding(self) -> int:
+        token = self._token
+        if token.kind not in {TokenKind.WORD, TokenKind.SYMBOL}:
+            return _NOTHING
+        return _BINDING.get(token.text, _NOTHING)
+
+    def _prefix(self) -> Node:
+        """What an expression begins with."""
+        token = self._token
+        if token.kind not in _VALUE_KINDS and token.text not in _PREFIXES:
+            self._unexpected("a value or a condition")
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise ExpressionError(token.column, f"nested deeper than {MAX_DEPTH} levels")
+        node = self._read_prefix(self._next())
+        self._depth -= 1
+        return node
+
+    def _read_prefix(self, token: Token) -> Node:
+        match token.kind, token.text:
+            case TokenKind.NUMBER, text:
+                return Constant(text=text, constant=Decimal(text))
+            case TokenKind.TEXT, text:
+                return Constant(text=text, constant=unquote(text))
+            case TokenKind.PATH, text:
+                return self._field(token)
+            case TokenKind.FUNCTION, _:
+                return self._call(token)
+            case _, "(":
+                inner = self._expression(_NOTHING)
+                self._expect(")")
+                return inner
+            case _, "-":
+                operand = self._operand(_SIGN)
+                return Minus(text=self._since(token), operand=operand)
+            case _, "not":
+                condition = self._condition(_NOT)
+                return Not(text=self._since(token), condition=condition)
+            case _, "if":
+                return self._conditional(token)
+            case _:
+                return Constant(text=token.text, constant=_CONSTANTS[token.text])
+
+    def _field(self, token: Token) -> FieldNode:
+        try:
+            path = parse_expression_path(token.text)
+        except OptionError as error:
+            raise ExpressionError(token.column, error.message) from error
+        return FieldNode(text=token.text, path=path)
+
+    def _call(self, token: Token) -> Node:
+        begin = self._place
+        self._expect("(")
+        columns: list[int] = []
+        nodes: list[Node] = []
+        while not self._accept(")"):
+            if nodes:
+                self._expect(",", "a comma or )")
+            columns.append(self._token.column)
+            nodes.append(self._expression(_NOTHING))
+        cost = self._place - begin
+        arguments = Arguments(self._since(token), tuple(nodes), tuple(columns), cost)
+        return make_call(token.text, token.column, arguments)
+
+    def _conditional(self, token: Token) -> Condition:
+        premise = self._condition(_NOTHING)
+        self._expect("then")
+        then = self._condition(_NOTHING)
+        otherwise = self._condition(_NOTHING) if self._accept("else") else None
+        return Conditional(text=self._since(token), premise=premise, then=then, otherwise=otherwise)
+
+    def _arithmetic(self, first: Operand, begin: Token, binding: int) -> Operand:
+        rest: list[tuple[ArithmeticOperator, Operand]] = []
+        while self._binding() == binding:
+            operator = ArithmeticOperator(self._next().text)
+            rest.append((operator, self._operand(binding)))
+        return Arithmetic(text=self._since(begin), first=first, rest=tuple(rest))
+
+    def _boolean(self, first: Condition, begin: Token, binding: int) -> Condition:
+        operator = BooleanOperator.OR if binding == _OR else BooleanOperator.AND
+        conditions = [first]
+        while self._accept(operator):
+            conditions.append(self._condition(binding))
+        text = self._since(begin)
+        return BooleanOperation(text=text, operator=operator, conditions=tuple(conditions))
+
+    # --- relations --------------------------------------------------------------------------------
+
+    def _relation(self, left: Operand, begin: Token) -> Condition:
+        """The condition that a value and what follows it make up."""
+        negated = self._accept("not")
+        if negated and self._token.text not in _NEGATED_REASONS:
+            self._unexpected("in or matches")
+        token = self._next()
+        condition = self._read_relation(left, begin, token)
+        if self._token.text in set(Relation):
+            reason = "comparisons are not chained; join two of them with and"
+            raise ExpressionError(self._token.column, reason)
+        if not negated:
+            return condition
+        because = _NEGATED_REASONS[token.text]
+        return Not(text=self._since(begin), condition=condition, because=because)
+
+    def _read_relation(self, left: Operand, begin: Token, token: Token) -> Condition:
+        match token.text:
+            case "in":
+                return self._membership(left, begin)
+            case "matches":
+                return self._pattern_match(left, begin)
+            case "unique":
+                source = ValueList(text=left.text, operands=(left,))
+                return Unique(text=self._since(begin), source=source)
+            case "required" | "missing":
+                if not isinstance(left, FieldNode):
+                    raise ExpressionError(begin.column, f"only a path can be {token.text}")
+                wanted = token.text == "required"
+                return PresenceCheck(text=self._since(begin), field=left, wanted=wanted)
+            case relation:
+                return self._comparison(left, begin, Relation(relation))
+
+    def _comparison(self, left: Operand, begin: Token, relation: Relation) -> Condition:
+        column = self._token.column
+        right = self._right_operand()
+        if _is_null(right) or _is_null(left):
+            operand, column = (left, begin.column) if _is_null(right) else (right, column)
+            if not isinstance(operand, FieldNode) or not relation.is_equality:
+                raise ExpressionError(column, "only a path can be compared with null, by == or !=")
+            wanted = relation is Relation.UNEQUAL
+            return PresenceCheck(text=self._since(begin), field=operand, wanted=wanted)
+        margin = self._margin(relation)
+        return Compare(
+            text=self._since(begin), left=left, relation=relation, right=right, margin=margin
+        )
+
+    def _margin(self, relation: Relation) -> Margin | None:
+        token = self._token
+        if not self._accept("±"):
+            return None
+        if not relation.is_equality:
+            raise ExpressionError(token.column, f"a tolerance goes with == or !=, not {relation}")
+        if self._token.kind is not TokenKind.NUMBER:
+            self._unexpected("a number")
+        amount = Decimal(self._next().text)
+        return Margin(amount=amount, percent=self._accept("%"))
+
+    def _membership(self, left: Operand, begin: Token) -> Condition:
+        if not self._accept("["):
+            choices = self._right_operand()
+            return Membership(text=self._since(begin), operand=left, choices=choices)
+        listed: list[Constant] = []
+        while not self._accept("]"):
+            if listed:
+                self._expect(",", "a comma or ]")
+            listed.append(self._listed_constant())
+        return Membership(
+            text=self._since(begin),
+            operand=left,
+            choices=tuple(listed),
+            allow_empty=any(map(_is_null, listed)),
+        )
+
+    def _listed_constant(self) -> Constant:
+        begin = self._token
+        minus = self._accept("-")
+        token = self._token
+        allowed = {TokenKind.NUMBER} if minus else {TokenKind.NUMBER, TokenKind.TEXT}
+        if token.kind not in allowed and (minus or token.text not in _CONSTANTS):
+            self._unexpected("a number, a text, true, false or null")
+        self._place += 1
+        text = self._since(begin)
+        if token.kind is TokenKind.NUMBER:
+            number = Decimal(token.text)
+            return Constant(text=text, constant=number.copy_negate() if minus else number)
+        constant = unquote(text) if token.kind is TokenKind.TEXT else _CONSTANTS[text]
+        return Constant(text=text, constant=constant)
+
+    def _pattern_match(self, left: Operand, begin: Token) -> Condition:
+        if self._token.kind is not TokenKind.TEXT:
+            self._unexpected("a pattern in quotes")
+        token = self._next()
+        try:
+            regex = Regex(pattern=unquote(token.text))
+        except OptionError as error:
+            raise ExpressionError(token.column, f"the pattern {error.message}") from error
+        return PatternMatch(text=self._since(begin), operand=left, regex=regex)
+
+
+def _comparable(node: Node, column: int) -> Operand:
+    """A value, or null, which can be compared with and nothing else."""
+    return node if isinstance(node, Constant) else as_operand(node, column)
+
+
+def _is_null(operand: Operand) -> bool:
+    return isinstance(operand, Constant) and operand.constant is None

@@ -1,0 +1,147 @@
+"""Paths inside expressions: one value, or with `[]` the values of all items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias
+
+from fieldmark.evaluators.expressions.values import (
+    EMPTY_WORDS,
+    CheckResult,
+    Environment,
+    Value,
+    describe_value,
+    fault,
+    not_applicable,
+)
+from fieldmark.model.json import JsonValue, Missing
+from fieldmark.model.outcome import Presence
+from fieldmark.values.paths import ANY_ITEM, Path, parse_path, resolve
+from fieldmark.values.presence import presence
+
+__all__ = ["Element", "Elements", "ExpressionPath", "parse_expression_path"]
+
+Element: TypeAlias = Value | Missing | CheckResult
+"""A value of a list, nothing, or the reason why it cannot be read."""
+
+
+class PathRoot(StrEnum):
+    """Where a path begins."""
+
+    ITEM = "@"
+    CANDIDATE = "$"
+    EXPECTED = "$expected"
+
+
+_ROOTS: Final[dict[PathRoot, Callable[[Environment], JsonValue]]] = {
+    PathRoot.ITEM: lambda env: env.item,
+    PathRoot.CANDIDATE: lambda env: env.candidate,
+    PathRoot.EXPECTED: lambda env: env.expected,
+}
+
+
+class Elements(NamedTuple):
+    """The values of a list, and a function from the position of a value to its name."""
+
+    values: list[Element]
+    name: Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpressionPath:
+    """A parsed path: the parts between its `[]`, of which the first and last may be empty."""
+
+    root: PathRoot
+    parts: tuple[Path | None, ...]
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it stands for a list of values."""
+        return len(self.parts) > 1
+
+    @property
+    def is_items(self) -> bool:
+        """Whether it ends with `[]`: whether it stands for whole items."""
+        return self.is_list and self.parts[-1] is None
+
+    def read(self, env: Environment) -> JsonValue | Missing:
+        """The value of a path without `[]`."""
+        env.spend(1)
+        return _at(_ROOTS[self.root](env), self.parts[0])
+
+    def elements(self, env: Environment) -> Elements | CheckResult:
+        """The values of a path with `[]`; an item without one has `MISSING`."""
+        found: list[tuple[tuple[int, ...], Element]] = []
+        pending: list[tuple[tuple[int, ...], JsonValue]] = [((), _ROOTS[self.root](env))]
+        while pending:
+            indexes, value = pending.pop()
+            part = _at(value, self.parts[len(indexes)])
+            env.spend(1)
+            if len(indexes) == len(self.parts) - 1:
+                found.append((indexes, part))
+            elif isinstance(part, list):
+                env.spend(len(part))
+                pending.extend(
+                    ((*indexes, index), part[index]) for index in range(len(part) - 1, -1, -1)
+                )
+            elif indexes:
+                found.append((indexes, self._not_a_list(indexes, part)))
+            else:
+                return self._not_a_list(indexes, part)
+        return Elements([value for _, value in found], lambda place: self.name(found[place][0]))
+
+    def name(self, indexes: tuple[int, ...]) -> str:
+        """The path of one value, or of the list that could not be entered."""
+        text = "" if self.root is PathRoot.ITEM else self.root.value
+        for depth, part in enumerate(self.parts[: len(indexes) + 1]):
+            if part is not None:
+                text += part.text if not text or part.text.startswith("[") else f".{part.text}"
+            text += f"[{indexes[depth]}]" if depth < len(indexes) else ""
+        return text or PathRoot.ITEM.value
+
+    def _not_a_list(self, indexes: tuple[int, ...], value: JsonValue | Missing) -> CheckResult:
+        name = self.name(indexes)
+        state = presence(value)
+        if state is Presence.VALUE:
+            return fault(f"{name} is {describe_value(value)}, not a list")
+        return not_applicable(f"{name} is {EMPTY_WORDS[state]}")
+
+
+def parse_expression_path(text: str) -> ExpressionPath:
+    """A path as an expression writes it.
+
+    >>> path = parse_expression_path("orders[].lines[].amount")
+    >>> path.is_list, path.is_items, path.name((0, 2))
+    (True, False, 'orders[0].lines[2].amount')
+    """
+    for root in (PathRoot.EXPECTED, PathRoot.CANDIDATE, PathRoot.ITEM):
+        if text == root.value or text.startswith((f"{root.value}.", f"{root.value}[")):
+            rest = text.removeprefix(root.value).removeprefix(".")
+            return ExpressionPath(root=root, parts=_split(rest))
+    return ExpressionPath(root=PathRoot.ITEM, parts=_split(text))
+
+
+def _split(text: str) -> tuple[Path | None, ...]:
+    """The parts of a path between its `[]`."""
+    if not text:
+        return (None,)
+    path = parse_path(text)
+    items = [place for place, segment in enumerate(path.segments) if segment is ANY_ITEM]
+    begins, ends = [0, *(place + 1 for place in items)], [*items, len(path.segments)]
+    return tuple(_part(path, *bounds) for bounds in zip(begins, ends, strict=True))
+
+
+def _part(path: Path, begin: int, end: int) -> Path | None:
+    """The segments of a path from one position up to another, as a path."""
+    if begin == end:
+        return None
+    text = path.tails[begin]
+    if end < len(path.tails):
+        text = text.removesuffix(path.tails[end])
+    return parse_path(text)
+
+
+def _at(value: JsonValue, part: Path | None) -> JsonValue | Missing:
+    return value if part is None else resolve(value, part)

@@ -1,0 +1,278 @@
+"""Values of expressions, the results of conditions, and how both are shown in a reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import date
+from decimal import ROUND_HALF_UP, Context, Decimal
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias
+
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.outcome import Presence
+from fieldmark.values.canonical import integer_text
+from fieldmark.values.dates import read_day
+from fieldmark.values.numbers import as_number
+from fieldmark.values.presence import presence
+
+Value: TypeAlias = JsonValue | Decimal | date
+"""What an operand may evaluate to."""
+
+MAX_STEPS: Final = 2_000_000
+"""Enough to pass over a large document, and too few to do so again for each of its items."""
+
+
+# --- results of conditions ------------------------------------------------------------------------
+
+
+class Truth(StrEnum):
+    """The possible results of a condition."""
+
+    TRUE = "true"
+    FALSE = "false"
+    FAULT = "fault"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class CheckResult(NamedTuple):
+    """The result of a condition, why it is not simply true, and the two values compared.
+
+    In place of a value, it says why an operand has none.
+    """
+
+    truth: Truth
+    reason: str = ""
+    left: Value | Missing = MISSING
+    right: Value | Missing = MISSING
+
+
+HOLDS: Final = CheckResult(Truth.TRUE)
+
+# Joined conditions have the result that comes first here. A fault never becomes true by being
+# joined or negated, and what does not apply never decides where something else does.
+_AND_RANK: Final = {Truth.FALSE: 0, Truth.FAULT: 1, Truth.NOT_APPLICABLE: 2, Truth.TRUE: 3}
+_OR_RANK: Final = {Truth.TRUE: 0, Truth.FAULT: 1, Truth.NOT_APPLICABLE: 2, Truth.FALSE: 3}
+
+
+def all_of(results: Iterable[CheckResult]) -> CheckResult:
+    """The result of conditions joined by `and`.
+
+    >>> all_of([HOLDS, not_applicable("a is missing")]).truth
+    <Truth.NOT_APPLICABLE: 'not_applicable'>
+    """
+    return min(results, key=lambda result: _AND_RANK[result.truth])
+
+
+def any_of(results: Iterable[CheckResult]) -> CheckResult:
+    """The result of conditions joined by `or`."""
+    return min(results, key=lambda result: _OR_RANK[result.truth])
+
+
+def worst(*values: object) -> CheckResult:
+    """The reason why one of these has no value; a fault comes before what is missing."""
+    return all_of(value for value in values if isinstance(value, CheckResult))
+
+
+def fails(reason: str) -> CheckResult:
+    """A condition that does not hold."""
+    return CheckResult(Truth.FALSE, reason)
+
+
+def fault(reason: str) -> CheckResult:
+    """Values of the wrong type."""
+    return CheckResult(Truth.FAULT, reason)
+
+
+def not_applicable(reason: str) -> CheckResult:
+    """Values that are missing, so that there is nothing to check."""
+    return CheckResult(Truth.NOT_APPLICABLE, reason)
+
+
+# --- the documents --------------------------------------------------------------------------------
+
+
+class TooManySteps(Exception):
+    """A constraint would take too long to check on this document."""
+
+
+class Environment:
+    """The documents that paths refer to, the current item, and the number of steps left."""
+
+    __slots__ = ("_steps", "candidate", "expected", "item")
+
+    def __init__(
+        self,
+        expected: JsonValue,
+        candidate: JsonValue,
+        item: JsonValue,
+        steps: list[int] | None = None,
+    ) -> None:
+        self.expected = expected
+        self.candidate = candidate
+        self.item = item
+        self._steps = [MAX_STEPS] if steps is None else steps
+
+    def within(self, item: JsonValue) -> Environment:
+        """The same environment, with paths relative to an item."""
+        return Environment(self.expected, self.candidate, item, self._steps)
+
+    def spend(self, steps: int) -> None:
+        """Use up steps; when none are left, raise `TooManySteps`."""
+        self._steps[0] -= steps
+        if self._steps[0] < 0:
+            raise TooManySteps
+
+    def spend_size(self, value: Value) -> None:
+        """Use up as many steps as it takes to look at a whole value."""
+        pending: list[JsonValue] = [value] if isinstance(value, (list, dict)) else []
+        if isinstance(value, str):
+            self.spend(len(value) // 1_000)
+        while pending:
+            item = pending.pop()
+            self.spend(1)
+            if isinstance(item, dict):
+                pending.extend(item.values())
+            elif isinstance(item, list):
+                pending.extend(item)
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+CONTEXT: Final = Context(
+    prec=100, rounding=ROUND_HALF_UP, Emin=-9_999, Emax=9_999, flags=[], traps=[]
+)
+"""A hundred digits, far more than any amount has; what is beyond is infinite and a fault."""
+
+_MAX_BITS: Final = 3_400
+"""About a thousand digits: longer integers are identifiers, not amounts."""
+
+EMPTY_WORDS: Final[Mapping[Presence, str]] = {
+    Presence.ABSENT: "missing",
+    Presence.NULL: "null",
+    Presence.BLANK: "blank",
+}
+
+
+def present(name: str, value: Value | Missing | CheckResult) -> Value | CheckResult:
+    """A value that is present, or the reason why it is not."""
+    if isinstance(value, CheckResult):
+        return value
+    if value is MISSING or value is None or isinstance(value, str):
+        state = presence(value)
+        if state is not Presence.VALUE:
+            return not_applicable(f"{name} is {EMPTY_WORDS[state]}")
+    return value  # type: ignore[return-value]  # MISSING was handled above
+
+
+def to_decimal(value: Value) -> Decimal | None:
+    """The number that a value is or plainly spells, exactly as it was written.
+
+    >>> to_decimal(0.1), to_decimal("12.50"), to_decimal("12,50")
+    (Decimal('0.1'), Decimal('12.50'), None)
+    """
+    if isinstance(value, Decimal):
+        return value
+    if not isinstance(value, (int, float, str)):
+        return None
+    number = as_number(value)
+    if isinstance(number, float):
+        return Decimal(repr(number))
+    if isinstance(number, int):
+        return Decimal(number) if number.bit_length() <= _MAX_BITS else None
+    return number
+
+
+def number_of(name: str, value: Value | CheckResult) -> Decimal | CheckResult:
+    """The number that a value is; anything else is a fault that names it."""
+    if isinstance(value, CheckResult):
+        return value
+    number = to_decimal(value)
+    return fault(f"{name} is {describe_value(value)}, not a number") if number is None else number
+
+
+def day_of(name: str, value: Value) -> date | CheckResult:
+    """The day that a value is or spells; anything else is a fault that names it."""
+    if isinstance(value, date):
+        return value
+    reading = read_day(value) if isinstance(value, str) else None
+    if reading is None:
+        return fault(f"{name} is {describe_value(value)}, not a date")
+    return reading.day
+
+
+def check_range(number: Decimal, text: str) -> Decimal | CheckResult:
+    """The result of a calculation, or a fault if it is out of range."""
+    return number if number.is_finite() else fault(f"{text} is too large")
+
+
+def divide(number: Decimal, divisor: Decimal, text: str) -> Decimal | CheckResult:
+    """The quotient of two numbers, or a fault if the divisor is zero."""
+    if not divisor:
+        return fault(f"{text} divides by zero")
+    return check_range(CONTEXT.divide(number, divisor), text)
+
+
+# --- values as text -------------------------------------------------------------------------------
+
+_MAX_SHOWN: Final = 60
+_MAX_DIGITS: Final = 30
+
+
+def format_value(value: Value | Missing) -> str:
+    """A value in a few words: texts in quotes, numbers as written, containers by their size.
+
+    >>> format_value("ab"), format_value(Decimal("118.00")), format_value([1, 2])
+    ('"ab"', '118.00', 'a list of 2')
+    """
+    if isinstance(value, str):
+        return json.dumps(_shorten(value), ensure_ascii=False)
+    if isinstance(value, Decimal):
+        return _number_text(value)
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    if isinstance(value, date):
+        return value.isoformat()
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return _shorten(integer_text(value)) if type(value) is int else str(value)
+
+
+def describe_value(value: Value | Missing) -> str:
+    """What a value is, for a message that something else was needed.
+
+    >>> describe_value("abc"), describe_value(None), describe_value({})
+    ('the text "abc"', 'null', 'an object')
+    """
+    if isinstance(value, str):
+        return f"the text {format_value(value)}"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, date):
+        return f"the date {format_value(value)}"
+    return "missing" if value is MISSING else format_value(value)
+
+
+def value_to_json(value: Value | Missing) -> JsonValue:
+    """A value as a stored detail has it; a number that no float can represent is text."""
+    if isinstance(value, Decimal):
+        number = float(value)
+        return number if Decimal(repr(number)) == value else _number_text(value)
+    if isinstance(value, str):
+        return _shorten(value)
+    if value is None or isinstance(value, (bool, float)):
+        return value
+    return None if value is MISSING else format_value(value)
+
+
+def _number_text(number: Decimal) -> str:
+    plain = abs(number.adjusted()) <= _MAX_DIGITS
+    return _shorten(f"{number:f}" if plain else str(number))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
