@@ -25,7 +25,7 @@ from fieldmark.metrics.difference import (
     paired_figures,
 )
 from fieldmark.metrics.patterns import BY_NAME, pattern_of
-from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.quality import QualityCounts, QualityFigures
 from fieldmark.metrics.rates import wilson
 from fieldmark.metrics.significance import ALPHA, holm, mcnemar
 from fieldmark.metrics.summary import summarise
@@ -103,7 +103,7 @@ def test_figures_that_are_drawn_are_those_of_the_summary(run, convention):
     matrix = CaseMatrix(rows, counted.table, convention.counting)
     once, draws, summary = np.ones((1, len(rows))), ResampledFigures(1), counted.summary()
     for columns in matrix.blocks():
-        f1s = draws.attributes(once @ columns.tp, once @ columns.fp, once @ columns.fn)
+        f1s = draws.add_attributes(once @ columns.tp, once @ columns.fp, once @ columns.fn)
         for path, f1 in zip(columns.paths, f1s[0], strict=True):
             assert np.nan_to_num(f1) == pytest.approx(summary.attributes[path].f1 or 0.0)
     headline = draws.headline(once @ matrix.means)
@@ -130,8 +130,21 @@ def test_intervals_hold_their_figures_and_stay_in_bounds(run, convention):
     found = run_intervals(sample, summary, convention.counting, resamples=20)
     for path, (low, high) in found.attributes.items():
         assert 0 <= low <= summary.attributes[path].f1 <= high <= 1
-    for low, high in found.figures.values():
-        assert 0 <= low <= high <= 1
+    quality = summary.quality
+    estimates = {
+        "mean_score": summary.mean_score,
+        "macro_f1_by_attribute": summary.macro_f1_by_attribute,
+        "macro_f1_by_case": summary.macro_f1_by_case,
+        "micro_f1": summary.micro.f1,
+        "micro_precision": summary.micro.precision,
+        "micro_recall": summary.micro.recall,
+        **{name: getattr(quality, name) for name in QualityFigures._fields},
+        "passed": summary.verdicts.passed / max(1, sum(summary.verdicts)),
+        "perfect": summary.cases.perfect / max(1, summary.cases.scored),
+    }
+    assert found.figures.keys() <= estimates.keys()
+    for name, (low, high) in found.figures.items():
+        assert 0 <= low <= estimates[name] <= high <= 1
 
 
 @given(runs, conventions)

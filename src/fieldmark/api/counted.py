@@ -14,7 +14,6 @@ from fieldmark.metrics.conventions import Convention, CountingOptions, find_conv
 from fieldmark.metrics.summary import AppliedConvention, Summary, summarise
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput, Verdict
-from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rules
 from fieldmark.store.reader import StoredCase, StoredRun, open_run
@@ -161,9 +160,7 @@ class CountedRun:
             self._known = (stored.table, numbers)
         if numbers is None:
             return stored.block
-        block = stored.block
-        cells = [numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in block.cells]
-        return Outcomes(cells, block.comparisons, block.items, fallback=block.fallback)
+        return stored.block.renumbered(numbers)
 
     def _own(self, attribute: Attribute) -> Attribute:
         worth = self._worth.get(attribute.path)

@@ -15,7 +15,8 @@ from fieldmark.metrics.difference import (
     PairedFigures,
     greatest,
 )
-from fieldmark.metrics.gates import MAIN_FIGURE, GateResult
+from fieldmark.metrics.gates import GateResult
+from fieldmark.metrics.headline import MAIN_FIGURE
 from fieldmark.metrics.significance import ALPHA, mcnemar
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import ConfigError, OptionError
+from fieldmark.metrics.headline import HEADLINE_FIGURES
 from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
 from fieldmark.run.collector import patient_collector
-from fieldmark.store.index import CORRUPT, FIGURES, RunEntry, list_runs
+from fieldmark.store.index import CORRUPT, RunEntry, list_runs
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = [
-    "FIGURES",
     "ROOT",
     "RunList",
     "annotate",
@@ -45,10 +45,10 @@ class RunList:
 
     def trend(self, figure: str = "mean_score", options: TrendOptions | None = None) -> Trend:
         """What became of a figure over the runs that can be compared with the newest."""
-        if figure not in FIGURES:
+        if figure not in HEADLINE_FIGURES:
             from fieldmark.values.text import did_you_mean
 
-            message = f"unknown figure {figure!r}. {did_you_mean(figure, FIGURES)}"
+            message = f"unknown figure {figure!r}. {did_you_mean(figure, HEADLINE_FIGURES)}"
             raise ConfigError.of(message.rstrip())
         values = [(each.id, (each.figures or {}).get(figure)) for each in self.comparable()]
         return trend(values, options or TrendOptions())

@@ -14,7 +14,8 @@ from fieldmark.cli.printing import Word, with_all
 from fieldmark.data.files import STDIN
 from fieldmark.data.inputs import Duplicates, InputFormat, Inputs, Parse, RowsAre
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.gates import MAIN_FIGURE, GateKind, parse_gate
+from fieldmark.metrics.gates import GateKind, parse_gate
+from fieldmark.metrics.headline import MAIN_FIGURE
 from fieldmark.model.json import JsonValue
 
 __all__ = [

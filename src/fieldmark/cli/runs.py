@@ -16,6 +16,7 @@ from fieldmark.cli.forms import Forms
 from fieldmark.cli.printing import Word, printing
 from fieldmark.cli.show import Format
 from fieldmark.cli.telling import put, tell
+from fieldmark.metrics.headline import HEADLINE_FIGURES
 from fieldmark.model.json import JsonObject
 from fieldmark.run.collector import patient_collector
 
@@ -83,7 +84,7 @@ class _Asked(TypedDict):
 @click.option("--trend", is_flag=True, help="A figure over the runs that can be compared.")
 @click.option(
     "--figure",
-    type=Word(list(api.FIGURES)),
+    type=Word(list(HEADLINE_FIGURES)),
     default="macro_f1_by_case",
     show_default=True,
     help="The figure of a trend.",

@@ -9,18 +9,15 @@ from operator import itemgetter
 from typing import Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
 
-from fieldmark.metrics.case_score import CaseStats
-from fieldmark.metrics.tally import f1_in_a_mean
+from fieldmark.metrics.case_score import SHORT, CaseStats
+from fieldmark.metrics.tally import f1_in_mean
 from fieldmark.model.case import Case
-from fieldmark.model.outcome import CELL_BITS, FACT_MASK
-from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
 __all__ = [
     "MEANS",
-    "ONCE",
     "SAMPLED",
     "STEP",
-    "WIDTH",
     "CaseContribution",
     "CaseRow",
     "CaseSample",
@@ -28,7 +25,6 @@ __all__ = [
     "PackedCells",
     "SampledCase",
     "Threshold",
-    "packed",
     "row_means",
 ]
 
@@ -38,30 +34,50 @@ STEP: Final = 1 << 24
 MEANS: Final = 4
 """Columns of means: the sum and the number of scores, then of F1s by case."""
 
+SAMPLED: Final = 2_048
+"""The most cases in a sample; so many estimate the variation of a figure to within 2 percent."""
+
 _CODE: Final = "q"
-WIDTH: Final = array(_CODE).itemsize
-ONCE: Final = array(_CODE, [1]).tobytes()
+_WIDTH: Final = array(_CODE).itemsize
+_ONE: Final = array(_CODE, [1]).tobytes()
+_BITS: Final = 32
+_MIX: Final = 0x9E3779B1
+_WORD: Final = (1 << _BITS) - 1
+
+FinishedCases: TypeAlias = tuple[Sequence[Case], Sequence[Outcomes], Sequence[CaseStats]]
+"""Cases with their outcomes and figures, in the same order."""
 
 
 class PackedCells(NamedTuple):
-    """Cells as the bytes of whole numbers, and how often each occurs; without `times`, once."""
+    """Cells as the bytes of 64-bit integers, and how often each occurs; `None` for once each."""
 
     cells: bytes
-    times: bytes | None = None
+    counts: bytes | None = None
 
-    def unpacked(self) -> Sequence[int]:
-        """The cells as numbers."""
-        return array(_CODE, self.cells)
+    @classmethod
+    def pack(cls, cells: Iterable[int], counts: Iterable[int] | None = None) -> PackedCells:
+        """The cells as bytes."""
+        packed = None if counts is None else array(_CODE, counts).tobytes()
+        return cls(array(_CODE, cells).tobytes(), packed)
 
+    @property
+    def number(self) -> int:
+        """How many different cells there are."""
+        return len(self.cells) // _WIDTH
 
-def packed(cells: Iterable[int], times: Iterable[int] | None = None) -> PackedCells:
-    """Cells in little room."""
-    counted = None if times is None else array(_CODE, times).tobytes()
-    return PackedCells(array(_CODE, cells).tobytes(), counted)
+    @property
+    def times(self) -> bytes:
+        """How often each cell occurs."""
+        return self.counts or _ONE * self.number
+
+    def renumbered(self, numbers: Sequence[int]) -> PackedCells:
+        """The same cells under other numbers of their attributes."""
+        cells = renumber(array(_CODE, self.cells), numbers)
+        return self._replace(cells=array(_CODE, cells).tobytes())
 
 
 class CaseContribution(Protocol):
-    """What some cases add to a run."""
+    """What one or more cases add to a run."""
 
     @property
     def packed(self) -> PackedCells:
@@ -70,12 +86,12 @@ class CaseContribution(Protocol):
 
     @property
     def means(self) -> Sequence[int]:
-        """Their scores, summed."""
+        """Their scores and F1s, summed."""
         ...
 
 
 class CaseRow:
-    """The cells and the scores of some cases, summed."""
+    """The cells and the scores of several cases, summed."""
 
     __slots__ = ("cells", "means")
 
@@ -93,32 +109,19 @@ class CaseRow:
     @property
     def packed(self) -> PackedCells:
         """The cells, each with how often it occurs."""
-        return packed(self.cells, self.cells.values())
+        return PackedCells.pack(self.cells, self.cells.values())
 
 
 def row_means(stats: CaseStats) -> tuple[int, ...]:
-    """The score of a case and its F1, each with how many there are: one or none."""
+    """The score of a case and its F1 in steps, each followed by 1 if it is defined, else 0."""
     if stats.score is None:
         return (0,) * MEANS
-    parts = (stats.score, f1_in_a_mean(stats))
-    return tuple(
-        value for part in parts for value in ((0, 0) if part is None else (round(part * STEP), 1))
-    )
-
-
-SAMPLED: Final = 2_048
-"""Cases that are kept at most. So many say how much a figure varies to within two in a hundred."""
-
-_SHORT: Final = 64
-"""Cells of a case that are kept as they are; those of a longer one are counted already."""
-
-_BITS: Final = 32
-_MIX: Final = 0x9E3779B1
-_WORD: Final = (1 << _BITS) - 1
+    score, f1 = stats.score, f1_in_mean(stats)
+    return (round(score * STEP), 1, *((0, 0) if f1 is None else (round(f1 * STEP), 1)))
 
 
 class SampledCase(NamedTuple):
-    """A case that was kept, with the number that decides how long it stays."""
+    """A sampled case; `draw` is the number that decides how long it stays in the sample."""
 
     draw: int
     id: str
@@ -126,14 +129,10 @@ class SampledCase(NamedTuple):
     means: tuple[int, ...]
 
 
-FinishedCases: TypeAlias = tuple[Sequence[Case], Sequence[Outcomes], Sequence[CaseStats]]
-"""Cases with their outcomes and figures, in step: what a run shows to those who watch it."""
-
-
 class Threshold:
-    """Below which number a case may stay in a sample: halved whenever too many do.
+    """The bound on the numbers of sampled cases: halved whenever there are too many.
 
-    What some cases of a run say of it holds for the whole run, which has at least as many.
+    A bound found from a part of a run holds for the whole run, which has at least as many cases.
     """
 
     __slots__ = ("_draws", "bits", "limit")
@@ -144,24 +143,24 @@ class Threshold:
         self._draws: list[int] = []
 
     def take(self, draws: Sequence[int]) -> None:
-        """Take note of the numbers of further cases, which are below the threshold."""
+        """Add the numbers of further cases, all below the threshold."""
         self._draws += draws
         while len(self._draws) > self.limit and self.bits:
             self.lower(self.bits - 1)
 
     def lower(self, bits: int) -> None:
-        """Be no higher than that."""
+        """Lower the threshold to this many bits, if it is higher."""
         if bits < self.bits:
             self.bits = bits
             self._draws = [draw for draw in self._draws if not draw >> bits]
 
 
 class CaseSample:
-    """Watches a run and keeps some of its cases; below a limit, all of them.
+    """A random sample of the cases of a run; up to the limit, all of them.
 
-    Each id has a number that decides how long its case stays: when there are too many, those
-    with the higher half of the numbers go. So neither order nor partition changes the sample.
-    Several parts of a run may have one `threshold`: then the later ones keep less.
+    Each id hashes to a number. When there are too many cases, those with the higher half of the
+    numbers are dropped, so neither order nor partition changes the sample. Parts of a run may
+    share a `threshold`, so that later parts keep less.
     """
 
     __slots__ = ("_kept", "_threshold", "cases", "table")
@@ -179,37 +178,39 @@ class CaseSample:
         self._kept: list[SampledCase] = []
 
     def __call__(self, batch: FinishedCases) -> None:
-        """Take note of finished cases."""
+        """Add finished cases."""
         cases, blocks, stats = batch
         self.cases += len(cases)
         limit = 1 << self._threshold.bits
         self._keep(
             [
-                SampledCase(draw, cases[place].id, _cells(blocks[place]), row_means(stats[place]))
+                SampledCase(
+                    draw, cases[place].id, _packed_cells(blocks[place]), row_means(stats[place])
+                )
                 for place, draw in enumerate(_draws(cases))
                 if draw < limit
             ]
         )
 
     def add(self, case_id: str, block: Outcomes, stats: CaseStats) -> None:
-        """Take note of one case."""
+        """Add one case."""
         self(([Case(case_id, None)], [block], [stats]))
 
     def merge(self, other: CaseSample) -> None:
-        """Take in the sample of another part of the run."""
+        """Add the sample of another part of the run."""
         numbers = [self.table.add(attribute) for attribute in other.table.attributes]
         kept = other._kept
         if numbers != list(range(len(numbers))):
-            kept = [each._replace(packed=_renumbered(each.packed, numbers)) for each in kept]
+            kept = [each._replace(packed=each.packed.renumbered(numbers)) for each in kept]
         self.cases += other.cases
         self._keep(kept, other._threshold.bits)
 
     def rows(self) -> list[SampledCase]:
-        """The cases that were kept, in an order of their own."""
+        """The sampled cases, in an order that depends only on their ids."""
         return sorted(self._kept, key=itemgetter(0, 1))
 
     def _keep(self, further: Sequence[SampledCase], bits: int = _BITS) -> None:
-        """Keep further cases too, as far as they are below all thresholds."""
+        """Add the cases that are below all thresholds."""
         threshold = self._threshold
         before = threshold.bits
         threshold.lower(bits)
@@ -232,25 +233,16 @@ _State: TypeAlias = tuple[AttributeTable, int, int, int, list[SampledCase]]
 
 
 def _draws(cases: Sequence[Case]) -> list[int]:
-    """A number for each case that spreads ids evenly.
-
-    Multiplying breaks the regularity of the checksum.
-    """
+    """A hash of each id; the multiplication breaks the regularity of the checksum."""
     try:
         return [crc32(case.id.encode()) * _MIX & _WORD for case in cases]
     except UnicodeEncodeError:
         return [crc32(case.id.encode("utf-8", "surrogatepass")) * _MIX & _WORD for case in cases]
 
 
-def _cells(block: Outcomes) -> PackedCells:
-    if len(block.cells) <= _SHORT:
-        return packed(block.cells)
+def _packed_cells(block: Outcomes) -> PackedCells:
+    """The cells of a case; long cases were counted already."""
+    if len(block.cells) <= SHORT:
+        return PackedCells.pack(block.cells)
     times = Counter(block.cells) if block.times is None else block.times
-    return packed(times, times.values())
-
-
-def _renumbered(cells: PackedCells, numbers: Sequence[int]) -> PackedCells:
-    renumbered = packed(
-        numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in cells.unpacked()
-    )
-    return renumbered._replace(times=cells.times)
+    return PackedCells.pack(times, times.values())

@@ -26,13 +26,13 @@ from fieldmark.metrics.conventions import (
 )
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
-from fieldmark.metrics.rates import Rates
+from fieldmark.metrics.rates import Rates, f1_score
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.metrics.verdict import Mark, mark_table, verdict_at, verdict_of
 from fieldmark.model.case import Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
-from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
 __all__ = [
     "PLAIN",
@@ -100,7 +100,7 @@ class _FieldF1(dict[int, float]):
 
     def __missing__(self, key: int) -> float:
         tp, wrong = key >> 32, key & 0xFFFFFFFF
-        value = self[key] = rates.f1(Counts(tp=tp, fp=wrong)) or 0.0
+        value = self[key] = f1_score(tp, wrong, 0) or 0.0
         return value
 
 
@@ -138,9 +138,8 @@ def _by_attribute(counting: CountingOptions, table: AttributeTable) -> Scorer:
 def _by_path(times: Mapping[int, int], table: AttributeTable) -> dict[int, int]:
     """The cells with one number for each path."""
     merged: dict[int, int] = {}
-    for cell, number in times.items():
-        own = table.firsts[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK
-        merged[own] = merged.get(own, 0) + number
+    for cell, number in zip(renumber(times, table.firsts), times.values(), strict=True):
+        merged[cell] = merged.get(cell, 0) + number
     return merged
 
 

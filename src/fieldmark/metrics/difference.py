@@ -9,18 +9,18 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.metrics.bootstrap import (
-    HEADLINE,
     AttributeColumns,
     CaseMatrix,
     ResampledFigures,
-    around,
-    deviations,
+    interval_around,
+    interval_offsets,
     product,
     resampling_weights,
 )
 from fieldmark.metrics.case_sample import CaseRow, row_means
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import CountingOptions
+from fieldmark.metrics.headline import HEADLINE_FIGURES
 from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.significance import ALPHA, PERMUTATIONS, flip_signs, holm, permutation_p
 from fieldmark.model.case import Verdict
@@ -305,7 +305,7 @@ def paired_figures(
     chances, attribute_chances = _figures(matrices, _Exchanged(signs))
     return PairedFigures(
         headline=_differences(
-            {name: drawn[name] for name in HEADLINE}, _chances(chances), family=False
+            {name: drawn[name] for name in HEADLINE_FIGURES}, _chances(chances), family=False
         ),
         attributes=_differences(attributes, _chances(attribute_chances), family=True),
     )
@@ -369,7 +369,7 @@ def _attributes(
     old, new = columns
     drawn = [draw(*pair) for pair in zip(old[1:], new[1:], strict=True)]
     before, after = (
-        side.attributes(*(each[place] for each in drawn)) for place, side in enumerate(sides)
+        side.add_attributes(*(each[place] for each in drawn)) for place, side in enumerate(sides)
     )
     touched = np.add.reduce([*old[1:], *new[1:]]) > 0
     return {
@@ -410,12 +410,12 @@ def _difference(values: _Values, p: float, adjusted: float) -> FigureDifference:
 
     apart = _apart(values)
     delta = None if np.isnan(apart[0]) else float(apart[0])
-    off = deviations(apart, values.cases)
+    off = interval_offsets(apart[None], [values.cases])[0]
     return FigureDifference(
         before=_defined(values.before[0]),
         after=_defined(values.after[0]),
         delta=delta,
-        interval=None if off is None or delta is None else around(delta, off, _LIMITS),
+        interval=None if off is None or delta is None else interval_around(delta, off, _LIMITS),
         p=p,
         adjusted=adjusted,
     )

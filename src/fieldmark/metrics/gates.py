@@ -13,7 +13,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
-    "MAIN_FIGURE",
     "Gate",
     "GateKind",
     "GateResult",
@@ -173,9 +172,6 @@ def _names(figures: JsonObject, prefix: str = "") -> Iterator[str]:
         elif _is_figure(value):
             yield f"{prefix}{key}"
 
-
-MAIN_FIGURE: Final = "mean_score"
-"""The figure that a run is judged by where none is named."""
 
 _LESS_IS_BETTER: Final = frozenset(
     {

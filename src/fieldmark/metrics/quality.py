@@ -10,17 +10,20 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm, RqsWeights
+from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm
 from fieldmark.metrics.counts import Histogram
+from fieldmark.metrics.rates import clip, ratio
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 
 __all__ = [
     "Quality",
     "QualityBuckets",
     "QualityCounts",
+    "QualityFigures",
     "bucket_table",
     "quality",
     "quality_counts",
+    "quality_figures",
 ]
 
 
@@ -95,6 +98,15 @@ class Quality(NamedTuple):
     flags: Mapping[str, tuple[str, ...]]
 
 
+class QualityFigures(NamedTuple):
+    """The figures of quality that follow from counts, safety aside."""
+
+    completeness: float
+    hallucination: float
+    accuracy: float
+    rqs: float
+
+
 _NOTHING: Final = QualityCounts()
 _PARTS: Final[Mapping[Outcome, QualityCounts]] = {
     Outcome.MATCH: QualityCounts(both_non_null=1, matched=1),
@@ -144,34 +156,38 @@ def quality(
     >>> round(quality(walk_through, CountingOptions()).rqs, 9)
     0.7375
     """
-    expected, distinct, scorable = counts.expected_non_null, counts.distinct, counts.scorable
-    completeness = counts.both_non_null / expected if expected else 1.0
-    hallucination = (counts.extra + counts.unexpected) / distinct if distinct else 0.0
-    accuracy = counts.matched / scorable if scorable else 1.0
     safe = 1.0 if safety is None else safety
-    weights, form = counting.rqs_weights, counting.rqs_form
-    limit = _rqs(weights, form, 1.0, 1.0, 1.0, 0.0)
-    score = _rqs(weights, form, accuracy, completeness, safe, hallucination)
+    completeness, hallucination, accuracy, rqs = quality_figures(counts, counting, safe)
+    limit = _rqs(counting, 1.0, 1.0, 1.0, 0.0)
     flags = _flags(counts, not_evaluated=safety is None)
-    return Quality(completeness, hallucination, accuracy, safe, score, limit, flags)
+    return Quality(completeness, hallucination, accuracy, safe, rqs, limit, flags)
+
+
+def quality_figures(
+    counts: QualityCounts, counting: CountingOptions, safety: float
+) -> QualityFigures:
+    """The figures of some keys; where the counts are arrays, the figures are too."""
+    completeness = ratio(counts.both_non_null, counts.expected_non_null, 1.0)
+    hallucination = ratio(counts.extra + counts.unexpected, counts.distinct, 0.0)
+    accuracy = ratio(counts.matched, counts.scorable, 1.0)
+    rqs = _rqs(counting, accuracy, completeness, safety, hallucination)
+    return QualityFigures(completeness, hallucination, accuracy, rqs)
 
 
 def _rqs(
-    weights: RqsWeights,
-    form: RqsForm,
+    counting: CountingOptions,
     accuracy: float,
     completeness: float,
     safety: float,
     hallucination: float,
 ) -> float:
-    good = weights.accuracy * accuracy
-    good += weights.completeness * completeness
-    good += weights.safety * safety
-    if form is RqsForm.COMPLEMENT:
-        good += weights.hallucination * (1.0 - hallucination)
-    else:
-        good -= weights.hallucination * hallucination
-    return min(1.0, max(0.0, good))
+    """The response quality score, within 0 and 1."""
+    weights = counting.rqs_weights
+    most = 1.0 if counting.rqs_form is RqsForm.COMPLEMENT else 0.0
+    score = weights.accuracy * accuracy + weights.completeness * completeness
+    score += weights.safety * safety
+    score += weights.hallucination * (most - hallucination)
+    return clip(score)
 
 
 def _flags(counts: QualityCounts, *, not_evaluated: bool) -> dict[str, tuple[str, ...]]:

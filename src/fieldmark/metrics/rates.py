@@ -1,20 +1,32 @@
-"""Every ratio of counts. What cannot be divided is undefined (`None`), or 0 where asked."""
+"""Ratios of counts: precision, recall, F1, accuracy, and the interval of a share.
+
+The formulas work for numbers and for arrays of them. A ratio with nothing to divide by is
+undefined: `None` for a number, NaN in an array.
+"""
 
 from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, overload
 
 from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.model.counts import Counts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
 
 __all__ = [
     "LEVEL",
     "Interval",
     "Rates",
     "accuracy",
+    "clip",
     "f1",
+    "f1_score",
     "normal_quantile",
     "precision",
     "rates",
@@ -24,10 +36,12 @@ __all__ = [
 ]
 
 LEVEL: Final = 0.95
-"""How often an interval holds the true figure, if cases are drawn anew."""
+"""The confidence level of every interval."""
 
 Interval: TypeAlias = tuple[float, float]
-"""The least and the most that a figure is likely to be."""
+"""The lower and the upper bound of a figure."""
+
+_UNDEFINED: Final = {ZeroRule.UNDEFINED: None, ZeroRule.ZERO: 0.0}
 
 
 class Rates(NamedTuple):
@@ -38,39 +52,74 @@ class Rates(NamedTuple):
     f1: float | None
 
 
-def ratio(part: int, whole: int, zero: ZeroRule = ZeroRule.UNDEFINED) -> float | None:
-    """A share; of nothing it is undefined, or 0 under that rule.
+@overload
+def ratio(part: float, whole: float, undefined: float) -> float: ...
+@overload
+def ratio(part: float, whole: float, undefined: float | None = None) -> float | None: ...
+@overload
+def ratio(part: Floats, whole: Floats, undefined: float | None = None) -> Floats: ...
+def ratio(
+    part: float | Floats, whole: float | Floats, undefined: float | None = None
+) -> float | Floats | None:
+    """A share; where there is nothing to divide by, `undefined`.
 
-    >>> ratio(3, 4), ratio(0, 0), ratio(0, 0, ZeroRule.ZERO)
-    (0.75, None, 0.0)
+    >>> ratio(3, 4), ratio(0, 0), ratio(0, 0, 1.0)
+    (0.75, None, 1.0)
     """
-    if whole:
-        return part / whole
-    return 0.0 if zero is ZeroRule.ZERO else None
+    if isinstance(whole, int | float):
+        return part / whole if whole else undefined
+    import numpy as np
+
+    default = math.nan if undefined is None else undefined
+    shares: Floats = np.divide(part, whole, out=np.full_like(part, default), where=whole > 0)
+    return shares
+
+
+@overload
+def clip(value: float) -> float: ...
+@overload
+def clip(value: Floats) -> Floats: ...
+def clip(value: float | Floats) -> float | Floats:
+    """The value, or the nearest of 0 and 1 where it lies beyond."""
+    if isinstance(value, int | float):
+        return min(1.0, max(0.0, value))
+    import numpy as np
+
+    return np.clip(value, 0.0, 1.0)
+
+
+@overload
+def f1_score(tp: float, fp: float, fn: float) -> float | None: ...
+@overload
+def f1_score(tp: Floats, fp: Floats, fn: Floats) -> Floats: ...
+def f1_score(tp: float | Floats, fp: float | Floats, fn: float | Floats) -> float | Floats | None:
+    """F1 as it counts in a mean: 0 without a true positive, undefined with nothing to find.
+
+    2TP / (2TP + FP + FN) is 2PR / (P + R), rounded only once.
+    """
+    return ratio(2 * tp, 2 * tp + fp + fn)  # type: ignore[arg-type]
 
 
 def precision(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> float | None:
-    """Of what was extracted, the share that is right."""
-    return ratio(counts.tp, counts.tp + counts.fp, zero)
+    """The share of extracted values that are right."""
+    return ratio(counts.tp, counts.tp + counts.fp, _UNDEFINED[zero])
 
 
 def recall(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> float | None:
-    """Of what should have been extracted, the share that was."""
-    return ratio(counts.tp, counts.tp + counts.fn, zero)
+    """The share of expected values that were extracted."""
+    return ratio(counts.tp, counts.tp + counts.fn, _UNDEFINED[zero])
 
 
 def f1(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> float | None:
     """The harmonic mean of precision and recall; undefined where one is, or where both are 0.
 
-    Without a true positive one of these always holds. With one, 2PR / (P + R) is the same as
-    2TP / (2TP + FP + FN), which rounds only once.
+    Without a true positive one of these always holds.
     """
-    double = 2 * counts.tp
-    return ratio(double, double + counts.fp + counts.fn if double else 0, zero)
+    return f1_score(counts.tp, counts.fp, counts.fn) if counts.tp else _UNDEFINED[zero]
 
 
 def accuracy(counts: Counts, wrong: int) -> float | None:
-    """Of all fields that were counted, the share that is right.
+    """The share of all counted fields that are right.
 
     `wrong` is the number of wrong fields: one field can cost both a false positive and a false
     negative, so their sum would count it twice.
@@ -80,12 +129,12 @@ def accuracy(counts: Counts, wrong: int) -> float | None:
 
 
 def rates(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> Rates:
-    """All three ratios of a count."""
+    """Precision, recall and F1 of a count."""
     return Rates(precision(counts, zero), recall(counts, zero), f1(counts, zero))
 
 
 def wilson(part: int, whole: int, level: float = LEVEL) -> Interval | None:
-    """The interval of a share; of nothing there is none.
+    """Wilson's score interval of a share; `None` for a share of nothing.
 
     It keeps away from 0 and 1 where there are few cases, however well these went.
 

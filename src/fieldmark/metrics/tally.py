@@ -10,9 +10,9 @@ from fieldmark.metrics.averages import ExactSum, MacroSums
 from fieldmark.metrics.case_score import SHORT, CaseStats
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
-from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
-__all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts", "f1_in_a_mean"]
+__all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts", "f1_in_mean"]
 
 CountedStats: TypeAlias = tuple[CaseStats, int]
 """The figures of a case, and how many cases have them."""
@@ -105,11 +105,11 @@ def _by_case(scored: Sequence[CountedStats]) -> MacroSums:
     return MacroSums(
         _sum((stats.precision, times) for stats, times in scored),
         _sum((stats.recall, times) for stats, times in scored),
-        _sum((f1_in_a_mean(stats), times) for stats, times in scored),
+        _sum((f1_in_mean(stats), times) for stats, times in scored),
     )
 
 
-def f1_in_a_mean(stats: CaseStats) -> float | None:
+def f1_in_mean(stats: CaseStats) -> float | None:
     """An undefined F1 is 0 where something was missed or invented, and left out elsewhere."""
     if stats.f1 is None and (stats.counts.fp or stats.counts.fn):
         return 0.0
@@ -194,8 +194,9 @@ class Tally:
     def merge(self, other: Tally) -> None:
         """Take in another part of the run; its attributes are found again by their paths."""
         numbers = [self.table.add(attribute) for attribute in other.table.attributes]
-        for cell, times in other.cells().items():
-            self._cells[numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK] += times
+        cells = other.cells()
+        for cell, times in zip(renumber(cells, numbers), cells.values(), strict=True):
+            self._cells[cell] += times
         self._sums += other.sums()
 
     def cells(self) -> Mapping[int, int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from fieldmark.model.comparison import Comparison
-from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact_of
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
 
-__all__ = ["Attribute", "AttributeTable", "FieldOutcome", "ItemMark", "Outcomes"]
+__all__ = ["Attribute", "AttributeTable", "FieldOutcome", "ItemMark", "Outcomes", "renumber"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +110,11 @@ class Outcomes:
         self.fallback = fallback
         self.times = None
 
+    def renumbered(self, numbers: Sequence[int] | Mapping[int, int]) -> Outcomes:
+        """The same outcomes under other numbers of their attributes."""
+        cells = renumber(self.cells, numbers)
+        return Outcomes(cells, self.comparisons, self.items, fallback=self.fallback)
+
     def records(self, table: AttributeTable) -> Iterator[FieldOutcome]:
         """Every outcome with its concrete path."""
         marks = iter(self.items)
@@ -131,6 +136,11 @@ class Outcomes:
                 *fact_of(cell),
                 self.comparisons.get(position),
             )
+
+
+def renumber(cells: Iterable[int], numbers: Sequence[int] | Mapping[int, int]) -> list[int]:
+    """The cells with the numbers of their attributes replaced."""
+    return [numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in cells]
 
 
 def _concrete(attribute: str, places: dict[str, int]) -> str:

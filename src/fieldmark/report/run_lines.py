@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final, Protocol
 
+from fieldmark.metrics.headline import HEADLINE_FIGURES
 from fieldmark.report.tables import DASH
 from fieldmark.report.tables import number as figure
 
@@ -23,12 +24,9 @@ _FOLDED: Final = (-1, 0)
 _STATUS: Final = 2
 _OTHER: Final = "yellow"
 _STYLES: Final = {"complete": "green", "running": "cyan", "corrupt": "bold red"}
-FIGURES: Final = {
-    "mean_score": "Score",
-    "macro_f1_by_attribute": "F1 attr",
-    "macro_f1_by_case": "F1 case",
-    "micro_f1": "F1 micro",
-}
+FIGURES: Final = dict(
+    zip(HEADLINE_FIGURES, ("Score", "F1 attr", "F1 case", "F1 micro"), strict=True)
+)
 """The figures of a run, and what they are called above a column."""
 _SECONDS: Final = len("2025-01-31T12:00:00")
 _NO_FIGURES: Final[Mapping[str, float | None]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
+from fieldmark.metrics.worst_first import attribute_sort_key
 from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def attribute_rows(summary: Summary) -> list[AttributeRow]:
 
 def worst_first(rows: Iterable[AttributeRow]) -> list[AttributeRow]:
     """The rows in the order of every table: worst F1 first, then most mistakes, then by name."""
-    return sorted(rows, key=lambda row: (_rank(row), -(row.fp + row.fn), row.attribute))
+    return sorted(
+        rows, key=lambda row: attribute_sort_key(row.attribute, row.f1, row.fp + row.fn, row.errors)
+    )
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -65,13 +68,6 @@ def gate_text(gate: GateResult, *, name: str | None = None) -> str:
     sign = "≥" if gate.kind is GateKind.MIN else "≤"
     note = f" ({gate.note})" if gate.note not in ("", value) else ""
     return f"{name or gate.name} = {value}, wanted {sign} {gate.limit:g}{note}"
-
-
-def _rank(row: AttributeRow) -> float:
-    """F1 for sorting: undefined is the worst if something is wrong, the best if nothing is."""
-    if row.f1 is not None:
-        return row.f1
-    return 0.0 if row.fp or row.fn or row.errors else 2.0
 
 
 def _row(path: str, figures: AttributeSummary) -> AttributeRow:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from fieldmark.errors import DataError, Location
 from fieldmark.model.case import Case
-from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.store.reader import StoredCase, StoredRun
 
@@ -45,12 +44,8 @@ class Replay:
     def block(self, row: StoredCase) -> Outcomes:
         """The outcomes of a row in the numbers of this run."""
         numbers = [self._table.add(attribute) for attribute in row.table.attributes]
-        block = row.block
-        if numbers != list(range(len(numbers))):
-            block.cells = [
-                numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in block.cells
-            ]
-        return block
+        unchanged = numbers == list(range(len(numbers)))
+        return row.block if unchanged else row.block.renumbered(numbers)
 
     def _of(self, segment: int) -> Iterator[StoredCase]:
         """The rows of one segment; the first row of the next is held back."""

@@ -6,12 +6,12 @@ import os
 import re
 from typing import Final, TypeAlias
 
+from fieldmark.metrics.headline import HEADLINE_FIGURES
 from fieldmark.model.json import JsonObject
 from fieldmark.values.json_text import read_json
 
 __all__ = [
     "ABSENT",
-    "FIGURES",
     "Mark",
     "Unreadable",
     "headline",
@@ -28,8 +28,6 @@ Mark: TypeAlias = tuple[int, int]
 ABSENT: Final[Mark] = (-1, -1)
 """The mark of a file that is not there."""
 
-FIGURES: Final = ("mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1")
-"""The figures that a list has of every run, the one that stands for it first."""
 _FORMAT: Final = 1
 _HEAD: Final = 16 << 10
 _TAIL: Final = 256
@@ -72,7 +70,7 @@ def summary_head(path: str) -> JsonObject:
 def headline(summary: JsonObject) -> JsonObject:
     """What a list has of a summary: the number of cases, and the figures that every run has."""
     cases, micro = summary.get("cases"), summary.get("micro")
-    found = {name: summary.get(name) for name in FIGURES}
+    found = {name: summary.get(name) for name in HEADLINE_FIGURES}
     found["micro_f1"] = micro.get("f1") if isinstance(micro, dict) else None
     return {"cases": cases.get("total") if isinstance(cases, dict) else None, **found}
 

@@ -16,11 +16,11 @@ from typing import Final, NamedTuple, TypeAlias, cast
 import orjson
 
 from fieldmark.errors import StorageError
+from fieldmark.metrics.headline import HEADLINE_FIGURES
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.durable import write_whole
 from fieldmark.store.heads import (
     ABSENT,
-    FIGURES,
     Mark,
     Unreadable,
     headline,
@@ -33,7 +33,7 @@ from fieldmark.store.heads import (
 from fieldmark.store.lock import LOCK, is_locked
 from fieldmark.store.rundir import MANIFEST, RESULTS, SUMMARY
 
-__all__ = ["CORRUPT", "FIGURES", "INDEX", "RunEntry", "list_runs"]
+__all__ = ["CORRUPT", "INDEX", "RunEntry", "list_runs"]
 
 INDEX: Final = ".index.json"
 CORRUPT: Final = "corrupt"
@@ -179,7 +179,7 @@ def _entry(
 
 def _figures(told: JsonObject) -> dict[str, float | None]:
     figures: dict[str, float | None] = {}
-    for name in FIGURES:
+    for name in HEADLINE_FIGURES:
         value = told.get(name)
         figures[name] = float(value) if isinstance(value, _NUMBERS) else None
     return figures

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.model.case import Case
-from fieldmark.model.outcome import CELL_BITS, FACT_MASK
+from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
 from fieldmark.store.rows import RowEncoder
 from fieldmark.values.json_text import strict_json
@@ -77,8 +77,14 @@ class SegmentEncoder:
         own = [] if len(attributes) == self.shared else self._own(blocks, self.shared)
         if not own:
             return self.shared, [], blocks
-        places = {old: self.shared + new for new, old in enumerate(own)}
-        renumbered = [_renumbered(block, places, self.shared) for block in blocks]
+        numbers = list(range(len(attributes)))
+        for new, old in enumerate(own, self.shared):
+            numbers[old] = new
+        least = self.shared << CELL_BITS
+        renumbered = [
+            block if max(block.cells, default=0) < least else block.renumbered(numbers)
+            for block in blocks
+        ]
         return self.shared, [attributes[number] for number in own], renumbered
 
     def _own(self, blocks: Sequence[Outcomes], shared: int) -> list[int]:
@@ -90,18 +96,6 @@ class SegmentEncoder:
                 if cell >= least:
                     found[cell >> CELL_BITS] = None
         return list(found)
-
-
-def _renumbered(block: Outcomes, places: dict[int, int], shared: int) -> Outcomes:
-    """The block with its own attributes under the numbers that they have in this segment."""
-    least = shared << CELL_BITS
-    if max(block.cells, default=0) < least:
-        return block
-    cells = [
-        cell if cell < least else places[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK
-        for cell in block.cells
-    ]
-    return Outcomes(cells, block.comparisons, block.items, fallback=block.fallback)
 
 
 def _begun(

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcome import CELL_BITS
-from fieldmark.model.outcomes import Attribute, AttributeTable, ItemMark, Outcomes
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK
+from fieldmark.model.outcomes import Attribute, AttributeTable, ItemMark, Outcomes, renumber
 from fieldmark.values.paths import PathError, parse_path
 
 __all__ = [
@@ -33,7 +33,6 @@ StoredItem: TypeAlias = "tuple[int, int, int | None, int | None, float | None]"
 
 _CONTENT: Final = 1 << 55
 """The smallest number that is derived from content. A cell with it still fits into 63 bits."""
-_FACT: Final = (1 << CELL_BITS) - 1
 _ROOT: Final = -1
 _ALIGN: Final = "align"
 
@@ -81,7 +80,7 @@ class RowNumbers:
         bases, attributes = self._bases, self._table.attributes
         while len(bases) < len(attributes):
             bases.append(self._number(attributes[len(bases)]) << CELL_BITS)
-        return [bases[cell >> CELL_BITS] | cell & _FACT for cell in cells]
+        return [bases[cell >> CELL_BITS] | cell & FACT_MASK for cell in cells]
 
     def items(self, items: Sequence[ItemMark]) -> list[StoredItem]:
         """The item marks of a case as its row stores them."""
@@ -251,7 +250,7 @@ class StoredAttributes:
         if max(stored, default=0) < self._limit << CELL_BITS:
             return stored
         numbers = self._numbers
-        return [numbers[cell >> CELL_BITS] << CELL_BITS | cell & _FACT for cell in stored]
+        return renumber(stored, numbers)
 
     def list_path(self, number: int) -> str:
         """The path of an aligned list."""

@@ -7,22 +7,22 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from metrics_cells import block_of
 
 from fieldmark.metrics import bootstrap
 from fieldmark.metrics.bootstrap import (
-    QUALITY,
-    deviations,
+    interval_around,
+    interval_offsets,
     product,
-    quality_draws,
     resampling_weights,
     run_intervals,
-    spans,
 )
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, CountingOptions, RqsForm
-from fieldmark.metrics.quality import QualityCounts, quality
+from fieldmark.metrics.quality import QualityCounts, QualityFigures, quality, quality_figures
 from fieldmark.metrics.rates import wilson
 from fieldmark.metrics.summary import summarise
 from fieldmark.metrics.tally import Tally
@@ -51,7 +51,7 @@ def test_the_interval_of_a_mean_is_as_wide_as_that_by_students_t(cases):
     students = {5: 2.776, 10: 2.262, 30: 2.045, 100: 1.984, 1000: 1.962}
     values = np.random.default_rng(1).normal(size=cases)
     weights = resampling_weights(cases, 8000, seed=2)
-    low, high = deviations(weights @ values / cases, cases)
+    [(low, high)] = interval_offsets((weights @ values / cases)[None], [cases])
     half = students[cases] * values.std(ddof=1) / cases**0.5
     assert (high - low) / 2 == pytest.approx(half, rel=0.2 if cases < 10 else 0.06)
 
@@ -67,7 +67,7 @@ def test_weights_draw_as_many_cases_as_there_are():
 def test_what_resamples_span_is_their_quantiles():
     values = np.random.default_rng(3).normal(size=(4, 301))
     values[1, 5:40] = np.nan
-    for row, found in zip(values, spans(values, [10**9] * 4), strict=True):
+    for row, found in zip(values, interval_offsets(values, [10**9] * 4), strict=True):
         drawn = row[1:][~np.isnan(row[1:])]
         assert found == pytest.approx(np.quantile(drawn, [0.025, 0.975]) - row[0], abs=1e-6)
 
@@ -99,11 +99,11 @@ def test_the_quality_of_many_draws_is_that_of_each(form, safety):
         QualityCounts(*(chance.randrange(4) for _ in range(3)), 9, chance.randrange(3), 1, 2, 3)
         for _ in range(40)
     ]
-    found = quality_draws(np.array(rows, np.float64), counting, safety)
+    found = quality_figures(QualityCounts(*np.array(rows, np.float64).T), counting, safety)
     for place, row in enumerate(rows):
         known = quality(row, counting, safety)
-        for name in QUALITY:
-            assert found[name][place] == pytest.approx(getattr(known, name))
+        for name in QualityFigures._fields:
+            assert getattr(found, name)[place] == getattr(known, name)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,26 @@ def test_the_quality_of_many_draws_is_that_of_each(form, safety):
     ],
 )
 def test_where_nothing_varies_there_is_no_interval(values, cases):
-    assert deviations(np.array(values), cases) is None
+    assert interval_offsets(np.array([values]), [cases]) == [None]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "interval"),
+    [
+        pytest.param((-0.1, 0.2), (0.4, 0.7), id="around-the-estimate"),
+        pytest.param((0.1, 0.2), (0.5, 0.7), id="resamples-all-above"),
+        pytest.param((-0.2, -0.1), (0.3, 0.5), id="resamples-all-below"),
+        pytest.param((-0.9, 0.9), (0.0, 1.0), id="within-the-limits"),
+    ],
+)
+def test_an_interval_contains_its_estimate(offsets, interval):
+    assert interval_around(0.5, offsets) == pytest.approx(interval)
+
+
+@given(st.floats(0, 1), st.floats(-2, 2), st.floats(-2, 2))
+def test_every_interval_contains_its_estimate_and_keeps_the_limits(estimate, low, high):
+    low, high = interval_around(estimate, (low, high))
+    assert 0 <= low <= estimate <= high <= 1
 
 
 class Run:

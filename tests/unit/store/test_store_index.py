@@ -11,9 +11,8 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.errors import ConfigError, DataError, RunLockedError, StorageError
-from fieldmark.metrics.bootstrap import HEADLINE
 from fieldmark.store import index as index_module
-from fieldmark.store.heads import _HEAD, FIGURES
+from fieldmark.store.heads import _HEAD
 from fieldmark.store.index import INDEX, list_runs
 from fieldmark.store.lock import RunLock
 from fieldmark.store.notes import NOTES, RunNotes, delete_run, read_notes, write_notes
@@ -278,10 +277,6 @@ def test_runs_whose_manifest_tells_no_figures_are_listed_with_them(root):
     del manifest["headline"], manifest["bytes"]
     path.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
     assert [each.to_dict() for each in list_runs(root)] == [each.to_dict() for each in before]
-
-
-def test_a_list_has_the_headline_figures():
-    assert FIGURES == HEADLINE
 
 
 def running(root):

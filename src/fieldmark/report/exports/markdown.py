@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
+from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.exports.attributes import ERROR_TYPES, stored_attributes
 from fieldmark.report.exports.gates import gate_texts
@@ -175,8 +177,8 @@ def _rest(more: int, what: str) -> list[str]:
 def _worst(run: ShownRun, *, values: bool) -> Iterator[str]:
     """The cases with the lowest scores, each with its first mistakes."""
     wrong = (case for case in run.cases() if case.score is None or case.score < 1)
-    numbered = ((_badness(case), place, case) for place, case in enumerate(wrong))
-    worst = [case for *_, case in nsmallest(_CASES, numbered, key=lambda each: each[:2])]
+    ranked = ((case_sort_key(case.score, 0, place), case) for place, case in enumerate(wrong))
+    worst = [case for _, case in nsmallest(_CASES, ranked, key=itemgetter(0))]
     if not worst:
         return
     sides = " Expected | Candidate |" if values else ""
@@ -184,10 +186,6 @@ def _worst(run: ShownRun, *, values: bool) -> Iterator[str]:
     yield f"|---|--:|---|---|{'---|---|' if values else ''}"
     for case in worst:
         yield from _case(case, values=values)
-
-
-def _badness(case: ShownCase) -> float:
-    return -1.0 if case.score is None else case.score
 
 
 def _case(case: ShownCase, *, values: bool) -> Iterator[str]:

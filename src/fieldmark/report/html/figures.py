@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from fieldmark.metrics.worst_first import attribute_sort_key
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.case_view import ERROR_TYPES
 from fieldmark.report.html.shown import Figure, figure, listed, mapping, whole
@@ -89,7 +90,7 @@ def _interval(intervals: JsonObject, name: str) -> JsonValue:
 def attribute_lines(summary: JsonObject, comparators: dict[str, str]) -> list[JsonValue]:
     """Every attribute as path, counts, rates, interval, mistakes by type, errors, comparator.
 
-    The worst first: by F1, where undefined is the worst if something is wrong, then by mistakes.
+    The worst first, as in every list of attributes.
     """
     attributes = mapping(summary.get("attributes"))
     lines = [_attribute(path, mapping(each), comparators) for path, each in attributes.items()]
@@ -104,17 +105,18 @@ def _attribute(path: str, figures: JsonObject, comparators: dict[str, str]) -> _
     mistakes = [whole(errors.get(name)) for name in ERROR_TYPES]
     failed = whole(figures.get("errors"))
     f1 = figure(figures.get("f1"))
-    rank = f1 if f1 is not None else (0.0 if sum(mistakes) or failed else 2.0)
+    counts = [whole(figures.get(name)) for name in _COUNTS]
+    rank = attribute_sort_key(path, f1, sum(counts[2:]), failed)
     line: list[JsonValue] = [
         path,
-        [whole(figures.get(name)) for name in _COUNTS],
+        list[JsonValue](counts),
         [figure(figures.get(name)) for name in _RATES],
         _interval(mapping(figures.get("interval")), "f1"),
         list[JsonValue](mistakes),
         failed,
         comparators.get(path, ""),
     ]
-    return (rank, -sum(mistakes), path), line
+    return rank, line
 
 
 def domain_lines(summary: JsonObject) -> list[JsonValue]:

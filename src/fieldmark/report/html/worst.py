@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from operator import itemgetter
 
+from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import JsonValue
 from fieldmark.report.html.case_view import case_line
 from fieldmark.report.html.shown import ShownCase
@@ -32,32 +33,22 @@ class Chosen:
     rank: dict[int, int]
 
 
-_TRIVIAL: Final = -1.0
-"""Before every score: what could not be scored comes first."""
-
-
 def choose(cases: Iterable[ShownCase], limits: Limits) -> Chosen:
     """The worst cases by score, then by mistakes, then in the order of the run."""
-    worst: list[tuple[float, int, int, list[JsonValue]]] = []
     total = 0
-    for total, case in enumerate(cases, 1):
-        entry = _badness(case, total - 1)
-        if len(worst) < limits.listed:
-            heapq.heappush(worst, entry)
-        elif entry[:3] > worst[0][:3]:
-            heapq.heapreplace(worst, entry)
-    worst.sort(reverse=True)
+
+    def ranked() -> Iterator[tuple[tuple[float, int, int], list[JsonValue]]]:
+        nonlocal total
+        for case in cases:
+            line = case_line(case)
+            counts = line[-1] if isinstance(line[-1], list) else []
+            mistakes = sum(count for count in counts if isinstance(count, int))
+            yield case_sort_key(case.score, mistakes, total), line
+            total += 1
+
+    worst = heapq.nsmallest(limits.listed, ranked(), key=itemgetter(0))
     return Chosen(
         total=total,
-        lines=[line for *_, line in worst],
-        rank={-position: rank for rank, (_, _, position, _) in enumerate(worst)},
+        lines=[line for _, line in worst],
+        rank={position: rank for rank, ((_, _, position), _) in enumerate(worst)},
     )
-
-
-def _badness(case: ShownCase, position: int) -> tuple[float, int, int, list[JsonValue]]:
-    """What a case is ordered by: no two cases are as bad as each other."""
-    line = case_line(case)
-    mistakes = line[-1]
-    times = sum(n for n in mistakes if isinstance(n, int)) if isinstance(mistakes, list) else 0
-    score = _TRIVIAL if case.score is None else case.score
-    return -score, times, -position, line

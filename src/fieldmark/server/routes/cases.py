@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Path, Query
 
 from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.server.api_errors import ApiError, ErrorCode
@@ -27,18 +28,13 @@ router = APIRouter(route_class=StrictRoute, tags=["cases"])
 StateDependency = Annotated[AppState, Depends(get_state)]
 
 
-def _least(score: float | None) -> float:
-    """A score to sort by; a case without one comes before all others."""
-    return -1.0 if score is None else score
-
-
 _ERRORS: Final = ErrorCounts._fields
 _MISTAKES: Final = frozenset(_ERRORS)
 _BY: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
-    "worst": lambda head: (_least(head.score), -sum(head.mistakes), head.number),
+    "worst": lambda head: case_sort_key(head.score, sum(head.mistakes), head.number),
     "number": lambda head: (head.number,),
     "id": lambda head: (head.id, head.number),
-    "score": lambda head: (_least(head.score), head.number),
+    "score": lambda head: case_sort_key(head.score, 0, head.number),
     "mistakes": lambda head: (sum(head.mistakes), head.number),
 }
 
