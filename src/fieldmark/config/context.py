@@ -12,7 +12,7 @@ __all__ = ["Context", "Problems"]
 
 
 class Problems:
-    """The problems and warnings met so far, in the order of their discovery."""
+    """The problems and warnings found so far, in the order of their discovery."""
 
     __slots__ = ("_found", "_warnings")
 
@@ -21,16 +21,16 @@ class Problems:
         self._warnings: list[Problem] = []
 
     def add(self, message: str, location: Location, hint: str = "") -> None:
-        """Note something that makes the configuration unusable."""
+        """Record a problem that makes the configuration unusable."""
         self._found.append(Problem(message, location, hint))
 
     def warn(self, message: str, location: Location, hint: str = "") -> None:
-        """Note something odd that the configuration can be used with."""
+        """Record something odd that does not make the configuration unusable."""
         self._warnings.append(Problem(message, location, hint))
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What was odd and usable."""
+        """All warnings."""
         return tuple(self._warnings)
 
     def __len__(self) -> int:
@@ -42,17 +42,17 @@ class Problems:
             raise self.error()
 
     def error(self) -> ConfigError:
-        """Every problem as one error, in the order of the file."""
-        return ConfigError(sorted(self._found, key=_place))
+        """Return one error with every problem, in the order of the file."""
+        return ConfigError(sorted(self._found, key=_position))
 
 
-def _place(problem: Problem) -> tuple[int, int]:
+def _position(problem: Problem) -> tuple[int, int]:
     return problem.location.line or 0, problem.location.column or 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """Where problems go, where files lie, who judges meaning, and how strict to be.
+    """Where problems go, where files lie, which provider compares by meaning, how strict to be.
 
     Under `contained`, only files in the folder of the configuration or below it are read.
     """
@@ -62,3 +62,11 @@ class Context:
     provider: Provider | None = None
     strict: bool = False
     contained: bool = True
+
+    def add(self, message: str, location: Location, hint: str = "") -> None:
+        """Record a problem that makes the configuration unusable."""
+        self.problems.add(message, location, hint)
+
+    def warn(self, message: str, location: Location, hint: str = "") -> None:
+        """Record something odd that does not make the configuration unusable."""
+        self.problems.warn(message, location, hint)

@@ -1,51 +1,37 @@
-"""Reads the cases of an eval file: written in it, or in a file or folder that it names."""
+"""Read the cases of an eval file: written in it, or in a file or folder that it names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from fieldmark.config.context import Context
 from fieldmark.config.eval_spec import InlineCase
 from fieldmark.config.evaluators import read_evaluators
-from fieldmark.config.files import (
-    contents_of,
-    file_to_read,
-    is_known_missing,
-    load_text,
-    note_all,
-    place_of,
-)
-from fieldmark.config.located import Located
-from fieldmark.config.option_types import checked, describe, is_object, refuse_unknown
-from fieldmark.errors import ConfigError, Location
+from fieldmark.config.files import is_known_missing, load_named, load_table, load_text, named_path
+from fieldmark.config.keys import Key, KeyTable, expect_object
+from fieldmark.config.located import Located, describe
+from fieldmark.config.option_types import any_of, ref
+from fieldmark.errors import Location
+from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
-__all__ = ["CASES_KEYS", "CASE_KEYS", "COCO", "CaseSource", "read_cases", "read_place"]
+__all__ = [
+    "CASE_KEYS",
+    "ROW_KEYS",
+    "CaseSource",
+    "cases_schema",
+    "read_cases",
+    "read_metadata",
+    "read_path",
+]
 
-CASE_KEYS: Final = (
-    "id",
-    "input",
-    "expected",
-    "expected_file",
-    "candidate",
-    "candidate_file",
-    "tags",
-    "metadata",
-    "evaluators",
-    "only_own",
-    "skip_defaults",
-)
-_ONLY_OWN: Final = ("only_own", "skip_defaults")
-CASES_KEYS: Final = ("path", "id", "expected", "candidate")
-COCO: Final = "coco"
-"""The key of a data set of object detection, which is read in a way of its own."""
 _HINT: Final = "Write the name of a file, or a list of {id: a, expected: {…}, candidate: {…}}."
 
 
 class CaseSource(NamedTuple):
-    """Where cases come from, and under which keys rows hold their parts."""
+    """Where cases come from, and under which keys rows contain their parts."""
 
     cases: Path | tuple[InlineCase, ...] = ()
     id_key: str | None = None
@@ -54,154 +40,166 @@ class CaseSource(NamedTuple):
     format_in: str | None = None
 
 
+def _read_id(given: Located, context: Context) -> str | None:
+    value = given.value
+    if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+        return str(value)
+    context.add(f"id: must be text, not {describe(value)}.", given.location)
+    return None
+
+
+def read_metadata(given: Located, context: Context) -> JsonObject | None:
+    """Read an object that is kept as it is."""
+    if given.value is not None:
+        expect_object(given, "an object of metadata", context)
+    return given.value if isinstance(given.value, dict) else None
+
+
+_ID: Final[Key[str | None]] = Key(
+    "id",
+    description="The name of the case, once in a file.",
+    schema={"type": ["string", "integer"]},
+    reader=_read_id,
+)
+_TAGS: Final[Key[tuple[str, ...]]] = Key(
+    "tags", tuple[str, ...], "Words to choose cases by.", default=()
+)
+_METADATA: Final[Key[JsonObject | None]] = Key(
+    "metadata",
+    description="What judges are told besides.",
+    schema={"type": ["object", "null"]},
+    reader=read_metadata,
+)
+_EVALUATORS: Final[Key[tuple[ConfiguredEvaluator, ...]]] = Key(
+    "evaluators",
+    description="More evaluators, for this case alone.",
+    default=(),
+    schema=ref("evaluators"),
+    reader=read_evaluators,
+)
+_ONLY_OWN: Final = tuple(
+    Key(name, bool, "Whether the evaluators of the file are left out.", default=False)
+    for name in ("only_own", "skip_defaults")
+)
+CASE_KEYS: Final = KeyTable(
+    _ID,
+    Key("input", description="What a target or a judge is given."),
+    Key("expected", description="The truth."),
+    Key("expected_file", str, "A JSON file with the truth."),
+    Key("candidate", description="What was extracted; text is what a model wrote."),
+    Key("candidate_file", str, "A file with what was extracted."),
+    _TAGS,
+    _METADATA,
+    _EVALUATORS,
+    *_ONLY_OWN,
+)
+_FILE: Final[Key[Any]] = Key("path", str, "A file or folder with the cases.")
+_ROW_PARTS: Final[tuple[Key[str | None], ...]] = tuple(
+    Key(
+        name,
+        str | None,
+        f"The key of a row that holds its {name}.",
+        schema={"type": ["string", "null"]},
+    )
+    for name in ("id", "expected", "candidate")
+)
+ROW_KEYS: Final = KeyTable(_FILE, *_ROW_PARTS)
+_COCO: Final[Key[Any]] = Key("coco", str, "A file of COCO's with images and annotations.")
+_COCO_KEYS: Final = KeyTable(_COCO)
+
+
+def cases_schema() -> JsonObject:
+    """Describe the cases of an eval file in each of their forms."""
+    inline: JsonObject = {"type": "array", "items": ref("case"), "minItems": 1}
+    rows, coco = ROW_KEYS.to_schema("path"), _COCO_KEYS.to_schema("coco")
+    return any_of([_FILE.to_schema(), inline, rows, coco])
+
+
 def read_cases(located: Located, context: Context) -> CaseSource:
-    """The cases of an eval file."""
-    given = located.entries.get("cases")
+    """Read the cases of an eval file."""
+    given = located.get("cases")
     if given is None:
         if isinstance(located.value, dict):
-            context.problems.add("An eval file without cases.", located.location, _HINT)
+            context.add("An eval file without cases.", located.location, _HINT)
         return CaseSource()
     if isinstance(given.value, str):
-        return CaseSource(read_place(located, "cases", context) or ())
+        return CaseSource(read_path(located, "cases", context) or ())
     if isinstance(given.value, list):
-        return CaseSource(_inline(given, context))
-    if isinstance(given.value, dict):
-        return _rows(given, context)
-    shown = describe(given.value)
-    context.problems.add(f"Not cases: {shown}.", given.location, _HINT)
-    return CaseSource()
+        return CaseSource(_read_inline(given, context))
+    if not isinstance(given.value, dict):
+        context.add(f"Not cases: {describe(given.value)}.", given.location, _HINT)
+        return CaseSource()
+    if "coco" in given.entries:
+        _COCO_KEYS.refuse_unknown(given, context)
+        return CaseSource(read_path(given, "coco", context) or (), format_in="coco")
+    ROW_KEYS.refuse_unknown(given, context)
+    if "path" not in given.entries:
+        context.add("Cases without a path.", given.location, _HINT)
+    path = read_path(given, "path", context)
+    return CaseSource(path or (), *(key.read(given, context) for key in _ROW_PARTS))
 
 
-def read_place(located: Located, key: str, context: Context) -> Path | None:
-    """The file or folder that a key names; a warning if it is seen not to be there."""
-    given = located.entries.get(key)
-    place = None if given is None else place_of(given, key, context)
-    if given is not None and place is not None and is_known_missing(place, context):
-        context.problems.warn(f"{key}: there is no {given.value} here.", given.location)
-    return place
+def read_path(located: Located, key: str, context: Context) -> Path | None:
+    """Read the file or folder that a key names; a warning if it is known to be missing."""
+    given = located.get(key)
+    path = None if given is None else named_path(given, key, context)
+    if given is not None and path is not None and is_known_missing(path, context):
+        context.warn(f"{key}: there is no {given.value} here.", given.location)
+    return path
 
 
-def _rows(located: Located, context: Context) -> CaseSource:
-    if COCO in located.entries:
-        refuse_unknown(located, (COCO,), context)
-        return CaseSource(read_place(located, COCO, context) or (), format_in=COCO)
-    refuse_unknown(located, CASES_KEYS, context)
-    if "path" not in located.entries:
-        context.problems.add("Cases without a path.", located.location, _HINT)
-    place = read_place(located, "path", context)
-    keys = [_key(located, key, context) for key in CASES_KEYS[1:]]
-    return CaseSource(place or (), *keys)
-
-
-def _key(located: Located, key: str, context: Context) -> str | None:
-    given = located.entries.get(key)
-    value = None if given is None else checked(given, key, str | None, context)
-    return value if isinstance(value, str) else None
-
-
-def _inline(located: Located, context: Context) -> tuple[InlineCase, ...]:
+def _read_inline(located: Located, context: Context) -> tuple[InlineCase, ...]:
     if not located.items:
-        context.problems.add("The list of cases is empty.", located.location)
-    cases = [case for item in located.items if (case := _case(item, context)) is not None]
-    _refuse_repeated_ids(cases, context)
+        context.add("The list of cases is empty.", located.location)
+    cases = [case for item in located.items if (case := _read_case(item, context)) is not None]
+    _refuse_duplicate_ids(cases, context)
     return tuple(cases)
 
 
-def _refuse_repeated_ids(cases: Iterable[InlineCase], context: Context) -> None:
+def _refuse_duplicate_ids(cases: Iterable[InlineCase], context: Context) -> None:
     first: dict[str, Location] = {}
     for case in cases:
         earlier = first.setdefault(case.id, case.location)
         if earlier is not case.location:
             hint = f"Line {earlier.line} has it already." if earlier.line else ""
-            context.problems.add(f"Duplicate case id: {case.id}.", case.location, hint)
+            context.add(f"Duplicate case id: {case.id}.", case.location, hint)
 
 
-def _case(located: Located, context: Context) -> InlineCase | None:
-    if not is_object(located, "a case", context, "Write {id: a, expected: {…}}."):
+def _read_case(located: Located, context: Context) -> InlineCase | None:
+    if not expect_object(located, "a case", context, "Write {id: a, expected: {…}}."):
         return None
-    refuse_unknown(located, CASE_KEYS, context)
-    name = _id(located, context)
-    expected = _expected(located, context)
-    candidate = _candidate(located, context)
-    given = located.entries
-    evaluators = read_evaluators(given.get("evaluators", Located(value=None)), context)
-    only_own = [_flag(located, key, context) for key in _ONLY_OWN]
-    tags = checked(given["tags"], "tags", tuple[str, ...], context) if "tags" in given else ()
-    metadata = _metadata(located, context)
-    if name is None:
-        return None
-    return InlineCase(
-        id=name,
-        expected=expected,
-        candidate=candidate,
-        input=given["input"].value if "input" in given else MISSING,
-        metadata=metadata,
-        tags=tags if isinstance(tags, tuple) else (),
-        evaluators=evaluators,
+    CASE_KEYS.refuse_unknown(located, context)
+    if "id" not in located.entries:
+        context.add("A case without an id.", located.location)
+    name = _ID.read(located, context)
+    only_own = [key.read(located, context) for key in _ONLY_OWN]
+    case = InlineCase(
+        id=name or "",
+        expected=_read_document(located, "expected", context),
+        candidate=_read_document(located, "candidate", context),
+        input=located.entries["input"].value if "input" in located.entries else MISSING,
+        evaluators=_EVALUATORS.read(located, context),
         only_own=any(only_own),
+        tags=_TAGS.read(located, context),
+        metadata=_METADATA.read(located, context),
         location=located.key_location("id"),
     )
+    return None if name is None else case
 
 
-def _id(located: Located, context: Context) -> str | None:
-    given = located.entries.get("id")
-    if given is None:
-        context.problems.add("A case without an id.", located.location)
-        return None
-    value = given.value
-    if isinstance(value, str) and value:
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    context.problems.add(f"id: must be text, not {describe(value)}.", given.location)
-    return None
-
-
-def _expected(located: Located, context: Context) -> JsonValue | Missing:
-    if _refuse_both(located, "expected", context):
+def _read_document(located: Located, key: str, context: Context) -> JsonValue | Missing:
+    """Read a document; the file of a candidate is text, because any model output is data."""
+    written, file = located.get(key), located.get(f"{key}_file")
+    if written is not None and file is not None:
+        message = f"Both {key} and {key}_file."
+        context.add(message, located.key_location(f"{key}_file"), "Keep one of them.")
         return MISSING
-    if "expected" in located.entries:
-        return located.entries["expected"].value
-    named = located.entries.get("expected_file")
-    if named is None:
+    if written is not None:
+        return written.value
+    if file is None:
         return MISSING
-    contents = contents_of(named, "expected_file", context)
+    if key == "candidate":
+        text = load_named(file, "candidate_file", context, load_text)
+        return MISSING if text is None else text
+    contents = load_named(file, "expected_file", context, load_table)
     return MISSING if contents is None else contents.value
-
-
-def _candidate(located: Located, context: Context) -> JsonValue | Missing:
-    """The candidate as written; a file of it is text, for whatever a model wrote is data."""
-    if _refuse_both(located, "candidate", context):
-        return MISSING
-    if "candidate" in located.entries:
-        return located.entries["candidate"].value
-    named = located.entries.get("candidate_file")
-    place = None if named is None else file_to_read(named, "candidate_file", context)
-    if named is None or place is None:
-        return MISSING
-    try:
-        return load_text(place)
-    except ConfigError as error:
-        note_all(error, named, context)
-        return MISSING
-
-
-def _refuse_both(located: Located, key: str, context: Context) -> bool:
-    both = key in located.entries and f"{key}_file" in located.entries
-    if both:
-        place = located.key_location(f"{key}_file")
-        context.problems.add(f"Both {key} and {key}_file.", place, "Keep one of them.")
-    return both
-
-
-def _flag(located: Located, key: str, context: Context) -> bool:
-    given = located.entries.get(key)
-    return given is not None and checked(given, key, bool, context) is True
-
-
-def _metadata(located: Located, context: Context) -> JsonObject | None:
-    given = located.entries.get("metadata")
-    if given is None or given.value is None:
-        return None
-    is_object(given, "an object of metadata", context)
-    return given.value if isinstance(given.value, dict) else None

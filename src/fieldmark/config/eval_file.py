@@ -1,4 +1,4 @@
-"""Reads eval files: what is evaluated, how, and what it has to reach."""
+"""Read eval files: what is evaluated, how, and which limits it has to meet."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from fieldmark.config.context import Context
-from fieldmark.config.eval_cases import CaseSource, read_cases, read_place
+from fieldmark.config.eval_cases import (
+    CaseSource,
+    cases_schema,
+    read_cases,
+    read_metadata,
+    read_path,
+)
 from fieldmark.config.eval_spec import EvalSpec, Target
 from fieldmark.config.eval_target import read_target
 from fieldmark.config.evaluators import read_evaluators
-from fieldmark.config.files import contents_of, load_file
-from fieldmark.config.located import Located
-from fieldmark.config.option_types import checked, describe, is_object, refuse_unknown
-from fieldmark.config.rules_file import AUTO, rules_of
-from fieldmark.config.strategies import build_comparator, choose, read_provider
+from fieldmark.config.field_rules import PROVIDER
+from fieldmark.config.files import load_file, load_named, load_table
+from fieldmark.config.keys import Key, KeyTable, expect_object, option_keys
+from fieldmark.config.located import Located, describe
+from fieldmark.config.option_types import any_of, enum_schema, read_option, ref
+from fieldmark.config.rules_file import AUTO, rules_of, rules_schema
+from fieldmark.config.strategies import build_comparator, choose
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import (
     ConfiguredEvaluator,
@@ -29,53 +37,230 @@ from fieldmark.metrics.conventions import (
     DEFAULT_CONVENTION,
     ComparisonOptions,
     Convention,
+    CountingOptions,
     find_convention,
 )
 from fieldmark.metrics.gates import Gate, GateKind, check_gate
 from fieldmark.metrics.summary import EvaluatorSummary, summarise
 from fieldmark.metrics.tally import Tally, VerdictCounts
 from fieldmark.metrics.usage import NO_USAGE
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Rules
 from fieldmark.registry import Plugin
 from fieldmark.values.text import did_you_mean
 from fieldmark.wire.summary import summary_to_json
 
-__all__ = [
-    "EVAL_KEYS",
-    "GATE_KEYS",
-    "NAME",
-    "GateSettings",
-    "load_eval",
-    "read_convention",
-    "read_eval",
-    "read_gates",
-]
+__all__ = ["CONVENTION_KEYS", "EVAL_KEYS", "GATE_KEYS", "load_eval", "read_eval"]
 
-EVAL_KEYS: Final = (
-    "name",
-    "description",
-    "cases",
-    "candidates",
-    "target",
-    "convention",
-    "rules",
-    "provider",
-    "evaluators",
-    "gates",
-    "concurrency",
-    "tags",
-    "metadata",
-)
 _NOTHING: Final = Located(value=None)
-_CONCURRENCY: Final = 4
+
+
+# --- conventions ----------------------------------------------------------------------------------
+
+CONVENTION_KEYS: Final = KeyTable(
+    Key("name", schema=enum_schema(CONVENTIONS)), *option_keys(CountingOptions)
+)
+_KEYS_OF_RULES: Final = {
+    **{field.name: field.name for field in fields(ComparisonOptions)},
+    "comparator": "defaults",
+    "aligner": "defaults",
+}
+"""Options of conventions that rules have under another name or at another place."""
+
+
+def _read_convention(located: Located, context: Context) -> Convention:
+    """Read a convention: its name, or an object with its name and options."""
+    named = located.get("name") if isinstance(located.value, dict) else located
+    if named is None:
+        hint = "Write convention: confusion, or {name: confusion, …}."
+        context.add("A convention without a name.", located.location, hint)
+        return DEFAULT_CONVENTION
+    convention = _find_convention(named, context)
+    for option, given in located.entries.items():
+        if option != "name":
+            convention = _with_option(convention, option, given, located, context)
+    return convention
+
+
+def _find_convention(named: Located, context: Context) -> Convention:
+    valid = f"Valid conventions: {', '.join(CONVENTIONS)}."
+    if not isinstance(named.value, str):
+        context.add(f"Not a convention: {describe(named.value)}.", named.location, valid)
+        return DEFAULT_CONVENTION
+    try:
+        return find_convention(named.value)
+    except OptionError:
+        hint = f"{valid} {did_you_mean(named.value, CONVENTIONS)}".rstrip()
+        context.add(f"Invalid convention: {named.value}.", named.location, hint)
+        return DEFAULT_CONVENTION
+
+
+def _with_option(
+    convention: Convention, option: str, given: Located, located: Located, context: Context
+) -> Convention:
+    if option not in CONVENTION_KEYS.names:
+        owner = _KEYS_OF_RULES.get(option)
+        belongs = f"It belongs to the {owner} of rules." if owner else ""
+        hint = belongs or did_you_mean(option, CONVENTION_KEYS.names)
+        context.add(f"Unknown key: {option}.", located.key_location(option), hint)
+        return convention
+    try:
+        return convention.with_options({option: given.value})
+    except OptionError as error:
+        message = f"{error.option}: {error.message}"
+        inner = given.entries.get(error.option.rpartition(".")[2], given)
+        context.add(message if message.endswith("?") else f"{message}.", inner.location)
+        return convention
+
+
+# --- gates ----------------------------------------------------------------------------------------
+
+_LIMITS: Final[JsonObject] = {"type": "object", "additionalProperties": {"type": "number"}}
+_MAX_ERRORS: Final = Key(
+    "max_errors", int, "Cases that may fail to be evaluated.", default=0, minimum=0
+)
+GATE_KEYS: Final = KeyTable(
+    Key(GateKind.MIN.value, description="Figures that must reach a limit.", schema=_LIMITS),
+    Key(GateKind.MAX.value, description="Figures that must not be above a limit.", schema=_LIMITS),
+    _MAX_ERRORS,
+)
+_EVALUATOR_PREFIX: Final = "evaluators."
+_DATA_PREFIXES: Final = ("attributes.", "detection.")
+"""Which attributes and regions there are is known only when the data has been read."""
+
+
+class _Gates(NamedTuple):
+    gates: tuple[Gate, ...] = ()
+    max_errors: int = 0
+
+
+def _read_gates(
+    located: Located,
+    convention: Convention,
+    cases: CaseSource,
+    evaluators: Sequence[ConfiguredEvaluator],
+    context: Context,
+) -> _Gates:
+    """Read the gates; a figure that no run has is a problem."""
+    if located.value is None:
+        return _Gates()
+    if not expect_object(located, "gates", context, "Write {min: {macro_f1_by_attribute: 0.9}}."):
+        return _Gates()
+    GATE_KEYS.refuse_unknown(located, context)
+    before = len(context.problems)
+    figures = _empty_figures(convention, cases, evaluators)
+    # An evaluator that could not be read would be missed a second time here.
+    unread = (_EVALUATOR_PREFIX,) if before else ()
+    of_evaluators = cast("JsonObject", figures["evaluators"])
+    dependent = data_dependent_prefixes(of_evaluators, _EVALUATOR_PREFIX)
+    unchecked = (*_DATA_PREFIXES, *unread, *dependent)
+    gates = tuple(
+        gate
+        for kind in GateKind
+        for gate in _read_limits(located, kind, figures, unchecked, context)
+    )
+    max_errors = _MAX_ERRORS.read(located, context)
+    return _Gates(gates, max_errors) if len(context.problems) == before else _Gates()
+
+
+def _read_limits(
+    located: Located,
+    kind: GateKind,
+    figures: JsonObject,
+    unchecked: tuple[str, ...],
+    context: Context,
+) -> Iterator[Gate]:
+    limits = located.get(kind.value)
+    if limits is None:
+        return
+    if not expect_object(limits, f"limits for {kind.value}", context, "Write {figure: limit}."):
+        return
+    for name, given in limits.entries.items():
+        limit = read_option(given, name, float, context)
+        if not isinstance(limit, int | float):
+            continue
+        gate = Gate(name=name, limit=float(limit), kind=kind)
+        try:
+            if not name.startswith(unchecked):
+                check_gate(gate, figures)
+        except OptionError as error:
+            message, _, question = error.message.partition(". ")
+            sentence = f"{message[0].upper()}{message[1:]}."
+            context.add(sentence, limits.key_location(name), question)
+        else:
+            yield gate
+
+
+def _empty_figures(
+    convention: Convention, cases: CaseSource, evaluators: Sequence[ConfiguredEvaluator]
+) -> JsonObject:
+    """Return every figure that a run of these evaluators has, from a summary of no cases."""
+    inline = cases.cases if isinstance(cases.cases, tuple) else ()
+    used = [*evaluators, *(each for case in inline for each in case.evaluators)]
+    figures = dataset_figures(used, start_accumulators(used))
+    empty = EvaluatorSummary(mean_score=None, scored=0, errors=0, verdicts=VerdictCounts())
+    summaries = {each.name: replace(empty, figures=figures.get(each.name, {})) for each in used}
+    summary = summarise(Tally(AttributeTable()), convention, evaluators=summaries)
+    return summary_to_json(replace(summary, usage=NO_USAGE))
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+_NAME: Final = Key("name", str, "What the evaluation is called; else as its file is.", default="")
+_DESCRIPTION: Final = Key("description", str, "What it is about.", default="")
+_CONVENTION: Final = Key(
+    "convention",
+    default=DEFAULT_CONVENTION,
+    schema=ref("convention"),
+    reader=_read_convention,
+)
+_TARGET: Final[Key[Target | None]] = Key("target", schema=ref("target"), reader=read_target)
+_EVALUATORS: Final[Key[tuple[ConfiguredEvaluator, ...]]] = Key(
+    "evaluators",
+    description="Who scores each case.",
+    default=(),
+    schema=ref("evaluators"),
+    reader=read_evaluators,
+)
+_CONCURRENCY: Final = Key(
+    "concurrency", int, "Cases that are judged at the same time.", default=4, minimum=1
+)
+_TAGS: Final[Key[tuple[str, ...]]] = Key(
+    "tags", tuple[str, ...], "Words for this evaluation.", default=()
+)
+_METADATA: Final[Key[JsonObject | None]] = Key(
+    "metadata",
+    description="Whatever else is to be kept with it.",
+    schema={"type": "object"},
+    reader=read_metadata,
+)
+EVAL_KEYS: Final = KeyTable(
+    _NAME,
+    _DESCRIPTION,
+    Key("cases", description="What is to be extracted.", schema=cases_schema),
+    Key("candidates", str, "A file or folder with what was extracted."),
+    _TARGET,
+    _CONVENTION,
+    Key(
+        "rules",
+        description="How fields compare for the figures by attribute: "
+        "a file, or the rules themselves.",
+        schema=lambda: any_of([rules_schema(), {"type": "string"}]),
+    ),
+    PROVIDER,
+    _EVALUATORS,
+    Key("gates", schema=ref("gates")),
+    _CONCURRENCY,
+    _TAGS,
+    _METADATA,
+)
 
 
 def load_eval(path: Path | str, *, contained: bool = False) -> EvalSpec:
-    """The evaluation that a YAML or JSON file describes; every problem in it at once.
+    """Load the evaluation in a YAML or JSON file; the error lists every problem in it.
 
-    Under `contained`, only files in its folder or below are looked at: it may come from anywhere.
+    Under `contained`, only files in its folder or below are read: it may come from anywhere.
     """
     context = Context(folder=Path(path).parent, contained=contained)
     spec = read_eval(load_file(path), context)
@@ -84,295 +269,84 @@ def load_eval(path: Path | str, *, contained: bool = False) -> EvalSpec:
 
 
 def read_eval(located: Located, context: Context) -> EvalSpec:
-    """The evaluation that a value describes, in whichever form; problems go to the context."""
+    """Read an evaluation in any of its forms; problems go to the context."""
     from fieldmark.config.agentv import is_agentv, read_agentv  # rarely needed
 
     if is_agentv(located):
         return read_agentv(located, context)
-    return _native(located, context)
+    return _read_native(located, context)
 
 
-def _native(located: Located, context: Context) -> EvalSpec:
-    if is_object(located, "an eval file", context, "It is an object with cases and evaluators."):
-        refuse_unknown(located, EVAL_KEYS, context)
-    context = _judged(located, context)
-    convention = _read_if_given(located, "convention", context)
-    given = located.entries
+def _read_native(located: Located, context: Context) -> EvalSpec:
+    hint = "It is an object with cases and evaluators."
+    if expect_object(located, "an eval file", context, hint):
+        EVAL_KEYS.refuse_unknown(located, context)
+    if "provider" in located.entries:
+        context = replace(context, provider=PROVIDER.read(located, context))
+    convention = _CONVENTION.read(located, context)
     cases = read_cases(located, context)
-    evaluators = read_evaluators(given.get("evaluators", _NOTHING), context)
-    gates = read_gates(given.get("gates", _NOTHING), convention, cases, evaluators, context)
+    evaluators = _EVALUATORS.read(located, context)
+    given_gates = located.entries.get("gates", _NOTHING)
+    gates = _read_gates(given_gates, convention, cases, evaluators, context)
+    if "target" in located.entries and "candidates" in located.entries:
+        message = "Both candidates and a target that produces them."
+        context.add(message, located.key_location("target"), "Keep one of them.")
+    stem = Path(located.location.file).stem.removesuffix(".eval")
     spec = EvalSpec(
-        name=_text(located, "name", context) or _stem(located.location.file),
-        description=_text(located, "description", context),
+        name=_NAME.read(located, context) or stem or "eval",
+        description=_DESCRIPTION.read(located, context),
         location=located.location,
         folder=context.folder or Path(),
         cases=cases.cases,
-        candidates=read_place(located, "candidates", context),
-        target=_target(located, context),
+        candidates=read_path(located, "candidates", context),
+        target=_TARGET.read(located, context),
         convention=convention,
-        rules=_rules(located, convention, context),
+        rules=_read_rules(located.get("rules"), convention, context),
         provider=context.provider,
         evaluators=evaluators,
         gates=gates.gates,
         max_errors=gates.max_errors,
-        concurrency=_concurrency(located, context),
+        concurrency=_CONCURRENCY.read(located, context),
         id_key=cases.id_key,
         expected_key=cases.expected_key,
         candidate_key=cases.candidate_key,
         format_in=cases.format_in,
-        tags=_tags(located, context),
-        metadata=_metadata(located, context),
+        tags=_TAGS.read(located, context),
+        metadata=_METADATA.read(located, context) or {},
     )
-    _warn_of_nothing_extracted(spec, located, context)
-    _refuse_nothing_detected(spec, located, context)
-    _refuse_nothing_expected(spec, located, context)
+    _check_documents(spec, located, context)
     return replace(spec, warnings=context.problems.warnings)
 
 
-def _judged(located: Located, context: Context) -> Context:
-    given = located.entries.get("provider")
-    return context if given is None else replace(context, provider=read_provider(given, context))
-
-
-def _read_if_given(located: Located, key: str, context: Context) -> Convention:
-    given = located.entries.get(key)
-    return DEFAULT_CONVENTION if given is None else read_convention(given, context)
-
-
-def _target(located: Located, context: Context) -> Target | None:
-    given = located.entries.get("target")
-    if given is None:
-        return None
-    if "candidates" in located.entries:
-        said = "Both candidates and a target that produces them."
-        context.problems.add(said, located.key_location("target"), "Keep one of them.")
-    return read_target(given, context)
-
-
-def _rules(located: Located, convention: Convention, context: Context) -> Rules | None:
-    given = located.entries.get("rules")
+def _read_rules(given: Located | None, convention: Convention, context: Context) -> Rules | None:
     if given is None or given.value is None:
         return None
     if isinstance(given.value, str) and given.value != AUTO:
-        given = contents_of(given, "rules", context)
+        given = load_named(given, "rules", context, load_table)
         if given is None:
             return None
     rules = rules_of(given, context)
     if rules.default is not None or context.provider is None:
         return rules
-    # The convention's own comparator would not know who judges meaning.
+    # The convention's own comparator would not know the provider.
     word = Located(value=convention.comparison.comparator, location=given.location)
     choice = choose(Plugin.COMPARATORS, word, context)
-    return replace(rules, default=None if choice is None else build_comparator(choice, context))
+    return replace(rules, default=build_comparator(choice, context))
 
 
-def _text(located: Located, key: str, context: Context) -> str:
-    given = located.entries.get(key)
-    value = None if given is None else checked(given, key, str, context)
-    return value if isinstance(value, str) else ""
-
-
-def _stem(file: str) -> str:
-    """What a file is called without its endings.
-
-    >>> _stem("evals/invoices.eval.yaml")
-    'invoices'
-    """
-    return Path(file).stem.removesuffix(".eval") or "eval"
-
-
-def _concurrency(located: Located, context: Context) -> int:
-    given = located.entries.get("concurrency")
-    value = None if given is None else checked(given, "concurrency", int, context)
-    if given is None or not isinstance(value, int):
-        return _CONCURRENCY
-    if value < 1:
-        context.problems.add(f"concurrency: must be at least 1, not {value}.", given.location)
-    return value
-
-
-def _tags(located: Located, context: Context) -> tuple[str, ...]:
-    given = located.entries.get("tags")
-    value = None if given is None else checked(given, "tags", tuple[str, ...], context)
-    return value if isinstance(value, tuple) else ()
-
-
-def _metadata(located: Located, context: Context) -> JsonObject:
-    given = located.entries.get("metadata")
-    value: JsonValue = {} if given is None else given.value
-    if isinstance(value, dict):
-        return value
-    if given is not None and value is not None:
-        is_object(given, "an object of metadata", context)
-    return {}
-
-
-def _warn_of_nothing_extracted(spec: EvalSpec, located: Located, context: Context) -> None:
-    if spec.target is not None or not isinstance(spec.cases, tuple) or not spec.cases:
-        return
-    given = located.entries
-    if "candidates" in given or "target" in given or any(case.has_candidate for case in spec.cases):
-        return
-    hint = "Give each case a candidate, or the file candidates or target."
-    context.problems.warn("Nothing says what was extracted.", given["cases"].location, hint)
-
-
-def _refuse_nothing_detected(spec: EvalSpec, located: Located, context: Context) -> None:
-    given = located.entries
-    if spec.format_in is not None and "candidates" not in given and "target" not in given:
-        hint = "Add candidates: with a file of results."
-        context.problems.add("Nothing says what was detected.", given["cases"].location, hint)
-
-
-def _refuse_nothing_expected(spec: EvalSpec, located: Located, context: Context) -> None:
-    """A case may go without an expected value where all evaluators look at candidates alone."""
+def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None:
+    """Check that candidates come from somewhere, and that cases have what evaluators need."""
     cases = located.entries.get("cases", _NOTHING)
+    produced = "candidates" in located.entries or "target" in located.entries
+    inline = spec.cases if isinstance(spec.cases, tuple) else ()
+    if inline and not produced and not any(case.has_candidate for case in inline):
+        hint = "Give each case a candidate, or the file candidates or target."
+        context.warn("Nothing says what was extracted.", cases.location, hint)
+    if spec.format_in is not None and not produced:
+        hint = "Add candidates: with a file of results."
+        context.add("Nothing says what was detected.", cases.location, hint)
     if not isinstance(cases.value, list) or not spec.needs_expected:
         return
     for case in cases.items:
         if isinstance(case.value, dict) and not {"expected", "expected_file"} & case.entries.keys():
-            context.problems.add("A case without an expected value.", case.location)
-
-
-NAME: Final = "name"
-_OF_RULES: Final = {
-    **{field.name: field.name for field in fields(ComparisonOptions)},
-    "comparator": "defaults",
-    "aligner": "defaults",
-}
-
-
-def read_convention(located: Located, context: Context) -> Convention:
-    """The convention, the usual one where it cannot be read."""
-    named = located.entries.get(NAME) if isinstance(located.value, dict) else located
-    if named is None:
-        hint = "Write convention: confusion, or {name: confusion, …}."
-        context.problems.add("A convention without a name.", located.location, hint)
-        return DEFAULT_CONVENTION
-    convention = _named(named, context)
-    for option, given in located.entries.items():
-        if option != NAME:
-            convention = _with_option(convention, option, given, located, context)
-    return convention
-
-
-def _named(located: Located, context: Context) -> Convention:
-    valid = f"Valid conventions: {', '.join(CONVENTIONS)}."
-    if not isinstance(located.value, str):
-        said = f"Not a convention: {describe(located.value)}."
-        context.problems.add(said, located.location, valid)
-        return DEFAULT_CONVENTION
-    try:
-        return find_convention(located.value)
-    except OptionError:
-        hint = f"{valid} {did_you_mean(located.value, CONVENTIONS)}".rstrip()
-        context.problems.add(f"Invalid convention: {located.value}.", located.location, hint)
-        return DEFAULT_CONVENTION
-
-
-def _with_option(
-    convention: Convention, option: str, given: Located, located: Located, context: Context
-) -> Convention:
-    known = [NAME, *(field.name for field in fields(convention.counting))]
-    if option not in known:
-        belongs = f"It belongs to the {_OF_RULES[option]} of rules." if option in _OF_RULES else ""
-        hint = belongs or did_you_mean(option, known)
-        context.problems.add(f"Unknown key: {option}.", located.key_location(option), hint)
-        return convention
-    try:
-        return convention.with_options({option: given.value})
-    except OptionError as error:
-        said = f"{error.option}: {error.message}"
-        inner = given.entries.get(error.option.rpartition(".")[2], given)
-        context.problems.add(said if said.endswith("?") else f"{said}.", inner.location)
-        return convention
-
-
-_MAX_ERRORS: Final = "max_errors"
-GATE_KEYS: Final = (*(kind.value for kind in GateKind), _MAX_ERRORS)
-_OF_EVALUATORS: Final = "evaluators."
-_OF_THE_DATA: Final = ("attributes.", "detection.")
-"""Which attributes and regions there are is known only when the data has been read."""
-
-
-class GateSettings(NamedTuple):
-    """What a run has to reach, and how many of its cases may fail to be evaluated."""
-
-    gates: tuple[Gate, ...] = ()
-    max_errors: int = 0
-
-
-def read_gates(
-    located: Located,
-    convention: Convention,
-    cases: CaseSource,
-    evaluators: Sequence[ConfiguredEvaluator],
-    context: Context,
-) -> GateSettings:
-    """The gates in the order of the file."""
-    if located.value is None:
-        return GateSettings()
-    if not is_object(located, "gates", context, "Write {min: {macro_f1_by_attribute: 0.9}}."):
-        return GateSettings()
-    refuse_unknown(located, GATE_KEYS, context)
-    before = len(context.problems)
-    figures = _figures(convention, cases, evaluators)
-    # An evaluator that could not be read would be missed a second time here.
-    doubtful = (_OF_EVALUATORS,) if before else ()
-    said = cast("JsonObject", figures["evaluators"])
-    unsure = (*_OF_THE_DATA, *doubtful, *data_dependent_prefixes(said, _OF_EVALUATORS))
-    gates = tuple(
-        gate for kind in GateKind for gate in _of_kind(located, kind, figures, unsure, context)
-    )
-    errors = _max_errors(located, context)
-    return GateSettings(gates, errors) if len(context.problems) == before else GateSettings()
-
-
-def _of_kind(
-    located: Located, kind: GateKind, figures: JsonObject, unsure: tuple[str, ...], context: Context
-) -> Iterator[Gate]:
-    limits = located.entries.get(kind.value)
-    if limits is None:
-        return
-    if not is_object(limits, f"limits for {kind.value}", context, "Write {figure: limit}."):
-        return
-    for name, given in limits.entries.items():
-        limit = checked(given, name, float, context)
-        if not isinstance(limit, int | float):
-            continue
-        gate = Gate(name=name, limit=float(limit), kind=kind)
-        try:
-            if not name.startswith(unsure):
-                check_gate(gate, figures)
-        except OptionError as error:
-            message, _, question = error.message.partition(". ")
-            said = f"{message[0].upper()}{message[1:]}."
-            context.problems.add(said, limits.key_location(name), question)
-        else:
-            yield gate
-
-
-def _figures(
-    convention: Convention, cases: CaseSource, evaluators: Sequence[ConfiguredEvaluator]
-) -> JsonObject:
-    """Every figure that a run of these evaluators has, as a summary of nothing says."""
-    own = cases.cases if isinstance(cases.cases, tuple) else ()
-    members = [*evaluators, *(member for case in own for member in case.evaluators)]
-    figures = dataset_figures(members, start_accumulators(members))
-    nothing = EvaluatorSummary(mean_score=None, scored=0, errors=0, verdicts=VerdictCounts())
-    said = {
-        member.name: replace(nothing, figures=figures.get(member.name, {})) for member in members
-    }
-    summary = summarise(Tally(AttributeTable()), convention, evaluators=said)
-    return summary_to_json(replace(summary, usage=NO_USAGE))
-
-
-def _max_errors(located: Located, context: Context) -> int:
-    given = located.entries.get(_MAX_ERRORS)
-    value = None if given is None else checked(given, _MAX_ERRORS, int, context)
-    if given is None or not isinstance(value, int):
-        return 0
-    if value < 0:
-        said = f"{_MAX_ERRORS}: must be at least 0, not {value}."
-        context.problems.add(said, given.location)
-    return value
+            context.add("A case without an expected value.", case.location)

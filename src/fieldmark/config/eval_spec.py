@@ -66,7 +66,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalSpec:
-    """CaseSource, candidates, evaluators, gates.
+    """Cases, candidates, evaluators, gates.
 
     `cases` is a file, folder, or the cases themselves; `candidates` a file or folder, or nothing
     where rows hold both sides or a target makes them. `rules` are how fields are compared for the

@@ -1,98 +1,129 @@
-"""Reads the target of an eval file: what produces candidates, and how patiently it is asked."""
+"""Read the target of an eval file: what produces candidates, and how it is called."""
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Final
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
 from fieldmark import registry
 from fieldmark.config.context import Context
 from fieldmark.config.eval_spec import Target
-from fieldmark.config.evaluators import readers_of
-from fieldmark.config.files import place_of
+from fieldmark.config.files import named_path
+from fieldmark.config.keys import Key, KeyTable, expect_object, option_keys, refuse_unknown
 from fieldmark.config.located import Located
-from fieldmark.config.option_types import checked, is_object, refuse_unknown
+from fieldmark.config.option_readers import option_readers
 from fieldmark.config.strategies import StrategyChoice, build, choose, with_working_folder
 from fieldmark.errors import OptionError
 from fieldmark.registry import Plugin
 
-__all__ = ["PATIENCE", "TARGET_WORDS", "read_target", "target_keys"]
+__all__ = ["CALL_KEYS", "TARGET_WORDS", "read_target", "target_keys"]
 
-TYPE: Final = "type"
 TARGET_WORDS: Final = {
     "command": ("command", "command"),
     "python": ("python", "function"),
     "url": ("http", "url"),
 }
 """Keys that name a target by themselves: its type, and the option that they stand for."""
-PATIENCE: Final = tuple(
-    field.name for field in fields(Target) if field.name not in {"type", "source"}
+_DEFAULTS: Final[dict[str, Any]] = {field.name: field.default for field in fields(Target)}
+
+
+def _read_cache(given: Located, context: Context) -> Path | None:
+    return None if given.value in (None, False) else named_path(given, "cache", context)
+
+
+CALL_KEYS: Final = KeyTable(
+    Key(
+        "timeout",
+        float,
+        "Seconds for an answer.",
+        default=_DEFAULTS["timeout"],
+        schema={"type": "number", "exclusiveMinimum": 0},
+    ),
+    Key(
+        "retries",
+        int,
+        "How often a case is tried again.",
+        default=_DEFAULTS["retries"],
+        minimum=0,
+    ),
+    Key(
+        "concurrency",
+        int,
+        "Cases that are asked for at the same time.",
+        default=_DEFAULTS["concurrency"],
+        minimum=1,
+    ),
+    Key(
+        "cache",
+        description="A folder that keeps answers.",
+        schema={"type": ["string", "boolean", "null"]},
+        reader=_read_cache,
+    ),
 )
-"""The options that every target has."""
-_KINDS: Final = {"timeout": float, "retries": int, "concurrency": int}
+"""The keys that every target has."""
+_HINT: Final = (
+    "Write {command: [python, extract.py]}, {python: module:function} or {url: https://…}."
+)
 
 
-def target_keys(name: str) -> tuple[str, ...]:
-    """Every key that a target of this type may have."""
-    words = [word for word, (kind, _) in TARGET_WORDS.items() if kind == name]
-    own = registry.options(registry.load(Plugin.TARGETS, name))
-    return tuple(dict.fromkeys((TYPE, *words, *own, *PATIENCE)))
+@cache
+def target_keys(name: str) -> KeyTable:
+    """Return every key that a target of this type may have."""
+    options = {key.name: key for key in option_keys(registry.load(Plugin.TARGETS, name))}
+    words: list[Key[Any]] = [
+        Key(word, schema=options[option].schema)
+        for word, (kind, option) in TARGET_WORDS.items()
+        if kind == name and word != option
+    ]
+    return KeyTable(Key("type", schema={}), *options.values(), *words, *CALL_KEYS)
 
 
 def read_target(located: Located, context: Context) -> Target | None:
-    """The target, ready to be asked; nothing if there are problems."""
-    hint = "Write {command: [python, extract.py]}, {python: module:function} or {url: https://…}."
-    if not is_object(located, "a target", context, hint):
+    """Read a target; nothing if there are problems."""
+    if not expect_object(located, "a target", context, _HINT):
         return None
-    choice = _choice(located, context, hint)
+    choice = _choose_target(located, context)
     if choice is None:
         return None
     before = len(context.problems)
-    known = target_keys(choice.name)
-    refuse_unknown(located, known, context)
+    target_keys(choice.name).refuse_unknown(located, context)
     options = registry.options(choice.strategy)
-    settings = _spelled_out(located, choice.name)
+    settings = _with_option_names(located, choice.name)
     own = [key for key in settings.entries if key in options]
     choice = with_working_folder(choice.with_options(settings, own), context)
-    source = build(choice, context, readers_of(choice.strategy, context))
-    patience = {key: _patience(located, key, context) for key in PATIENCE if key in located.entries}
+    source = build(choice, context, option_readers(choice.strategy, context))
+    call = {key.name: key.read(located, context) for key in CALL_KEYS}
     if len(context.problems) > before:
         return None
     try:
-        return Target(type=choice.name, source=source, **patience)  # type: ignore[arg-type]
+        return Target(type=choice.name, source=source, **call)
     except OptionError as error:
-        place = located.entries[error.option].location
-        context.problems.add(f"{error.option}: {error.message}.", place)
+        location = located.entries[error.option].location
+        context.add(f"{error.option}: {error.message}.", location)
         return None
 
 
-def _choice(located: Located, context: Context, hint: str) -> StrategyChoice | None:
+def _choose_target(located: Located, context: Context) -> StrategyChoice | None:
     words = [word for word in TARGET_WORDS if word in located.entries]
-    named = located.entries.get(TYPE)
+    named = located.get("type")
     if named is None and words:
-        place = located.key_location(words[0])
-        named = Located(value=TARGET_WORDS[words[0]][0], location=place)
+        location = located.key_location(words[0])
+        named = Located(value=TARGET_WORDS[words[0]][0], location=location)
     if named is None:
-        known = [TYPE, *TARGET_WORDS, *PATIENCE]
-        refuse_unknown(located, known, context)
-        context.problems.add("A target without a type.", located.location, hint)
+        refuse_unknown(located, ["type", *TARGET_WORDS, *CALL_KEYS.names], context)
+        context.add("A target without a type.", located.location, _HINT)
         return None
     for word in words[1:]:
-        said = f"A target is one of {', '.join(TARGET_WORDS)}, not several."
-        context.problems.add(said, located.key_location(word))
-    return choose(Plugin.TARGETS, Located(value={}, entries={TYPE: named}), context)
+        message = f"A target is one of {', '.join(TARGET_WORDS)}, not several."
+        context.add(message, located.key_location(word))
+    return choose(Plugin.TARGETS, Located(value={}, entries={"type": named}), context)
 
 
-def _spelled_out(located: Located, name: str) -> Located:
-    """The settings with the options that short words stand for under their own names."""
+def _with_option_names(located: Located, name: str) -> Located:
+    """Replace the keys that stand for an option by the name of the option."""
     short = {word: option for word, (kind, option) in TARGET_WORDS.items() if kind == name}
     entries = {short.get(key, key): value for key, value in located.entries.items()}
-    keys = {short.get(key, key): place for key, place in located.keys.items()}
+    keys = {short.get(key, key): location for key, location in located.keys.items()}
     return located._replace(entries=entries, keys=keys)
-
-
-def _patience(located: Located, key: str, context: Context) -> object | None:
-    given = located.entries[key]
-    if key in _KINDS:
-        return checked(given, key, _KINDS[key], context)
-    return None if given.value in (None, False) else place_of(given, key, context)

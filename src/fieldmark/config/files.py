@@ -1,28 +1,28 @@
-"""Opens configuration files: their size, their encoding, and which language they speak."""
+"""Load configuration files and the files that they name."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from fieldmark.config.context import Context
 from fieldmark.config.json_parser import parse_json
-from fieldmark.config.located import Located
-from fieldmark.config.option_types import describe
+from fieldmark.config.located import Located, describe
 from fieldmark.errors import ConfigError, Location
 
 __all__ = [
     "MAX_BYTES",
-    "contents_of",
     "decode",
-    "file_to_read",
     "is_known_missing",
     "load_file",
+    "load_named",
     "load_table",
     "load_text",
-    "note_all",
-    "place_of",
+    "named_path",
 ]
+
+T = TypeVar("T")
 
 MAX_BYTES: Final = 1_000_000
 MAX_TABLE_BYTES: Final = 64_000_000
@@ -30,7 +30,7 @@ MAX_TABLE_NODES: Final = 1_000_000
 
 
 def load_file(path: Path | str) -> Located:
-    """The value in a configuration file: strict JSON if it is named so, else YAML."""
+    """Load a configuration file: strict JSON if it is named `.json`, else YAML."""
     file = str(path)
     text = decode(_content(Path(path), MAX_BYTES), file=file, limit=MAX_BYTES)
     if _is_json(file):
@@ -42,7 +42,7 @@ def load_file(path: Path | str) -> Located:
 
 
 def load_table(path: Path | str) -> Located:
-    """The value in a file of data that a configuration names, which may be far larger as JSON."""
+    """Load a data file that a configuration names; as JSON it may be far larger."""
     file = str(path)
     if not _is_json(file):
         return load_file(path)
@@ -50,12 +50,12 @@ def load_table(path: Path | str) -> Located:
 
 
 def load_text(path: Path | str) -> str:
-    """The text in a file of data that a configuration names."""
+    """Load a text file that a configuration names."""
     return decode(_content(Path(path), MAX_TABLE_BYTES), file=str(path), limit=MAX_TABLE_BYTES)
 
 
 def decode(content: bytes, *, file: str = "", limit: int = MAX_BYTES) -> str:
-    """The text of a file: UTF-8, with or without a byte order mark, and not too long."""
+    """Decode a file of limited size: UTF-8, with or without a byte order mark."""
     if len(content) > limit:
         raise ConfigError.of(f"Larger than {limit:,} bytes.", Location(file))
     try:
@@ -79,76 +79,64 @@ def _content(path: Path, limit: int) -> bytes:
         raise ConfigError.of(f"Cannot be read: {reason}.", Location(str(path))) from error
 
 
-def place_of(named: Located, key: str, context: Context) -> Path | None:
-    """The place that a text names, seen from the folder of the configuration; nothing is read."""
+def named_path(named: Located, key: str, context: Context) -> Path | None:
+    """Return the path that a text names, relative to the folder of the configuration."""
     if not isinstance(named.value, str) or not named.value or "\0" in named.value:
-        said = f"{key}: must be the name of a file, not {describe(named.value)}."
-        context.problems.add(said, named.location)
+        message = f"{key}: must be the name of a file, not {describe(named.value)}."
+        context.add(message, named.location)
         return None
     return (context.folder or Path()) / named.value
 
 
-def is_known_missing(place: Path, context: Context) -> bool:
-    """Whether there is nothing at a place, as far as may be seen: elsewhere nobody looks."""
+def is_known_missing(path: Path, context: Context) -> bool:
+    """Whether there is nothing at a path; only paths that may be read are looked at."""
     try:
-        return context.contained and _is_inside(place, context) and not place.exists()
+        return context.contained and _is_inside(path, context) and not path.exists()
     except OSError:
         return True
 
 
-def _is_inside(place: Path, context: Context) -> bool:
-    """Whether a place lies in the folder of the configuration or below it, links followed."""
+def _is_inside(path: Path, context: Context) -> bool:
+    """Whether a path, links followed, is in the folder of the configuration or below it."""
     if context.folder is None:
         return True
     try:
-        return place.resolve().is_relative_to(context.folder.resolve())
+        return path.resolve().is_relative_to(context.folder.resolve())
     except (OSError, RuntimeError):  # links that lead to each other
         return False
 
 
-def file_to_read(named: Located, key: str, context: Context) -> Path | None:
-    """The file that a text names, where it may be read.
-
-    Somebody else's configuration must not make us read files that are not beside it or below it.
-    """
-    place = place_of(named, key, context)
-    if place is None:
-        return None
-    if context.contained and not _is_inside(place, context):
+def _may_read(path: Path, named: Located, context: Context) -> bool:
+    """Whether a file may be read: a foreign configuration names only files beside it or below."""
+    if not context.contained:
+        return True
+    if not _is_inside(path, context):
         hint = "Put it beside the configuration or below it."
-        context.problems.add(f"A file elsewhere: {named.value}.", named.location, hint)
-        return None
-    if context.contained and _is_special(place):
-        context.problems.add(f"Not a file: {named.value}.", named.location)
-        return None
-    return place
-
-
-def _is_special(place: Path) -> bool:
-    """Whether reading could wait for ever, as at the end of a pipe."""
-    try:
-        return place.exists() and not place.is_file()
-    except OSError:
+        context.add(f"A file elsewhere: {named.value}.", named.location, hint)
         return False
+    try:
+        is_special = path.exists() and not path.is_file()
+    except OSError:
+        is_special = False
+    if is_special:  # reading from a pipe could block for ever
+        context.add(f"Not a file: {named.value}.", named.location)
+    return not is_special
 
 
-def contents_of(named: Located, key: str, context: Context) -> Located | None:
-    """The value in the file that a text names; its problems join the others."""
-    place = file_to_read(named, key, context)
-    if place is None:
+def load_named(named: Located, key: str, context: Context, load: Callable[[Path], T]) -> T | None:
+    """Load the file that a text names; its problems join those of the configuration.
+
+    Problems without a line are located where the file is named.
+    """
+    path = named_path(named, key, context)
+    if path is None or not _may_read(path, named, context):
         return None
     try:
-        return load_table(place)
+        return load(path)
     except ConfigError as error:
-        note_all(error, named, context)
+        for problem in error.problems:
+            if problem.location.line is None:
+                context.add(f"{named.value}: {problem.message}", named.location, problem.hint)
+            else:
+                context.add(problem.message, problem.location, problem.hint)
         return None
-
-
-def note_all(error: ConfigError, named: Located, context: Context) -> None:
-    """Let the problems of a file join the others; what has no line stands where it is named."""
-    for problem in error.problems:
-        if problem.location.line is None:
-            said = f"{named.value}: {problem.message}"
-            context.problems.add(said, named.location, problem.hint)
-        else:
-            context.problems.add(problem.message, problem.location, problem.hint)

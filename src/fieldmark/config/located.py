@@ -1,4 +1,4 @@
-"""JSON values that know where in a file they stand."""
+"""JSON values with the file, line and column where they stand."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ __all__ = [
     "Entry",
     "Located",
     "constant",
-    "listed",
+    "describe",
     "locate",
+    "located_list",
     "located_object",
-    "with_entries",
 ]
 
 MAX_NODES: Final = 100_000
 MAX_DEPTH: Final = 50
 MAX_DIGITS: Final = 1_000
-
+_LONGEST_SHOWN: Final = 40
 
 _NO_ENTRIES: Final[Mapping[str, Located]] = MappingProxyType({})
 _NO_KEYS: Final[Mapping[str, Location]] = MappingProxyType({})
 
 
 class Located(NamedTuple):
-    """A JSON value, where it stands, and the same of everything inside it."""
+    """A JSON value with its location, and the same for everything inside it."""
 
     value: JsonValue
     location: Location = Location()
@@ -44,12 +44,25 @@ class Located(NamedTuple):
     items: Sequence[Located] = ()
     keys: Mapping[str, Location] = _NO_KEYS
 
+    def get(self, key: str) -> Located | None:
+        """Return the value of a key of this object, if it has the key."""
+        return self.entries.get(key)
+
     def key_location(self, key: str) -> Location:
-        """Where a key of this object stands; the object's own place if it has no such key."""
+        """Return the location of a key; the object's own location if it has no such key."""
         return self.keys.get(key, self.location)
 
+    def with_entries(self, entries: Mapping[str, Located]) -> Located:
+        """Return an object with other entries at the same location."""
+        return Located(
+            value={key: entry.value for key, entry in entries.items()},
+            location=self.location,
+            entries=entries,
+            keys={key: self.keys.get(key, entry.location) for key, entry in entries.items()},
+        )
+
     def copy(self) -> Located:
-        """The same, in which nothing that can be changed is shared."""
+        """Return a deep copy."""
         if self.entries:
             entries = {key: inner.copy() for key, inner in self.entries.items()}
             value: JsonValue = {key: inner.value for key, inner in entries.items()}
@@ -57,11 +70,9 @@ class Located(NamedTuple):
         if self.items:
             items = [inner.copy() for inner in self.items]
             return self._replace(value=[inner.value for inner in items], items=items)
-        return (
-            self
-            if not isinstance(self.value, dict | list)
-            else self._replace(value=type(self.value)())
-        )
+        if isinstance(self.value, dict | list):
+            return self._replace(value=type(self.value)())
+        return self
 
 
 class Entry(NamedTuple):
@@ -73,20 +84,20 @@ class Entry(NamedTuple):
 
 
 def located_object(entries: Iterable[Entry], location: Location, problems: Problems) -> Located:
-    """The object of some entries; a key that comes twice is a problem that names both lines.
+    """Build an object; a duplicate key is a problem that names both lines.
 
-    Keys that differ only in their Unicode form look alike to everyone, so they count as equal.
+    Keys that differ only in their Unicode normalization form count as equal.
     """
     first: dict[str, Location] = {}
     kept: dict[str, Entry] = {}
     for entry in entries:
-        look = unicodedata.normalize("NFC", entry.key)
-        if look in first:
-            where = first[look].line
-            hint = f"It is first given on line {where}." if where else ""
+        normalized = unicodedata.normalize("NFC", entry.key)
+        if normalized in first:
+            line = first[normalized].line
+            hint = f"It is first given on line {line}." if line else ""
             problems.add(f"Duplicate key: {entry.key}.", entry.location, hint)
         else:
-            first[look] = entry.location
+            first[normalized] = entry.location
             kept[entry.key] = entry
     return Located(
         value={key: entry.located.value for key, entry in kept.items()},
@@ -96,56 +107,58 @@ def located_object(entries: Iterable[Entry], location: Location, problems: Probl
     )
 
 
-def locate(value: object, problems: Problems, *, file: str = "", depth: int = 0) -> Located:
-    """A value given in Python: tuples are lists, decimals are numbers, the rest must be JSON."""
-    place = Location(file)
-    if depth > MAX_DEPTH:
-        problems.add(f"The value is nested more than {MAX_DEPTH} deep.", place)
-        return Located(value=None, location=place)
-    if isinstance(value, Mapping):
-        entries = (
-            Entry(str(key), place, locate(inner, problems, file=file, depth=depth + 1))
-            for key, inner in value.items()
-        )
-        return located_object(entries, place, problems)
-    if isinstance(value, list | tuple):
-        items = [locate(inner, problems, file=file, depth=depth + 1) for inner in value]
-        return Located(value=[item.value for item in items], location=place, items=items)
-    return Located(value=_scalar(value, problems, place), location=place)
-
-
-def _scalar(value: object, problems: Problems, place: Location) -> JsonValue:
-    if isinstance(value, Decimal):
-        value = int(value) if value.is_finite() and value == value.to_integral() else float(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        problems.add(f"Not a number that can be used: {value}.", place)
-        return None
-    if isinstance(value, str):
-        return str(value)
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    problems.add(f"Not a JSON value: {type(value).__name__}.", place)
-    return None
-
-
-def with_entries(located: Located, entries: Mapping[str, Located]) -> Located:
-    """An object with other entries, whose complaints point to where it was written."""
-    return Located(
-        value={key: entry.value for key, entry in entries.items()},
-        location=located.location,
-        entries=entries,
-        keys={key: located.keys.get(key, entry.location) for key, entry in entries.items()},
-    )
-
-
-def listed(items: Iterable[Located], location: Location) -> Located:
-    """A list of values that stood in different places."""
+def located_list(items: Iterable[Located], location: Location) -> Located:
+    """Build a list of values that may stand in different places."""
     kept = tuple(items)
     return Located(value=[item.value for item in kept], location=location, items=kept)
 
 
 def constant(value: JsonValue, location: Location) -> Located:
-    """A scalar or a list that the file leaves unsaid, at the place of whoever left it unsaid."""
+    """Return a scalar or a list that no file contains, at a given location."""
     if isinstance(value, list):
-        return listed((constant(inner, location) for inner in value), location)
+        return located_list((constant(inner, location) for inner in value), location)
     return Located(value=value, location=location)
+
+
+def locate(value: object, problems: Problems, *, file: str = "", depth: int = 0) -> Located:
+    """Convert a Python value: tuples become lists, decimals numbers; the rest must be JSON."""
+    location = Location(file)
+    if depth > MAX_DEPTH:
+        problems.add(f"The value is nested more than {MAX_DEPTH} deep.", location)
+        return Located(value=None, location=location)
+    if isinstance(value, Mapping):
+        entries = (
+            Entry(str(key), location, locate(inner, problems, file=file, depth=depth + 1))
+            for key, inner in value.items()
+        )
+        return located_object(entries, location, problems)
+    if isinstance(value, list | tuple):
+        items = [locate(inner, problems, file=file, depth=depth + 1) for inner in value]
+        return Located(value=[item.value for item in items], location=location, items=items)
+    return Located(value=_scalar(value, problems, location), location=location)
+
+
+def _scalar(value: object, problems: Problems, location: Location) -> JsonValue:
+    if isinstance(value, Decimal):
+        value = int(value) if value.is_finite() and value == value.to_integral() else float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        problems.add(f"Not a number that can be used: {value}.", location)
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    problems.add(f"Not a JSON value: {type(value).__name__}.", location)
+    return None
+
+
+def describe(value: JsonValue) -> str:
+    """Return how a message refers to a value.
+
+    >>> describe([1, 2])
+    'a list'
+    """
+    if isinstance(value, str):
+        return f'"{value}"' if len(value) <= _LONGEST_SHOWN else "a long text"
+    names = {list: "a list", dict: "an object", bool: str(value).lower(), type(None): "nothing"}
+    return names.get(type(value), str(value))

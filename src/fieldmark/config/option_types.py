@@ -1,4 +1,4 @@
-"""Reads the value of one option as the type that its strategy declares."""
+"""Annotated types of options: read a value as its type, and describe the type as JSON Schema."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from decimal import Decimal
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, Union, cast, get_args, get_origin
+from typing import Final, Literal, NamedTuple, Union, cast, get_args, get_origin
 
 from fieldmark import registry
 from fieldmark.config.context import Context
-from fieldmark.config.located import Located
+from fieldmark.config.located import Located, describe
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
@@ -24,184 +24,50 @@ from fieldmark.values.text import did_you_mean
 
 __all__ = [
     "any_of",
-    "checked",
-    "describe",
-    "either",
     "element_of",
+    "enum_schema",
+    "is_argv",
     "is_json",
     "is_json_object",
-    "is_object",
-    "is_optional",
     "is_union",
+    "option_schema",
     "options_schema",
     "plain",
-    "promise_of",
+    "read_option",
     "ref",
-    "refuse_unknown",
-    "said_of",
     "spellings",
+    "summary_of",
     "value_schema",
 ]
 
-_LONGEST_SHOWN: Final = 40
+_LISTS: Final = (tuple, frozenset, list, Sequence)
+_MAPPINGS: Final = (dict, Mapping)
 
 
-class _WrongValueError(Exception):
-    """A value that an option cannot take; says what it must be."""
-
-
-def checked(located: Located, name: str, annotation: object, context: Context) -> object | None:
-    """The value of an option as its type, or nothing and a problem that says what it must be."""
-    try:
-        return _read(located, annotation)
-    except _WrongValueError as error:
-        text = f"{name}: {error}"
-        message = text if text.endswith("?") else f"{text}."
-        context.problems.add(message, located.location)
-        return None
-
-
-def _read(located: Located, annotation: object) -> object:
-    """A JSON value as the annotated type; what it must be otherwise is the error's text."""
-    origin = get_origin(annotation)
-    if annotation in _SCALARS:
-        return _SCALARS[annotation](located.value)
-    if is_json(annotation):
-        return located.value
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return annotation(_choice(located.value, [str(member.value) for member in annotation]))
-    reader = _SHAPES.get(origin)
-    return located.value if reader is None else reader(located, get_args(annotation))
-
-
-def describe(value: JsonValue) -> str:
-    """How a value is named in a complaint about it."""
-    if isinstance(value, str):
-        return f'"{value}"' if len(value) <= _LONGEST_SHOWN else "a long text"
-    names = {list: "a list", dict: "an object", bool: str(value).lower(), type(None): "nothing"}
-    return names.get(type(value), str(value))
-
-
-def _number(value: JsonValue) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _WrongValueError(f"must be a number, not {describe(value)}")
-    return value
-
-
-def _decimal(value: JsonValue) -> Decimal:
-    # Through its text, because 0.1 means one tenth to whoever wrote it.
-    return Decimal(str(_number(value)))
-
-
-def _whole(value: JsonValue) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise _WrongValueError(f"must be a whole number, not {describe(value)}")
-    return value
-
-
-def _flag(value: JsonValue) -> bool:
-    if not isinstance(value, bool):
-        raise _WrongValueError(f"must be true or false, not {describe(value)}")
-    return value
-
-
-def _text(value: JsonValue) -> str:
-    if not isinstance(value, str):
-        raise _WrongValueError(f"must be text, not {describe(value)}")
-    return value
-
-
-_SCALARS: Final[Mapping[object, Callable[[JsonValue], object]]] = {
-    bool: _flag,
-    int: _whole,
-    float: _number,
-    Decimal: _decimal,
-    str: _text,
-}
-
-
-def _choice(value: JsonValue, valid: Sequence[str]) -> str:
-    spelled = value.replace("-", "_") if isinstance(value, str) else None
-    for word in valid:
-        if value == word or (spelled is not None and spelled.lower() == word.lower()):
-            return word
-    hint = did_you_mean(value, valid) if isinstance(value, str) else ""
-    listed = f"must be one of {', '.join(valid)}, not {describe(value)}"
-    raise _WrongValueError(f"{listed}. {hint}".rstrip("?. ") + ("?" if hint else ""))
-
-
-def _union(located: Located, arms: tuple[object, ...]) -> object:
-    if located.value is None and type(None) in arms:
-        return None
-    kinds = [arm for arm in arms if arm is not type(None)]
-    complaints: list[_WrongValueError] = []
-    for arm in kinds:
-        try:
-            return _read(located, arm)
-        except _WrongValueError as error:
-            complaints.append(error)
-    raise complaints[0]
-
-
-def _literal(located: Located, words: tuple[object, ...]) -> object:
-    if located.value in words:
-        return located.value
-    return _choice(located.value, [str(word) for word in words])
-
-
-def _elements(located: Located, inner: tuple[object, ...]) -> list[object]:
-    kind = inner[0] if inner else object
-    # A list of one is often written without its brackets.
-    items = [located] if isinstance(located.value, str) else located.items
-    if not isinstance(located.value, str | list):
-        raise _WrongValueError(f"must be a list, not {describe(located.value)}")
-    return [_read(item, kind) for item in items]
-
-
-def _mapping(located: Located, inner: tuple[object, ...]) -> dict[str, object]:
-    if not isinstance(located.value, dict):
-        raise _WrongValueError(f"must be an object, not {describe(located.value)}")
-    kind = inner[1] if len(inner) > 1 else object
-    return {key: _read(item, kind) for key, item in located.entries.items()}
-
-
-_SHAPES: Final[Mapping[object, Callable[[Located, tuple[object, ...]], object]]] = {
-    Union: _union,
-    types.UnionType: _union,
-    Literal: _literal,
-    tuple: lambda located, inner: tuple(_elements(located, inner)),
-    frozenset: lambda located, inner: frozenset(_elements(located, inner)),
-    list: _elements,
-    Sequence: lambda located, inner: tuple(_elements(located, inner)),
-    dict: _mapping,
-    Mapping: _mapping,
-}
+# --- what an annotation says ----------------------------------------------------------------------
 
 
 def is_union(annotation: object) -> bool:
-    """Whether several types are annotated."""
+    """Whether an annotation is a union."""
     return get_origin(annotation) in (Union, types.UnionType)
 
 
-def is_optional(annotation: object) -> bool:
-    """Whether nothing is a value."""
-    return is_union(annotation) and type(None) in get_args(annotation)
+def _arms(annotation: object) -> tuple[object, ...]:
+    return get_args(annotation) if is_union(annotation) else (annotation,)
 
 
 def plain(annotation: object) -> object:
-    """The type without the possibility of nothing, where exactly one type is left.
+    """Remove `None` from a union if exactly one type is left.
 
     >>> plain(int | None)
     <class 'int'>
     """
-    if not is_union(annotation):
-        return annotation
-    kinds = [arm for arm in get_args(annotation) if arm is not type(None)]
+    kinds = [arm for arm in _arms(annotation) if arm is not type(None)]
     return kinds[0] if len(kinds) == 1 else annotation
 
 
 def element_of(annotation: object) -> object | None:
-    """The type of the elements, for `tuple[x, ...]`.
+    """Return the type of the elements of `tuple[x, ...]`.
 
     >>> element_of(tuple[str, ...])
     <class 'str'>
@@ -212,69 +78,140 @@ def element_of(annotation: object) -> object | None:
 
 
 def is_json(annotation: object) -> bool:
-    """Whether every JSON value is meant; the alias refers to itself, so it is known by its look."""
-    if not is_union(annotation):
-        return False
-    kinds = {get_origin(arm) or arm for arm in get_args(annotation)}
+    """Whether every JSON value is accepted; the alias is recursive, so its arms are compared."""
+    kinds = {get_origin(arm) or arm for arm in _arms(annotation)}
     return {type(None), bool, str, list, dict} <= kinds
 
 
 def is_json_object(annotation: object) -> bool:
-    """Whether an object of any JSON values is meant, and no text could be."""
-    arms = get_args(annotation) if is_union(annotation) else (annotation,)
-    others = [arm for arm in arms if not _is_object(arm)]
+    """Whether an object of any JSON values is accepted, and no text."""
+    arms = _arms(annotation)
+    others = [
+        arm for arm in arms if not (get_origin(arm) in _MAPPINGS and is_json(get_args(arm)[1]))
+    ]
     return len(others) < len(arms) and all(arm in (bool, type(None)) for arm in others)
 
 
-def _is_object(annotation: object) -> bool:
-    return get_origin(annotation) in (dict, Mapping) and is_json(get_args(annotation)[1])
+def is_argv(name: str, annotation: object) -> bool:
+    """Whether an option is a program with its arguments, which no shell takes apart."""
+    return name in ("script", "command") and element_of(annotation) is str
 
 
-def is_object(located: Located, what: str, context: Context, hint: str = "") -> bool:
-    """Whether a value is an object; if not, the problem says what it should have been."""
-    if isinstance(located.value, dict):
-        return True
-    context.problems.add(f"Not {what}: {describe(located.value)}.", located.location, hint)
-    return False
+class _Scalar(NamedTuple):
+    json_type: str
+    accepted: type | types.UnionType
+    noun: str
 
 
-def refuse_unknown(
-    located: Located,
-    known: Iterable[str],
-    context: Context,
-    otherwise: Callable[[str], str] = lambda _: "",
-) -> None:
-    """A problem for each key that is not known, with the nearest that is, or another hint."""
-    words = list(known)
-    for key in located.entries:
-        if key not in words:
-            hint = did_you_mean(key, words) or otherwise(key)
-            context.problems.add(f"Unknown key: {key}.", located.key_location(key), hint)
+_SCALARS: Final[Mapping[object, _Scalar]] = {
+    bool: _Scalar("boolean", bool, "true or false"),
+    int: _Scalar("integer", int, "a whole number"),
+    float: _Scalar("number", int | float, "a number"),
+    Decimal: _Scalar("number", int | float, "a number"),
+    str: _Scalar("string", str, "text"),
+}
 
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+class _WrongTypeError(Exception):
+    """A value that an option cannot take; the text says what it must be."""
+
+
+def read_option(located: Located, name: str, annotation: object, context: Context) -> object | None:
+    """Read the value of an option as its type; a problem and `None` if it has another."""
+    try:
+        return _read(located, annotation)
+    except _WrongTypeError as error:
+        text = f"{name}: {error}"
+        context.add(text if text.endswith("?") else f"{text}.", located.location)
+        return None
+
+
+def _read(located: Located, annotation: object) -> object:
+    if annotation in _SCALARS:
+        return _read_scalar(located.value, annotation)
+    if is_json(annotation):
+        return located.value
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return annotation(_read_word(located.value, [str(member.value) for member in annotation]))
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if is_union(annotation):
+        return _read_union(located, inner)
+    if origin is Literal:
+        known = located.value in inner
+        return located.value if known else _read_word(located.value, [*map(str, inner)])
+    if origin in _LISTS:
+        make: type = origin if origin in (list, frozenset) else tuple
+        return cast("object", make(_read_elements(located, inner)))
+    if origin in _MAPPINGS:
+        if not isinstance(located.value, dict):
+            raise _WrongTypeError(f"must be an object, not {describe(located.value)}")
+        kind = inner[1] if len(inner) > 1 else object
+        return {key: _read(item, kind) for key, item in located.entries.items()}
+    return located.value
+
+
+def _read_scalar(value: JsonValue, annotation: object) -> object:
+    scalar = _SCALARS[annotation]
+    if isinstance(value, bool) != (annotation is bool) or not isinstance(value, scalar.accepted):
+        raise _WrongTypeError(f"must be {scalar.noun}, not {describe(value)}")
+    # Through its text, because 0.1 means one tenth to whoever wrote it.
+    return Decimal(str(value)) if annotation is Decimal else value
+
+
+def _read_word(value: JsonValue, valid: Sequence[str]) -> str:
+    spelled = value.replace("-", "_") if isinstance(value, str) else None
+    for word in valid:
+        if value == word or (spelled is not None and spelled.lower() == word.lower()):
+            return word
+    hint = did_you_mean(value, valid) if isinstance(value, str) else ""
+    listed = f"must be one of {', '.join(valid)}, not {describe(value)}"
+    raise _WrongTypeError(f"{listed}. {hint}".rstrip("?. ") + ("?" if hint else ""))
+
+
+def _read_union(located: Located, arms: tuple[object, ...]) -> object:
+    if located.value is None and type(None) in arms:
+        return None
+    errors: list[_WrongTypeError] = []
+    for arm in arms:
+        if arm is not type(None):
+            try:
+                return _read(located, arm)
+            except _WrongTypeError as error:
+                errors.append(error)
+    raise errors[0]
+
+
+def _read_elements(located: Located, inner: tuple[object, ...]) -> list[object]:
+    # A list of one is often written without its brackets.
+    items = [located] if isinstance(located.value, str) else located.items
+    if not isinstance(located.value, str | list):
+        raise _WrongTypeError(f"must be a list, not {describe(located.value)}")
+    return [_read(item, inner[0] if inner else object) for item in items]
+
+
+# --- JSON Schema ----------------------------------------------------------------------------------
 
 _JSON_TYPES: Final[Mapping[object, str]] = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    Decimal: "number",
-    str: "string",
+    **{annotation: scalar.json_type for annotation, scalar in _SCALARS.items()},
     Path: "string",
     type(None): "null",
 }
-_LISTS: Final = (tuple, frozenset, list, Sequence)
-_MEANT: Final[Mapping[object, str]] = {Comparator: "match", Provider: "provider"}
-_ITEMS: Final[Mapping[object, str]] = {Rule: "fields", ConfiguredEvaluator: "evaluators"}
-"""What is read in a way of its own, and the definition that says how."""
+_DEFINITIONS: Final[Mapping[object, str]] = {Comparator: "match", Provider: "provider"}
+_LIST_DEFINITIONS: Final[Mapping[object, str]] = {Rule: "fields", ConfiguredEvaluator: "evaluators"}
+"""Types with a definition of their own in the schemas."""
 _FILE: Final[JsonObject] = {"type": "string", "description": "A file below the folder of this one."}
 
 
 def ref(name: str) -> JsonObject:
-    """The definition of this name."""
+    """Return a reference to a definition."""
     return {"$ref": f"#/$defs/{name}"}
 
 
 def any_of(schemas: Iterable[JsonObject]) -> JsonObject:
-    """What fits one of some schemas at least.
+    """Return a schema for what fits at least one of some schemas.
 
     >>> any_of([{"type": "string"}, {"type": "string"}])
     {'type': 'string'}
@@ -286,63 +223,57 @@ def any_of(schemas: Iterable[JsonObject]) -> JsonObject:
     return found[0] if len(found) == 1 else {"anyOf": [*found]}
 
 
-def either(words: Iterable[str]) -> JsonObject:
-    """One of some words, in each spelling that is read."""
+def enum_schema(words: Iterable[str]) -> JsonObject:
+    """Return a schema for one of some words, in each spelling that is read."""
     spelled = [spelling for word in words for spelling in spellings(word)]
     return {"enum": [*dict.fromkeys(spelled)]}
 
 
-def spellings(word: str) -> tuple[str, ...]:
-    """A word as it is registered and, if that differs, in kebab-case.
+def spellings(word: str) -> list[JsonValue]:
+    """Return a word as it is registered and, if that differs, in kebab-case.
 
     >>> spellings("all_or_nothing")
-    ('all_or_nothing', 'all-or-nothing')
+    ['all_or_nothing', 'all-or-nothing']
     """
-    kebab = word.replace("_", "-")
-    return (word,) if kebab == word else (word, kebab)
+    return [*dict.fromkeys((word, word.replace("_", "-")))]
 
 
 def value_schema(annotation: object) -> JsonObject:
-    """The values that an annotated option can have."""
-    if annotation in _MEANT:
-        return ref(_MEANT[annotation])
+    """Describe the values that an option of this type can have."""
+    if annotation in _DEFINITIONS:
+        return ref(_DEFINITIONS[annotation])
     if annotation in _JSON_TYPES:
         return {"type": _JSON_TYPES[annotation]}
-    if is_json(annotation) or annotation is object:
+    if is_json(annotation):
         return {}
     if is_json_object(annotation):
-        return any_of([*map(_plain_schema, _arms(annotation)), _FILE])
-    return _plain_schema(annotation)
-
-
-def _arms(annotation: object) -> tuple[object, ...]:
-    return get_args(annotation) if is_union(annotation) else (annotation,)
-
-
-def _plain_schema(annotation: object) -> JsonObject:
+        arms = (arm if arm in _JSON_TYPES else dict[str, object] for arm in _arms(annotation))
+        return any_of([*map(value_schema, arms), _FILE])
     origin, inner = get_origin(annotation), get_args(annotation)
     if is_union(annotation):
         # What only Python can give is not for files.
         return any_of(value_schema(arm) for arm in inner if get_origin(arm) is not Callable)
     if origin is Literal:
-        return either(map(str, inner))
+        return enum_schema(map(str, inner))
     if origin in _LISTS:
-        return ref(_ITEMS[inner[0]]) if inner[0] in _ITEMS else _list_schema(inner[0])
-    if origin in (dict, Mapping):
+        return _list_schema(inner[0])
+    if origin in _MAPPINGS:
         return {"type": "object", "additionalProperties": value_schema(inner[1])}
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return either(str(member.value) for member in annotation)
+        return enum_schema(str(member.value) for member in annotation)
     if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
         return {
             "type": "object",
-            "description": promise_of(annotation),
+            "description": summary_of(annotation),
             "additionalProperties": False,
             **options_schema(cast("type", annotation)),
         }
-    return {"type": _JSON_TYPES[annotation]} if annotation in _JSON_TYPES else {}
+    return {}
 
 
 def _list_schema(item: object) -> JsonObject:
+    if item in _LIST_DEFINITIONS:
+        return ref(_LIST_DEFINITIONS[item])
     inside = value_schema(item)
     many: JsonObject = {"type": "array", "items": inside}
     # A list of one text may be written without its brackets.
@@ -350,26 +281,29 @@ def _list_schema(item: object) -> JsonObject:
 
 
 def options_schema(strategy: type) -> JsonObject:
-    """The options of a strategy as properties, and which of them have to be given."""
+    """Return the options of a strategy as `properties`, and which of them are `required`."""
     options = registry.options(strategy)
     needed: list[JsonValue] = [name for name, each in options.items() if each.default is MISSING]
-    properties: JsonObject = {name: _option(strategy, each) for name, each in options.items()}
+    properties: JsonObject = {name: option_schema(strategy, each) for name, each in options.items()}
     return {"properties": properties, **({"required": needed} if needed else {})}
 
 
-def _option(strategy: type, option: registry.Option) -> JsonObject:
+def option_schema(strategy: type, option: registry.Option) -> JsonObject:
+    """Describe the values of an option, with its description and its default."""
     schema = value_schema(option.type)
-    said = said_of(strategy, option.name, option.type)
-    usual = _usual(option.default)
+    if is_argv(option.name, option.type):
+        schema = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    description = _description_of(strategy, option.name, option.type)
+    default = _default_as_json(option.default)
     return {
         **schema,
-        **({"description": said} if said else {}),
-        **({"default": usual} if usual is not None else {}),
+        **({"description": description} if description else {}),
+        **({"default": default} if default is not None else {}),
     }
 
 
-def _usual(default: object) -> JsonValue:
-    """A default as a file would write it, where it can be written."""
+def _default_as_json(default: object) -> JsonValue:
+    """Return a default as a file would write it, `None` if it cannot be written."""
     if isinstance(default, Enum):
         return str(default.value) if default is not MISSING else None
     if isinstance(default, bool | int | float | str):
@@ -381,41 +315,39 @@ def _usual(default: object) -> JsonValue:
     return None
 
 
+# --- descriptions from docstrings -----------------------------------------------------------------
+
 _SENTENCE_END: Final = re.compile(r"(?<=[.?!])\s+(?=[A-Z`])")
 
 
 @cache
-def promise_of(kind: type) -> str:
-    """The first line of a class's docstring: what it promises."""
+def summary_of(kind: type) -> str:
+    """Return the first paragraph of a docstring."""
     return _paragraphs(kind)[0] if _paragraphs(kind) else ""
 
 
 @cache
-def said_of(kind: type, option: str, annotation: object) -> str:
-    """The sentences about an option, of the class or of what it builds on; else of its type.
+def _description_of(kind: type, option: str, annotation: object) -> str:
+    """Return the sentences about an option in the docstrings of its class and base classes.
+
+    Without any, an option that is an enumeration is described by the docstring of its type.
 
     >>> from fieldmark.compare.regex import Regex
-    >>> said_of(Regex, "search", bool)
+    >>> _description_of(Regex, "search", bool)
     'The whole text has to follow it, or with `search` any part of it.'
     """
-    for owner in kind.__mro__:
-        said = [one for text in _paragraphs(owner) for one in _sentences(text, option)]
-        if said:
-            return " ".join(said)
-    inner = plain(annotation)
-    if isinstance(inner, type) and issubclass(inner, Enum):
-        return promise_of(inner)
-    return ""
-
-
-def _sentences(text: str, option: str) -> list[str]:
     word = re.compile(rf"`{re.escape(option)}(?:`|: )")
-    return [one for one in _SENTENCE_END.split(text) if word.search(one)]
+    for owner in kind.__mro__:
+        sentences = [one for text in _paragraphs(owner) for one in _SENTENCE_END.split(text)]
+        about = [one for one in sentences if word.search(one)]
+        if about:
+            return " ".join(about)
+    inner = plain(annotation)
+    return summary_of(inner) if isinstance(inner, type) and issubclass(inner, Enum) else ""
 
 
 @cache
 def _paragraphs(kind: type) -> tuple[str, ...]:
-    """The paragraphs of a docstring that are prose, each on one line."""
-    text = kind.__doc__ or ""
-    parts = re.split(r"\n\s*\n", inspect.cleandoc(text))
+    """Return the paragraphs of a docstring that are prose, each on one line."""
+    parts = re.split(r"\n\s*\n", inspect.cleandoc(kind.__doc__ or ""))
     return tuple(" ".join(part.split()) for part in parts if part and not part.startswith(">>>"))

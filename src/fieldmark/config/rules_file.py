@@ -1,46 +1,100 @@
-"""Reads rules from files and from Python: the native form, plain mappings and strategy files."""
+"""Read rules from files and from Python: the native form, mappings by path, strategy files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from fieldmark import registry
 from fieldmark.config.context import Context
 from fieldmark.config.field_rules import (
-    Defaults,
+    PROVIDER,
+    STRICT,
+    FieldDefaults,
     is_settings,
     read_by_path,
     read_defaults,
     read_fields,
+    strategy_words,
     uses_strategies,
-    words,
 )
 from fieldmark.config.files import load_file
-from fieldmark.config.located import Located, locate
-from fieldmark.config.option_types import checked, describe
-from fieldmark.config.strategies import STRATEGIES, build_comparator, choose, read_provider
+from fieldmark.config.keys import Key, KeyTable
+from fieldmark.config.located import Located, describe, locate
+from fieldmark.config.option_types import any_of, ref, summary_of
+from fieldmark.config.strategies import STRATEGIES, build_comparator, choose
 from fieldmark.errors import Problem
 from fieldmark.model.comparison import Comparator, Provider
+from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.registry import Plugin
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["AUTO", "LoadedRules", "load_rules", "loaded_rules", "read_rules", "rules_of"]
+__all__ = [
+    "AUTO",
+    "RULES_KEYS",
+    "LoadedRules",
+    "load_rules",
+    "loaded_rules",
+    "read_rules",
+    "rules_of",
+    "rules_schema",
+]
 
 AUTO: Final = "auto"
 
+_SCOPE: Final[Key[Scope | None]] = Key("scope", Scope, summary_of(Scope))
+_DEPTH: Final[Key[Depth | None]] = Key("depth", Depth, summary_of(Depth))
+_EMPTY_TOKENS: Final[Key[frozenset[str]]] = Key(
+    "empty_tokens", frozenset[str], "Texts that mean nothing is there.", default=frozenset()
+)
+_EMPTY_CONTAINERS: Final[Key[bool | None]] = Key(
+    "empty_containers", bool, "Whether [] and {} mean that nothing is there."
+)
+_EMPTY_BLANKS: Final[Key[bool | None]] = Key(
+    "empty_blanks", bool, "Whether a text of blanks means that nothing is there."
+)
+_NATIVE_FORM: Final[Mapping[Key[Any], Callable[[Located], bool]]] = {
+    _SCOPE: lambda given: given.value in set(Scope),
+    _DEPTH: lambda given: given.value in set(Depth),
+    Key("defaults", schema=ref("defaults")): is_settings,
+    Key("fields", schema=ref("fields")): lambda given: (
+        isinstance(given.value, list) or any(map(is_settings, given.entries.values()))
+    ),
+    _EMPTY_TOKENS: lambda given: isinstance(given.value, list),
+    _EMPTY_CONTAINERS: lambda given: isinstance(given.value, bool),
+    _EMPTY_BLANKS: lambda given: isinstance(given.value, bool),
+    STRICT: lambda given: isinstance(given.value, bool),
+    PROVIDER: lambda given: (
+        "type" in given.entries or given.value in registry.names(Plugin.PROVIDERS)
+    ),
+    Key(
+        "rules", description="Compare by what the truth looks like.", schema={"const": AUTO}
+    ): lambda given: given.value == AUTO,
+}
+"""The keys of the native form, and whether a value shows that its key belongs to this form."""
+RULES_KEYS: Final = KeyTable(*_NATIVE_FORM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedRules:
+    """Rules that can be used, the provider that they name, and warnings about them."""
+
+    rules: Rules
+    provider: Provider | None = None
+    warnings: tuple[Problem, ...] = ()
+
 
 def load_rules(path: Path | str, *, provider: Provider | None = None) -> LoadedRules:
-    """The rules in a YAML or JSON file; every problem in it at once."""
+    """Load the rules in a YAML or JSON file; the error lists every problem in it."""
     context = Context(folder=Path(path).parent, provider=provider)
     return loaded_rules(load_file(path), context)
 
 
 def read_rules(value: object, *, file: str = "", provider: Provider | None = None) -> LoadedRules:
-    """Rules given in Python: a mapping, a list of fields, or the word `auto`.
+    """Read rules given in Python: a mapping, a list of fields, or the word `auto`.
 
     >>> read_rules({"total": {"match": "date"}}).rules.fields[0].comparator
     DateMatch(formats=None)
@@ -51,150 +105,111 @@ def read_rules(value: object, *, file: str = "", provider: Provider | None = Non
     return loaded_rules(located, context)
 
 
+def loaded_rules(located: Located, context: Context) -> LoadedRules:
+    """Read the rules of a whole file; the error lists every problem in it."""
+    context = _with_provider(located, context)
+    rules = _rules(located, context)
+    context.problems.raise_any()
+    return LoadedRules(rules=rules, provider=context.provider, warnings=context.problems.warnings)
+
+
 def rules_of(located: Located, context: Context) -> Rules:
-    """The rules that a value describes, in whichever form; problems go to the context."""
-    return _rules(located, _judged(located, context))
+    """Read rules in any of their forms; problems go to the context."""
+    return _rules(located, _with_provider(located, context))
+
+
+def _with_provider(located: Located, context: Context) -> Context:
+    """Return the context with the provider that rules in the native form name."""
+    if "provider" not in located.entries or _is_by_path(located):
+        return context
+    return replace(context, provider=PROVIDER.read(located, context))
 
 
 def _rules(located: Located, context: Context) -> Rules:
     if located.value == AUTO:
         return Rules(default=_auto(context))
     if isinstance(located.value, list):
-        return _with_fields(located, context)
+        return Rules(fields=_read_list(located, context))
     if not isinstance(located.value, dict):
         hint = "Rules are an object with the key fields, or a list of fields."
-        context.problems.add(f"Not rules: {describe(located.value)}.", located.location, hint)
+        context.add(f"Not rules: {describe(located.value)}.", located.location, hint)
         return Rules()
     if _is_by_path(located):
-        return _by_path(located, context)
+        fields = read_by_path(located, context)
+        return Rules(fields=fields, default=_auto(context) if uses_strategies(located) else None)
     return _native(located, context)
-
-
-def loaded_rules(located: Located, context: Context) -> LoadedRules:
-    """The rules that the value of a whole file describes; every problem of it at once."""
-    context = _judged(located, context)
-    rules = _rules(located, context)
-    context.problems.raise_any()
-    return LoadedRules(rules=rules, provider=context.provider, warnings=context.problems.warnings)
-
-
-def _judged(located: Located, context: Context) -> Context:
-    """The context with the provider that rules in the native form name."""
-    given = located.entries.get("provider")
-    if given is None or _is_by_path(located):
-        return context
-    return replace(context, provider=read_provider(given, context))
-
-
-_NATIVE_SHAPES: Final[Mapping[str, Callable[[Located], bool]]] = {
-    "scope": lambda located: located.value in set(Scope),
-    "depth": lambda located: located.value in set(Depth),
-    "defaults": is_settings,
-    "fields": lambda located: (
-        isinstance(located.value, list)
-        or any(is_settings(inner) for inner in located.entries.values())
-    ),
-    "empty_tokens": lambda located: isinstance(located.value, list),
-    "empty_containers": lambda located: isinstance(located.value, bool),
-    "empty_blanks": lambda located: isinstance(located.value, bool),
-    "strict": lambda located: isinstance(located.value, bool),
-    "provider": lambda located: (
-        "type" in located.entries or located.value in registry.names(Plugin.PROVIDERS)
-    ),
-    "rules": lambda located: located.value == AUTO,
-}
-"""The keys of the native form, and how a value tells that it is meant so."""
 
 
 def _is_by_path(located: Located) -> bool:
     entries = located.entries
-    if any(shape(entries[key]) for key, shape in _NATIVE_SHAPES.items() if key in entries):
+    if any(key.name in entries and fits(entries[key.name]) for key, fits in _NATIVE_FORM.items()):
         return False
-    if any(is_settings(inner) for inner in entries.values()):
+    if any(map(is_settings, entries.values())):
         return True
     known = [*(word.lower() for word in STRATEGIES), *registry.names(Plugin.COMPARATORS)]
-    return any(word in known or did_you_mean(word, known) for word in words(located))
-
-
-def _by_path(located: Located, context: Context) -> Rules:
-    fields = read_by_path(located, context, Defaults())
-    return Rules(fields=fields, default=_auto(context) if uses_strategies(located) else None)
-
-
-def _with_fields(located: Located, context: Context) -> Rules:
-    if not located.items:
-        context.problems.add("The list of fields is empty.", located.location)
-    return Rules(fields=read_fields(located.items, context))
+    return any(word in known or did_you_mean(word, known) for word in strategy_words(located))
 
 
 def _native(located: Located, context: Context) -> Rules:
-    entries = located.entries
-    for key in entries:
-        if key not in _NATIVE_SHAPES:
-            hint = did_you_mean(key, _NATIVE_SHAPES)
-            context.problems.add(f"Unknown key: {key}.", located.key_location(key), hint)
-    strict = _value(located, "strict", bool, context) is True
-    context = replace(context, strict=strict or context.strict)
-    defaults = read_defaults(entries.get("defaults"), context)
-    fields = _fields(located, context, defaults)
-    scope = _value(located, "scope", Scope, context)
-    if scope is Scope.CONFIGURED and "fields" not in entries:
-        place = entries["scope"].location
-        context.problems.add("The scope is configured, but no fields are.", place)
-    depth = _value(located, "depth", Depth, context)
-    tokens = _value(located, "empty_tokens", frozenset[str], context)
+    RULES_KEYS.refuse_unknown(located, context)
+    context = replace(context, strict=STRICT.read(located, context) or context.strict)
+    defaults = read_defaults(located.get("defaults"), context)
+    fields = _read_fields(located.get("fields"), context, defaults)
+    scope = _SCOPE.read(located, context)
+    if scope is Scope.CONFIGURED and "fields" not in located.entries:
+        message = "The scope is configured, but no fields are."
+        context.add(message, located.entries["scope"].location)
     return Rules(
         fields=fields,
-        scope=scope if isinstance(scope, Scope) else None,
-        depth=depth if isinstance(depth, Depth) else None,
+        scope=scope,
+        depth=_DEPTH.read(located, context),
+        empty_tokens=_EMPTY_TOKENS.read(located, context),
         default=defaults.comparator or _default(located, context),
         aligner=defaults.aligner,
-        empty_tokens=tokens if isinstance(tokens, frozenset) else frozenset(),
-        empty_containers=_value(located, "empty_containers", bool, context) is True,
-        empty_blanks=_value(located, "empty_blanks", bool, context) is not False,
+        empty_containers=_EMPTY_CONTAINERS.read(located, context) is True,
+        empty_blanks=_EMPTY_BLANKS.read(located, context) is not False,
         strict=context.strict,
     )
 
 
-def _value(located: Located, key: str, kind: object, context: Context) -> object | None:
-    given = located.entries.get(key)
-    return None if given is None else checked(given, key, kind, context)
-
-
-def _fields(located: Located, context: Context, defaults: Defaults) -> tuple[Rule, ...]:
-    given = located.entries.get("fields")
+def _read_fields(
+    given: Located | None, context: Context, defaults: FieldDefaults
+) -> tuple[Rule, ...]:
     if given is None:
         return ()
     if isinstance(given.value, dict) and given.entries:
         return read_by_path(given, context, defaults)
-    if not isinstance(given.value, list):
-        shown = describe(given.value)
-        context.problems.add(f"fields must be a list, not {shown}.", given.location)
-    elif not given.items:
-        context.problems.add("The list of fields is empty.", given.location)
-    return read_fields(given.items, context, defaults)
+    if isinstance(given.value, list):
+        return _read_list(given, context, defaults)
+    context.add(f"fields must be a list, not {describe(given.value)}.", given.location)
+    return ()
+
+
+def _read_list(
+    fields: Located, context: Context, defaults: FieldDefaults | None = None
+) -> tuple[Rule, ...]:
+    if not fields.items:
+        context.add("The list of fields is empty.", fields.location)
+    return read_fields(fields.items, context, defaults or FieldDefaults())
 
 
 def _default(located: Located, context: Context) -> Comparator | None:
-    """Auto-detection, where it is asked for or where strategy words are used."""
-    asked = located.entries.get("rules")
-    if asked is not None and asked.value != AUTO:
+    """Return auto-detection where it is requested or where strategy words are used."""
+    requested = located.get("rules")
+    if requested is not None and requested.value != AUTO:
         hint = "The only word for it is auto."
-        context.problems.add(f"Not rules: {describe(asked.value)}.", asked.location, hint)
-    fields = located.entries.get("fields")
-    words_used = fields is not None and isinstance(fields.value, dict) and uses_strategies(fields)
-    return _auto(context) if asked is not None or words_used else None
+        context.add(f"Not rules: {describe(requested.value)}.", requested.location, hint)
+    fields = located.get("fields")
+    uses_words = fields is not None and isinstance(fields.value, dict) and uses_strategies(fields)
+    return _auto(context) if requested is not None or uses_words else None
 
 
 def _auto(context: Context) -> Comparator | None:
-    choice = choose(Plugin.COMPARATORS, Located(value=AUTO), context)
-    return None if choice is None else build_comparator(choice, context)
+    return build_comparator(choose(Plugin.COMPARATORS, Located(value=AUTO), context), context)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedRules:
-    """Rules that can be used, who judges meaning under them, and what is odd about them."""
-
-    rules: Rules
-    provider: Provider | None = None
-    warnings: tuple[Problem, ...] = ()
+def rules_schema() -> JsonObject:
+    """Describe rules in each of their forms as JSON Schema."""
+    native: JsonObject = {**RULES_KEYS.to_schema(), "minProperties": 1}
+    fields: JsonObject = {"type": "array", "items": ref("field"), "minItems": 1}
+    return any_of([native, fields, ref("by_path"), {"const": AUTO}])

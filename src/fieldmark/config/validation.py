@@ -91,7 +91,7 @@ def _kind_of(located: Located, file: str) -> FileKind:
 
 def _is_eval(located: Located) -> bool:
     """Whether there are evaluators, or cases that are no rules for a list of that name."""
-    evaluators, cases = located.entries.get("evaluators"), located.entries.get("cases")
+    evaluators, cases = located.get("evaluators"), located.get("cases")
     if evaluators is not None and isinstance(evaluators.value, list):
         return True
     if cases is None:

@@ -12,7 +12,7 @@ import pytest
 from fieldmark import registry
 from fieldmark.config.eval_cases import CASE_KEYS
 from fieldmark.config.eval_file import EVAL_KEYS
-from fieldmark.config.eval_target import PATIENCE
+from fieldmark.config.eval_target import CALL_KEYS
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.json import MISSING
@@ -94,7 +94,7 @@ def test_every_option_that_evaluators_by_fields_share_is_in_the_page_about_eval_
     assert all(f"| `{name}` |" in page for name in registry.options(FieldEvaluator))
 
 
-@pytest.mark.parametrize("key", sorted({*EVAL_KEYS, *CASE_KEYS, *PATIENCE}))
+@pytest.mark.parametrize("key", sorted({*EVAL_KEYS.names, *CASE_KEYS.names, *CALL_KEYS.names}))
 def test_every_key_of_an_eval_file_is_in_its_page(key):
     assert f"`{key}`" in (DOCS / "eval-files.md").read_text("utf-8")
 

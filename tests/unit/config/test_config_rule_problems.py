@@ -148,7 +148,7 @@ def test_one_letter_changed_in_an_option(kind, name, option):
     assert any(f"Unknown key: {wrong}. Did you mean {option}?" in line for line in found)
 
 
-@pytest.mark.parametrize("key", [key for key in FIELD_KEYS if key != "path"])
+@pytest.mark.parametrize("key", [key for key in FIELD_KEYS.names if key != "path"])
 def test_one_letter_changed_in_a_key_of_a_field(key):
     wrong = f"{key[:-1]}x"
     (found,) = _problems(f"fields: [{{path: a, {wrong}: 1}}]")

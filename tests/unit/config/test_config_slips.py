@@ -7,10 +7,10 @@ from reading_evals import said_of_members
 
 from fieldmark import registry
 from fieldmark.config.context import Context, Problems
-from fieldmark.config.eval_cases import CASE_KEYS, CASES_KEYS
-from fieldmark.config.eval_file import EVAL_KEYS, GATE_KEYS, NAME, read_eval
+from fieldmark.config.eval_cases import CASE_KEYS, ROW_KEYS
+from fieldmark.config.eval_file import EVAL_KEYS, GATE_KEYS, read_eval
 from fieldmark.config.eval_target import target_keys
-from fieldmark.config.evaluators import known_keys, read_evaluators
+from fieldmark.config.evaluators import evaluator_keys, read_evaluators
 from fieldmark.config.field_rules import FIELD_KEYS
 from fieldmark.config.located import locate
 from fieldmark.config.rules_file import rules_of
@@ -45,8 +45,8 @@ def told(read, value) -> str:
     return "\n".join([*lines, *str(context.problems.error()).splitlines()])
 
 
-def evaluator_keys(name: str) -> list[str]:
-    keys = known_keys(registry.load(Plugin.EVALUATORS, name))
+def keys_of_evaluator(name: str) -> list[str]:
+    keys = evaluator_keys(registry.load(Plugin.EVALUATORS, name)).names
     return [key for key in keys if key != "type"]
 
 
@@ -54,41 +54,43 @@ def options_of(kind: Plugin):
     return lambda name: list(registry.options(registry.load(kind, name)))
 
 
-@pytest.mark.parametrize("key", EVAL_KEYS)
+@pytest.mark.parametrize("key", EVAL_KEYS.names)
 def test_a_key_of_an_eval_file(key):
     assert f"Did you mean {key}?" in told(read_eval, {"cases": "t.jsonl", slip(key): 1})
 
 
-@pytest.mark.parametrize("key", CASE_KEYS)
+@pytest.mark.parametrize("key", CASE_KEYS.names)
 def test_a_key_of_a_case(key):
     value = {"cases": [{"id": "a", "expected": 1, slip(key): 1}]}
     assert f"Did you mean {key}?" in told(read_eval, value)
 
 
-@pytest.mark.parametrize("key", CASES_KEYS)
+@pytest.mark.parametrize("key", ROW_KEYS.names)
 def test_a_key_that_says_where_rows_hold_their_parts(key):
     value = {"cases": {"path": "x", slip(key): "x"}}
     assert f"Did you mean {key}?" in told(read_eval, value)
 
 
-@pytest.mark.parametrize("key", GATE_KEYS)
+@pytest.mark.parametrize("key", GATE_KEYS.names)
 def test_a_key_of_the_gates(key):
     assert f"Did you mean {key}?" in told(read_eval, {"cases": "t", "gates": {slip(key): 1}})
 
 
-@pytest.mark.parametrize("key", [NAME, *registry.options(CountingOptions)])
+@pytest.mark.parametrize("key", ["name", *registry.options(CountingOptions)])
 def test_an_option_of_a_convention(key):
     value = {"cases": "t", "convention": {"name": "confusion", slip(key): 1}}
     assert f"Did you mean {key}?" in told(read_eval, value)
 
 
-@pytest.mark.parametrize(("name", "key"), each(Plugin.TARGETS, target_keys))
+@pytest.mark.parametrize(
+    ("name", "key"), each(Plugin.TARGETS, lambda name: target_keys(name).names)
+)
 def test_a_key_of_a_target(name, key):
     value = {"cases": "t", "target": {"type": name, slip(key): 1}}
     assert f"Did you mean {key}?" in told(read_eval, value)
 
 
-@pytest.mark.parametrize(("name", "key"), each(Plugin.EVALUATORS, evaluator_keys))
+@pytest.mark.parametrize(("name", "key"), each(Plugin.EVALUATORS, keys_of_evaluator))
 def test_a_key_of_an_evaluator(name, key):
     assert f"Did you mean {key}?" in told(read_evaluators, [{"type": name, slip(key): 1}])
 
@@ -110,7 +112,7 @@ def test_a_key_of_a_rules_file(key):
     assert f"Did you mean {key}?" in told(rules_of, value)
 
 
-@pytest.mark.parametrize("key", FIELD_KEYS)
+@pytest.mark.parametrize("key", FIELD_KEYS.names)
 def test_a_key_of_a_field(key):
     field = {"path": "a", "match": "exact", slip(key): 1}
     assert f"Did you mean {key}?" in told(rules_of, [field])
@@ -128,14 +130,14 @@ def test_an_option_of_an_alignment(name, key):
 
 def test_no_key_of_the_schema_is_left_out():
     evaluation = schema_of("eval")
-    assert set(evaluation["properties"]) == set(EVAL_KEYS)
+    assert set(evaluation["properties"]) == set(EVAL_KEYS.names)
     definitions = evaluation["$defs"]
-    assert set(definitions["case"]["properties"]) == set(CASE_KEYS)
-    assert set(definitions["gates"]["properties"]) == set(GATE_KEYS)
+    assert set(definitions["case"]["properties"]) == set(CASE_KEYS.names)
+    assert set(definitions["gates"]["properties"]) == set(GATE_KEYS.names)
     for name in registry.names(Plugin.EVALUATORS):
-        known = set(known_keys(registry.load(Plugin.EVALUATORS, name)))
+        known = set(evaluator_keys(registry.load(Plugin.EVALUATORS, name)).names)
         assert set(definitions[f"evaluator_{name}"]["properties"]) == known
     for name in registry.names(Plugin.TARGETS):
-        assert set(definitions[f"target_{name}"]["properties"]) == set(target_keys(name))
+        assert set(definitions[f"target_{name}"]["properties"]) == set(target_keys(name).names)
     native = schema_of("rules")["anyOf"][0]
     assert set(native["properties"]) == set(NATIVE)

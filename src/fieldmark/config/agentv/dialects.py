@@ -83,11 +83,11 @@ def check_keys(located: Located, level: Level, context: Context, *, within: str 
         place = located.key_location(key)
         meant = did_you_mean(key, level.read)
         if key in level.dropped:
-            context.problems.warn(f"{within}{key} is not used.", place, level.dropped[key])
+            context.warn(f"{within}{key} is not used.", place, level.dropped[key])
         elif meant:
-            context.problems.add(f"Unknown key: {key}.", place, meant)
+            context.add(f"Unknown key: {key}.", place, meant)
         else:
-            context.problems.warn(f"{within}{key} is not used.", place)
+            context.warn(f"{within}{key} is not used.", place)
 
 
 def first_of(located: Located, *keys: str) -> Located | None:

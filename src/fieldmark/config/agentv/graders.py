@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 
 from fieldmark import registry
 from fieldmark.config.context import Context
-from fieldmark.config.located import Located, constant, listed, with_entries
-from fieldmark.config.option_types import describe
+from fieldmark.config.located import Located, constant, describe, located_list
 from fieldmark.registry import Plugin
 from fieldmark.values.text import did_you_mean
 
@@ -84,7 +83,7 @@ def read_graders(located: Located | None, context: Context) -> Graders:
     if located is None:
         return Graders()
     if not isinstance(located.value, list):
-        context.problems.add(f"Not a list of graders: {describe(located.value)}.", located.location)
+        context.add(f"Not a list of graders: {describe(located.value)}.", located.location)
         return Graders()
     found = [_grader(each, context) for each in located.items if not isinstance(each.value, str)]
     return Graders(
@@ -95,10 +94,10 @@ def read_graders(located: Located | None, context: Context) -> Graders:
 
 
 def _grader(located: Located, context: Context) -> Grader | None:
-    kind = located.entries.get("type")
+    kind = located.get("type")
     if kind is None or not isinstance(kind.value, str):
         hint = "A grader has a name and a type."
-        context.problems.add("A grader without a type.", located.location, hint)
+        context.add("A grader without a type.", located.location, hint)
         return None
     named = _named(located)
     word = kind.value.replace("-", "_")
@@ -108,7 +107,7 @@ def _grader(located: Located, context: Context) -> Grader | None:
     if known is None or word in _BY_FAMILY:
         _refuse(kind, word, context)
         return None
-    return Grader(with_entries(named, {**named.entries, "type": constant(known, kind.location)}))
+    return Grader(named.with_entries({**named.entries, "type": constant(known, kind.location)}))
 
 
 def _named(located: Located) -> Located:
@@ -116,17 +115,17 @@ def _named(located: Located) -> Located:
     entries = dict(located.entries)
     metric = entries.pop("metric", None)
     name = entries.pop("name", metric)
-    return with_entries(located, entries if name is None else {"name": name, **entries})
+    return located.with_entries(entries if name is None else {"name": name, **entries})
 
 
 def _refuse(kind: Located, word: str, context: Context) -> None:
     reason = _BY_FAMILY.get(word)
     if reason is not None:
-        context.problems.add(f"{kind.value} {reason}.", kind.location, _YOUR_OWN)
+        context.add(f"{kind.value} {reason}.", kind.location, _YOUR_OWN)
         return
     known = [*registry.names(Plugin.EVALUATORS), *_CODE, *_BY_FAMILY]
     hint = did_you_mean(word, known) or _YOUR_OWN
-    context.problems.add(f"No such grader here: {kind.value}.", kind.location, hint)
+    context.add(f"No such grader here: {kind.value}.", kind.location, hint)
 
 
 def _code(located: Located, context: Context) -> Grader | None:
@@ -135,23 +134,23 @@ def _code(located: Located, context: Context) -> Grader | None:
     if given is None or not words:
         place = located.location if given is None else given.location
         hint = "Write script: [python, judge.py]; there is no shell to read it."
-        context.problems.add("The grader has no command that can be run.", place, hint)
+        context.add("The grader has no command that can be run.", place, hint)
         return None
     entries = {key: value for key, value in located.entries.items() if key not in _COMMANDS}
     known = counterpart(words)
     if known is not None:
         kept = {key: value for key, value in entries.items() if key != "cwd"}
-        settings = known.settings(with_entries(located, kept))
+        settings = known.settings(located.with_entries(kept))
         return Grader(_typed(located, known.type, settings), known.text_only)
     if _is_lost(words, given, context):
         return None
-    script = listed((constant(word, given.location) for word in words), given.location)
+    script = located_list((constant(word, given.location) for word in words), given.location)
     return Grader(_typed(located, "code_judge", {**entries, "script": script}))
 
 
 def _typed(located: Located, kind: str, entries: Mapping[str, Located]) -> Located:
     """The entry with another type."""
-    return with_entries(located, {**entries, "type": constant(kind, entries["type"].location)})
+    return located.with_entries({**entries, "type": constant(kind, entries["type"].location)})
 
 
 def _words(given: Located) -> Sequence[str] | None:
@@ -176,7 +175,7 @@ def _is_lost(words: Sequence[str], given: Located, context: Context) -> bool:
             continue
         known = ", ".join(COUNTERPARTS)
         hint = f"Point script: to a judge of yours. Scripts that need none here: {known}."
-        context.problems.add(f"The script {name} is not here.", given.location, hint)
+        context.add(f"The script {name} is not here.", given.location, hint)
         return True
     return False
 
@@ -230,10 +229,10 @@ def _alike_fields(grader: Located) -> Mapping[str, Located]:
     fields = entries.get("fields")
     if fields is not None:
         compared = [
-            with_entries(each, _ordered(each.entries, usual)) if each.entries else each
+            each.with_entries(_ordered(each.entries, usual)) if each.entries else each
             for each in fields.items
         ]
-        entries["fields"] = listed(compared, fields.location)
+        entries["fields"] = located_list(compared, fields.location)
     return entries
 
 
@@ -263,7 +262,7 @@ def _whole_text(grader: Located) -> Mapping[str, Located]:
         "match": constant(_FUZZY, grader.location),
         "threshold": constant(_THRESHOLD, grader.location),
     }
-    return {**grader.entries, "fields": listed([with_entries(grader, rule)], grader.location)}
+    return {**grader.entries, "fields": located_list([grader.with_entries(rule)], grader.location)}
 
 
 COUNTERPARTS: Final[Mapping[str, Counterpart]] = {

@@ -49,7 +49,7 @@ def import_agentv(path: Path | str) -> Imported:
         members_of(graders, suite.location, context)
         _tell_of_scripts(graders, context)
     for missing in cases_without_candidate(suite):
-        context.problems.warn(missing.message, missing.location)
+        context.warn(missing.message, missing.location)
     context.problems.raise_any()
     text = yaml_text(native_form(suite))
     if len(text.encode()) > MAX_BYTES:
@@ -94,10 +94,10 @@ def _said(entries: dict[str, JsonValue | Missing]) -> JsonObject:
 
 def _tell_of_scripts(graders: Graders, context: Context) -> None:
     for grader in graders.graders:
-        script = grader.entry.entries.get("script")
+        script = grader.entry.get("script")
         if script is not None:
             said = "A script is looked for from the folder of the eval file."
-            context.problems.warn(said, script.location, "Keep the new file beside the old one.")
+            context.warn(said, script.location, "Keep the new file beside the old one.")
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z_](?:[\w .,/()&+'$-]*[\w.)$])?", re.ASCII)

@@ -22,8 +22,7 @@ from fieldmark.config.eval_spec import EvalSpec, InlineCase
 from fieldmark.config.evaluators import read_evaluators
 from fieldmark.config.files import MAX_BYTES, decode
 from fieldmark.config.json_parser import parse_json
-from fieldmark.config.located import Located, listed
-from fieldmark.config.option_types import describe
+from fieldmark.config.located import Located, describe, located_list
 from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
@@ -102,11 +101,11 @@ def _case_objects(located: Located, context: Context) -> Sequence[Located]:
         return ()
     if not isinstance(given.value, list) or not given.items:
         hint = "Cases in files of their own are not read: put them here."
-        context.problems.add(f"Not a list of cases: {describe(given.value)}.", given.location, hint)
+        context.add(f"Not a list of cases: {describe(given.value)}.", given.location, hint)
         return ()
     for each in given.items:
         if not isinstance(each.value, dict):
-            context.problems.add(f"Not a case: {describe(each.value)}.", each.location)
+            context.add(f"Not a case: {describe(each.value)}.", each.location)
     return [each for each in given.items if isinstance(each.value, dict)]
 
 
@@ -114,7 +113,7 @@ def _tell_of_ungraded(texts: Sequence[Located], context: Context) -> None:
     if texts:
         said = f"{len(texts)} of the graders are texts, for a language model to judge by."
         hint = "They are not graded; a case keeps its own as criteria in its metadata."
-        context.problems.warn(said, texts[0].location, hint)
+        context.warn(said, texts[0].location, hint)
 
 
 def _refuse_repeated_ids(cases: Sequence[AgentvCase], context: Context) -> None:
@@ -123,19 +122,19 @@ def _refuse_repeated_ids(cases: Sequence[AgentvCase], context: Context) -> None:
         earlier = first.setdefault(case.id, case)
         if earlier is not case and case.id:
             hint = f"It is first given on line {earlier.location.line}."
-            context.problems.add(f"Duplicate id: {case.id}.", case.location, hint)
+            context.add(f"Duplicate id: {case.id}.", case.location, hint)
 
 
 def _check_graders(case: AgentvCase, common: Graders, context: Context) -> None:
     sources = (case.graders,) if case.only_own else (case.graders, common)
     if not any(source.written for source in sources):
         hint = "AgentV would ask a language model; add graders that compare fields."
-        context.problems.add(f"Nothing grades the case {case.id}.", case.location, hint)
+        context.add(f"Nothing grades the case {case.id}.", case.location, hint)
     text_only = any(grader.text_only for source in sources for grader in source.graders)
     if text_only and isinstance(case.expected, dict | list):
         hint = "Name the fields: type: field_accuracy, with match: fuzzy for each."
         said = f"The case {case.id} expects a document, and one of its graders compares texts."
-        context.problems.add(said, case.location, hint)
+        context.add(said, case.location, hint)
 
 
 def _name(located: Located) -> str:
@@ -145,12 +144,12 @@ def _name(located: Located) -> str:
 
 
 def _text(located: Located, key: str) -> str:
-    given = located.entries.get(key)
+    given = located.get(key)
     return given.value if given is not None and isinstance(given.value, str) else ""
 
 
 def _metadata(located: Located) -> JsonObject:
-    given = located.entries.get("metadata")
+    given = located.get("metadata")
     return given.value if given is not None and isinstance(given.value, dict) else {}
 
 
@@ -181,13 +180,13 @@ class AgentvCase:
 
 def graders_of(located: Located, context: Context) -> tuple[Graders, Located | None]:
     """The graders of a file or a case, and its `execution`, where early versions kept them."""
-    execution = located.entries.get("execution")
+    execution = located.get("execution")
     if execution is not None:
         check_keys(execution, EXECUTION, context, within="execution.")
     found = first_of(located, "assertions", "assert")
     if found is None and execution is not None:
         found = first_of(execution, "evaluators", "assertions", "assert")
-    return read_graders(found or located.entries.get("evaluators"), context), execution
+    return read_graders(found or located.get("evaluators"), context), execution
 
 
 def read_case(located: Located, suite: Located, fixtures: Fixtures, context: Context) -> AgentvCase:
@@ -200,7 +199,7 @@ def read_case(located: Located, suite: Located, fixtures: Fixtures, context: Con
     expected = MISSING if given is None else expected_of(given, fixtures)
     if expected is MISSING:
         hint = "Give expected_output, or expected_messages with an answer of the assistant."
-        context.problems.add("A case without an expected answer.", located.location, hint)
+        context.add("A case without an expected answer.", located.location, hint)
     asked = _from_vars(located, _INPUT)
     named = _json_files(asked, first_of(located, "input_files") or first_of(suite, "input_files"))
     return AgentvCase(
@@ -219,30 +218,30 @@ def read_case(located: Located, suite: Located, fixtures: Fixtures, context: Con
 
 def tags_of(located: Located) -> tuple[str, ...]:
     """The tags of a file or a case, one or several."""
-    given = located.entries.get("tags")
+    given = located.get("tags")
     items = () if given is None else given.items or (given,)
     return tuple(item.value for item in items if isinstance(item.value, str))
 
 
 def _from_vars(located: Located, keys: tuple[str, ...]) -> Located | None:
     """A value of the case, or of the variables in which late versions keep it."""
-    inner = located.entries.get("vars")
+    inner = located.get("vars")
     found = first_of(located, *keys)
     return first_of(inner, *keys) if found is None and inner is not None else found
 
 
 def _says(located: Located, key: str) -> bool:
-    given = located.entries.get(key)
+    given = located.get(key)
     return given is not None and given.value is True
 
 
 def _id(located: Located, context: Context) -> str:
-    given = located.entries.get("id")
+    given = located.get("id")
     value = None if given is None else given.value
     if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
         return str(value)
     place = located.location if given is None else given.location
-    context.problems.add(f"A case needs an id that is text, not {describe(value)}.", place)
+    context.add(f"A case needs an id that is text, not {describe(value)}.", place)
     return ""
 
 
@@ -253,12 +252,12 @@ def _json_files(asked: Located | None, more: Located | None) -> list[Located]:
 
 
 def _case_metadata(located: Located, graders: Graders) -> JsonObject:
-    given = located.entries.get("metadata")
+    given = located.get("metadata")
     own = given.value if given is not None and isinstance(given.value, dict) else {}
     told = first_of(located, *_CRITERIA)
     texts = [*(() if told is None else (told,)), *graders.criteria]
     criteria = "\n".join(text.value.strip() for text in texts if isinstance(text.value, str))
-    conversation = located.entries.get("conversation_id")
+    conversation = located.get("conversation_id")
     return {
         **own,
         **({"criteria": criteria} if criteria else {}),
@@ -285,8 +284,8 @@ def expected_of(given: Located, fixtures: Fixtures) -> JsonValue | Missing:
     if not _is_conversation(given):
         return _document(given, fixtures)
     for message in reversed(given.items or (given,)):
-        content = message.entries.get("content")
-        role = message.entries.get("role")
+        content = message.get("content")
+        role = message.get("role")
         if content is not None and role is not None and role.value == _ANSWERER:
             return _document(content, fixtures)
     return MISSING
@@ -324,7 +323,7 @@ def _parsed(text: str) -> JsonValue:
 
 
 def _kind(block: Located) -> JsonValue:
-    kind = block.entries.get("type")
+    kind = block.get("type")
     return None if kind is None else kind.value
 
 
@@ -401,7 +400,7 @@ class Fixtures:
             return text
 
     def _problem(self, message: str, named: Located, hint: str = "") -> None:
-        self._context.problems.add(message, named.location, hint)
+        self._context.add(message, named.location, hint)
 
 
 def is_agentv(located: Located) -> bool:
@@ -413,7 +412,7 @@ def read_agentv(located: Located, context: Context) -> EvalSpec:
     """The evaluation that a file of AgentV describes; problems go to the context."""
     suite = read_suite(located, context)
     for missing in cases_without_candidate(suite):
-        context.problems.add(missing.message, missing.location, missing.hint)
+        context.add(missing.message, missing.location, missing.hint)
     return EvalSpec(
         name=suite.name,
         description=suite.description,
@@ -447,4 +446,4 @@ def members_of(
 ) -> tuple[ConfiguredEvaluator, ...]:
     """The evaluators of some graders; what they cannot take goes to the problems."""
     entries = (grader.entry for grader in graders.graders)
-    return read_evaluators(listed(entries, location), context)
+    return read_evaluators(located_list(entries, location), context)

@@ -1,0 +1,131 @@
+"""Tables of the keys that an object in a file may have.
+
+A table is declared once: it reads the values, refuses unknown keys and describes the object as
+JSON Schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, Generic, Self, TypeVar, cast
+
+from fieldmark import registry
+from fieldmark.config.context import Context
+from fieldmark.config.located import Located, describe
+from fieldmark.config.option_types import option_schema, read_option, value_schema
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.text import did_you_mean
+
+__all__ = ["Key", "KeyTable", "expect_object", "option_keys", "refuse_unknown"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Key(Generic[T]):
+    """A key, the type of its values, its default and its description.
+
+    What is more than a plain value has a `reader` and a `schema` of its own in place of a `type`;
+    keys that depend on others are read where the object is read.
+    """
+
+    name: str
+    type: object = object
+    description: str = ""
+    _: KW_ONLY
+    default: T = None  # type: ignore[assignment]
+    minimum: int | None = None
+    schema: JsonObject | Callable[[], JsonObject] | None = None
+    reader: Callable[[Located, Context], T | None] | None = None
+
+    def read(self, owner: Located, context: Context) -> T:
+        """Read the value that an object has for this key; the default if it has none."""
+        given = owner.get(self.name)
+        if given is None:
+            return self.default
+        if self.reader is not None:
+            value = self.reader(given, context)
+        else:
+            value = cast("T | None", read_option(given, self.name, self.type, context))
+        if value is None:
+            return self.default
+        if self.minimum is not None and cast("float", value) < self.minimum:
+            message = f"{self.name}: must be at least {self.minimum}, not {value}."
+            context.add(message, given.location)
+        return value
+
+    def to_schema(self) -> JsonObject:
+        """Describe the values of this key as JSON Schema."""
+        schema = self.schema() if callable(self.schema) else self.schema
+        shows_default = isinstance(self.default, bool | int | float)
+        return {
+            **(value_schema(self.type) if schema is None else schema),
+            **({} if self.minimum is None else {"minimum": self.minimum}),
+            **({"default": cast("JsonValue", self.default)} if shows_default else {}),
+            **({"description": self.description} if self.description else {}),
+        }
+
+
+class KeyTable(tuple[Key[Any], ...]):
+    """The keys of one kind of object, in the order in which they are documented."""
+
+    __slots__ = ()
+
+    def __new__(cls, *keys: Key[Any]) -> Self:
+        """Build a table of some keys."""
+        return super().__new__(cls, keys)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all keys."""
+        return tuple(key.name for key in self)
+
+    def refuse_unknown(self, located: Located, context: Context) -> None:
+        """Record a problem for each key that is not in the table."""
+        refuse_unknown(located, self.names, context)
+
+    def properties(self) -> JsonObject:
+        """Describe the values of all keys."""
+        return {key.name: key.to_schema() for key in self}
+
+    def to_schema(self, *required: str) -> JsonObject:
+        """Describe the object, which may have no other keys."""
+        needed: list[JsonValue] = [*required]
+        return {
+            "type": "object",
+            **({"required": needed} if needed else {}),
+            "additionalProperties": False,
+            "properties": self.properties(),
+        }
+
+
+def option_keys(strategy: type) -> list[Key[Any]]:
+    """Return a key for each option of a strategy."""
+    return [
+        Key(name, option.type, schema=partial(option_schema, strategy, option))
+        for name, option in registry.options(strategy).items()
+    ]
+
+
+def expect_object(located: Located, what: str, context: Context, hint: str = "") -> bool:
+    """Whether a value is an object; if not, record a problem that says what it should be."""
+    if isinstance(located.value, dict):
+        return True
+    context.add(f"Not {what}: {describe(located.value)}.", located.location, hint)
+    return False
+
+
+def refuse_unknown(
+    located: Located,
+    known: Iterable[str],
+    context: Context,
+    otherwise: Callable[[str], str] = lambda _: "",
+) -> None:
+    """Record a problem for each unknown key, with the nearest known one or another hint."""
+    words = list(known)
+    for key in located.entries:
+        if key not in words:
+            hint = did_you_mean(key, words) or otherwise(key)
+            context.add(f"Unknown key: {key}.", located.key_location(key), hint)
