@@ -58,10 +58,10 @@ def results(chance: Random, expected: list, candidate: list) -> list[list[object
     share, most, tiny = chance.random(), chance.randrange(60), chance.choice((0, 16))
     for compiled.COMPILED in (True, False):
         rest = equal_items.pair_equal(expected, candidate)
-        left, right = leaves.all_cells(expected, match), leaves.all_cells(candidate, match)
+        left, right = leaves.all_leaves(expected, match), leaves.all_leaves(candidate, match)
         near = compiled.items.near if compiled.COMPILED else item_similarity._near
         found = near(left, right, share, item_similarity._UNEQUAL, most, tiny) if right else []
-        alignment = equal_items.assembled(rest)
+        alignment = equal_items.build_alignment(rest)
         ways.append([
             list(map(list, rest[:3])), list(map(len, left)), leaves.largest(right), found,
             alignment.pairs,
@@ -90,7 +90,7 @@ def starved(expected: list, candidate: list) -> int:
     from fieldmark.align import compiled, leaves
     from fieldmark.values.text import folded
 
-    made = leaves.all_cells(candidate, None)
+    made = leaves.all_leaves(candidate, None)
     calls = (
         (compiled.items.pair, (expected, candidate)),
         (compiled.items.cells, (expected, None, 3, folded, lambda *_: {})),

@@ -16,7 +16,6 @@ from fieldmark.align import (
     Key,
     Optimal,
     SetAlign,
-    columns,
     equal_items,
     item_similarity,
     leaves,
@@ -175,11 +174,11 @@ def test_every_item_is_paired_once_or_left_alone_once(expected, candidate, align
 def test_arrays_give_the_same_weights_as_plain_loops_bit_for_bit(
     expected, candidate, threshold, match
 ):
-    left = [leaves.cells_of(item, match) for item in expected]
-    right = [leaves.cells_of(item, match) for item in candidate]
-    gate = item_similarity.gate_of(threshold)
-    few = item_similarity.edges(left, right, gate, 64)
-    many = columns.edges(left, right, gate)
+    left = [leaves.leaves_of(item, match) for item in expected]
+    right = [leaves.leaves_of(item, match) for item in candidate]
+    min_weight = item_similarity.min_weight_of(threshold)
+    few = item_similarity.edges_of_few(left, right, min_weight, 64)
+    many = item_similarity.edges_of_many(left, right, min_weight)
     assert sorted(few, key=itemgetter(1, 2)) == list(
         zip(*(column.tolist() for column in many), strict=True)
     )

@@ -48,7 +48,7 @@ def test_items_of_the_same_text_are_paired_as_their_texts_say(lists):
         assert not all(map(usual, [*expected, *candidate]))
         return
     assert all(map(usual, [*expected, *candidate]))
-    wanted = equal_items._pair_texts(expected, candidate)
+    wanted = equal_items._pair_equal_texts(expected, candidate)
     assert [list(part) for part in found[:3]] == [list(part) for part in wanted[:3]]
 
 
@@ -60,7 +60,7 @@ def test_items_that_are_said_not_to_be_alike_have_no_equal_value(lists):
         return
     expected, candidate = lists
     left, right = [expected[place] for place in found[1]], [candidate[place] for place in found[2]]
-    assert not any(partner is not None for partner in equal_items._same_values(left, right))
+    assert not any(partner is not None for partner in equal_items._match_values(left, right))
 
 
 @THOROUGH
@@ -83,8 +83,8 @@ fields = st.sampled_from([None, None, ("a",), ("a", "b"), ("é", "a.b"), ("a", "
 def test_the_cells_of_items_are_those_of_each(given_items, match, longest):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(leaves, "MAX_TEXT", longest)
-        wanted = [leaves.cells_of(item, match) for item in given_items]
-        found = items.cells(given_items, match, longest, folded, leaves.cells_of)
+        wanted = [leaves.leaves_of(item, match) for item in given_items]
+        found = items.cells(given_items, match, longest, folded, leaves.leaves_of)
     assert list(map(list, found)) == list(map(list, wanted))  # with their paths in the same order
     for cells, others in zip(found, wanted, strict=True):
         assert exact(cells) == exact(others) or "object object" in repr(cells)
@@ -93,7 +93,7 @@ def test_the_cells_of_items_are_those_of_each(given_items, match, longest):
 @given(st.lists(st.dictionaries(st.sampled_from("abé"), st.text() | st.integers(-(2**53), 2**53) | st.none()), max_size=6))  # fmt: skip
 def test_objects_of_text_and_numbers_need_nobody_else(given_items):
     assert items.cells(given_items, None, 10_000, folded, None) == [
-        leaves.cells_of(item, None) for item in given_items
+        leaves.leaves_of(item, None) for item in given_items
     ]
 
 

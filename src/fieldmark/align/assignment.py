@@ -1,45 +1,112 @@
-"""The pairs of one component that share no item and weigh most together."""
+"""Maximum-weight assignment of similar items, by connected components."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.align.columns import Edges
-from fieldmark.align.item_similarity import Edge
+from fieldmark.align.item_similarity import Edge, EdgeArrays
 
 if TYPE_CHECKING:
-    from fieldmark.align.columns import Integers
+    from fieldmark.align.item_similarity import Integers
 
-__all__ = ["DIRECT_CELLS", "heaviest_of_few", "heaviest_of_many"]
+__all__ = [
+    "SMALL_MATRIX",
+    "component_labels",
+    "connected_components_of",
+    "max_weight_edges",
+    "max_weight_positions",
+    "split_contested",
+]
 
-DIRECT_CELLS: Final = 64
-"""Cells of a matrix up to which loading and calling a solver costs more than solving it here."""
+SMALL_MATRIX: Final = 64
+"""The size of a matrix up to which importing and calling scipy costs more than it saves."""
 
-_TIE: Final = 1000.0
-"""Totals nearer than this, 1e-9 in similarity, count as equal: then agreement decides."""
+_TIE_WEIGHT: Final = 1000.0
+"""Totals that differ by less, 1e-9 in similarity, are tied: then equal leaves decide."""
 
 
-def heaviest_of_few(edges: Sequence[Edge], agreements: Sequence[int]) -> list[Edge]:
-    """The edges of the greatest total weight and, among equal totals, of the most agreement.
+def split_contested(edges: list[Edge]) -> tuple[list[Edge], list[Edge]]:
+    """Split edges into those that share no item with another one, and the rest.
+
+    >>> split_contested([(1, 0, 0), (1, 1, 1), (1, 2, 0)])
+    ([(1, 1, 1)], [(1, 0, 0), (1, 2, 0)])
+    """
+    ours, theirs = [edge[1] for edge in edges], [edge[2] for edge in edges]
+    if len(set(ours)) == len(edges) == len(set(theirs)):
+        return edges, []
+    places, others = Counter(ours), Counter(theirs)
+    alone: list[Edge] = []
+    joint: list[Edge] = []
+    for edge in edges:
+        (alone if places[edge[1]] == 1 == others[edge[2]] else joint).append(edge)
+    return alone, joint
+
+
+def connected_components_of(edges: Sequence[Edge]) -> list[list[Edge]]:
+    """Group edges into connected components, in the order of their first edges.
+
+    >>> [len(group) for group in connected_components_of([(1, 0, 0), (1, 1, 1), (1, 2, 0)])]
+    [2, 1]
+    """
+    root: dict[int, int] = {}
+
+    def top(node: int) -> int:
+        while root[node] != node:
+            root[node] = node = root[root[node]]
+        return node
+
+    for _, place, other in edges:
+        root.setdefault(place, place)
+        root.setdefault(~other, ~other)  # negative, to keep the two lists apart
+        root[top(~other)] = top(place)
+    groups: dict[int, list[Edge]] = {}
+    for edge in edges:
+        groups.setdefault(top(edge[1]), []).append(edge)
+    return list(groups.values())
+
+
+def component_labels(edges: EdgeArrays) -> Integers:
+    """Return the component number of each edge."""
+    import numpy as np
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not len(edges.weights):
+        return np.zeros(0, dtype=np.intp)
+    others = edges.candidate + edges.expected.max() + 1
+    nodes = int(others.max()) + 1
+    links = coo_array(
+        (np.ones(len(others), dtype=np.int8), (edges.expected, others)), (nodes, nodes)
+    )
+    _, labels = connected_components(links, directed=False)
+    _, numbers = np.unique(labels[edges.expected], return_inverse=True)
+    return numbers
+
+
+def max_weight_edges(edges: Sequence[Edge], agreements: Sequence[int]) -> list[Edge]:
+    """Return the edges of greatest total weight and, if tied, with the most equal leaves.
 
     >>> edges = [(5e9, 0, 0), (4e9, 0, 1), (4e9, 1, 0)]
-    >>> heaviest_of_few(edges, [0, 0, 0]) == edges[1:]
+    >>> max_weight_edges(edges, [0, 0, 0]) == edges[1:]
     True
     """
     rows = sorted({edge[1] for edge in edges})
     columns = sorted({edge[2] for edge in edges})
-    if len(rows) * len(columns) > DIRECT_CELLS:
+    if len(rows) * len(columns) > SMALL_MATRIX:
         import numpy as np
 
-        arrays = Edges(*map(np.array, zip(*edges, strict=True)))
-        return [edges[place] for place in heaviest_of_many(arrays, np.array(agreements)).tolist()]
+        arrays = EdgeArrays(*map(np.array, zip(*edges, strict=True)))
+        return [
+            edges[place] for place in max_weight_positions(arrays, np.array(agreements)).tolist()
+        ]
     turned = len(rows) > len(columns)  # the solver wants no more rows than columns
     row_of = {place: number for number, place in enumerate(rows)}
     column_of = {place: number for number, place in enumerate(columns)}
-    share = _TIE / (1 + max(agreements) * min(len(rows), len(columns)))
+    share = _TIE_WEIGHT / (1 + max(agreements) * min(len(rows), len(columns)))
     costs = [[0.0] * max(len(rows), len(columns)) for _ in range(min(len(rows), len(columns)))]
     cells: dict[tuple[int, int], Edge] = {}
     for edge, agreed in zip(edges, agreements, strict=True):
@@ -49,19 +116,19 @@ def heaviest_of_few(edges: Sequence[Edge], agreements: Sequence[int]) -> list[Ed
         costs[row][column] = -weight - share * agreed
         cells[row, column] = edge
     return sorted(
-        (cells[cell] for cell in enumerate(_cheapest(costs)) if cell in cells),
+        (cells[cell] for cell in enumerate(_min_cost_columns(costs)) if cell in cells),
         key=itemgetter(1),
     )
 
 
-def heaviest_of_many(edges: Edges, agreements: Integers) -> Integers:
-    """The positions of those edges, by a solver."""
+def max_weight_positions(edges: EdgeArrays, agreements: Integers) -> Integers:
+    """Return the positions of those edges, found by scipy."""
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
     rows, row_of = np.unique(edges.expected, return_inverse=True)
     columns, column_of = np.unique(edges.candidate, return_inverse=True)
-    share = _TIE / (1 + agreements.max() * min(len(rows), len(columns)))
+    share = _TIE_WEIGHT / (1 + agreements.max() * min(len(rows), len(columns)))
     matrix = np.zeros((len(rows), len(columns)))
     position = np.full(matrix.shape, -1)
     matrix[row_of, column_of] = edges.weights + share * agreements
@@ -71,25 +138,25 @@ def heaviest_of_many(edges: Edges, agreements: Integers) -> Integers:
     return chosen
 
 
-def _cheapest(costs: list[list[float]]) -> list[int]:
-    """The column of each row at the least total cost, by shortest augmenting paths."""
+def _min_cost_columns(costs: list[list[float]]) -> list[int]:
+    """Return the column of each row at minimum total cost, by shortest augmenting paths."""
     row_of: dict[int, int] = {}
     row_price = [0.0] * len(costs)
     column_price = [0.0] * len(costs[0])
     for start in range(len(costs)):
-        _give_column(start, costs, row_of, row_price, column_price)
+        _augment(start, costs, row_of, row_price, column_price)
     column_of = {row: column for column, row in row_of.items()}
     return [column_of[row] for row in range(len(costs))]
 
 
-def _give_column(
+def _augment(
     start: int,
     costs: list[list[float]],
     row_of: dict[int, int],
     row_price: list[float],
     column_price: list[float],
 ) -> None:
-    """Give one more row a column, moving other rows along the cheapest path to a free column."""
+    """Assign one more row, moving others along the cheapest path to a free column."""
     distance = [inf] * len(column_price)
     before = [-1] * len(column_price)
     visited: dict[int, float] = {}

@@ -1,4 +1,4 @@
-"""Items as texts: the same text for equal items, and the canonical order of items."""
+"""JSON texts of list items, and the canonical order of items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import orjson
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text
 
-__all__ = ["Spelled", "canonical_order", "evened", "has_exponent", "spelled", "texts_of"]
+__all__ = [
+    "ListTexts",
+    "canonical_order",
+    "has_exponent",
+    "normalized_number_texts",
+    "texts_of",
+    "texts_of_lists",
+]
 
 _FRAMES: Final[dict[type, tuple[bytes, bytes, bytes]]] = {
     dict: (b"[{", b"},{", b"}]"),
@@ -19,34 +26,34 @@ _FRAMES: Final[dict[type, tuple[bytes, bytes, bytes]]] = {
     int: (b"[", b",", b"]"),
     float: (b"[", b",", b"]"),
 }
-"""How a list of items of one kind begins, where its items meet, and how it ends."""
+"""The start, the separator and the end in the JSON text of a list with items of one type."""
 
 _UNFRAMED: Final = (b"", b"", b"")
 
 _ENDS: Final = bytes.maketrans(b"}]", b",,")
 _DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
 
-Spelled: TypeAlias = tuple[list[bytes], list[bytes], bytes | None]
-"""The texts of the items of two lists, and what makes items of the same text differ all the same
-if a text holds it, as every text holds the empty one."""
+ListTexts: TypeAlias = tuple[list[bytes], list[bytes], bytes | None]
+"""The texts of the items of two lists, and a marker: items with the same text may still differ if
+the text contains the marker (the empty marker is in every text)."""
 
 _NO_TEXTS: Final[list[bytes]] = []
-_SAME: Final[Spelled] = (_NO_TEXTS, _NO_TEXTS, None)
+_SAME: Final[ListTexts] = (_NO_TEXTS, _NO_TEXTS, None)
 
 
-def spelled(expected: list[JsonValue], candidate: list[JsonValue]) -> Spelled:
-    """The texts of all items; twice the same object if the two lists are equal item by item."""
+def texts_of_lists(expected: list[JsonValue], candidate: list[JsonValue]) -> ListTexts:
+    """Return the texts of all items; the same object twice if the lists are equal in order."""
     dumps, by_key = orjson.dumps, orjson.OPT_SORT_KEYS
     try:
         whole, other = dumps(expected, None, by_key), dumps(candidate, None, by_key)
-    except TypeError:  # a number, a text or a depth beyond what the fast writer knows
+    except TypeError:  # a number, text or depth that orjson does not support
         return texts_of(expected), texts_of(candidate), b""
     doubt = b"null" if b"null" in whole else None  # NaN is written so, and NaN equals nothing
     if doubt is None and whole == other:
         return _SAME
     kinds = {*map(type, expected), *map(type, candidate)}
     start, cut, end = _FRAMES.get(kinds.pop(), _UNFRAMED) if len(kinds) == 1 else _UNFRAMED
-    # A quote within a text may look like the end of the text.
+    # A quote inside a text may look like its end.
     if cut and not (cut == b'","' and (b'\\"' in whole or b'\\"' in other)):
         texts = whole[len(start) : -len(end)].split(cut)
         other_texts = other[len(start) : -len(end)].split(cut)
@@ -56,20 +63,20 @@ def spelled(expected: list[JsonValue], candidate: list[JsonValue]) -> Spelled:
 
 
 def texts_of(items: list[JsonValue]) -> list[bytes]:
-    """The text of each item, one by one: slower, but always right."""
+    """Return the text of each item, written one by one."""
     return [_line(item) for item in items]
 
 
 def _line(item: JsonValue) -> bytes:
     try:
-        # Adding to the text copies it: the writer's own buffer is many times as large.
+        # Adding to the text copies it: the buffer of orjson is many times as large.
         return b" " + orjson.dumps(item, None, orjson.OPT_SORT_KEYS)
     except TypeError:
         return b" " + canonical_text(item)
 
 
 def canonical_order(items: Sequence[JsonValue], places: Iterable[int]) -> list[int]:
-    """Some places in the order of the canonical texts of their items.
+    """Sort indexes by the canonical texts of their items.
 
     >>> canonical_order(["b", "c", "a"], [0, 1, 2])
     [2, 0, 1]
@@ -78,7 +85,7 @@ def canonical_order(items: Sequence[JsonValue], places: Iterable[int]) -> list[i
 
 
 def has_exponent(text: bytes) -> bool:
-    """Whether there may be a number with an exponent in a text.
+    """Whether a text may contain a number with an exponent.
 
     >>> has_exponent(b'{"a":1e30}'), has_exponent(b'{"e":1.5}')
     (True, False)
@@ -86,12 +93,10 @@ def has_exponent(text: bytes) -> bool:
     return b"0e" in text.translate(_DIGITS)
 
 
-def evened(texts: Sequence[bytes]) -> list[bytes]:
-    """Texts that are the same if the items are equal, as long as there is no exponent.
+def normalized_number_texts(texts: Sequence[bytes]) -> list[bytes]:
+    """Return texts that are the same for equal items without exponents, and for some others.
 
-    They tell less apart than the items, but they do it fast.
-
-    >>> evened([b'{"a":-0.0}', b'{"a":0}'])
+    >>> normalized_number_texts([b'{"a":-0.0}', b'{"a":0}'])
     [b'{"a":0,', b'{"a":0,']
     """
     lines = b"".join([b",\n".join(texts), b",\n"])  # a line break within an item is escaped

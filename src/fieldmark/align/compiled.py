@@ -1,6 +1,6 @@
-"""The part of this room that is written in C, where it was compiled.
+"""The optional C implementation of some functions of this package.
 
-It says what the Python modules say, only faster; each of them asks here which way to go.
+The Python functions are the specification; each of them checks here whether to call C instead.
 """
 
 from __future__ import annotations

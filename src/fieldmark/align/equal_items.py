@@ -1,4 +1,4 @@
-"""Pairs deeply equal items, and puts what is left into canonical order."""
+"""Pair deeply equal items, and build alignments."""
 
 from __future__ import annotations
 
@@ -8,27 +8,32 @@ from operator import is_not
 from typing import NamedTuple, TypeAlias, cast
 
 from fieldmark.align import compiled
-from fieldmark.align.canonical_text import canonical_order, evened, has_exponent, spelled, texts_of
+from fieldmark.align.canonical_text import (
+    canonical_order,
+    has_exponent,
+    normalized_number_texts,
+    texts_of,
+    texts_of_lists,
+)
 from fieldmark.align.limits import SMALL_PAIRS
 from fieldmark.model.alignment import Alignment, ItemPair
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import typed_key
 from fieldmark.values.equality import equal
 
-__all__ = ["Partners", "Rest", "assembled", "pair_equal", "pair_keys"]
+__all__ = ["Partners", "UnpairedItems", "build_alignment", "pair_equal", "pair_keys"]
 
 Partners = list[int | None]
-"""For each place of one list the place of its partner in the other list, or none."""
+"""For each item of one list the index of its partner in the other list, or None."""
 
-_Paired: TypeAlias = tuple[Partners, Sequence[int], Sequence[int], bool]
-"""The partners, the places left alone in both lists, and whether items there may be equal."""
+_EqualPairs: TypeAlias = tuple[Partners, Sequence[int], Sequence[int], bool]
+"""The partners, the unpaired indexes of both lists, and whether items there may be equal."""
 
 
-class Rest(NamedTuple):
-    """What equal items leave over.
+class UnpairedItems(NamedTuple):
+    """The partners of equal items, and the items without an equal one.
 
-    `partners` are the equal items; `places` and `others` are the places left alone, `expected`
-    and `candidate` the items there.
+    `places` and `others` are the indexes of the unpaired items `expected` and `candidate`.
     """
 
     partners: Partners
@@ -39,7 +44,7 @@ class Rest(NamedTuple):
 
 
 def pair_keys(expected: Iterable[Hashable], candidate: Sequence[Hashable]) -> Partners:
-    """For each key the position of an equal one: the first with the first, and so on.
+    """Return for each key the position of an equal one: the first with the first, and so on.
 
     >>> pair_keys(["a", "b", "a"], ["a", "a", "c"])
     [0, None, 1]
@@ -59,61 +64,61 @@ def pair_keys(expected: Iterable[Hashable], candidate: Sequence[Hashable]) -> Pa
     return partners
 
 
-def pair_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> Rest:
-    """Pair deeply equal items: those of the same text first, then those of the same value."""
+def pair_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> UnpairedItems:
+    """Pair deeply equal items: first by equal JSON text, then by equal value (1 and 1.0)."""
     paired = compiled.items.pair(expected, candidate) if compiled.COMPILED else None
-    partners, places, others, alike = paired or _pair_texts(expected, candidate)
+    partners, places, others, alike = paired or _pair_equal_texts(expected, candidate)
     left, right = [expected[place] for place in places], [candidate[place] for place in others]
-    found = _same_values(left, right) if alike else []
+    found = _match_values(left, right) if alike else []
     if found:
         for place, position in zip(places, found, strict=True):
             partners[place] = None if position is None else others[position]
         places = [place for place in places if partners[place] is None]
         others = sorted(set(others).difference(partners))
         left, right = [expected[place] for place in places], [candidate[place] for place in others]
-    return Rest(partners, places, others, left, right)
+    return UnpairedItems(partners, places, others, left, right)
 
 
-def _pair_texts(expected: list[JsonValue], candidate: list[JsonValue]) -> _Paired:
-    """Pair items of the same text that are equal, the first with the first."""
-    texts, other_texts, doubt = spelled(expected, candidate)
+def _pair_equal_texts(expected: list[JsonValue], candidate: list[JsonValue]) -> _EqualPairs:
+    """Pair equal items with the same JSON text, the first with the first."""
+    texts, other_texts, doubt = texts_of_lists(expected, candidate)
     if texts is other_texts:
         return list(range(len(expected))), (), (), False
-    partners = _same_texts(texts, other_texts)
+    partners = _match_texts(texts, other_texts)
     if doubt is not None:
         for place, other in enumerate(partners):
             if other is not None and doubt in texts[place]:
                 partners[place] = other if equal(expected[place], candidate[other]) else None
     places = [place for place, other in enumerate(partners) if other is None]
     others = sorted(set(range(len(candidate))).difference(partners))
-    alike = len(places) * len(others) > SMALL_PAIRS or _any_alike(
+    alike = len(places) * len(others) > SMALL_PAIRS or _any_python_equal(
         [expected[place] for place in places], [candidate[place] for place in others]
     )
     return partners, places, others, alike
 
 
-def _any_alike(expected: list[JsonValue], candidate: list[JsonValue]) -> bool:
-    """Whether Python takes any two items for equal, which it does more often than is right."""
+def _any_python_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> bool:
+    """Whether any two items are equal for Python, which takes True and 1 for equal too."""
     try:
         return any(map(candidate.__contains__, expected))
     except RecursionError:
         return True
 
 
-def _same_texts(expected: list[bytes], candidate: list[bytes]) -> Partners:
+def _match_texts(expected: list[bytes], candidate: list[bytes]) -> Partners:
     places = dict(zip(candidate, range(len(candidate)), strict=True))
     if len(places) == len(candidate) and len(set(expected)) == len(expected):
         return list(map(places.get, expected))
     return pair_keys(expected, candidate)
 
 
-def _same_values(expected: list[JsonValue], candidate: list[JsonValue]) -> Partners:
-    """The partners of deeply equal items whose texts differ, as those of 1 and 1.0 do."""
+def _match_values(expected: list[JsonValue], candidate: list[JsonValue]) -> Partners:
+    """Return the partners of deeply equal items whose texts differ, such as 1 and 1.0."""
     texts, other_texts = texts_of(expected), texts_of(candidate)
     ours: Iterable[int] = range(len(expected))
     theirs: Iterable[int] = range(len(candidate))
     if not has_exponent(b" ".join([*texts, *other_texts])):
-        even, other_even = evened(texts), evened(other_texts)
+        even, other_even = normalized_number_texts(texts), normalized_number_texts(other_texts)
         shared = set(even).intersection(other_even)
         if not shared:
             return []
@@ -130,8 +135,10 @@ def _same_values(expected: list[JsonValue], candidate: list[JsonValue]) -> Partn
     return partners
 
 
-def assembled(rest: Rest, chosen: Sequence[tuple[int, int, float]] = ()) -> Alignment:
-    """The alignment of equal items and of further pairs, given by places and similarity."""
+def build_alignment(
+    rest: UnpairedItems, chosen: Sequence[tuple[int, int, float]] = ()
+) -> Alignment:
+    """Return the alignment of the equal items and of further pairs with their similarity."""
     partners, left, right = rest.partners, rest.places, rest.others
     similarities: dict[int, float] = {}
     if chosen:
@@ -146,7 +153,7 @@ def assembled(rest: Rest, chosen: Sequence[tuple[int, int, float]] = ()) -> Alig
 
 
 def _rows(partners: Partners, similarities: dict[int, float]) -> list[ItemPair]:
-    """A row for each place with a partner; those whose similarity is not given are equal."""
+    """Return the pairs; those without a given similarity are equal."""
     degrees, equals = [1.0] * len(partners), [True] * len(partners)
     for place, similarity in similarities.items():
         degrees[place] = similarity

@@ -1,6 +1,6 @@
-"""Similarity of items by something else than text: the overlap of boxes, the distance of points.
+"""Similarity of list items as boxes (IoU) or points (distance).
 
-Lists and objects are then compared by a measure; texts and numbers as always.
+Lists and objects are compared by a measure; texts and numbers as usual.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fieldmark.align.columns import Edges
-from fieldmark.align.item_similarity import UNIT, text_similarity
-from fieldmark.align.leaves import Path, cells_of
+from fieldmark.align.item_similarity import WEIGHT_UNIT, EdgeArrays, text_similarity
+from fieldmark.align.leaves import Path, leaves_of
 from fieldmark.align.limits import MAX_PAIRS, TooMuchWork
 from fieldmark.align.options import SimilarityMeasure, SimilarityOption, SimilarityType
 from fieldmark.compare.distance import Distance
@@ -41,7 +40,7 @@ _Values: TypeAlias = dict[Path, JsonValue]
 
 
 def measure_of(similarity: SimilarityOption) -> SimilarityMeasure | None:
-    """The measure that an option names; none where values are compared as text.
+    """Return the measure that an option names, or None for text similarity.
 
     >>> measure_of({"type": "iou", "format": "xywh"})
     Iou(format=<BoxFormat.XYWH: 'xywh'>, expected_format=None, candidate_format=None, ...)
@@ -68,9 +67,9 @@ def measured_edges(
     candidate: Sequence[JsonValue],
     match_fields: tuple[str, ...] | None,
     measure: SimilarityMeasure,
-    gate: float,
-) -> Edges:
-    """Every pair whose weight reaches the gate: the mean over the fields present in either."""
+    min_weight: float,
+) -> EdgeArrays:
+    """Return every pair of at least the minimum weight: the mean over the fields of either."""
     import numpy as np
 
     ours = [_values_of(item, match_fields) for item in expected]
@@ -86,9 +85,9 @@ def measured_edges(
             [ours[place][path] for place in left], [theirs[place][path] for place in right], measure
         )
         present += _either(len(ours), left)[:, None] | _either(len(theirs), right)
-    weights = np.rint(total / np.maximum(present, 1) * UNIT)
-    places, others = np.nonzero(weights >= gate)
-    return Edges(weights[places, others], places, others)
+    weights = np.rint(total / np.maximum(present, 1) * WEIGHT_UNIT)
+    places, others = np.nonzero(weights >= min_weight)
+    return EdgeArrays(weights[places, others], places, others)
 
 
 def _either(length: int, places: list[int]) -> NDArray[np.bool_]:
@@ -100,7 +99,7 @@ def _either(length: int, places: list[int]) -> NDArray[np.bool_]:
 
 
 def _values_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> _Values:
-    """The values that an item is compared on, by path; empty ones are not there."""
+    """Return the non-empty values on which an item is compared, by path."""
     found: Iterable[tuple[Path, JsonValue]]
     if not isinstance(item, dict):
         found = [(_ITSELF, item)]
@@ -113,7 +112,7 @@ def _values_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> _Values
 
 
 def _leaves(item: dict[str, JsonValue]) -> Iterable[tuple[Path, JsonValue]]:
-    """Every value of an object that is none itself; an object with coordinates is a value."""
+    """Yield the leaves of an object; an object with coordinates is a leaf."""
     pending: list[tuple[tuple[str, ...], JsonValue]] = [((), item)]
     while pending:
         path, value = pending.pop()
@@ -126,7 +125,7 @@ def _leaves(item: dict[str, JsonValue]) -> Iterable[tuple[Path, JsonValue]]:
 def _similarities(
     expected: list[JsonValue], candidate: list[JsonValue], measure: SimilarityMeasure
 ) -> Floats:
-    """Lists and objects by the measure, everything else as text or by equality."""
+    """Compare lists and objects by the measure, other values as text or by equality."""
     import numpy as np
 
     alike = np.zeros((len(expected), len(candidate)))
@@ -137,8 +136,8 @@ def _similarities(
         )
     plain = sorted(set(range(len(expected))).difference(left))
     others = sorted(set(range(len(candidate))).difference(right))
-    cells = [cells_of(expected[place], None).get(_ITSELF) for place in plain]
-    other_cells = [cells_of(candidate[place], None).get(_ITSELF) for place in others]
+    cells = [leaves_of(expected[place], None).get(_ITSELF) for place in plain]
+    other_cells = [leaves_of(candidate[place], None).get(_ITSELF) for place in others]
     for place, cell in zip(plain, cells, strict=True):
         for other, other_cell in zip(others, other_cells, strict=True):
             if cell == other_cell:

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from fieldmark.align.agreement import Agreement
-from fieldmark.align.columns import Edges
-from fieldmark.align.item_similarity import Edge
+from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
 from fieldmark.align.options import (
     SimilarityMeasure,
     SimilarityOption,
@@ -19,13 +17,13 @@ from fieldmark.align.options import (
     load_measure,
     similarity_threshold,
 )
-from fieldmark.align.similarity_alignment import Method, align_similar
+from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
 __all__ = ["GREEDY", "Greedy"]
 
-_CHUNK: Final = 16_384  # pairs looked at one by one before the taken ones are dropped
+_CHUNK: Final = 16_384  # pairs per pass before those of taken items are dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +53,12 @@ class Greedy:
 
     @property
     def least(self) -> float:
-        """The similarity from which on items may be paired."""
+        """The similarity threshold."""
         return similarity_threshold(self.threshold, self.match_fields, self._measure)
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Pair equal items, then the most similar ones."""
-        return align_similar(
+        return align_by_similarity(
             expected,
             candidate,
             method=GREEDY,
@@ -70,40 +68,42 @@ class Greedy:
         )
 
 
-def _among_few(edges: list[Edge], agreement: Agreement) -> list[Edge]:
+def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> list[Edge]:
     ours = Counter(edge[:2] for edge in edges)
     theirs = Counter(edge[::2] for edge in edges)
     order = []
     for edge in edges:
         weight, place, other = edge
-        # Only equally similar pairs that want the same item need the agreement.
+        # Only equally similar pairs with a common item need their equal leaves counted.
         tied = ours[edge[:2]] > 1 or theirs[edge[::2]] > 1
-        order.append((-weight, -agreement.of(place, other) if tied else 0, place, other))
+        order.append((-weight, -agreement.count(place, other) if tied else 0, place, other))
     order.sort()
-    return _free((-entry[0], *entry[2:]) for entry in order)
+    return _without_conflicts((-entry[0], *entry[2:]) for entry in order)
 
 
-def _among_many(edges: Edges, agreement: Agreement) -> Iterator[Edge]:
+def _select_many(edges: EdgeArrays, agreement: EqualLeafCounter) -> Iterator[Edge]:
     import numpy as np
 
     weights, places, others = edges
     rivals = (np.bincount(places)[places] > 1) | (np.bincount(others)[others] > 1)
     agreements = np.zeros(len(weights), dtype=np.intp)
     if rivals.any():
-        agreements[rivals] = agreement.of_all(places[rivals], others[rivals])
+        agreements[rivals] = agreement.count_all(places[rivals], others[rivals])
     order = np.lexsort((-agreements, -weights))  # keeps the order of places among equals
     free = np.ones(places.max(initial=0) + 1, dtype=np.bool_)
     other_free = np.ones(others.max(initial=0) + 1, dtype=np.bool_)
     for start in range(0, len(order), _CHUNK):
         chunk = order[start : start + _CHUNK]
         chunk = chunk[free[places[chunk]] & other_free[others[chunk]]]
-        for edge in _free(zip(*(column[chunk].tolist() for column in edges), strict=True)):
+        for edge in _without_conflicts(
+            zip(*(column[chunk].tolist() for column in edges), strict=True)
+        ):
             free[edge[1]] = other_free[edge[2]] = False
             yield edge
 
 
-def _free(edges: Iterable[Edge]) -> list[Edge]:
-    """The pairs whose items no earlier pair has taken."""
+def _without_conflicts(edges: Iterable[Edge]) -> list[Edge]:
+    """Return the pairs whose items are in no earlier pair."""
     taken: set[int] = set()
     others: set[int] = set()
     chosen = []
@@ -116,5 +116,5 @@ def _free(edges: Iterable[Edge]) -> list[Edge]:
     return chosen
 
 
-GREEDY: Final = Method(few=_among_few, many=_among_many)
-"""The choice of the most similar pair, again and again."""
+GREEDY: Final = SelectionMethod(few=_select_few, many=_select_many)
+"""Selects the most similar remaining pair first."""

@@ -1,4 +1,4 @@
-"""Alignment by place: the first item with the first."""
+"""Alignment by index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Index:
     name: ClassVar[str] = "index"
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
-        """Pair items by their places."""
+        """Pair items with the same index."""
         common = min(len(expected), len(candidate))
         return Alignment(
             [

@@ -1,48 +1,82 @@
-"""Similarities of pairs that share enough, one by one; `columns` computes those of all pairs."""
+"""Similarities of list items, and the number of their equal leaves.
+
+The similarity of two items is the mean over the leaves present in either. It is computed pair by
+pair for few items and in arrays for many; both give the same weights bit for bit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Final, TypeAlias
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from rapidfuzz.distance import Levenshtein
 
 from fieldmark.align import compiled
-from fieldmark.align.leaves import Cells, Path, is_iso_date
-from fieldmark.align.limits import MAX_TEXT
+from fieldmark.align.leaves import ItemLeaves, Path, exact_leaves_of, is_iso_date
+from fieldmark.align.limits import (
+    MAX_AGREEMENTS,
+    MAX_CHARACTER_PAIRS,
+    MAX_PAIRS,
+    MAX_TEXT,
+    TooMuchWork,
+)
+from fieldmark.model.json import JsonValue
 
-__all__ = ["UNIT", "Edge", "edges", "gate_of", "text_similarity"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-UNIT: Final = 1e12
-"""A weight is a similarity in units of 1e-12, rounded: whole numbers add and compare exactly."""
+    Floats: TypeAlias = NDArray[np.float64]
+    Integers: TypeAlias = NDArray[np.intp]
+    Flags: TypeAlias = NDArray[np.bool_]
+
+__all__ = [
+    "WEIGHT_UNIT",
+    "Edge",
+    "EdgeArrays",
+    "EqualLeafCounter",
+    "edges_of_few",
+    "edges_of_many",
+    "min_weight_of",
+    "text_similarity",
+]
+
+WEIGHT_UNIT: Final = 1e12
+"""A weight is a similarity in units of 1e-12, rounded, so that sums and comparisons are exact."""
 
 Edge: TypeAlias = tuple[float, int, int]
-"""The weight of two items that may be paired, and their places in the two rests."""
+"""The weight of a possible pair, and the positions of its items among the unpaired ones."""
 
 _TOLERANCE: Final = 1e-9
-_MARGIN: Final = 1e-6  # so that no rounding rules out a pair that would reach the gate
+_MARGIN: Final = 1e-6  # so that rounding never excludes a pair
 _UNEQUAL: Final = 1 - 1 / MAX_TEXT
-"""No two texts that differ are more similar than this."""
+"""The upper bound for the similarity of two different texts."""
 
-_TINY: Final = 16  # pairs that are compared each with each before an index of leaves is made
+_TINY: Final = 16  # pairs up to which no index of leaves is built
 
 _WHOLE: Final = 2.0**52
-"""What to add to a smaller float, and to take away again, to round it to the next whole number."""
+"""Adding and subtracting this rounds a smaller float to an integer."""
 
 _similarity: Final = Levenshtein.normalized_similarity
 _Texts: TypeAlias = list[tuple[Path, str]]
 _NearPair: TypeAlias = tuple[int, int, int]
-"""The places of two items, and how many leaves are equal."""
+"""The positions of two items, and the number of their equal leaves."""
 _Holders: TypeAlias = dict[tuple[Path, Hashable], list[int]]
 
+_BLOCK: Final = 1_000_000  # similarities held in memory at once
+_LEAF_COST: Final = 400  # cost of comparing two leaves, in character pairs
+_COLUMN_COST: Final = 500_000  # cost of another path, in character pairs
 
-def gate_of(threshold: float) -> float:
-    """The weight from which on two items may be paired."""
-    return (threshold - _TOLERANCE) * UNIT
+
+def min_weight_of(threshold: float) -> float:
+    """Return the minimum weight of a pair for a similarity threshold."""
+    return (threshold - _TOLERANCE) * WEIGHT_UNIT
 
 
 def text_similarity(expected: str, candidate: str) -> float:
-    """One minus the edit distance by the longer length; two dates that differ have nothing alike.
+    """Return 1 - edit distance / longer length, or 0 for two different dates.
 
     >>> text_similarity("kitten", "mitten") == 1 - 1 / 6
     True
@@ -52,38 +86,38 @@ def text_similarity(expected: str, candidate: str) -> float:
     return _similarity(expected, candidate)
 
 
-def edges(
-    expected: list[Cells], candidate: list[Cells], gate: float, most: int
+def edges_of_few(
+    expected: list[ItemLeaves], candidate: list[ItemLeaves], min_weight: float, most: int
 ) -> list[Edge] | None:
-    """Every pair whose weight reaches the gate.
+    """Return every pair of at least the minimum weight.
 
-    None if more than the given number of pairs would have to be looked at: most pairs share too
-    few equal leaves to reach the gate, whatever their texts are, and are not.
+    Pairs with too few equal leaves to reach it are not compared. None if more than `most` pairs
+    would have to be compared.
     """
     near_of = compiled.items.near if compiled.COMPILED else _near
-    near = near_of(expected, candidate, gate / UNIT - _MARGIN, _UNEQUAL, most, _TINY)
+    near = near_of(expected, candidate, min_weight / WEIGHT_UNIT - _MARGIN, _UNEQUAL, most, _TINY)
     if near is None:
         return None
     texts = {place: _texts(expected[place]) for place in {pair[0] for pair in near}}
     found: list[Edge] = []
     for place, other, shared in near:
         weight = _weight(expected[place], candidate[other], texts[place], shared)
-        if weight >= gate:
+        if weight >= min_weight:
             found.append((weight, place, other))
     return found
 
 
 def _near(
-    expected: list[Cells],
-    candidate: list[Cells],
+    expected: list[ItemLeaves],
+    candidate: list[ItemLeaves],
     share: float,
     unequal: float,
     most: int,
     tiny: int,
 ) -> list[_NearPair] | None:
-    """The pairs whose shared leaves and texts may reach a share of their leaves.
+    """Return the pairs whose equal leaves and texts may reach a share of their leaves.
 
-    A text that is not the same adds up to `unequal`.
+    A different text adds at most `unequal`.
     """
     reaches = [sum(type(cell) is str for cell in cells.values()) * unequal for cells in expected]
     if len(expected) * len(candidate) <= min(most, tiny):
@@ -92,9 +126,9 @@ def _near(
 
 
 def _near_each(
-    expected: list[Cells], candidate: list[Cells], reaches: list[float], share: float
+    expected: list[ItemLeaves], candidate: list[ItemLeaves], reaches: list[float], share: float
 ) -> list[_NearPair]:
-    """The same, found by comparing each with each."""
+    """Find near pairs by comparing every item with every other."""
     near: list[_NearPair] = []
     for place, cells in enumerate(expected):
         size, reach, leaves = len(cells), reaches[place], cells.items()
@@ -106,16 +140,16 @@ def _near_each(
 
 
 def _near_by_leaf(
-    expected: list[Cells],
-    candidate: list[Cells],
+    expected: list[ItemLeaves],
+    candidate: list[ItemLeaves],
     reaches: list[float],
     share: float,
     most: int,
 ) -> list[_NearPair] | None:
-    """The same, found by looking up who has a leaf; none if more than so many share one."""
+    """Find near pairs by an index of leaves; None if more than `most` pairs share a leaf."""
     sizes = list(map(len, candidate))
     smallest = min(sizes)
-    # Where unequal texts may do, no leaf need be shared.
+    # Items whose texts alone may reach the share need no equal leaf.
     alone = [
         reach >= share * max(len(cells), smallest)
         for reach, cells in zip(reaches, expected, strict=True)
@@ -139,8 +173,8 @@ def _near_by_leaf(
     return near
 
 
-def _holders(candidate: list[Cells]) -> _Holders:
-    """The places of the items that have a leaf, for each leaf."""
+def _holders(candidate: list[ItemLeaves]) -> _Holders:
+    """Return the positions of the items that have each leaf."""
     holders: _Holders = {}
     for place, cells in enumerate(candidate):
         for leaf in cells.items():
@@ -151,15 +185,15 @@ def _holders(candidate: list[Cells]) -> _Holders:
     return holders
 
 
-def _texts(cells: Cells) -> _Texts:
+def _texts(cells: ItemLeaves) -> _Texts:
     texts = [(path, cell) for path, cell in cells.items() if type(cell) is str]
     if len(texts) > 2:  # noqa: PLR2004 - the order of two does not change a sum
         texts.sort(key=lambda leaf: repr(leaf[0]))
     return texts
 
 
-def _weight(expected: Cells, candidate: Cells, texts: _Texts, equal_leaves: int) -> float:
-    """The mean over the leaves present in either item, as a weight."""
+def _weight(expected: ItemLeaves, candidate: ItemLeaves, texts: _Texts, equal_leaves: int) -> float:
+    """Return the mean similarity over the leaves present in either item, as a weight."""
     leaves = len(expected)
     if expected.keys() != candidate.keys():
         leaves += len(candidate) - len(expected.keys() & candidate.keys())
@@ -171,4 +205,217 @@ def _weight(expected: Cells, candidate: Cells, texts: _Texts, equal_leaves: int)
             equal_leaves -= 1
         elif type(other) is str:
             total += text_similarity(text, other)
-    return (total + equal_leaves) / (leaves or 1) * UNIT + _WHOLE - _WHOLE
+    return (total + equal_leaves) / (leaves or 1) * WEIGHT_UNIT + _WHOLE - _WHOLE
+
+
+class EdgeArrays(NamedTuple):
+    """The same as a list of `Edge`, as arrays."""
+
+    weights: Floats
+    expected: Integers
+    candidate: Integers
+
+    def at(self, positions: Integers) -> EdgeArrays:
+        """Return the edges at some positions."""
+        return EdgeArrays(*(column[positions] for column in self))  # type: ignore[arg-type]
+
+
+@dataclass(slots=True)
+class _Side:
+    """The leaves of one list at one path: texts and other values."""
+
+    text_places: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    token_places: list[int] = field(default_factory=list)
+    tokens: list[Hashable] = field(default_factory=list)
+
+    @property
+    def places(self) -> list[int]:
+        return self.text_places + self.token_places
+
+    def characters(self) -> int:
+        return sum(map(len, set(self.texts)))
+
+
+_Sides: TypeAlias = dict[Path, _Side]
+
+
+def edges_of_many(
+    expected: Sequence[ItemLeaves], candidate: Sequence[ItemLeaves], min_weight: float
+) -> EdgeArrays:
+    """Return every pair of at least the minimum weight, in the order of the items."""
+    import numpy as np
+
+    rows = max(1, _BLOCK // len(candidate))
+    blocks = [expected[start : start + rows] for start in range(0, len(expected), rows)]
+    lefts, right = [_sides(block) for block in blocks], _sides(candidate)
+    _check_work(lefts, right)
+    sizes = _sizes(candidate)
+    found: list[EdgeArrays] = []
+    for number, block in enumerate(blocks):
+        weights = _weights(_sizes(block)[:, None], sizes, lefts[number], right)
+        places, others = np.nonzero(weights >= min_weight)
+        found.append(EdgeArrays(weights[places, others], places + number * rows, others))
+        if sum(len(part.weights) for part in found) > MAX_PAIRS:
+            raise TooMuchWork
+    return (
+        found[0] if len(found) == 1 else EdgeArrays(*map(np.concatenate, zip(*found, strict=True)))
+    )
+
+
+def codes_of(
+    expected: Sequence[Hashable], candidate: Sequence[Hashable]
+) -> tuple[Integers, Integers]:
+    """Return an integer for each value, the same for equal values."""
+    import numpy as np
+
+    codes: dict[Hashable, int] = {}
+    number = codes.setdefault
+    return (
+        np.array([number(value, len(codes)) for value in expected], dtype=np.intp),
+        np.array([number(value, len(codes)) for value in candidate], dtype=np.intp),
+    )
+
+
+def _sizes(items: Sequence[ItemLeaves]) -> Integers:
+    import numpy as np
+
+    return np.array([len(cells) for cells in items], dtype=np.intp)
+
+
+def _sides(items: Sequence[ItemLeaves]) -> _Sides:
+    sides: _Sides = {}
+    for place, cells in enumerate(items):
+        for path, cell in cells.items():
+            side = sides.get(path)
+            if side is None:
+                side = sides[path] = _Side()
+            if type(cell) is str:
+                side.text_places.append(place)
+                side.texts.append(cell)
+            else:
+                side.token_places.append(place)
+                side.tokens.append(cell)
+    return sides
+
+
+def _check_work(lefts: Sequence[_Sides], right: _Sides) -> None:
+    work = 0
+    for left in lefts:
+        for path in left.keys() & right.keys():
+            one, other = left[path], right[path]
+            work += _COLUMN_COST + one.characters() * other.characters()
+            work += _LEAF_COST * len(one.places) * len(other.places)
+    if work > MAX_CHARACTER_PAIRS:
+        raise TooMuchWork
+
+
+def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) -> Floats:
+    """Return the weights of all pairs: the means over the leaves present in either item."""
+    import numpy as np
+
+    texts, equal_leaves, shared = np.zeros((3, len(own_sizes), len(sizes)))
+    everywhere = 0
+    for path in sorted(left.keys() & right.keys(), key=repr):
+        one, other = left[path], right[path]
+        places, others = one.places, other.places
+        if (len(places), len(others)) == shared.shape:
+            everywhere += 1
+        else:
+            shared[np.ix_(places, others)] += 1
+        if one.texts and other.texts:
+            similar = _text_similarities(one.texts, other.texts)
+            _add(texts, one.text_places, other.text_places, similar)
+        if one.tokens and other.tokens:
+            codes, other_codes = codes_of(one.tokens, other.tokens)
+            equal = codes[:, None] == other_codes
+            _add(equal_leaves, one.token_places, other.token_places, equal)
+    leaves = np.maximum(own_sizes + (sizes - everywhere) - shared, 1)
+    weights: Floats = np.rint((texts + equal_leaves) / leaves * WEIGHT_UNIT)
+    return weights
+
+
+def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | Flags) -> None:
+    import numpy as np
+
+    if (len(places), len(others)) == matrix.shape:
+        matrix += values
+    else:
+        matrix[np.ix_(places, others)] += values
+
+
+def _text_similarities(expected: list[str], candidate: list[str]) -> Floats:
+    """Return `text_similarity` of every pair of texts."""
+    import numpy as np
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
+
+    ours, theirs = list(dict.fromkeys(expected)), list(dict.fromkeys(candidate))
+    distances = cdist(ours, theirs, scorer=Levenshtein.distance, dtype=np.int32)
+    longer = np.maximum.outer([len(text) for text in ours], [len(text) for text in theirs])
+    similar: Floats = 1.0 - distances / longer
+    dates = [place for place, text in enumerate(ours) if is_iso_date(text)]
+    other_dates = [place for place, text in enumerate(theirs) if is_iso_date(text)]
+    if dates and other_dates:
+        block = np.ix_(dates, other_dates)
+        similar[block] = distances[block] == 0
+    if len(ours) < len(expected):
+        similar = similar[_positions(ours, expected)]
+    if len(theirs) < len(candidate):
+        similar = similar[:, _positions(theirs, candidate)]
+    return similar
+
+
+def _positions(distinct: list[str], texts: list[str]) -> list[int]:
+    position = {text: place for place, text in enumerate(distinct)}
+    return [position[text] for text in texts]
+
+
+class EqualLeafCounter:
+    """Counts the equal leaves of pairs, to decide between equally similar ones."""
+
+    __slots__ = ("_candidate", "_expected", "_left", "_right")
+
+    def __init__(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> None:
+        self._expected = expected
+        self._candidate = candidate
+        self._left: dict[int, ItemLeaves] = {}
+        self._right: dict[int, ItemLeaves] = {}
+
+    def count(self, place: int, other: int) -> int:
+        """Return the number of equal leaves of one pair."""
+        left, right = self._left.get(place), self._right.get(other)
+        if left is None:
+            left = self._left[place] = exact_leaves_of(self._expected[place])
+        if right is None:
+            right = self._right[other] = exact_leaves_of(self._candidate[other])
+        return len(left.items() & right.items())
+
+    def count_all(self, places: Integers, others: Integers) -> Integers:
+        """Return the numbers of equal leaves of many pairs."""
+        import numpy as np
+
+        left = _columns(self._expected, np.unique(places).tolist())
+        right = _columns(self._candidate, np.unique(others).tolist())
+        shared = left.keys() & right.keys()
+        if len(shared) * len(places) > MAX_AGREEMENTS:
+            raise TooMuchWork
+        counts = np.zeros(len(places), dtype=np.intp)
+        for path in shared:
+            ours, theirs = left[path], right[path]
+            codes, other_codes = codes_of(list(ours.values()), list(theirs.values()))
+            code = np.full(len(self._expected), -1)
+            other_code = np.full(len(self._candidate), -2)
+            code[list(ours)] = codes
+            other_code[list(theirs)] = other_codes
+            counts += code[places] == other_code[others]
+        return counts
+
+
+def _columns(items: Sequence[JsonValue], places: list[int]) -> dict[Path, dict[int, Hashable]]:
+    """Return the leaves at each path, by the position of the item."""
+    columns: dict[Path, dict[int, Hashable]] = defaultdict(dict)
+    for place in places:
+        for path, token in exact_leaves_of(items[place]).items():
+            columns[path][place] = token
+    return columns

@@ -1,4 +1,4 @@
-"""Alignment by key: items that bear the same name belong together."""
+"""Alignment by key fields."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fieldmark.align.canonical_text import canonical_order
-from fieldmark.align.equal_items import assembled, pair_equal, pair_keys
+from fieldmark.align.equal_items import build_alignment, pair_equal, pair_keys
 from fieldmark.align.options import check_fields
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
@@ -45,7 +45,7 @@ class Key:
         if len(set(left)) < len(left) or len(set(right)) < len(right):
             ours, theirs = canonical_order(expected, ours), canonical_order(candidate, theirs)
             left, right = self._keys(expected, ours), self._keys(candidate, theirs)
-        return assembled(
+        return build_alignment(
             rest,
             [
                 (place, theirs[position], 1.0)
@@ -58,7 +58,7 @@ class Key:
         return [self._key_of(items[place]) for place in places]
 
     def _key_of(self, item: JsonValue) -> Hashable:
-        """The key of an item; an item without one gets a key that equals no other."""
+        """Return the key of an item, or a unique one if it has none."""
         if not isinstance(item, dict):
             return typed_key(item)
         parts = tuple(

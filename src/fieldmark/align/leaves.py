@@ -1,8 +1,8 @@
-"""What items are compared on: their leaves, made ready for comparison.
+"""The leaves on which list items are compared.
 
-A *cell* is one such leaf: either a text, trimmed and folded, that is compared by edit distance, or
-a token of another type that equals another token or does not. An empty leaf has no cell. A nested
-list is one leaf; an item that is no object is its own only leaf.
+A leaf is either a trimmed and casefolded text, which is compared by edit distance, or another
+hashable value, which is equal or not. Empty leaves are left out. A nested list is one leaf; an
+item that is not an object is its own only leaf.
 """
 
 from __future__ import annotations
@@ -18,38 +18,46 @@ from fieldmark.values.canonical import typed_key
 from fieldmark.values.paths import resolve
 from fieldmark.values.text import folded
 
-__all__ = ["Cells", "Path", "all_cells", "cells_of", "is_iso_date", "largest", "tokens_of"]
+__all__ = [
+    "ItemLeaves",
+    "Path",
+    "all_leaves",
+    "exact_leaves_of",
+    "is_iso_date",
+    "largest",
+    "leaves_of",
+]
 
 Path: TypeAlias = str | tuple[str, ...]
-Cells: TypeAlias = dict[Path, Hashable]
+ItemLeaves: TypeAlias = dict[Path, Hashable]
 
 _ITSELF: Final = ()
-_PLAIN: Final = 1 << 53  # up to here whole numbers and floats compare exactly and hash apart
-_LEAF: Final = 16  # letters that a leaf is worth, whatever it holds
+_PLAIN: Final = 1 << 53  # up to here floats represent integers exactly
+_LEAF: Final = 16  # characters that each leaf counts for
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?", re.DOTALL)
 
 
 def is_iso_date(text: str) -> bool:
-    """Whether a folded text is a date, or a date and a time, as ISO 8601 writes it."""
+    """Whether a casefolded text is an ISO 8601 date or date-time."""
     return text[4:5] == "-" and _ISO_DATE.fullmatch(text) is not None
 
 
-def all_cells(items: list[JsonValue], match_fields: tuple[str, ...] | None) -> list[Cells]:
-    """The cells of each item."""
+def all_leaves(items: list[JsonValue], match_fields: tuple[str, ...] | None) -> list[ItemLeaves]:
+    """Return the leaves of each item."""
     if compiled.COMPILED:
-        return compiled.items.cells(items, match_fields, MAX_TEXT, folded, cells_of)
-    return [cells_of(item, match_fields) for item in items]
+        return compiled.items.cells(items, match_fields, MAX_TEXT, folded, leaves_of)
+    return [leaves_of(item, match_fields) for item in items]
 
 
-def cells_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> Cells:
-    """The cells of an item: of its match fields or, without any, of all its leaves.
+def leaves_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> ItemLeaves:
+    """Return the leaves of an item at its match fields, or all leaves.
 
-    >>> cells_of({"name": " Ann ", "born": None, "home": {"zip": 1}}, None)
+    >>> leaves_of({"name": " Ann ", "born": None, "home": {"zip": 1}}, None)
     {'name': 'ann', ('home', 'zip'): 1}
     """
     if match_fields is None or type(item) is not dict:
         return _walked(item, folded)
-    cells: Cells = {}
+    cells: ItemLeaves = {}
     for field in match_fields:
         value = item[field] if field in item else resolve(item, field)
         if type(value) is str:
@@ -61,8 +69,8 @@ def cells_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> Cells:
     return cells
 
 
-def largest(items: list[Cells]) -> int:
-    """How much there is to compare in the largest item: its letters, and some for each leaf.
+def largest(items: list[ItemLeaves]) -> int:
+    """Return the size of the largest item: its characters, and a constant for each leaf.
 
     >>> largest([{"a": "blue"}, {"a": "red", "n": 1}])
     35
@@ -76,16 +84,16 @@ def largest(items: list[Cells]) -> int:
     return max(sizes, default=0)
 
 
-def tokens_of(item: JsonValue) -> Cells:
-    """Every leaf of an item as a token: two are equal exactly when the leaves are."""
+def exact_leaves_of(item: JsonValue) -> ItemLeaves:
+    """Return all leaves of an item for comparison by equality, without folding texts."""
     return _walked(item, _unless_blank)
 
 
-def _walked(item: JsonValue, reading: Callable[[str], str]) -> Cells:
-    """The cells of all leaves of an item; a text that is read as "" is empty."""
+def _walked(item: JsonValue, reading: Callable[[str], str]) -> ItemLeaves:
+    """Return all leaves of an item, with texts normalized; a text normalized to "" is empty."""
     if not isinstance(item, dict):
         item = {} if item is None else {cast("str", _ITSELF): item}
-    cells: Cells = {}
+    cells: ItemLeaves = {}
     nested: list[tuple[tuple[str, ...], dict[str, JsonValue]]] = []
     prefix: tuple[str, ...] = ()
     while True:

@@ -1,4 +1,4 @@
-"""How much work an alignment may be, and what is said beyond that."""
+"""Limits on the work of one alignment."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ __all__ = [
 ]
 
 MAX_PAIRS: Final = 4_000_000
-"""Similarities between items that no equal item was found for."""
+"""Similarities between items without an equal one."""
 
 FALLBACK_PAIRS: Final = 25_000_000
-"""Similarities that the greedy method may compute where it stands in for the optimal one."""
+"""Similarities that the greedy method may compute as the fallback of the optimal one."""
 
 MAX_TEXT: Final = 10_000
-"""Characters of a text that is compared by edit distance; a longer one is equal or not."""
+"""Characters of a text that is compared by edit distance; longer ones by equality."""
 
 MAX_CHARACTER_PAIRS: Final = 200_000_000_000
-"""Character comparisons of one alignment: some ten seconds of edit distances."""
+"""Character comparisons of one alignment: about ten seconds of edit distances."""
 
 MAX_AGREEMENTS: Final = 500_000_000
-"""Leaf comparisons that the ties of one alignment may need."""
+"""Leaf comparisons to break the ties of one alignment."""
 
 SMALL_PAIRS: Final = 400
-"""Similarities up to which a plain loop is always faster than arrays."""
+"""Similarities up to which a loop is always faster than arrays."""
 
 SMALL_CHARACTER_PAIRS: Final = 1_000_000_000
-"""Character comparisons that a plain loop may be asked for, by the longest items."""
+"""Character comparisons up to which a loop is used, by the longest items."""
 
 
 class TooMuchWork(Exception):
-    """The items are few enough, but what they hold is too much to compare."""
+    """The items are too large to compare all pairs."""
 
 
 def within(expected: int, candidate: int) -> bool:
-    """Whether so many items of the two lists may be compared each with each."""
+    """Whether so many items may be compared pair by pair."""
     return expected * candidate <= MAX_PAIRS
 
 
 def refused(expected: Sequence[JsonValue], candidate: Sequence[JsonValue], note: str) -> Alignment:
-    """An alignment that was not made because of a limit: nothing is paired."""
+    """Return an alignment without pairs that reports an exceeded limit."""
     return Alignment(
         (),
         range(len(expected)),

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from fieldmark.align.agreement import Agreement
-from fieldmark.align.assignment import DIRECT_CELLS, heaviest_of_few, heaviest_of_many
-from fieldmark.align.columns import Edges
-from fieldmark.align.components import components_of, labels_of
+from fieldmark.align.assignment import (
+    SMALL_MATRIX,
+    component_labels,
+    connected_components_of,
+    max_weight_edges,
+    max_weight_positions,
+)
 from fieldmark.align.greedy import GREEDY
-from fieldmark.align.item_similarity import Edge
+from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
 from fieldmark.align.options import (
     SimilarityMeasure,
     SimilarityOption,
@@ -22,13 +25,13 @@ from fieldmark.align.options import (
     load_measure,
     similarity_threshold,
 )
-from fieldmark.align.similarity_alignment import Method, align_similar
+from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
 from fieldmark.errors import OptionError
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
 if TYPE_CHECKING:
-    from fieldmark.align.columns import Flags, Integers
+    from fieldmark.align.item_similarity import Flags, Integers
 
 __all__ = ["OnLimit", "Optimal"]
 
@@ -69,12 +72,12 @@ class Optimal:
 
     @property
     def least(self) -> float:
-        """The similarity from which on items may be paired."""
+        """The similarity threshold."""
         return similarity_threshold(self.threshold, self.match_fields, self._measure)
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Pair equal items, then the others for the greatest total similarity."""
-        return align_similar(
+        return align_by_similarity(
             expected,
             candidate,
             match_fields=self.match_fields,
@@ -85,35 +88,35 @@ class Optimal:
         )
 
 
-def _among_few(edges: list[Edge], agreement: Agreement) -> Iterator[Edge]:
-    for component in components_of(edges):
-        agreements = [agreement.of(place, other) for _, place, other in component]
-        yield from heaviest_of_few(component, agreements)
+def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> Iterator[Edge]:
+    for component in connected_components_of(edges):
+        agreements = [agreement.count(place, other) for _, place, other in component]
+        yield from max_weight_edges(component, agreements)
 
 
-def _among_many(edges: Edges, agreement: Agreement) -> Iterator[Edge]:
+def _select_many(edges: EdgeArrays, agreement: EqualLeafCounter) -> Iterator[Edge]:
     import numpy as np
 
-    labels = labels_of(edges)
+    labels = component_labels(edges)
     sizes = np.bincount(labels)
     alone = sizes[labels] == 1
     yield from _listed(edges, alone)
     joint = np.flatnonzero(~alone)
     joint = joint[np.argsort(labels[joint], kind="stable")]
-    agreements = agreement.of_all(edges.expected[joint], edges.candidate[joint])
+    agreements = agreement.count_all(edges.expected[joint], edges.candidate[joint])
     end = 0
     for size in sizes[sizes > 1].tolist():
         start, end = end, end + size
         component = edges.at(joint[start:end])
-        if size <= DIRECT_CELLS:
+        if size <= SMALL_MATRIX:
             few = list(_listed(component, slice(None)))
-            yield from heaviest_of_few(few, agreements[start:end].tolist())
+            yield from max_weight_edges(few, agreements[start:end].tolist())
         else:
-            yield from _listed(component, heaviest_of_many(component, agreements[start:end]))
+            yield from _listed(component, max_weight_positions(component, agreements[start:end]))
 
 
-def _listed(edges: Edges, which: Integers | Flags | slice) -> Iterator[Edge]:
+def _listed(edges: EdgeArrays, which: Integers | Flags | slice) -> Iterator[Edge]:
     return zip(*(column[which].tolist() for column in edges), strict=True)
 
 
-_OPTIMAL: Final = Method(few=_among_few, many=_among_many)
+_OPTIMAL: Final = SelectionMethod(few=_select_few, many=_select_many)

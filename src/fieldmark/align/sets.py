@@ -1,11 +1,11 @@
-"""Alignment as a multiset: an item is there or it is not."""
+"""Alignment of equal items only."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fieldmark.align.equal_items import assembled, pair_equal
+from fieldmark.align.equal_items import build_alignment, pair_equal
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
@@ -24,4 +24,4 @@ class SetAlign:
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
         """Pair equal items."""
-        return assembled(pair_equal(expected, candidate))
+        return build_alignment(pair_equal(expected, candidate))

@@ -6,18 +6,18 @@ from operator import itemgetter
 
 import pytest
 
-from fieldmark.align import columns, item_similarity, leaves
+from fieldmark.align import item_similarity, leaves
 from fieldmark.align.limits import MAX_TEXT
 
 LONG = "x" * MAX_TEXT
 
 
 def similarity(expected, candidate, match_fields=None):
-    left, right = [leaves.cells_of(item, match_fields) for item in (expected, candidate)]
-    few = item_similarity.edges([left], [right], -1, 1)
-    many = columns.edges([left], [right], -1)
+    left, right = [leaves.leaves_of(item, match_fields) for item in (expected, candidate)]
+    few = item_similarity.edges_of_few([left], [right], -1, 1)
+    many = item_similarity.edges_of_many([left], [right], -1)
     assert [weight for weight, _, _ in few] == many.weights.tolist()
-    return few[0][0] / item_similarity.UNIT
+    return few[0][0] / item_similarity.WEIGHT_UNIT
 
 
 @pytest.mark.parametrize(
@@ -170,21 +170,26 @@ def test_columns_compare_equal_texts_and_kinds_once_for_all_items():
         {"c": [1]},
     ]
     left, right = (
-        [leaves.cells_of(item, None) for item in items] for items in (expected, candidate)
+        [leaves.leaves_of(item, None) for item in items] for items in (expected, candidate)
     )
-    few, many = item_similarity.edges(left, right, -1, 25), columns.edges(left, right, -1)
+    few, many = (
+        item_similarity.edges_of_few(left, right, -1, 25),
+        item_similarity.edges_of_many(left, right, -1),
+    )
     assert sorted(few, key=itemgetter(1, 2)) == list(
         zip(*(column.tolist() for column in many), strict=True)
     )
 
 
 def test_blocks_do_not_change_the_result(monkeypatch):
-    cells = [leaves.cells_of({"a": f"item {n}", "n": n % 3}, None) for n in range(30)]
-    others = [leaves.cells_of({"a": f"itm {n}", "n": n % 4}, None) for n in range(20)]
-    gate = item_similarity.gate_of(0.5)
-    whole = columns.edges(cells, others, gate)
-    monkeypatch.setattr(columns, "_BLOCK", 100)
-    for one, other in zip(whole, columns.edges(cells, others, gate), strict=True):
+    cells = [leaves.leaves_of({"a": f"item {n}", "n": n % 3}, None) for n in range(30)]
+    others = [leaves.leaves_of({"a": f"itm {n}", "n": n % 4}, None) for n in range(20)]
+    min_weight = item_similarity.min_weight_of(0.5)
+    whole = item_similarity.edges_of_many(cells, others, min_weight)
+    monkeypatch.setattr(item_similarity, "_BLOCK", 100)
+    for one, other in zip(
+        whole, item_similarity.edges_of_many(cells, others, min_weight), strict=True
+    ):
         assert one.tolist() == other.tolist()
 
 
@@ -199,5 +204,6 @@ def test_pairs_one_by_one_are_given_up_when_too_many_share_a_leaf(most, found):
     cells = [{"n": n % 2, "m": n, "l": 0.5} for n in range(7)]
     others = [{"n": n % 2, "m": -n - 1, "l": 0.25} for n in range(7)]
     assert (
-        item_similarity.edges(cells, others, item_similarity.gate_of(0.5), most) is not None
+        item_similarity.edges_of_few(cells, others, item_similarity.min_weight_of(0.5), most)
+        is not None
     ) is found

@@ -105,7 +105,7 @@ def test_items_of_the_same_text(expected, candidate, partners, alike):
     left = [place for place, other in enumerate(partners) if other is None]
     right = [place for place in range(len(candidate)) if place not in partners]
     assert found == (partners, left, right, alike)
-    wanted = equal_items._pair_texts(expected, candidate)
+    wanted = equal_items._pair_equal_texts(expected, candidate)
     assert [list(part) for part in wanted[:3]] == [partners, left, right]
 
 
@@ -193,7 +193,7 @@ def test_the_order_of_keys_does_not_matter_in_any_order():
 )  # fmt: skip
 def test_the_cells_of_an_object_of_text_and_numbers(item, cells):
     assert items.cells([item], None, 10_000, folded, None) == [cells]
-    assert leaves.cells_of(item, None) == cells
+    assert leaves.leaves_of(item, None) == cells
 
 
 @pytest.mark.parametrize(
@@ -320,8 +320,8 @@ CALLS = {
     "pair-of-strangers": lambda: items.pair([*range(600)], [f"x{n}" for n in range(600)]),
     "pair-of-something-unusual": lambda: items.pair([{"a": n} for n in range(90)], [{"a": 1}, {"a": 2**70}]),
     "pair-of-no-list": lambda: items.pair([], ()),
-    "cells": lambda: items.cells([{"a": f" X{n}", "b": n * 1000, "é": "É"} for n in range(90)], None, 3, folded, leaves.cells_of),
-    "cells-of-fields": lambda: items.cells([{"a": f" X{n}", "b": [n]} for n in range(90)], ("a", "b"), 9, folded, leaves.cells_of),
+    "cells": lambda: items.cells([{"a": f" X{n}", "b": n * 1000, "é": "É"} for n in range(90)], None, 3, folded, leaves.leaves_of),
+    "cells-of-fields": lambda: items.cells([{"a": f" X{n}", "b": [n]} for n in range(90)], ("a", "b"), 9, folded, leaves.leaves_of),
     "cells-and-an-error": lambda: items.cells([{"a": "X"}, {"a": "é", "b": "ü"}], None, 9, failing, None),
     "cells-and-another-error": lambda: items.cells([{"a": "X"}, {"a": "x", "b": []}], None, 9, folded, failing),
     "cells-folded-to-something-else": lambda: items.cells([{"a": "é"}], None, 9, len, lambda *_: {}),

@@ -13,8 +13,7 @@ from fieldmark.align import (
     Greedy,
     Optimal,
     SetAlign,
-    agreement,
-    columns,
+    item_similarity,
     limits,
     similarity_alignment,
 )
@@ -87,10 +86,16 @@ def test_within_the_limit_nothing_falls_back():
 @pytest.mark.parametrize(
     ("module", "limit", "aligner"),
     [
-        pytest.param(columns, "MAX_CHARACTER_PAIRS", Greedy(), id="characters-under-greedy"),
-        pytest.param(columns, "MAX_CHARACTER_PAIRS", Optimal(), id="characters-under-optimal"),
-        pytest.param(columns, "MAX_PAIRS", Greedy(threshold=0), id="pairs-above-the-threshold"),
-        pytest.param(agreement, "MAX_AGREEMENTS", Greedy(threshold=0), id="ties"),
+        pytest.param(
+            item_similarity, "MAX_CHARACTER_PAIRS", Greedy(), id="characters-under-greedy"
+        ),
+        pytest.param(
+            item_similarity, "MAX_CHARACTER_PAIRS", Optimal(), id="characters-under-optimal"
+        ),
+        pytest.param(
+            item_similarity, "MAX_PAIRS", Greedy(threshold=0), id="pairs-above-the-threshold"
+        ),
+        pytest.param(item_similarity, "MAX_AGREEMENTS", Greedy(threshold=0), id="ties"),
     ],
 )
 def test_items_that_hold_too_much_are_refused(monkeypatch, module, limit, aligner):
