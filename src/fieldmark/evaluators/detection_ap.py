@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from fieldmark.compare.options import check_share, checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import Score
+from fieldmark.evaluators.base import UNREADABLE, Score
 from fieldmark.evaluators.field_evaluator import MAX_ROWS, check_limit, confusion
-from fieldmark.evaluators.path_values import check_places, places, values_at
+from fieldmark.evaluators.path_values import check_value_path, find_values, values_at
 from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.detection.coco import AREAS, MAX_DETECTIONS, CocoSettings, coco_figures
 from fieldmark.metrics.detection.matching import ImageMatch, match_image
@@ -25,12 +25,12 @@ from fieldmark.values.canonical import canonical_text
 from fieldmark.values.numbers import as_number
 from fieldmark.values.paths import ROOT
 
-__all__ = ["ONE_CLASS", "DetectionAp", "DetectionTally", "RegionPaths", "RegionsRead"]
+__all__ = ["DetectionAp", "DetectionTally"]
 
 Region = TypeVar("Region", TruthRegion, DetectedRegion)
 
-ONE_CLASS: Final = "object"
-"""The class of regions that have none."""
+_NO_CLASS: Final = "object"
+"""The class of regions without one."""
 _NOWHERE: Final[Extent] = (0.0, 0.0, 0.0, 0.0)
 _LAST: Final = float("-inf")
 _SIZE: Final = 4
@@ -38,7 +38,7 @@ _ITEMS: Final = "[]"
 
 
 class RegionsRead(NamedTuple, Generic[Region]):
-    """The regions of one document, and those whose box could not be read, by place."""
+    """The regions of one document, and why boxes could not be read, by position."""
 
     regions: list[Region]
     invalid: dict[int, str]
@@ -46,11 +46,11 @@ class RegionsRead(NamedTuple, Generic[Region]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionPaths:
-    """Where documents keep regions; values at the same place of their lists belong together.
+    """The paths to regions; values at the same position of their lists belong together.
 
-    A box that cannot be read is a region that is nowhere: no other one overlaps it. A detection
-    without a readable score comes last. `crowd` names the flags of the regions, or if it ends in
-    `[]` a list of crowds that are kept apart and look like the regions.
+    An unreadable box is a region without area, which overlaps nothing. A detection without a
+    readable score comes last. `crowd` is the path to the flags of the regions, or if it ends in
+    `[]` to a separate list of crowds.
     """
 
     boxes: str
@@ -61,16 +61,16 @@ class RegionPaths:
     form: BoxFormat
 
     def truths(self, document: JsonValue | Missing) -> RegionsRead[TruthRegion]:
-        """The regions of a truth, crowds that are kept apart behind the others."""
+        """The regions of a ground truth, crowds of a separate list last."""
         if self.crowd is None or not self.crowd.endswith(_ITEMS):
-            return self._regions(document)
-        boxes, label, area = (_beside(self.crowd, p) for p in (self.boxes, self.label, self.area))
+            return self._truths(document)
+        boxes, label, area = (_in_list(self.crowd, p) for p in (self.boxes, self.label, self.area))
         apart = replace(self, boxes=boxes or self.crowd, label=label, area=area, crowd=None)
         regions, invalid = replace(self, crowd=None).truths(document)
         crowds = [each._replace(crowd=True) for each in apart.truths(document).regions]
         return RegionsRead([*regions, *crowds], invalid)
 
-    def _regions(self, document: JsonValue | Missing) -> RegionsRead[TruthRegion]:
+    def _truths(self, document: JsonValue | Missing) -> RegionsRead[TruthRegion]:
         extents, invalid = self._extents(document)
         count = len(extents)
         columns = (
@@ -81,8 +81,8 @@ class RegionPaths:
         )
         return RegionsRead([TruthRegion(*row) for row in zip(*columns, strict=True)], invalid)
 
-    def found(self, document: JsonValue | Missing) -> RegionsRead[DetectedRegion]:
-        """The regions of a candidate."""
+    def detections(self, document: JsonValue | Missing) -> RegionsRead[DetectedRegion]:
+        """The detections of a candidate."""
         extents, invalid = self._extents(document)
         count = len(extents)
         columns = (
@@ -110,20 +110,21 @@ class RegionPaths:
         return _LAST if number is None else number
 
     def _extent(self, value: JsonValue | Missing) -> Extent | str:
-        """A corner and a size; where that is how a box is written, to the last digit."""
+        """A corner and a size, exactly as written if that is the format of the box."""
         read = read_shape(None if value is MISSING else value, self.form)
         if isinstance(read, str):
             return read
         left, top, right, bottom, _ = read.box
         if self.form is BoxFormat.XYWH and isinstance(value, list):
-            return left, top, *_size(value)
+            width, height = (float(number) for number in value[2:_SIZE])  # type: ignore[arg-type]
+            return left, top, width, height
         return left, top, right - left, bottom - top
 
 
-def _beside(items: str, path: str | None) -> str | None:
-    """Where the items of another list keep what is at a path of the items of this one.
+def _in_list(items: str, path: str | None) -> str | None:
+    """A path inside the items of one list as a path inside those of another.
 
-    >>> _beside("crowd[]", "regions[].bbox")
+    >>> _in_list("crowd[]", "regions[].bbox")
     'crowd[].bbox'
     """
     return None if path is None else items + path.rpartition(_ITEMS)[2]
@@ -132,19 +133,14 @@ def _beside(items: str, path: str | None) -> str | None:
 def _column(
     document: JsonValue | Missing, path: str | None, count: int
 ) -> list[JsonValue | Missing]:
-    """The values beside so many boxes."""
+    """As many values at a path as there are boxes."""
     found = [] if path is None else values_at(document, path)[:count]
     return found + [MISSING] * (count - len(found))
 
 
-def _size(value: Sequence[JsonValue]) -> tuple[float, float]:
-    width, height = (float(number) for number in value[2:_SIZE])  # type: ignore[arg-type]
-    return width, height
-
-
 def _label(value: JsonValue | Missing) -> str:
     if value is MISSING or value is None:
-        return ONE_CLASS
+        return _NO_CLASS
     return value if isinstance(value, str) else canonical_text(value).decode("utf-8", "replace")
 
 
@@ -202,7 +198,7 @@ class DetectionAp:
         }
         for option, path in columns.items():
             if path is not None:
-                check_places(option, path)
+                check_value_path(option, path)
         form = checked_choice("format", self.format, BoxFormat)
         if not 0 < self.iou_threshold <= 1:
             raise OptionError("iou_threshold", "must be a number above 0 and up to 1")
@@ -225,7 +221,7 @@ class DetectionAp:
         object.__setattr__(self, "_settings", settings)
 
     def start(self) -> DetectionTally:
-        """A place where images are gathered."""
+        """A new accumulator of images."""
         return DetectionTally(self)
 
     def evaluate(
@@ -254,19 +250,19 @@ class DetectionAp:
             },
         }
 
-    def gather(
+    def add_image(
         self, regions: Regions, expected: JsonValue, candidate: JsonValue | Missing
     ) -> Score:
-        """Add one image to the others; what it says of itself is its F1 at the IoU threshold."""
-        ours, theirs = self._paths.truths(expected), self._paths.found(candidate)
+        """Add an image to the others, and return its own F1 at the IoU threshold."""
+        ours, theirs = self._paths.truths(expected), self._paths.detections(candidate)
         regions.add(ours.regions, theirs.regions)
         most = self.max_detections[-1]
         found = match_image(ours.regions, theirs.regions, self.iou_threshold, most)
-        here = [place.path for place in places(expected, self.boxes)]
-        there = [place.path for place in places(candidate, self.boxes)]
+        here = [each.path for each in find_values(expected, self.boxes)]
+        there = [each.path for each in find_values(candidate, self.boxes)]
         lost = [f"{here[n]} ({ours.invalid.get(n, 'not detected')})" for n in found.lost]
         invented = [f"{there[n]} ({theirs.invalid.get(n, 'unexpected')})" for n in found.invented]
-        unread = [f"{ROOT} (no readable candidate)"] if candidate is MISSING else []
+        unread = [f"{ROOT} ({UNREADABLE})"] if candidate is MISSING else []
         counts = Counts(tp=len(found.pairs), fp=len(invented), fn=len(lost))
         nothing = not any(counts) and not unread
         score = 1.0 if nothing else f1(counts, ZeroRule.ZERO) or 0.0
@@ -305,13 +301,15 @@ class DetectionTally:
     def add(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Take in one more image; one that could not be read has no detections."""
-        return self._evaluator.gather(self._regions, expected, MISSING if unreadable else candidate)
+        """Add an image; an unreadable one has no detections."""
+        return self._evaluator.add_image(
+            self._regions, expected, MISSING if unreadable else candidate
+        )
 
     def merge(self, other: DetectionTally) -> None:
-        """Take in the images of another part of the data set, after these."""
+        """Add the images of another part of the data set after these."""
         self._regions.merge(other._regions)
 
     def summary(self) -> JsonObject:
-        """COCO's figures and PASCAL's, over all classes and for each."""
+        """COCO and PASCAL VOC figures, over all classes and for each."""
         return self._evaluator.figures(self._regions)

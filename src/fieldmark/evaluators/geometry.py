@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
+from typing import ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.index import Index
@@ -15,44 +15,38 @@ from fieldmark.compare.distance import Distance, is_near
 from fieldmark.compare.iou import Iou
 from fieldmark.compare.options import check_scale, check_share, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.evaluators.base import Score
+from fieldmark.evaluators.base import UNREADABLE, Score
 from fieldmark.evaluators.field_evaluator import MAX_ROWS, check_limit, confusion, is_path
-from fieldmark.evaluators.path_values import Place, check_places, is_pattern, places, value_at
+from fieldmark.evaluators.hits_and_misses import EMPTY_REASONS, REASON_TEXTS
+from fieldmark.evaluators.path_values import (
+    PathValue,
+    check_value_path,
+    find_values,
+    is_pattern,
+    value_at,
+)
 from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import Presence
+from fieldmark.model.outcome import Presence, Reason
 from fieldmark.values.boxes import BoxFormat, Scale
 from fieldmark.values.overlap import PolygonMethod
 from fieldmark.values.paths import ROOT
 from fieldmark.values.points import Metric, distance_similarity
 from fieldmark.values.presence import presence
 
-__all__ = [
-    "EMPTY",
-    "UNEXPECTED",
-    "CoordinateDistance",
-    "IouScore",
-    "Matching",
-    "Measured",
-    "Ruler",
-    "ScaleOption",
-    "ShapeEvaluator",
-    "ShapePair",
-    "aligner_for",
-    "missed",
-    "paired",
-    "row_of",
-]
+__all__ = ["CoordinateDistance", "IouScore", "Matching", "ShapeEvaluator"]
 
-EMPTY: Final[Mapping[Presence, str]] = {
-    Presence.ABSENT: "required, missing",
-    Presence.NULL: "null value",
-    Presence.BLANK: "blank value",
-}
-UNEXPECTED: Final = "unexpected value"
+ScaleOption: TypeAlias = tuple[float, ...] | str | None
+"""Factors, or the path in the expected document to the size of the page."""
+
+_MISSING: Final = REASON_TEXTS[Reason.MISSING]
+_UNEXPECTED: Final = REASON_TEXTS[Reason.UNEXPECTED_VALUE]
+_POINT: Final = 2
+_DEFAULT_PASS: Final = 0.8
+_SLACK: Final = 1e-9
 
 
 class Matching(StrEnum):
@@ -63,106 +57,38 @@ class Matching(StrEnum):
     OPTIMAL = "optimal"
 
 
-class Measured(NamedTuple):
-    """What two values earn, whether that is enough, and the figures it comes from."""
+class Measurement(NamedTuple):
+    """The score of two values, whether it is sufficient, its figures, and a description."""
 
     score: float
-    enough: bool
+    sufficient: bool
     figures: JsonObject
-    said: str
-
-
-class Ruler(Protocol):
-    """Measures the values of one page, and says who pairs lists of them."""
-
-    def measure(self, expected: JsonValue, candidate: JsonValue) -> Measured:
-        """Two values side by side."""
-        ...
-
-    def aligner(self) -> Aligner:
-        """Who pairs lists of values."""
-        ...
+    text: str
 
 
 class ShapePair(NamedTuple):
-    """Two values that belong together; a side that is `None` has none."""
+    """Two paired values; a side that is `None` has none."""
 
     expected: int | None
     candidate: int | None
-    measured: Measured | None
+    measured: Measurement | None
 
     @property
-    def enough(self) -> bool:
-        """Whether there are two values, and they are alike enough."""
-        return self.measured is not None and self.measured.enough
+    def sufficient(self) -> bool:
+        """Whether there are two values, and they are similar enough."""
+        return self.measured is not None and self.measured.sufficient
+
+    def to_dict(self) -> JsonObject:
+        """The pair as a row of the details."""
+        places: JsonObject = {"expected_idx": self.expected, "parsed_idx": self.candidate}
+        return places if self.measured is None else {**places, **self.measured.figures}
 
 
-def aligner_for(
-    matching: Matching, comparator: Iou | Distance, threshold: float | None = None
-) -> Aligner:
-    """Who pairs the values of two lists, by the similarity that a comparator sees."""
-    if matching is Matching.INDEX:
-        return Index()
-    options: JsonObject = {
-        option.name: getattr(comparator, option.name) for option in fields(comparator)
-    }
-    method = Greedy if matching is Matching.GREEDY else Optimal
-    return method(similarity={"type": comparator.name, **options}, threshold=threshold)
-
-
-def paired(
-    ruler: Ruler, expected: Sequence[Place], candidate: Sequence[Place]
-) -> list[ShapePair] | str:
-    """Every value with its partner or without one, or why they could not be paired.
-
-    A place without a value keeps the others in step, and is then none.
-    """
-    ours = [None if place.value is MISSING else place.value for place in expected]
-    theirs = [None if place.value is MISSING else place.value for place in candidate]
-    found = ruler.aligner().align(ours, theirs)
-    if found.failed is not None:
-        return found.note
-    sides: list[tuple[int | None, int | None]] = [pair[:2] for pair in found.pairs]
-    sides += [(place, None) for place in found.unmatched_expected]
-    sides += [(None, other) for other in found.unmatched_candidate]
-    pairs: list[ShapePair] = []
-    for place, other in sides:
-        here = place if place is not None and _is_value(ours[place]) else None
-        there = other if other is not None and _is_value(theirs[other]) else None
-        if here is not None and there is not None:
-            pairs.append(ShapePair(here, there, ruler.measure(ours[here], theirs[there])))
-        elif here is not None or there is not None:
-            pairs.append(ShapePair(here, there, None))
-    return pairs
-
-
-def _is_value(value: JsonValue) -> bool:
-    return presence(value) is Presence.VALUE
-
-
-def row_of(pair: ShapePair) -> JsonObject:
-    """A pair as a row of the details."""
-    places: JsonObject = {"expected_idx": pair.expected, "parsed_idx": pair.candidate}
-    return places if pair.measured is None else {**places, **pair.measured.figures}
-
-
-def missed(pair: ShapePair, expected: Sequence[Place], candidate: Sequence[Place]) -> str:
-    """Where a pair that is not alike enough stands, and why it is not."""
-    if pair.expected is None:
-        return f"{candidate[pair.candidate or 0].path} ({UNEXPECTED})"
-    said = EMPTY[Presence.ABSENT] if pair.measured is None else pair.measured.said
-    return f"{expected[pair.expected].path} ({said})"
-
-
-ScaleOption: TypeAlias = tuple[float, ...] | str | None
-"""Factors, or the path of the expected document at which the size of the page stands."""
-Side: TypeAlias = "JsonValue | Missing"
-
-_UNREADABLE: Final = "no readable candidate"
+ShapeComparator = TypeVar("ShapeComparator", Iou, Distance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShapeEvaluator(ABC):
+class ShapeEvaluator(ABC, Generic[ShapeComparator]):
     """Measures a value of the candidate against the truth, or lists of them pair by pair.
 
     `path` leads to the value or to the list; with `[]` it names the values of list items.
@@ -176,134 +102,203 @@ class ShapeEvaluator(ABC):
     expected_scale: ScaleOption = None
     candidate_scale: ScaleOption = None
     max_rows: int = MAX_ROWS
-    _ready: Ruler | None = field(init=False, repr=False, compare=False, default=None)
+    _fixed: ShapeComparator | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        self._check()
-        scales = (self.expected_scale, self.candidate_scale)
-        fixed = [None if isinstance(scale, str) else scale for scale in scales]
-        # Made even if every page has a scale of its own: bad options are refused here.
-        ruler = self._made(*fixed)
-        if not any(isinstance(scale, str) for scale in scales):
-            object.__setattr__(self, "_ready", ruler)
-
-    def _check(self) -> None:
         if is_path(self.path):
-            check_places("path", self.path)
+            check_value_path("path", self.path)
         matching = checked_choice("matching", self.matching, Matching)
         object.__setattr__(self, "matching", matching)
         if self.pass_threshold is not None:
             check_share("pass_threshold", self.pass_threshold)
         check_limit("max_rows", self.max_rows)
+        fixed: list[Scale | None] = []
         for option in ("expected_scale", "candidate_scale"):
             scale = getattr(self, option)
             if not isinstance(scale, str):
                 object.__setattr__(self, option, check_scale(option, scale))
+            fixed.append(None if isinstance(scale, str) else getattr(self, option))
+        # Made even if every page has a scale of its own, so that bad options are errors here.
+        comparator = self._comparator(*fixed)
+        if not isinstance(self.expected_scale, str) and not isinstance(self.candidate_scale, str):
+            object.__setattr__(self, "_fixed", comparator)
 
-    def evaluate(self, expected: JsonValue, candidate: Side, *, unreadable: bool = False) -> Score:
-        """Score the places of a candidate; one that could not be read has none."""
+    def evaluate(
+        self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
+    ) -> Score:
+        """Score the shapes of a candidate; one that is unreadable or missing has none."""
         if not is_path(self.path):
             return self._zero(f"{self.path} (invalid path)")
         if unreadable or candidate is MISSING:
-            return self._zero(f"{ROOT} ({_UNREADABLE})")
+            return self._zero(f"{ROOT} ({UNREADABLE})")
         try:
-            ruler = self._ready or self._made(*self._scales(expected))
-            return self._evaluated(ruler, expected, candidate)
+            comparator = self._fixed or self._comparator(
+                _page_scale(self.expected_scale, expected),
+                _page_scale(self.candidate_scale, expected),
+            )
+            return self._evaluate(comparator, expected, candidate)
         except MissingExtra as missing:
             return Score.error(str(missing))
-        except _NoSizeError as error:
+        except _NoPageSizeError as error:
             return self._zero(f"{error} (no size of a page)")
 
-    def _evaluated(self, ruler: Ruler, expected: JsonValue, candidate: JsonValue) -> Score:
+    def _evaluate(
+        self, comparator: ShapeComparator, expected: JsonValue, candidate: JsonValue
+    ) -> Score:
         if is_pattern(self.path):
-            return self._many(ruler, places(expected, self.path), places(candidate, self.path))
-        ours, theirs = value_at(expected, self.path), value_at(candidate, self.path)
-        here, there = presence(ours), presence(theirs)
-        deciding = ours if here is Presence.VALUE else theirs
+            ours, theirs = (find_values(each, self.path) for each in (expected, candidate))
+            return self._score_lists(comparator, ours, theirs)
+        one, other = value_at(expected, self.path), value_at(candidate, self.path)
+        here, there = presence(one), presence(other)
+        deciding = one if here is Presence.VALUE else other
         if isinstance(deciding, list) and self._is_list(deciding):
-            return self._many(ruler, self._listed(ours), self._listed(theirs))
+            return self._score_lists(comparator, self._listed(one), self._listed(other))
         if here is not Presence.VALUE and there is not Presence.VALUE:
             return self._nothing()
         if here is not Presence.VALUE:
-            return self._zero(f"{self.path} ({UNEXPECTED})")
+            return self._zero(f"{self.path} ({_UNEXPECTED})")
         if there is not Presence.VALUE:
-            return self._zero(f"{self.path} ({EMPTY[there]})")
-        return self._one(ruler.measure(ours, theirs))  # type: ignore[arg-type]
-
-    def _scales(self, expected: JsonValue) -> tuple[Scale | None, Scale | None]:
-        """The scales of one page, looked up in the document where they are paths."""
-        return _scale(self.expected_scale, expected), _scale(self.candidate_scale, expected)
-
-    def _one(self, measured: Measured) -> Score:
+            return self._zero(f"{self.path} ({REASON_TEXTS[EMPTY_REASONS[there]]})")
+        measured = self._measurement(comparator, one, other)  # type: ignore[arg-type]
         return Score(
             score=measured.score,
-            verdict=verdict_at(measured.score, self._needed),
-            hits=(self.path,) if measured.enough else (),
-            misses=() if measured.enough else (f"{self.path} ({measured.said})",),
-            reasoning=measured.said,
+            verdict=verdict_at(measured.score, self._pass_score),
+            hits=(self.path,) if measured.sufficient else (),
+            misses=() if measured.sufficient else (f"{self.path} ({measured.text})",),
+            reasoning=measured.text,
             details={**measured.figures, **self._settings()},
         )
 
-    def _many(self, ruler: Ruler, expected: Sequence[Place], candidate: Sequence[Place]) -> Score:
+    def _score_lists(
+        self,
+        comparator: ShapeComparator,
+        expected: Sequence[PathValue],
+        candidate: Sequence[PathValue],
+    ) -> Score:
         if not expected and not candidate:
             return self._nothing()
-        pairs = paired(ruler, expected, candidate)
+        pairs = self._pair(comparator, expected, candidate)
         if isinstance(pairs, str):
             return Score.error(pairs)
         if not pairs:
             return self._nothing()
-        sure = sum(pair.enough for pair in pairs)
+        matched = sum(pair.sufficient for pair in pairs)
         wanted = sum(pair.expected is not None for pair in pairs)
         got = sum(pair.candidate is not None for pair in pairs)
         longer = len(pairs) if self.matching is Matching.INDEX else max(wanted, got)
-        total = sum(pair.measured.score for pair in pairs if pair.measured is not None)
-        score = total / longer
-        rows: list[JsonValue] = [row_of(pair) for pair in pairs]
+        score = sum(pair.measured.score for pair in pairs if pair.measured is not None) / longer
+        counts = Counts(tp=matched, fp=got - matched, fn=wanted - matched)
+        rows: list[JsonValue] = [pair.to_dict() for pair in pairs]
         return Score(
             score=score,
-            verdict=verdict_at(score, self._needed),
-            hits=tuple(expected[pair.expected or 0].path for pair in pairs if pair.enough),
-            misses=tuple(missed(pair, expected, candidate) for pair in pairs if not pair.enough),
-            reasoning=f"{sure}/{longer} {self.noun} matched, mean {score:.3f}",
+            verdict=verdict_at(score, self._pass_score),
+            hits=tuple(expected[pair.expected or 0].path for pair in pairs if pair.sufficient),
+            misses=tuple(_miss(pair, expected, candidate) for pair in pairs if not pair.sufficient),
+            reasoning=f"{matched}/{longer} {self.noun} matched, mean {score:.3f}",
             details={
                 **self._settings(),
                 "matching": self.matching,
                 "mean": score,
-                **confusion(Counts(tp=sure, fp=got - sure, fn=wanted - sure), ZeroRule.UNDEFINED),
+                **confusion(counts, ZeroRule.UNDEFINED),
                 "alignment": rows[: self.max_rows],
                 "alignment_total": len(rows),
             },
         )
 
-    def _listed(self, value: Side) -> list[Place]:
+    def _pair(
+        self,
+        comparator: ShapeComparator,
+        expected: Sequence[PathValue],
+        candidate: Sequence[PathValue],
+    ) -> list[ShapePair] | str:
+        """Every value with its partner or without one, or why they could not be paired.
+
+        An item without a value keeps the positions of the others, and is then left out.
+        """
+        ours = [None if each.value is MISSING else each.value for each in expected]
+        theirs = [None if each.value is MISSING else each.value for each in candidate]
+        found = self._aligner(comparator).align(ours, theirs)
+        if found.failed is not None:
+            return found.note
+        sides: list[tuple[int | None, int | None]] = [pair[:2] for pair in found.pairs]
+        sides += [(place, None) for place in found.unmatched_expected]
+        sides += [(None, other) for other in found.unmatched_candidate]
+        pairs: list[ShapePair] = []
+        for place, other in sides:
+            here = place if place is not None and _is_value(ours[place]) else None
+            there = other if other is not None and _is_value(theirs[other]) else None
+            if here is not None and there is not None:
+                measured = self._measurement(comparator, ours[here], theirs[there])
+                pairs.append(ShapePair(here, there, measured))
+            elif here is not None or there is not None:
+                pairs.append(ShapePair(here, there, None))
+        return pairs
+
+    def _aligner(self, comparator: ShapeComparator) -> Aligner:
+        """Pairs the values of two lists, by position or by the similarity of a comparator."""
+        if self.matching is Matching.INDEX:
+            return Index()
+        options: JsonObject = {
+            option.name: getattr(comparator, option.name) for option in fields(comparator)
+        }
+        method = Greedy if self.matching is Matching.GREEDY else Optimal
+        similarity: JsonObject = {"type": comparator.name, **options}
+        return method(similarity=similarity, threshold=self._min_similarity)
+
+    def _listed(self, value: JsonValue | Missing) -> list[PathValue]:
         prefix = "" if self.path == ROOT else self.path
         if presence(value) is not Presence.VALUE:
             return []
         if not isinstance(value, list) or not self._is_list(value):
-            return [Place(self.path, value)]
-        return [Place(f"{prefix}[{number}]", item) for number, item in enumerate(value)]
+            return [PathValue(self.path, value)]
+        return [PathValue(f"{prefix}[{number}]", item) for number, item in enumerate(value)]
 
     def _nothing(self) -> Score:
-        verdict = verdict_at(1.0, self._needed)
+        verdict = verdict_at(1.0, self._pass_score)
         return Score(score=1.0, verdict=verdict, reasoning=f"no {self.noun}", vacuous=True)
 
     def _zero(self, miss: str) -> Score:
         return Score(
             score=0.0,
-            verdict=verdict_at(0.0, self._needed),
+            verdict=verdict_at(0.0, self._pass_score),
             misses=(miss,),
             reasoning=miss,
             details=self._settings(),
         )
 
+    def _measurement(
+        self, comparator: ShapeComparator, expected: JsonValue, candidate: JsonValue
+    ) -> Measurement:
+        found = self._measure(comparator, expected, candidate)
+        if isinstance(found, str):
+            return Measurement(0.0, False, {**self._no_figures(), "reason": found}, found)  # noqa: FBT003
+        return found
+
     @property
     @abstractmethod
-    def _needed(self) -> float:
+    def _pass_score(self) -> float:
         """The score from which on a case passes."""
 
+    @property
+    def _min_similarity(self) -> float | None:
+        """The similarity from which on values are paired, if not that of the comparator."""
+        return None
+
     @abstractmethod
-    def _made(self, expected_scale: Scale | None, candidate_scale: Scale | None) -> Ruler:
-        """What measures values of these scales."""
+    def _comparator(
+        self, expected_scale: Scale | None, candidate_scale: Scale | None
+    ) -> ShapeComparator:
+        """The comparator for values of these scales."""
+
+    @abstractmethod
+    def _measure(
+        self, comparator: ShapeComparator, expected: JsonValue, candidate: JsonValue
+    ) -> Measurement | str:
+        """The measurement of two values, or why there is none."""
+
+    @abstractmethod
+    def _no_figures(self) -> JsonObject:
+        """The figures of values that could not be measured."""
 
     @abstractmethod
     def _is_list(self, value: list[JsonValue]) -> bool:
@@ -314,27 +309,8 @@ class ShapeEvaluator(ABC):
         """The options that a reader of the details needs."""
 
 
-class _NoSizeError(Exception):
-    """There is no size at the path at which the size of a page should stand."""
-
-
-def _scale(option: ScaleOption, document: JsonValue) -> Scale | None:
-    if not isinstance(option, str):
-        return option
-    size = value_at(document, option)
-    if isinstance(size, dict):
-        size = [size.get("width"), size.get("height")]
-    try:
-        return check_scale(option, size)
-    except OptionError:
-        raise _NoSizeError(option) from None
-
-
-_POINT: int = 2
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IouScore(ShapeEvaluator):
+class IouScore(ShapeEvaluator[Iou]):
     """The intersection over union of a box with the expected one, or the mean over two lists.
 
     Lists are paired by place, or by their overlap from `threshold` on; what stays alone counts 0.
@@ -355,11 +331,11 @@ class IouScore(ShapeEvaluator):
     polygon: PolygonMethod = PolygonMethod.EXACT
 
     @property
-    def _needed(self) -> float:
+    def _pass_score(self) -> float:
         return self.threshold if self.pass_threshold is None else self.pass_threshold
 
-    def _made(self, expected_scale: Scale | None, candidate_scale: Scale | None) -> Ruler:
-        iou = Iou(
+    def _comparator(self, expected_scale: Scale | None, candidate_scale: Scale | None) -> Iou:
+        return Iou(
             format=self.format,
             expected_format=self.expected_format,
             candidate_format=self.candidate_format,
@@ -368,65 +344,37 @@ class IouScore(ShapeEvaluator):
             expected_scale=expected_scale,
             candidate_scale=candidate_scale,
         )
-        return _OverlapRuler(iou, Matching(self.matching))
+
+    def _measure(
+        self, comparator: Iou, expected: JsonValue, candidate: JsonValue
+    ) -> Measurement | str:
+        ours, theirs = comparator.read(expected, candidate)
+        if isinstance(ours, str):
+            return f"the expected value: {ours}"
+        if isinstance(theirs, str):
+            return theirs
+        found = comparator.overlap(ours, theirs)
+        if isinstance(found, str):
+            return found
+        sufficient = found.iou >= self.threshold - _SLACK
+        below = "" if sufficient else f", below {self.threshold:g}"
+        text = f"IoU {found.iou:.3f}{below}"
+        return Measurement(found.iou, sufficient, dict(found._asdict()), text)
+
+    def _no_figures(self) -> JsonObject:
+        return {"iou": 0.0}
 
     def _is_list(self, value: list[JsonValue]) -> bool:
         formats = (self.format, self.expected_format, self.candidate_format)
-        if BoxFormat.POLYGON not in formats:
-            return not value or any(isinstance(item, list | dict) for item in value)
-        return not value or any(_is_shape(item) for item in value)
+        is_shape = _is_shape if BoxFormat.POLYGON in formats else _is_container
+        return not value or any(map(is_shape, value))
 
     def _settings(self) -> JsonObject:
         return {"threshold": self.threshold}
 
 
-def _is_shape(item: JsonValue) -> bool:
-    """Whether an item is more than a point of a polygon."""
-    if isinstance(item, list):
-        return len(item) != _POINT or any(isinstance(inner, list) for inner in item)
-    return isinstance(item, dict)
-
-
-class _OverlapRuler(NamedTuple):
-    """Measures overlap."""
-
-    iou: Iou
-    matching: Matching
-
-    def measure(self, expected: JsonValue, candidate: JsonValue) -> Measured:
-        """The overlap of two values, which is 0 if one of them is no shape."""
-        iou = self.iou
-        ours, theirs = iou.read(expected, candidate)
-        if isinstance(ours, str):
-            return _invalid_shape(f"the expected value: {ours}")
-        if isinstance(theirs, str):
-            return _invalid_shape(theirs)
-        found = iou.overlap(ours, theirs)
-        if isinstance(found, str):
-            return _invalid_shape(found)
-        enough = found.iou >= iou.threshold - 1e-9
-        said = f"IoU {found.iou:.3f}"
-        return Measured(
-            score=found.iou,
-            enough=enough,
-            figures=dict(found._asdict()),
-            said=said if enough else f"{said}, below {iou.threshold:g}",
-        )
-
-    def aligner(self) -> Aligner:
-        """Who pairs lists of shapes: by their overlap, unless by place."""
-        return aligner_for(self.matching, self.iou)
-
-
-def _invalid_shape(reason: str) -> Measured:
-    return Measured(score=0.0, enough=False, figures={"iou": 0.0, "reason": reason}, said=reason)
-
-
-_PASS: Final = 0.8
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinateDistance(ShapeEvaluator):
+class CoordinateDistance(ShapeEvaluator[Distance]):
     """How near a point is to the expected one, or the mean over two lists of points.
 
     With a `threshold` a point scores 1 within that distance and 0 beyond; without one it scores
@@ -443,58 +391,86 @@ class CoordinateDistance(ShapeEvaluator):
     threshold: float | None = None
 
     @property
-    def _needed(self) -> float:
-        return _PASS if self.pass_threshold is None else self.pass_threshold
+    def _pass_score(self) -> float:
+        return _DEFAULT_PASS if self.pass_threshold is None else self.pass_threshold
 
-    def _made(self, expected_scale: Scale | None, candidate_scale: Scale | None) -> Ruler:
-        distance = Distance(
+    @property
+    def _min_similarity(self) -> float | None:
+        return 0.0 if self.threshold is None else None
+
+    def _comparator(self, expected_scale: Scale | None, candidate_scale: Scale | None) -> Distance:
+        return Distance(
             metric=self.metric,
             threshold=0.0 if self.threshold is None else self.threshold,
             expected_scale=expected_scale,
             candidate_scale=candidate_scale,
         )
-        return _DistanceRuler(distance, self.threshold, self._needed, Matching(self.matching))
+
+    def _measure(
+        self, comparator: Distance, expected: JsonValue, candidate: JsonValue
+    ) -> Measurement | str:
+        ours, theirs = comparator.read(expected, candidate)
+        if isinstance(ours, str):
+            return f"the expected value: {ours}"
+        if isinstance(theirs, str):
+            return theirs
+        distance = comparator.apart(ours, theirs)
+        if isinstance(distance, str):
+            return distance
+        text = f"distance {distance:.6g}"
+        figures: JsonObject = {"distance": distance}
+        if self.threshold is None:
+            score = distance_similarity(distance)
+            return Measurement(score, score >= self._pass_score - _SLACK, figures, text)
+        near = is_near(distance, self.threshold)
+        beyond = "" if near else f", beyond {self.threshold:g}"
+        return Measurement(float(near), near, figures, text + beyond)
+
+    def _no_figures(self) -> JsonObject:
+        return {"distance": None}
 
     def _is_list(self, value: list[JsonValue]) -> bool:
-        return not value or any(isinstance(item, list | dict) for item in value)
+        return not value or any(map(_is_container, value))
 
     def _settings(self) -> JsonObject:
         return {"metric": self.metric, "threshold": self.threshold}
 
 
-class _DistanceRuler(NamedTuple):
-    """Measures distance."""
-
-    comparator: Distance
-    threshold: float | None
-    needed: float
-    matching: Matching
-
-    def measure(self, expected: JsonValue, candidate: JsonValue) -> Measured:
-        """How near two values are, which is 0 if one of them is no point."""
-        ours, theirs = self.comparator.read(expected, candidate)
-        if isinstance(ours, str):
-            return _invalid_point(f"the expected value: {ours}")
-        if isinstance(theirs, str):
-            return _invalid_point(theirs)
-        apart = self.comparator.apart(ours, theirs)
-        if isinstance(apart, str):
-            return _invalid_point(apart)
-        said = f"distance {apart:.6g}"
-        figures: JsonObject = {"distance": apart}
-        if self.threshold is None:
-            score = distance_similarity(apart)
-            return Measured(score, score >= self.needed - 1e-9, figures, said)
-        near = is_near(apart, self.threshold)
-        beyond = "" if near else f", beyond {self.threshold:g}"
-        return Measured(float(near), near, figures, said + beyond)
-
-    def aligner(self) -> Aligner:
-        """Who pairs lists of points: by nearness, unless by place."""
-        least = 0.0 if self.threshold is None else None
-        return aligner_for(self.matching, self.comparator, least)
+def _is_container(item: JsonValue) -> bool:
+    return isinstance(item, list | dict)
 
 
-def _invalid_point(reason: str) -> Measured:
-    figures: JsonObject = {"distance": None, "reason": reason}
-    return Measured(score=0.0, enough=False, figures=figures, said=reason)
+def _is_shape(item: JsonValue) -> bool:
+    """Whether an item is more than a point of a polygon."""
+    if isinstance(item, list):
+        return len(item) != _POINT or any(isinstance(inner, list) for inner in item)
+    return isinstance(item, dict)
+
+
+def _is_value(value: JsonValue) -> bool:
+    return presence(value) is Presence.VALUE
+
+
+def _miss(pair: ShapePair, expected: Sequence[PathValue], candidate: Sequence[PathValue]) -> str:
+    """The path of a pair that is not similar enough, and why."""
+    if pair.expected is None:
+        return f"{candidate[pair.candidate or 0].path} ({_UNEXPECTED})"
+    text = _MISSING if pair.measured is None else pair.measured.text
+    return f"{expected[pair.expected].path} ({text})"
+
+
+class _NoPageSizeError(Exception):
+    """The path to the size of a page leads to none."""
+
+
+def _page_scale(option: ScaleOption, document: JsonValue) -> Scale | None:
+    """The scale of one page, read from the document where the option is a path."""
+    if not isinstance(option, str):
+        return option
+    size = value_at(document, option)
+    if isinstance(size, dict):
+        size = [size.get("width"), size.get("height")]
+    try:
+        return check_scale(option, size)
+    except OptionError:
+        raise _NoPageSizeError(option) from None

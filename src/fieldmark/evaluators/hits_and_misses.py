@@ -15,6 +15,8 @@ from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.paths import ROOT
 
 __all__ = [
+    "EMPTY_REASONS",
+    "REASON_TEXTS",
     "HitsAndMisses",
     "MarkedField",
     "case_hits_and_misses",
@@ -23,13 +25,13 @@ __all__ = [
     "mismatch_reason",
 ]
 
-_EMPTY_REASONS: Final[Mapping[Presence, Reason]] = {
+EMPTY_REASONS: Final[Mapping[Presence, Reason]] = {
     Presence.ABSENT: Reason.MISSING,
     Presence.NULL: Reason.NULL_VALUE,
     Presence.BLANK: Reason.BLANK_VALUE,
 }
 
-_TEXTS: Final[Mapping[Reason, str]] = {
+REASON_TEXTS: Final[Mapping[Reason, str]] = {
     Reason.MISSING: "required, missing",
     Reason.NULL_VALUE: "null value",
     Reason.BLANK_VALUE: "blank value",
@@ -77,7 +79,7 @@ def mismatch_reason(record: FieldOutcome) -> Reason | None:
     if record.comparison is not None:
         return record.comparison.reason
     if record.outcome is Outcome.OMISSION:
-        return _EMPTY_REASONS[record.candidate_presence]
+        return EMPTY_REASONS[record.candidate_presence]
     if record.outcome is Outcome.HALLUCINATION:
         return Reason.UNEXPECTED_VALUE
     if record.outcome is Outcome.FORMAT_ERROR:
@@ -143,7 +145,7 @@ def _missed(each: MarkedField) -> str | None:
         return record.comparison.note or "stopped by a guard"
     if reason is Reason.MISSING and not each.required:
         return "missing"
-    return _TEXTS.get(reason) if reason else None
+    return REASON_TEXTS.get(reason) if reason else None
 
 
 def _skipped(each: MarkedField) -> str | None:

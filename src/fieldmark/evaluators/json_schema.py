@@ -1,4 +1,4 @@
-"""Whether a candidate has the shape that a JSON Schema describes."""
+"""Whether a candidate is valid under a JSON Schema."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeAlias
 
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import Score
+from fieldmark.evaluators.base import UNREADABLE, Score
 from fieldmark.evaluators.field_evaluator import MAX_EXAMPLES, check_limit
 from fieldmark.metrics.verdict import verdict_at, verdict_of
-from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.paths import ROOT, join
 
@@ -43,16 +42,15 @@ _VALIDATORS: Final[Mapping[Draft, str]] = {
     Draft.DRAFT_2020_12: "Draft202012Validator",
 }
 _MATCHES: Final = "matches the schema"
-_UNREADABLE: Final = "no readable candidate"
-_DEEPEST: Final = 200
-"""The validator recurses without a bound of its own; deeper documents would end the process."""
-_MOST_BITS: Final = 14_000
-"""Integers beyond this have more digits than Python writes, and would reach it as null."""
-_LONGEST: Final = 200
+_MAX_DEPTH: Final = 200
+"""The validator recurses without a limit; deeper documents would crash the process."""
+_MAX_BITS: Final = 14_000
+"""Python does not convert longer integers to text, and they would reach the validator as null."""
+_MAX_MESSAGE: Final = 200
 
 
-class _Fault(NamedTuple):
-    """What is wrong at one place of a candidate."""
+class _SchemaError(NamedTuple):
+    """An error of a candidate, with its path."""
 
     path: str
     message: str
@@ -78,7 +76,7 @@ class JsonSchema:
     formats: bool = True
     max_errors: int = MAX_EXAMPLES
     pass_threshold: float | None = None
-    _compiled: _Compiled = field(init=False, repr=False, compare=False)
+    _compiled: _CompiledSchema = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_flag("formats", self.formats)
@@ -86,46 +84,47 @@ class JsonSchema:
         if self.pass_threshold is not None:
             check_share("pass_threshold", self.pass_threshold)
         draft = None if self.draft is None else checked_choice("draft", self.draft, Draft)
-        compiled = _Compiled(self.schema, draft, formats=self.formats)
+        compiled = _CompiledSchema(self.schema, draft, formats=self.formats)
         object.__setattr__(self, "_compiled", compiled)
 
     def evaluate(
         self,
-        expected: JsonValue,  # noqa: ARG002 - a shape needs no truth
+        expected: JsonValue,  # noqa: ARG002 - only candidates are checked
         candidate: JsonValue | Missing,
         *,
         unreadable: bool = False,
     ) -> Score:
-        """Score a candidate; one that could not be read, or is not there, has no shape."""
+        """Score a candidate; one that is unreadable or missing is invalid."""
         if unreadable or candidate is MISSING:
-            return self._scored([_Fault(ROOT, _UNREADABLE)])
-        return self._scored(list(_unsayable(candidate)) or self._compiled.faults(candidate))
+            return self._score([_SchemaError(ROOT, UNREADABLE)])
+        return self._score(list(_unrepresentable(candidate)) or self._compiled.errors(candidate))
 
-    def _scored(self, faults: Sequence[_Fault]) -> Score:
-        total = len(faults)
-        shown = [_Fault(path, _cut(message)) for path, message in faults[: self.max_errors]]
+    def _score(self, errors: Sequence[_SchemaError]) -> Score:
+        total = len(errors)
+        count = f"{total} error" if total == 1 else f"{total} errors"
+        shown = [
+            error._replace(message=_shorten(error.message)) for error in errors[: self.max_errors]
+        ]
         misses = [f"{path}: {message}" for path, message in shown]
         if len(shown) < total:
-            misses.append(f"{ROOT}: {_errors(total)} in all")
-        errors: list[JsonValue] = [fault._asdict() for fault in shown]
+            misses.append(f"{ROOT}: {count} in all")
         score = float(not total)
+        if self.pass_threshold is None:
+            verdict = verdict_of(0 if total else 1, total)
+        else:
+            verdict = verdict_at(score, self.pass_threshold)
         return Score(
             score=score,
-            verdict=self._verdict(score, total),
+            verdict=verdict,
             hits=() if total else (_MATCHES,),
             misses=tuple(misses),
-            reasoning=f"{_errors(total)} against the schema" if total else _MATCHES,
-            details={"errors": errors, "errors_total": total},
+            reasoning=f"{count} against the schema" if total else _MATCHES,
+            details={"errors": [error._asdict() for error in shown], "errors_total": total},
         )
 
-    def _verdict(self, score: float, total: int) -> Verdict:
-        if self.pass_threshold is None:
-            return verdict_of(0 if total else 1, total)
-        return verdict_at(score, self.pass_threshold)
 
-
-class _Compiled:
-    """A schema made ready; it is made again wherever it is sent to, since it cannot be copied."""
+class _CompiledSchema:
+    """A compiled schema; pickled as its options, because validators cannot be copied."""
 
     __slots__ = ("_draft", "_formats", "_schema", "_validator")
 
@@ -135,16 +134,16 @@ class _Compiled:
         self._formats = formats
         self._validator = _validator(schema, draft, formats=formats)
 
-    def faults(self, candidate: JsonValue) -> list[_Fault]:
-        """Every error of a document, each with its place."""
+    def errors(self, candidate: JsonValue) -> list[_SchemaError]:
+        """All errors of a document."""
         try:
             errors = self._validator.iter_errors(candidate)
         except UnicodeEncodeError:
             errors = self._validator.iter_errors(_encodable(candidate))
-        return [_Fault(_path(error.instance_path), error.message) for error in errors]
+        return [_SchemaError(_path(error.instance_path), error.message) for error in errors]
 
-    def __reduce__(self) -> tuple[type[_Compiled], tuple[Schema, Draft | None, bool]]:
-        return _Compiled, (self._schema, self._draft, self._formats)
+    def __reduce__(self) -> tuple[type[_CompiledSchema], tuple[Schema, Draft | None, bool]]:
+        return _CompiledSchema, (self._schema, self._draft, self._formats)
 
 
 def _validator(schema: Schema, draft: Draft | None, *, formats: bool) -> Validator:
@@ -159,32 +158,28 @@ def _validator(schema: Schema, draft: Draft | None, *, formats: bool) -> Validat
         made: Validator = make(schema, validate_formats=formats, offline=True)
     except jsonschema_rs.ValidationError as error:
         place = _path(error.instance_path)
-        raise OptionError("schema", f"is not usable: {place}: {_cut(error.message)}") from None
+        raise OptionError("schema", f"is not usable: {place}: {_shorten(error.message)}") from None
     except ValueError as error:
-        raise OptionError("schema", f"is not usable: {_cut(str(error))}") from None
+        raise OptionError("schema", f"is not usable: {_shorten(str(error))}") from None
     return made
 
 
-def _unsayable(document: JsonValue) -> Iterator[_Fault]:
-    """What no JSON text can hold, or what no schema could look into."""
+def _unrepresentable(document: JsonValue) -> Iterator[_SchemaError]:
+    """What JSON cannot represent, or what is too deep for the validator."""
     pending: list[tuple[str, JsonValue, int]] = [("", document, 0)]
     while pending:
         path, value, depth = pending.pop()
-        if depth > _DEEPEST:
-            yield _Fault(_cut(path), f"nested deeper than {_DEEPEST} levels")
+        if depth > _MAX_DEPTH:
+            yield _SchemaError(_shorten(path), f"nested deeper than {_MAX_DEPTH} levels")
             return
         if isinstance(value, dict):
             pending.extend((join(path, key), item, depth + 1) for key, item in value.items())
         elif isinstance(value, list):
             pending.extend((f"{path}[{i}]", item, depth + 1) for i, item in enumerate(value))
         elif isinstance(value, float) and not isfinite(value):
-            yield _Fault(path or ROOT, f"{value} is no number of JSON")
-        elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
-            yield _Fault(path or ROOT, "the number is too long")
-
-
-def _errors(number: int) -> str:
-    return f"{number} error" if number == 1 else f"{number} errors"
+            yield _SchemaError(path or ROOT, f"{value} is no number of JSON")
+        elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
+            yield _SchemaError(path or ROOT, "the number is too long")
 
 
 def _path(steps: Iterable[str | int]) -> str:
@@ -205,7 +200,7 @@ def _encodable(value: JsonValue) -> JsonValue:
     return value
 
 
-def _cut(text: str) -> str:
-    """A text of bounded length; the value that it begins with gives way to what it says of it."""
-    half = _LONGEST // 2
-    return text if len(text) <= _LONGEST else f"{text[: half - 1]}…{text[-half:]}"
+def _shorten(text: str) -> str:
+    """A text of bounded length; the middle of a long one is cut out."""
+    half = _MAX_MESSAGE // 2
+    return text if len(text) <= _MAX_MESSAGE else f"{text[: half - 1]}…{text[-half:]}"

@@ -9,18 +9,18 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, PathError, parse_path, resolve
 
-__all__ = ["Place", "check_places", "is_pattern", "places", "value_at", "values_at"]
+__all__ = ["PathValue", "check_value_path", "find_values", "is_pattern", "value_at", "values_at"]
 
 
-class Place(NamedTuple):
+class PathValue(NamedTuple):
     """A path without wildcards, and what is there."""
 
     path: str
     value: JsonValue | Missing
 
 
-def check_places(option: str, path: str) -> None:
-    """Refuse a path that no list of values can be found by."""
+def check_value_path(option: str, path: str) -> None:
+    """Raise an error for a path that cannot select a list of values."""
     try:
         parsed = parse_path(path)
     except PathError as error:
@@ -30,7 +30,7 @@ def check_places(option: str, path: str) -> None:
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a path stands for the items of a list."""
+    """Whether a path selects items of a list."""
     return ANY_ITEM in parse_path(path).segments
 
 
@@ -42,18 +42,18 @@ def value_at(document: JsonValue | Missing, path: str) -> JsonValue | Missing:
     return document if found is MISSING and path == ROOT else found
 
 
-def places(document: JsonValue | Missing, path: str) -> list[Place]:
-    """Every value that a path stands for, in order; an item without the rest has none there.
+def find_values(document: JsonValue | Missing, path: str) -> list[PathValue]:
+    """Every value that a path selects, in order; an item without one has `MISSING`.
 
-    >>> places({"rows": [{"box": 1}, {}]}, "rows[].box")
-    [Place(path='rows[0].box', value=1), Place(path='rows[1].box', value=MISSING)]
+    >>> find_values({"rows": [{"box": 1}, {}]}, "rows[].box")
+    [PathValue(path='rows[0].box', value=1), PathValue(path='rows[1].box', value=MISSING)]
     """
     first, *others = _pieces(path)
-    found = [Place(first, document if not first else value_at(document, first))]
+    found = [PathValue(first, document if not first else value_at(document, first))]
     for piece in others:
         listed = [each for each in found if isinstance(each.value, list)]
         found = [
-            _below(Place(f"{each.path}[{number}]", item), piece)
+            _below(PathValue(f"{each.path}[{number}]", item), piece)
             for each in listed
             for number, item in enumerate(each.value)  # type: ignore[arg-type]
         ]
@@ -82,11 +82,11 @@ def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Miss
     return found
 
 
-def _below(item: Place, piece: str) -> Place:
+def _below(item: PathValue, piece: str) -> PathValue:
     if not piece:
         return item
     joint = "" if piece.startswith("[") else "."
-    return Place(f"{item.path}{joint}{piece}", value_at(item.value, piece))
+    return PathValue(f"{item.path}{joint}{piece}", value_at(item.value, piece))
 
 
 @lru_cache(maxsize=256)

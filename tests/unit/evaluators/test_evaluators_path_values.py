@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.path_values import check_places, is_pattern, places, values_at
+from fieldmark.evaluators.path_values import check_value_path, find_values, is_pattern, values_at
 from fieldmark.model.json import MISSING
 
 PAGES = {"pages": [{"rows": [{"box": 1}, {"box": 2}]}, {"rows": []}, {}, {"rows": [{"box": 3}]}]}
@@ -26,14 +26,14 @@ PAGES = {"pages": [{"rows": [{"box": 1}, {"box": 2}]}, {"rows": []}, {}, {"rows"
     ],
 )  # fmt: skip
 def test_every_place_has_its_path(document, path, found):
-    assert dict(places(document, path)) == found
+    assert dict(find_values(document, path)) == found
     assert values_at(document, path) == list(found.values())
 
 
 @pytest.mark.parametrize("path", ["a..b", "**.box", "rows[-1]", ""])
 def test_a_path_that_no_list_can_be_found_by_is_refused(path):
     with pytest.raises(OptionError) as caught:
-        check_places("boxes", path)
+        check_value_path("boxes", path)
     assert caught.value.option == "boxes"
 
 
