@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -18,18 +17,14 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
-from unit.server.live_server import FOUND, TRUTH, lines, reading  # noqa: F401
+from unit.server.live_server import FOUND, PATIENCE, TRUTH, lines, reading  # noqa: F401
 
 ADDRESS = re.compile(r"http://\S+\?token=([\w-]{43})")
-STARTS_IN = 2.0
-SLACK = 4.0
-"""How much longer a busy machine may take before the test fails."""
 
 
 @contextmanager
 def served(folder, *words):
     """`fieldmark serve`, from its first line to its end; yields the process and its address."""
-    begun = time.monotonic()
     process = subprocess.Popen(
         [COMMAND, "serve", "--port", "0", "--no-browser", *words],
         cwd=folder,
@@ -39,22 +34,19 @@ def served(folder, *words):
         text=True,
     )
     try:
-        line = process.stderr.readline()
-        took = time.monotonic() - begun
-        yield process, line, took
+        yield process, process.stderr.readline()
     finally:
         process.kill()
         process.communicate()
 
 
-def test_it_starts_at_once_says_its_address_in_one_line_and_ends_when_told(tmp_path):
-    with served(tmp_path) as (process, line, took):
+def test_it_starts_says_its_address_in_one_line_and_ends_when_told(tmp_path):
+    with served(tmp_path) as (process, line):
         found = ADDRESS.search(line)
         assert line == f"fieldmark serves {found[0]}\n"
-        assert httpx.get(found[0], follow_redirects=True).status_code == 200
-        assert took < STARTS_IN + SLACK
+        assert httpx.get(found[0], follow_redirects=True, timeout=PATIENCE).status_code == 200
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -63,10 +55,12 @@ def test_the_token_is_nowhere_but_in_the_first_line(tmp_path):
     lines(tmp_path / "candidate.jsonl", FOUND)
     home = tmp_path / "temporary"
     home.mkdir()
-    with served(tmp_path, "--write", "--root", f"data={tmp_path}") as (process, line, _):
+    with served(tmp_path, "--write", "--root", f"data={tmp_path}") as (process, line):
         address, token = ADDRESS.search(line)[0], ADDRESS.search(line)[1]
         base = address.split("?")[0].rstrip("/")
-        with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
+        with httpx.Client(
+            base_url=base, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE
+        ) as client:
             texts = [client.get(path).text for path in ("/", "/rules", "/api/docs", "/nowhere")]
             body = {
                 "truth": {"path": "data/truth.jsonl"},
@@ -79,7 +73,7 @@ def test_the_token_is_nowhere_but_in_the_first_line(tmp_path):
             texts.append(client.get(f"/x?token={token}").headers["location"])
             texts += [client.get(f"/runs/{token}").text.replace(f"/runs/{token}", "")]
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE)
     written = [path.read_text("utf-8", "replace") for path in tmp_path.rglob("*") if path.is_file()]
     assert (tmp_path / "strategies.json").is_file()
     assert not [text for text in [*texts, out, err, *written] if token in text]
@@ -113,11 +107,14 @@ def test_rules_name_who_judges_meaning(tmp_path):
         "scope": "union",
     }
     (tmp_path / "rules.json").write_text(json.dumps(rules), "utf-8")
-    with served(tmp_path, "--rules", "rules.json") as (_, line, _took):
+    with served(tmp_path, "--rules", "rules.json") as (_, line):
         base, token = line.split()[-1].split("?token=")
         body = {"expected": {"a": "car"}, "candidate": {"a": "vehicle"}, "convention": "four_phase"}
         answer = httpx.post(
-            f"{base}api/evaluate", json=body, headers={"Authorization": f"Bearer {token}"}
+            f"{base}api/evaluate",
+            json=body,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=PATIENCE,
         )
         assert answer.json()["result"]["outcomes"][0]["similarity"] == 0.93
 
@@ -133,7 +130,9 @@ def test_two_hundred_clients_at_once_never_see_each_other(reading):  # noqa: F81
         other = {**document, "total": number}
         body = {"expected": document, "candidate": other, "view": True}
         headers = {"Authorization": f"Bearer {reading.options.secrets.token}"}
-        answer = httpx.post(f"{reading.url}/api/evaluate", json=body, headers=headers, timeout=60)
+        answer = httpx.post(
+            f"{reading.url}/api/evaluate", json=body, headers=headers, timeout=PATIENCE
+        )
         found = set(re.findall(r"marker-[0-9]{4}-[0-9a-f]{8}", answer.text))
         return answer.status_code, found == {marker}, answer.json()["result"]["counts"]["fp"]
 

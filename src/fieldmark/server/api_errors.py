@@ -1,12 +1,13 @@
-"""Everything that the server says no to, by a code that never changes."""
+"""API errors: a stable code with its HTTP status, and a message."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
-from fastapi import HTTPException
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 
 from fieldmark.errors import (
     ConfigError,
@@ -15,71 +16,51 @@ from fieldmark.errors import (
     LimitError,
     MissingExtra,
     OptionError,
-    Problem,
     RunLockedError,
     StorageError,
 )
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["HTTP_STATUS", "ApiError", "ErrorCode", "error_body", "to_api_error"]
+__all__ = ["ApiError", "ErrorCode", "to_api_error"]
 
 
 class ErrorCode(StrEnum):
-    """Why a request was refused."""
+    """Why a request failed, and the HTTP status that says so."""
 
-    BAD_JSON = "bad_json"
-    INVALID_REQUEST = "invalid_request"
-    INVALID_RULES = "invalid_rules"
-    INVALID_DATA = "invalid_data"
-    LIMIT_EXCEEDED = "limit_exceeded"
-    MISSING_EXTRA = "missing_extra"
-    NO_SESSION = "no_session"
-    FORBIDDEN_HOST = "forbidden_host"
-    CROSS_SITE = "cross_site"
-    BAD_CSRF = "bad_csrf"
-    READ_ONLY = "read_only"
-    OUTSIDE_ROOTS = "outside_roots"
-    PROVIDER_NOT_ALLOWED = "provider_not_allowed"
-    NOT_FOUND = "not_found"
-    METHOD_NOT_ALLOWED = "method_not_allowed"
-    CONFLICT = "conflict"
-    LOCKED = "locked"
-    TOO_SLOW = "too_slow"
-    TOO_LARGE = "too_large"
-    WRONG_MEDIA_TYPE = "wrong_media_type"
-    TOO_MANY_JOBS = "too_many_jobs"
-    BUSY = "busy"
-    STORAGE = "storage"
-    INTERNAL = "internal"
+    status: int
 
+    def __new__(cls, value: str, status: int) -> Self:
+        """Make a member whose value is the code alone."""
+        code = str.__new__(cls, value)
+        code._value_ = value
+        code.status = status
+        return code
 
-HTTP_STATUS: Final[Mapping[ErrorCode, int]] = {
-    ErrorCode.BAD_JSON: 400,
-    ErrorCode.INVALID_REQUEST: 422,
-    ErrorCode.INVALID_RULES: 422,
-    ErrorCode.INVALID_DATA: 422,
-    ErrorCode.LIMIT_EXCEEDED: 422,
-    ErrorCode.MISSING_EXTRA: 422,
-    ErrorCode.NO_SESSION: 401,
-    ErrorCode.FORBIDDEN_HOST: 403,
-    ErrorCode.CROSS_SITE: 403,
-    ErrorCode.BAD_CSRF: 403,
-    ErrorCode.READ_ONLY: 403,
-    ErrorCode.OUTSIDE_ROOTS: 403,
-    ErrorCode.PROVIDER_NOT_ALLOWED: 403,
-    ErrorCode.NOT_FOUND: 404,
-    ErrorCode.METHOD_NOT_ALLOWED: 405,
-    ErrorCode.CONFLICT: 409,
-    ErrorCode.LOCKED: 409,
-    ErrorCode.TOO_SLOW: 408,
-    ErrorCode.TOO_LARGE: 413,
-    ErrorCode.WRONG_MEDIA_TYPE: 415,
-    ErrorCode.TOO_MANY_JOBS: 429,
-    ErrorCode.BUSY: 429,
-    ErrorCode.STORAGE: 503,
-    ErrorCode.INTERNAL: 500,
-}
-"""The status of every code."""
+    BAD_JSON = "bad_json", 400
+    NO_SESSION = "no_session", 401
+    FORBIDDEN_HOST = "forbidden_host", 403
+    CROSS_SITE = "cross_site", 403
+    BAD_CSRF = "bad_csrf", 403
+    READ_ONLY = "read_only", 403
+    OUTSIDE_ROOTS = "outside_roots", 403
+    PROVIDER_NOT_ALLOWED = "provider_not_allowed", 403
+    NOT_FOUND = "not_found", 404
+    METHOD_NOT_ALLOWED = "method_not_allowed", 405
+    TOO_SLOW = "too_slow", 408
+    CONFLICT = "conflict", 409
+    LOCKED = "locked", 409
+    TOO_LARGE = "too_large", 413
+    WRONG_MEDIA_TYPE = "wrong_media_type", 415
+    INVALID_REQUEST = "invalid_request", 422
+    INVALID_RULES = "invalid_rules", 422
+    INVALID_DATA = "invalid_data", 422
+    LIMIT_EXCEEDED = "limit_exceeded", 422
+    MISSING_EXTRA = "missing_extra", 422
+    TOO_MANY_JOBS = "too_many_jobs", 429
+    BUSY = "busy", 429
+    INTERNAL = "internal", 500
+    STORAGE = "storage", 503
+
 
 _CODES: Final[tuple[tuple[type[FieldmarkError], ErrorCode], ...]] = (
     (ConfigError, ErrorCode.INVALID_RULES),
@@ -90,11 +71,12 @@ _CODES: Final[tuple[tuple[type[FieldmarkError], ErrorCode], ...]] = (
     (RunLockedError, ErrorCode.LOCKED),
     (StorageError, ErrorCode.STORAGE),
 )
-"""The first row that fits an error is its code."""
+"""The first entry that matches an exception gives its code."""
+_MAX_PROBLEMS: Final = 50
 
 
 class ApiError(HTTPException):
-    """A request that is refused: a code for programs, and a sentence for people."""
+    """A request that failed: a code for programs, and a message for people."""
 
     def __init__(
         self,
@@ -107,31 +89,52 @@ class ApiError(HTTPException):
         self.code = code
         self.message = message
         self.problems = problems or []
-        super().__init__(HTTP_STATUS[code], message, dict(headers or {}))
+        super().__init__(code.status, message, dict(headers or {}))
+
+    def details(self) -> JsonObject:
+        """Return the error as JSON."""
+        details: JsonObject = {"code": self.code.value, "message": self.message}
+        if self.problems:
+            details["problems"] = self.problems
+        return details
+
+    def body(self) -> JsonObject:
+        """Return the JSON of the response."""
+        return {"error": self.details()}
 
 
-def to_api_error(error: FieldmarkError) -> ApiError:
-    """The refusal that an error of the library becomes."""
-    code = next(
-        (code for kind, code in _CODES if isinstance(error, kind)), ErrorCode.INVALID_REQUEST
-    )
-    if isinstance(error, ConfigError):
-        problems: list[JsonValue] = [_problem(problem) for problem in error.problems]
-        return ApiError(code, "\n".join(map(_sentence, error.problems)), problems=problems)
-    return ApiError(code, str(error))
+def to_api_error(error: Exception) -> ApiError:
+    """Convert an exception of the library or the framework; unknown ones are internal errors."""
+    match error:
+        case ApiError():
+            return error
+        case ConfigError(problems=found):
+            messages = [f"{each.message} {each.hint}".rstrip() for each in found]
+            problems = [_problem(each.message, str(each.location), each.hint) for each in found]
+            return ApiError(ErrorCode.INVALID_RULES, "\n".join(messages), problems=problems)
+        case FieldmarkError():
+            codes = (code for kind, code in _CODES if isinstance(error, kind))
+            return ApiError(next(codes, ErrorCode.INVALID_REQUEST), str(error))
+        case RequestValidationError():
+            # The rejected input itself is not echoed.
+            problems = [
+                _problem(
+                    str(each["msg"])[:300], ".".join(str(step)[:100] for step in each["loc"][:8])
+                )
+                for each in error.errors()[:_MAX_PROBLEMS]
+            ]
+            message = "The request is not valid."
+            return ApiError(ErrorCode.INVALID_REQUEST, message, problems=problems)
+        case HTTPException(status_code=404):
+            return ApiError(ErrorCode.NOT_FOUND, "There is nothing here.")
+        case HTTPException(status_code=405):
+            return ApiError(ErrorCode.METHOD_NOT_ALLOWED, "Not so.")
+        case HTTPException():
+            return ApiError(ErrorCode.INVALID_REQUEST, "Not so.")
+        case _:
+            message = "Something went wrong in the server; its log says what."
+            return ApiError(ErrorCode.INTERNAL, message)
 
 
-def error_body(api_error: ApiError) -> JsonObject:
-    """The body of a refusal."""
-    error: JsonObject = {"code": api_error.code.value, "message": api_error.message}
-    if api_error.problems:
-        error["problems"] = api_error.problems
-    return {"error": error}
-
-
-def _sentence(problem: Problem) -> str:
-    return f"{problem.message} {problem.hint}".rstrip()
-
-
-def _problem(problem: Problem) -> JsonObject:
-    return {"message": problem.message, "where": str(problem.location), "hint": problem.hint}
+def _problem(message: str, where: str, hint: str = "") -> JsonValue:
+    return {"message": message, "where": where, "hint": hint}

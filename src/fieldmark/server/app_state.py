@@ -1,14 +1,16 @@
-"""Everything that routes share: options, places, jobs, runs, and what may be said aloud."""
+"""The state of a running server that all routes share."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated, TypeAlias, TypeVar
 
-import anyio
-from fastapi import Request
+import anyio.to_thread
+from fastapi import Depends, Request
 
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.data_roots import DataRoots
@@ -18,65 +20,66 @@ from fieldmark.server.redaction import PathRedactor
 from fieldmark.server.run_catalog import RunCatalog
 from fieldmark.server.uploads import Uploads
 
-__all__ = ["AppState", "get_state"]
+__all__ = ["AppState", "StateDependency", "get_state"]
+
+_Result = TypeVar("_Result")
 
 
 class AppState:
-    """The state of one server, from its start to its end."""
+    """Options, data roots, jobs and runs of one server, from its start to its end."""
 
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
         self._folder = tempfile.TemporaryDirectory(prefix="fieldmark-serve-")
-        scratch = Path(os.path.realpath(self._folder.name))
-        self.redactor = PathRedactor(
-            scratch, [options.workspace, *options.roots.values(), Path.cwd()]
-        )
+        self._scratch = Path(os.path.realpath(self._folder.name))
+        folders = [options.workspace, *options.roots.values(), Path.cwd()]
+        self.redactor = PathRedactor(self._scratch, folders)
         self.roots = DataRoots(options.roots)
-        self.temporary_runs = scratch / "runs"
-        self.catalog = RunCatalog(options.runs, self.temporary_runs)
-        self._scratch = scratch
+        self._temporary_runs = self._scratch / "runs"
+        self.catalog = RunCatalog(options.runs, self._temporary_runs)
         limits = options.limits
         self.jobs = JobQueue(
-            waiting=limits.waiting_jobs, kept=limits.kept_jobs, shown=self.redactor.text
+            waiting=limits.waiting_jobs,
+            kept=limits.kept_jobs,
+            redact=self.redactor.redact_error,
         )
-        self.evaluation_slots = anyio.CapacityLimiter(limits.evaluations)
+        self._evaluation_slots = anyio.CapacityLimiter(limits.evaluations)
         self.streams = 0
 
     def close(self) -> None:
-        """Stop all work and remove what was only for this session."""
+        """Stop all jobs and remove temporary files."""
         self.jobs.close()
         self._folder.cleanup()
 
     def uploads(self) -> Uploads:
-        """A folder for the inputs of one job."""
+        """Return a new folder for the inputs of one job."""
         folder = self._scratch / "inbox" / secrets.token_hex(8)
         return Uploads(folder, self.roots, self.options.limits)
 
     @property
     def new_runs(self) -> Path:
-        """Where a new run goes: to the others if anything may be written, else for the session."""
-        return self.options.runs if self.options.write else self.temporary_runs
+        """The folder for new runs: the workspace's if it is writable, else a temporary one."""
+        return self.options.runs if self.options.write else self._temporary_runs
 
     def check_writable(self) -> None:
-        """Refuse a change where nothing may be written."""
+        """Raise an error if the server is read-only."""
         if not self.options.write:
             message = "This server only reads; start it with --write to keep changes."
             raise ApiError(ErrorCode.READ_ONLY, message)
 
-    def check_capacity(self) -> None:
-        """Refuse an evaluation where too many wait already."""
-        if (
-            self.evaluation_slots.statistics().tasks_waiting
-            >= self.options.limits.waiting_evaluations
-        ):
-            raise ApiError(
-                ErrorCode.BUSY,
-                "Too many evaluations wait; try again.",
-                headers={"Retry-After": "2"},
-            )
+    async def run_evaluation(self, function: Callable[..., _Result], *args: object) -> _Result:
+        """Call a function in a worker thread; raise an error if too many calls are waiting."""
+        waiting = self._evaluation_slots.statistics().tasks_waiting
+        if waiting >= self.options.limits.waiting_evaluations:
+            message = "Too many evaluations wait; try again."
+            raise ApiError(ErrorCode.BUSY, message, headers={"Retry-After": "2"})
+        return await anyio.to_thread.run_sync(function, *args, limiter=self._evaluation_slots)
 
 
 def get_state(request: Request) -> AppState:
-    """The desk of the server that a request came to."""
+    """Return the state of the server that received a request."""
     state: AppState = request.app.state.fieldmark
     return state
+
+
+StateDependency: TypeAlias = Annotated[AppState, Depends(get_state)]

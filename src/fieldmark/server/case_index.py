@@ -1,7 +1,7 @@
-"""Where each case of a run stands in its results, and what is needed to choose among cases.
+"""An index of the cases of a run: what lists show, and where each row is in the results.
 
-Rows are read once for their heads. A case is then opened by going to its row: a segment can be
-read with its first row and the first row of all, which describe the attributes.
+Every row is read once for its head. A case is then opened by seeking to its row: a segment can be
+read from its first row and the first row of all, which describe the attributes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from fieldmark.values.json_text import read_json
 
 __all__ = ["CaseHead", "CaseIndex"]
 
-_CHOICES: Final = 8
-_WRONG: Final = tuple(any(row) for row in ERROR_TABLE)
+_MAX_SELECTIONS: Final = 8
+_IS_ERROR: Final = tuple(any(row) for row in ERROR_TABLE)
 
 
 class CaseHead(NamedTuple):
-    """What a list says of a case; `wrong` are the attributes with a mistake."""
+    """What a list shows of a case, and the attributes with an error."""
 
     number: int
     id: str
@@ -38,12 +38,20 @@ class CaseHead(NamedTuple):
     status: str
     input: str
     tags: tuple[str, ...]
-    mistakes: tuple[int, ...]
-    wrong: frozenset[str]
+    errors_by_type: ErrorCounts
+    wrong_attributes: frozenset[str]
+
+    def to_dict(self) -> JsonObject:
+        """Return the head as JSON, without the attributes."""
+        return {
+            **{name: getattr(self, name) for name in self._fields[:-1]},
+            "tags": list(self.tags),
+            "errors_by_type": dict(self.errors_by_type._asdict()),
+        }
 
 
 class CaseIndex:
-    """The heads of all cases, and a way to open any of them."""
+    """The heads of all cases, and access to any of them."""
 
     def __init__(self, results: Path) -> None:
         self._results = results
@@ -51,44 +59,41 @@ class CaseIndex:
         self._is_read = False
         self._offsets: list[int] = []
         self._segments: list[int] = []
-        self._chosen: dict[Hashable, list[CaseHead]] = {}
+        self._selections: dict[Hashable, list[CaseHead]] = {}
         self.heads: list[CaseHead] = []
 
     def read(self) -> None:
-        """Read the heads, once; others who ask meanwhile wait."""
+        """Read the heads once; concurrent callers wait."""
         with self._lock:
             if not self._is_read:
                 self._read()
                 self._is_read = True
 
-    def chosen(
+    def select(
         self, key: Hashable, choose: Callable[[list[CaseHead]], list[CaseHead]]
     ) -> list[CaseHead]:
-        """Some heads in some order; the last few choices are remembered by their key."""
-        found = self._chosen.get(key)
+        """Return some heads in some order; the last few selections are cached by their key."""
+        found = self._selections.get(key)
         if found is None:
-            found = self._chosen[key] = choose(self.heads)
-            while len(self._chosen) > _CHOICES:
-                self._chosen.pop(next(iter(self._chosen)), None)
+            found = self._selections[key] = choose(self.heads)
+            while len(self._selections) > _MAX_SELECTIONS:
+                self._selections.pop(next(iter(self._selections)), None)
         return found
 
     def open(self, numbers: Iterable[int]) -> Iterator[StoredCase]:
-        """The cases of some numbers, which count from 1 and ascend."""
+        """Read the cases with some numbers, which count from 1 and ascend."""
         with self._results.open("rb") as file:
-            for segment, own in groupby(numbers, key=self._segment_of):
-                yield from self._of_segment(file, segment, list(own))
+            for segment, members in groupby(
+                numbers, key=lambda number: bisect_right(self._segments, number - 1) - 1
+            ):
+                yield from self._read_segment(file, segment, set(members))
 
-    def _segment_of(self, number: int) -> int:
-        return bisect_right(self._segments, number - 1) - 1
-
-    def _of_segment(
-        self, file: IO[bytes], segment: int, numbers: Sequence[int]
+    def _read_segment(
+        self, file: IO[bytes], segment: int, wanted: set[int]
     ) -> Iterator[StoredCase]:
-        wanted = set(numbers)
         needed = sorted({1, self._segments[segment] + 1} | wanted)
         with tempfile.TemporaryDirectory() as folder:
-            part = Path(folder) / RESULTS
-            with part.open("wb") as rows:
+            with (Path(folder) / RESULTS).open("wb") as rows:
                 for number in needed:
                     file.seek(self._offsets[number - 1])
                     rows.write(file.readline())
@@ -107,31 +112,32 @@ class CaseIndex:
                     return
                 try:
                     row = cast("JsonObject", read_json(line))
-                    error_body = row.get("attributes")
-                    if error_body is not None:
-                        start, fresh = cast("tuple[int, list[list[str]]]", error_body)
+                    described = row.get("attributes")
+                    if described is not None:
+                        start, fresh = cast("tuple[int, list[list[str]]]", described)
                         attributes = [*(shared or attributes)[:start], *(each[0] for each in fresh)]
                         shared = shared or attributes
                     if "segment" in row or number == 1:
                         self._segments.append(number - 1)
                     self.heads.append(_head(number, row, attributes))
                 except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-                    place = Location(self._results.name, number)
-                    raise DataError(f"not a row of results: {error!r}", place) from error
+                    location = Location(self._results.name, number)
+                    raise DataError(f"not a row of results: {error!r}", location) from error
                 self._offsets.append(offset)
                 offset += len(line)
 
 
 def _head(number: int, row: JsonObject, attributes: Sequence[str]) -> CaseHead:
     score, verdict, tags = row["score"], row.get("verdict"), row.get("tags")
-    errors, cells = row.get("errors_by_type"), row.get("cells")
-    mistakes = tuple(_count(errors, name) for name in ErrorCounts._fields)
+    counts, cells = row.get("errors_by_type"), row.get("cells")
+    counted = counts if isinstance(counts, dict) else {}
+    errors = ErrorCounts(*(_integer(counted.get(name)) for name in ErrorCounts._fields))
     wrong = frozenset[str]()
-    if any(mistakes) and isinstance(cells, list):
+    if any(errors) and isinstance(cells, list):
         wrong = frozenset(
             attributes[cell >> CELL_BITS]
             for cell in cells
-            if isinstance(cell, int) and _WRONG[cell & FACT_MASK]
+            if isinstance(cell, int) and _IS_ERROR[cell & FACT_MASK]
         )
     return CaseHead(
         number=number,
@@ -141,11 +147,10 @@ def _head(number: int, row: JsonObject, attributes: Sequence[str]) -> CaseHead:
         status=str(row.get("status", "ok")),
         input=str(row.get("input", "ok")),
         tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
-        mistakes=mistakes,
-        wrong=wrong,
+        errors_by_type=errors,
+        wrong_attributes=wrong,
     )
 
 
-def _count(errors: JsonValue, name: str) -> int:
-    found = errors.get(name) if isinstance(errors, dict) else 0
-    return found if isinstance(found, int) else 0
+def _integer(value: JsonValue) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,4 +1,4 @@
-"""Work that takes longer than a request: a bounded queue, progress, and a way to stop."""
+"""Background jobs: a bounded queue with progress and cancellation."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
-from fieldmark.server.api_errors import ApiError, ErrorCode, error_body, to_api_error
+from fieldmark.server.api_errors import ApiError, ErrorCode, to_api_error
 
-__all__ = ["BackgroundJob", "JobCancelled", "JobFunction", "JobQueue", "JobStatus"]
+__all__ = ["BackgroundJob", "JobCancelled", "JobFunction", "JobQueue", "JobState", "JobStatus"]
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 class JobStatus(StrEnum):
-    """How far a job has come."""
+    """The stages of a job."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -30,153 +32,142 @@ class JobStatus(StrEnum):
     FAILED = "failed"
 
 
-_LOG: Final = logging.getLogger(__name__)
-_OVER: Final = frozenset({JobStatus.DONE, JobStatus.CANCELLED, JobStatus.FAILED})
+_FINISHED: Final = frozenset({JobStatus.DONE, JobStatus.CANCELLED, JobStatus.FAILED})
 
 
 class JobCancelled(Exception):
-    """Raised inside the work of a job that is to stop."""
+    """Raised inside a job that was cancelled."""
 
 
 @dataclass(slots=True, kw_only=True)
-class BackgroundJob:
-    """One piece of work. `version` grows with every change, so that a watcher sees each.
-
-    `drop` gives back what the work holds if it is cancelled before it began.
-    """
+class JobState:
+    """What clients see of a job."""
 
     id: str
     title: str
     state: JobStatus = JobStatus.WAITING
+    made: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
     cases: int = 0
     bytes_read: int = 0
     bytes_total: int | None = None
     result: JsonObject | None = None
     error: JsonObject | None = None
-    made: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+    def to_dict(self) -> JsonObject:
+        """Return the state as JSON."""
+        return {field.name: getattr(self, field.name) for field in fields(JobState)}
+
+
+@dataclass(slots=True, kw_only=True)
+class BackgroundJob(JobState):
+    """A job with its controls; `version` grows with every change.
+
+    `on_drop` is called if the job is cancelled before it has started.
+    """
+
     version: int = 0
-    stop: threading.Event = field(default_factory=threading.Event)
-    drop: Callable[[], None] | None = None
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    on_drop: Callable[[], None] | None = None
 
     @property
-    def is_over(self) -> bool:
-        """Whether nothing more will happen to it."""
-        return self.state in _OVER
+    def is_finished(self) -> bool:
+        """Whether the job will not change any more."""
+        return self.state in _FINISHED
 
-    def tell(self, cases: int, bytes_read: int, bytes_total: int | None) -> None:
-        """Note how far the work is; where it is to stop, this is where."""
-        if self.stop.is_set():
+    def report_progress(self, cases: int, bytes_read: int, bytes_total: int | None) -> None:
+        """Record progress, or raise `JobCancelled` if the job was cancelled."""
+        if self.cancelled.is_set():
             raise JobCancelled
         self.cases, self.bytes_read, self.bytes_total = cases, bytes_read, bytes_total
         self.version += 1
 
-    def to_dict(self) -> JsonObject:
-        """The job as JSON."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "state": self.state.value,
-            "made": self.made,
-            "cases": self.cases,
-            "bytes_read": self.bytes_read,
-            "bytes_total": self.bytes_total,
-            "result": self.result,
-            "error": self.error,
-        }
+    def set_state(self, state: JobStatus) -> None:
+        """Move the job to another stage."""
+        self.state = state
+        self.version += 1
 
 
 JobFunction: TypeAlias = Callable[[BackgroundJob], JsonObject]
 
 
 class JobQueue:
-    """Runs jobs one after the other; beyond a number that wait, more are refused."""
+    """Runs jobs one after the other; more than a number of waiting jobs are refused."""
 
     def __init__(
-        self, *, waiting: int, kept: int, shown: Callable[[str], str], workers: int = 1
+        self, *, waiting: int, kept: int, redact: Callable[[ApiError], None], workers: int = 1
     ) -> None:
-        self._most_waiting = waiting
-        self._kept = kept
-        self._shown = shown
+        self._max_waiting = waiting
+        self._max_kept = kept
+        self._redact = redact
         self._jobs: OrderedDict[str, BackgroundJob] = OrderedDict()
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="fieldmark-job")
 
     def start(
-        self, title: str, work: JobFunction, drop: Callable[[], None] | None = None
+        self, title: str, function: JobFunction, on_drop: Callable[[], None] | None = None
     ) -> BackgroundJob:
-        """Take work on, or refuse it if too much waits already."""
+        """Queue a job, or raise an error if too many are waiting."""
         with self._lock:
             waiting = sum(job.state is JobStatus.WAITING for job in self._jobs.values())
-            if waiting >= self._most_waiting:
+            if waiting >= self._max_waiting:
                 message = f"{waiting} jobs are waiting already; try again when some are done."
                 raise ApiError(ErrorCode.TOO_MANY_JOBS, message, headers={"Retry-After": "5"})
-            job = BackgroundJob(id=secrets.token_hex(16), title=title, drop=drop)
+            job = BackgroundJob(id=secrets.token_hex(16), title=title, on_drop=on_drop)
             self._jobs[job.id] = job
-            self._forget_old()
-        self._pool.submit(self._do, job, work)
+            finished = [name for name, each in self._jobs.items() if each.is_finished]
+            for name in finished[: max(0, len(self._jobs) - self._max_kept)]:
+                del self._jobs[name]
+        self._pool.submit(self._run, job, function)
         return job
 
     def find(self, name: str) -> BackgroundJob:
-        """The job of an id."""
+        """Return the job with an id."""
         job = self._jobs.get(name)
         if job is None:
             raise ApiError(ErrorCode.NOT_FOUND, "There is no such job.")
         return job
 
     def all(self) -> list[BackgroundJob]:
-        """Every job that is remembered, the newest first."""
+        """Return all jobs, the newest first."""
         with self._lock:
             return list(reversed(self._jobs.values()))
 
     def cancel(self, name: str) -> BackgroundJob:
-        """Stop a job; one that waits is over at once, one that is over stays as it is."""
+        """Cancel a job; a waiting job ends at once, a finished one stays as it is."""
         job = self.find(name)
-        job.stop.set()
+        job.cancelled.set()
         with self._lock:
-            begun = job.state is not JobStatus.WAITING
-            if not begun:
-                self._end(job, JobStatus.CANCELLED)
-        if not begun and job.drop is not None:
-            job.drop()
+            waiting = job.state is JobStatus.WAITING
+            if waiting:
+                job.set_state(JobStatus.CANCELLED)
+        if waiting and job.on_drop is not None:
+            job.on_drop()
         return job
 
     def close(self) -> None:
-        """Stop everything."""
+        """Cancel all jobs and wait for the running one."""
         for job in self.all():
-            job.stop.set()
+            job.cancelled.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _do(self, job: BackgroundJob, work: JobFunction) -> None:
+    def _run(self, job: BackgroundJob, function: JobFunction) -> None:
         with self._lock:
-            if job.is_over:
+            if job.is_finished:
                 return
-            job.state = JobStatus.RUNNING
-            job.version += 1
+            job.set_state(JobStatus.RUNNING)
         try:
-            job.result = work(job)
-            self._end(job, JobStatus.DONE)
+            job.result = function(job)
+            job.set_state(JobStatus.DONE)
         except JobCancelled:
-            self._end(job, JobStatus.CANCELLED)
-        except FieldmarkError as error:
+            job.set_state(JobStatus.CANCELLED)
+        except (FieldmarkError, ApiError) as error:
             self._fail(job, to_api_error(error))
-        except ApiError as api_error:
-            self._fail(job, api_error)
-        except Exception:  # noqa: BLE001
-            # The worker must live on, and whoever waits must hear of it.
+        except Exception:  # noqa: BLE001 - the worker thread must survive
             _LOG.exception("a job failed")
-            self._fail(job, ApiError(ErrorCode.INTERNAL, "Something went wrong in the server."))
+            message = "Something went wrong in the server."
+            self._fail(job, ApiError(ErrorCode.INTERNAL, message))
 
-    def _fail(self, job: BackgroundJob, api_error: ApiError) -> None:
-        api_error.message = self._shown(api_error.message)
-        error = error_body(api_error)["error"]
-        job.error = error if isinstance(error, dict) else None
-        self._end(job, JobStatus.FAILED)
-
-    def _end(self, job: BackgroundJob, state: JobStatus) -> None:
-        job.state = state
-        job.version += 1
-
-    def _forget_old(self) -> None:
-        over = [name for name, job in self._jobs.items() if job.is_over]
-        for name in over[: max(0, len(self._jobs) - self._kept)]:
-            del self._jobs[name]
+    def _fail(self, job: BackgroundJob, error: ApiError) -> None:
+        self._redact(error)
+        job.error = error.details()
+        job.set_state(JobStatus.FAILED)

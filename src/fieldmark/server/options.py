@@ -1,4 +1,4 @@
-"""What a server is started with, and the secrets of one session."""
+"""Server options, limits, and the secrets of one session."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from fieldmark.model.comparison import Provider
 __all__ = ["CSRF_HEADER", "ServerLimits", "ServerOptions", "SessionSecrets"]
 
 CSRF_HEADER: Final = "x-fieldmark-csrf"
-_BYTES: Final = 32
-"""256 bits of chance."""
+_SECRET_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
-    """How much a client may ask for at once."""
+    """Limits on what clients may request."""
 
     body_bytes: int = 32 << 20
     body_seconds: float = 60.0
@@ -36,19 +35,18 @@ class ServerLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSecrets:
-    """What lets a browser in: never written anywhere but in the start address and a cookie."""
+    """Secrets that only the start address, the session cookie and the pages contain."""
 
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(_BYTES), repr=False)
-    session: str = field(default_factory=lambda: secrets.token_urlsafe(_BYTES), repr=False)
-    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(_BYTES), repr=False)
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(_SECRET_BYTES), repr=False)
+    session: str = field(default_factory=lambda: secrets.token_urlsafe(_SECRET_BYTES), repr=False)
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(_SECRET_BYTES), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """Where runs and strategies are, which folders may be read, and whether anything is written.
+    """The workspace, the folders that may be read, and whether anything may be written.
 
-    `provider` is who judges meaning, as the rules file of whoever started the server names it: a
-    request cannot.
+    `provider` compares texts by meaning; only whoever starts the server can choose it.
     """
 
     workspace: Path
@@ -60,16 +58,16 @@ class ServerOptions:
     secrets: SessionSecrets = field(default_factory=SessionSecrets)
 
     @property
-    def judge(self) -> str:
-        """The name of who judges meaning."""
+    def provider_name(self) -> str:
+        """The name of the provider."""
         return "lexical" if self.provider is None else self.provider.name
 
     @property
     def runs(self) -> Path:
-        """The folder that holds the runs."""
+        """The folder of the runs."""
         return self.workspace / "runs"
 
     @property
     def strategies(self) -> Path:
-        """The file that holds the rules of the workspace."""
+        """The file with the rules of the workspace."""
         return self.workspace / "strategies.json"

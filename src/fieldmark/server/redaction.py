@@ -1,4 +1,4 @@
-"""Where things are on this machine is nobody's business but its owner's."""
+"""Removes the locations of folders on this machine from responses."""
 
 from __future__ import annotations
 
@@ -9,37 +9,42 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.model.json import JsonValue
+from fieldmark.server.api_errors import ApiError
 
 __all__ = ["PathRedactor"]
 
 _BEGIN: Final = r"(?<![\w.-])"
 _END: Final = r"(?![\w-]|\.\w)"
-"""A place stands for itself: `/data` is no part of `n/data` or of `/database`."""
+"""Only whole paths are replaced: `/data` is no part of `n/data` or `/database`."""
 
 
 class PathRedactor:
-    """Takes the places of our folders out of texts; what is below them stays."""
+    """Removes the paths of known folders from text; the part below them stays."""
 
     def __init__(self, scratch: Path, folders: Iterable[Path]) -> None:
-        absolute = {os.path.abspath(folder) for folder in folders}  # noqa: PTH100 - links stay
-        texts = absolute | {os.path.realpath(folder) for folder in absolute}
-        longest = sorted((re.escape(text) for text in texts if text != "/"), key=len, reverse=True)
-        uploads = re.escape(os.path.realpath(scratch)) + r"/inbox/[0-9a-f]+/(?:truth|candidate)/"
-        private = re.escape(os.path.realpath(scratch)) + r"/?"
-        ours = "|".join([uploads, private, *(f"{text}(?:/|{_END})" for text in longest)])
-        self._places = re.compile(f"{_BEGIN}(?:{ours})")
+        absolute = {os.path.abspath(folder) for folder in folders}  # noqa: PTH100 - keeps links
+        paths = absolute | {os.path.realpath(folder) for folder in absolute}
+        longest = sorted((re.escape(path) for path in paths if path != "/"), key=len, reverse=True)
+        private = re.escape(os.path.realpath(scratch))
+        upload = private + r"/inbox/[0-9a-f]+/(?:truth|candidate)/"
+        known = "|".join([upload, private + r"/?", *(f"{path}(?:/|{_END})" for path in longest)])
+        self._pattern = re.compile(f"{_BEGIN}(?:{known})")
 
-    def text(self, text: str) -> str:
-        """The text without places."""
-        return self._places.sub("", text)
+    def redact_text(self, text: str) -> str:
+        """Return the text without known folders."""
+        return self._pattern.sub("", text)
 
-    def value(self, value: JsonValue) -> JsonValue:
-        """A JSON value with all its texts without places."""
+    def redact(self, value: JsonValue) -> JsonValue:
+        """Redact every string of a JSON value; keys are names and attributes, never paths."""
         if isinstance(value, str):
-            return self.text(value)
+            return self.redact_text(value)
         if isinstance(value, list):
-            return [self.value(item) for item in value]
+            return [self.redact(item) for item in value]
         if isinstance(value, dict):
-            # Keys are names of ours and attributes of documents, never places.
-            return {key: self.value(item) for key, item in value.items()}
+            return {key: self.redact(item) for key, item in value.items()}
         return value
+
+    def redact_error(self, error: ApiError) -> None:
+        """Redact the message and the problems of an error in place."""
+        error.message = self.redact_text(error.message)
+        error.problems = [self.redact(problem) for problem in error.problems]

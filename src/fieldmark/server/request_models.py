@@ -1,11 +1,11 @@
-"""What requests may hold; every other key is refused."""
+"""Models of request bodies and query parameters; unknown keys are rejected."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, cast
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from fieldmark.data.inputs import Inputs
 from fieldmark.model.json import JsonObject, JsonValue
@@ -13,19 +13,25 @@ from fieldmark.model.json import JsonObject, JsonValue
 __all__ = [
     "BatchRequest",
     "BatchSource",
+    "CaseQuery",
+    "DiffQuery",
     "EvaluateRequest",
+    "FileQuery",
     "FlattenRequest",
     "GateLimits",
     "ImportRequest",
     "InferRequest",
     "NoteRequest",
+    "OutcomeQuery",
     "ReadingOptions",
+    "RunQuery",
     "StrategiesRequest",
+    "StrategyQuery",
+    "TrendQuery",
     "as_json",
     "as_object",
 ]
 
-_STRICT = ConfigDict(extra="forbid", strict=True)
 _Convention = Literal["confusion", "field_accuracy", "taxonomy", "taxonomy_code", "four_phase"]
 _Json = Annotated[object, Field(description="Any JSON value.")]
 _Rules = Annotated[
@@ -36,23 +42,41 @@ _Rules = Annotated[
     ),
 ]
 _Short = Annotated[str, Field(max_length=200)]
+_RequestT = TypeVar("_RequestT", bound="_Request")
 _Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 def as_json(value: object) -> JsonValue:
-    """A part of a body that was left as it is, which is JSON: nothing else can be parsed."""
+    """Type a part of a parsed body, which can only be JSON."""
     return cast("JsonValue", value)
 
 
 def as_object(value: Mapping[str, object]) -> JsonObject:
-    """The same of an object."""
+    """Type an object of a parsed body."""
     return cast("JsonObject", dict(value))
 
 
-class _Counted(BaseModel):
-    """How fields are compared and counted."""
+class _Request(BaseModel, extra="forbid", strict=True):
+    """The body of a request."""
 
-    model_config = _STRICT
+
+class _Query(BaseModel, extra="forbid"):
+    """The query parameters of a request."""
+
+
+def _one_of(first: str, second: str) -> Callable[[_RequestT], _RequestT]:
+    """Require exactly one of two fields; the first may be null."""
+
+    def check(request: _RequestT) -> _RequestT:
+        if (first in request.model_fields_set) == (getattr(request, second) is not None):
+            raise ValueError(f"give either {first} or {second}")
+        return request
+
+    return check
+
+
+class _CountingRequest(_Request):
+    """How fields are compared and counted."""
 
     rules: _Rules = None
     convention: _Convention = "confusion"
@@ -62,21 +86,20 @@ class _Counted(BaseModel):
     ] = {}
 
 
-class EvaluateRequest(_Counted):
+class EvaluateRequest(
+    _CountingRequest,
+    json_schema_extra={
+        "examples": [
+            {
+                "expected": {"name": "Acme", "total": 100.0},
+                "candidate": {"name": "Acme", "total": 100.02},
+                "rules": {"total": {"match": "numeric_tolerance", "tolerance": 0.05}},
+            },
+            {"expected": {"total": 5}, "candidates": [{"total": 6}, {"total": 5}]},
+        ]
+    },
+):
     """One truth with one candidate, or with several of them."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "expected": {"name": "Acme", "total": 100.0},
-                    "candidate": {"name": "Acme", "total": 100.02},
-                    "rules": {"total": {"match": "numeric_tolerance", "tolerance": 0.05}},
-                },
-                {"expected": {"total": 5}, "candidates": [{"total": 6}, {"total": 5}]},
-            ]
-        }
-    )
 
     expected: _Json
     candidate: _Json = None
@@ -85,17 +108,11 @@ class EvaluateRequest(_Counted):
         bool, Field(description="Whether to add what the case view of the application draws.")
     ] = False
 
-    @model_validator(mode="after")
-    def _one_or_several(self) -> EvaluateRequest:
-        if ("candidate" in self.model_fields_set) == (self.candidates is not None):
-            raise ValueError("give either candidate or candidates")
-        return self
+    _check = model_validator(mode="after")(_one_of("candidate", "candidates"))
 
 
-class BatchSource(BaseModel):
+class BatchSource(_Request):
     """One side of a batch: rows, the text of a file, or a path below a declared root."""
-
-    model_config = _STRICT
 
     rows: list[object] | None = None
     text: str | None = None
@@ -111,10 +128,8 @@ class BatchSource(BaseModel):
         return self
 
 
-class ReadingOptions(BaseModel):
+class ReadingOptions(_Request):
     """How the rows of a batch are to be read."""
-
-    model_config = _STRICT
 
     id_key: _Short | None = None
     expected_key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -124,37 +139,34 @@ class ReadingOptions(BaseModel):
     duplicates: Literal["refuse", "last"] = "refuse"
 
     def inputs(self) -> Inputs:
-        """The same for the library."""
+        """Return the options of the library."""
         return Inputs(**self.model_dump())
 
 
-class GateLimits(BaseModel):
+class GateLimits(_Request):
     """Limits that a run must keep, by the names of figures."""
-
-    model_config = _STRICT
 
     min: Annotated[dict[str, _Number], Field(max_length=100)] = {}
     max: Annotated[dict[str, _Number], Field(max_length=100)] = {}
 
 
-class BatchRequest(_Counted):
+class BatchRequest(
+    _CountingRequest,
+    json_schema_extra={
+        "examples": [
+            {
+                "truth": {"rows": [{"id": "a", "total": 1}, {"id": "b", "total": 2}]},
+                "candidate": {"rows": [{"id": "a", "total": 1}, {"id": "b", "total": 3}]},
+            },
+            {
+                "truth": {"path": "data/truth.jsonl"},
+                "candidate": {"path": "data/candidate.jsonl"},
+                "gates": {"min": {"macro_f1_by_attribute": 0.9}},
+            },
+        ]
+    },
+):
     """Two data sets, or one whose rows hold both sides."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "truth": {"rows": [{"id": "a", "total": 1}, {"id": "b", "total": 2}]},
-                    "candidate": {"rows": [{"id": "a", "total": 1}, {"id": "b", "total": 3}]},
-                },
-                {
-                    "truth": {"path": "data/truth.jsonl"},
-                    "candidate": {"path": "data/candidate.jsonl"},
-                    "gates": {"min": {"macro_f1_by_attribute": 0.9}},
-                },
-            ]
-        }
-    )
 
     truth: BatchSource
     candidate: BatchSource | None = None
@@ -165,65 +177,53 @@ class BatchRequest(_Counted):
     tags: Annotated[list[_Short], Field(max_length=20)] = []
 
 
-class InferRequest(BaseModel):
+class InferRequest(
+    _Request, json_schema_extra={"examples": [{"truth": [{"issued": "2024-05-03", "total": 12.5}]}]}
+):
     """Documents to propose rules from."""
-
-    model_config = ConfigDict(
-        **_STRICT,
-        json_schema_extra={"examples": [{"truth": [{"issued": "2024-05-03", "total": 12.5}]}]},
-    )
 
     truth: Annotated[list[object], Field(min_length=1, max_length=100_000)]
     candidate: Annotated[list[object], Field(max_length=100_000)] | None = None
 
 
-class FlattenRequest(BaseModel):
+class FlattenRequest(
+    _Request,
+    json_schema_extra={
+        "examples": [
+            {"document": {"vendor": {"name": "Acme"}, "lines": [{"amount": 1}]}},
+            {"rows": [{"path": "vendor.name", "value": "Acme"}]},
+        ]
+    },
+):
     """A nested document to flatten, or flat rows to nest."""
-
-    model_config = ConfigDict(
-        **_STRICT,
-        json_schema_extra={
-            "examples": [
-                {"document": {"vendor": {"name": "Acme"}, "lines": [{"amount": 1}]}},
-                {"rows": [{"path": "vendor.name", "value": "Acme"}]},
-            ]
-        },
-    )
 
     document: _Json = None
     rows: list[FlatRow] | None = None
 
-    @model_validator(mode="after")
-    def _one_way(self) -> FlattenRequest:
-        if ("document" in self.model_fields_set) == (self.rows is not None):
-            raise ValueError("give either document or rows")
-        return self
+    _check = model_validator(mode="after")(_one_of("document", "rows"))
 
 
-class FlatRow(BaseModel):
+class FlatRow(_Request):
     """One value of a document by its path."""
-
-    model_config = _STRICT
 
     path: Annotated[str, Field(min_length=1, max_length=2000)]
     value: _Json = None
 
 
-class StrategiesRequest(_Counted):
+class StrategiesRequest(
+    _CountingRequest,
+    json_schema_extra={
+        "examples": [
+            {
+                "convention": "four_phase",
+                "rules": {"name": "FUZZY", "notes": "IGNORE"},
+                "options": {"rqs_form": "subtract"},
+                "gates": {"min": {"quality.rqs": 0.7}},
+            }
+        ]
+    },
+):
     """The rules of the workspace, with how results are counted and judged."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "convention": "four_phase",
-                    "rules": {"name": "FUZZY", "notes": "IGNORE"},
-                    "options": {"rqs_form": "subtract"},
-                    "gates": {"min": {"quality.rqs": 0.7}},
-                }
-            ]
-        }
-    )
 
     gates: GateLimits = GateLimits()
     revision: Annotated[
@@ -232,31 +232,92 @@ class StrategiesRequest(_Counted):
     ] = None
 
 
-class ImportRequest(BaseModel):
+class ImportRequest(
+    _Request, json_schema_extra={"examples": [{"value": {"vendor": {"name": "FUZZY"}}}]}
+):
     """A strategy or rules file, as a value or as the text of JSON or YAML."""
-
-    model_config = ConfigDict(
-        **_STRICT,
-        json_schema_extra={"examples": [{"value": {"vendor": {"name": "FUZZY"}}}]},
-    )
 
     value: _Json = None
     text: Annotated[str, Field(max_length=1_000_000)] | None = None
 
-    @model_validator(mode="after")
-    def _one_form(self) -> ImportRequest:
-        if ("value" in self.model_fields_set) == (self.text is not None):
-            raise ValueError("give either value or text")
-        return self
+    _check = model_validator(mode="after")(_one_of("value", "text"))
 
 
-class NoteRequest(BaseModel):
+class NoteRequest(
+    _Request, json_schema_extra={"examples": [{"add": ["baseline"], "note": "before"}]}
+):
     """What people say about a run."""
-
-    model_config = ConfigDict(
-        **_STRICT, json_schema_extra={"examples": [{"add": ["baseline"], "note": "before"}]}
-    )
 
     add: Annotated[list[_Short], Field(max_length=20)] = []
     remove: Annotated[list[_Short], Field(max_length=20)] = []
     note: Annotated[str, Field(max_length=10_000)] | None = None
+
+
+class _Paged(_Query):
+    """A page of a list."""
+
+    offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    limit: Annotated[int, Field(ge=1, le=500)] = 50
+
+
+class RunQuery(_Paged):
+    """A page of the runs, newest first."""
+
+    text: Annotated[_Short, Field(description="Part of the id, an input, a tag or the note.")] = ""
+    status: Literal["running", "complete", "interrupted", "failed", "corrupt"] | None = None
+    tag: _Short | None = None
+    convention: _Short | None = None
+
+
+class TrendQuery(_Query):
+    """The figure of a trend."""
+
+    figure: Literal["mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1"] = (
+        "mean_score"
+    )
+
+
+class CaseQuery(_Paged):
+    """A page of the cases, filtered and sorted."""
+
+    text: Annotated[_Short, Field(description="Part of the id or of a tag.")] = ""
+    verdict: Literal["pass", "partial", "fail", "error"] | None = None
+    error: Literal["omission", "hallucination", "format_error", "wrong_value"] | None = None
+    attribute: Annotated[str, Field(max_length=2000)] | None = None
+    sort: Literal["worst", "number", "id", "score", "mistakes"] = "worst"
+    descending: bool = False
+
+
+class FileQuery(_Query):
+    """A folder; an empty path lists the roots."""
+
+    path: Annotated[str, Field(max_length=4096)] = ""
+
+
+class OutcomeQuery(_Query):
+    """Outcomes from a case on, filtered."""
+
+    from_case: Annotated[int, Field(ge=1, le=1_000_000_000)] = 1
+    limit: Annotated[int, Field(ge=1, le=2000)] = 200
+    attribute: Annotated[str, Field(max_length=2000)] | None = None
+    outcome: Literal[
+        "match", "wrong_value", "format_error", "omission", "hallucination", "both_empty",
+        "ignored", "error",
+    ] | None = None  # fmt: skip
+
+
+class DiffQuery(_Query):
+    """The two runs of a comparison."""
+
+    a: Annotated[str, Field(max_length=100)]
+    b: Annotated[str, Field(max_length=100)]
+    force: Annotated[bool, Field(description="Compare what there is to compare.")] = False
+    rescore: Annotated[bool, Field(description="Count the second as the first was counted.")] = (
+        False
+    )
+
+
+class StrategyQuery(_Query):
+    """The form of exported strategies."""
+
+    form: Literal["flat", "nested", "rules"] = "flat"

@@ -1,4 +1,4 @@
-"""The runs that can be shown: those that are kept, and those of this session alone."""
+"""The runs that can be shown: those of the workspace, and temporary ones."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from fieldmark.store.rundir import RESULTS
 __all__ = ["RUN_ID", "CatalogEntry", "RunCatalog"]
 
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
-"""Names of runs that can stand in an address; no other name is ever looked for."""
+"""Run ids that can be part of an address; no other name is ever looked up."""
 _FRESH_SECONDS: Final = 1.0
-_FRESH_TIMES: Final = 5.0
-_INDEXES: Final = 4
+_FRESH_FACTOR: Final = 5.0
+_MAX_INDEXES: Final = 4
+_NEVER: Final = float("-inf")
 
 
 class CatalogEntry(NamedTuple):
@@ -33,39 +34,41 @@ class CatalogEntry(NamedTuple):
 
 
 class RunCatalog:
-    """Finds runs by id, and remembers where the cases of the last few runs are."""
+    """Lists runs, finds them by id, and caches the case indexes of the last few."""
 
-    def __init__(self, kept: Path, temporary_runs: Path) -> None:
-        self._folders = ((kept, True), (temporary_runs, False))
+    def __init__(self, kept: Path, temporary: Path) -> None:
+        self._kept = kept
+        self._folders = (kept, temporary)
         self._lock = threading.Lock()
-        self._listed: tuple[float, list[CatalogEntry]] = (float("-inf"), [])
+        self._entries: list[CatalogEntry] = []
+        self._fresh_until = _NEVER
         self._indexes: OrderedDict[tuple[str, int, int], CaseIndex] = OrderedDict()
 
-    def all(self) -> list[CatalogEntry]:
-        """Every run, oldest first; the longer it takes to list them, the older a list may be."""
+    def entries(self) -> list[CatalogEntry]:
+        """List all runs, oldest first; the list is cached for longer if it takes longer to read."""
         with self._lock:
-            begun = time.monotonic()
-            if begun > self._listed[0]:
-                found = [
-                    CatalogEntry(entry, kept)
-                    for folder, kept in self._folders
+            started = time.monotonic()
+            if started > self._fresh_until:
+                self._entries = [
+                    CatalogEntry(entry, folder == self._kept)
+                    for folder in self._folders
                     for entry in list_runs(folder)
                 ]
-                found.sort(key=lambda each: (each.entry.started_at, each.entry.id))
-                took = time.monotonic() - begun
-                fresh = max(_FRESH_SECONDS, _FRESH_TIMES * took)
-                self._listed = (time.monotonic() + fresh, found)
-            return self._listed[1]
+                self._entries.sort(key=lambda each: (each.entry.started_at, each.entry.id))
+                now = time.monotonic()
+                fresh = max(_FRESH_SECONDS, _FRESH_FACTOR * (now - started))
+                self._fresh_until = now + fresh
+            return self._entries
 
-    def forget(self) -> None:
-        """Read the list anew when it is asked for next."""
+    def invalidate(self) -> None:
+        """Read the list again when it is needed next."""
         with self._lock:
-            self._listed = (float("-inf"), [])
+            self._fresh_until = _NEVER
 
     def path(self, run: str) -> Path:
-        """The folder of a run by its id, which is never a path."""
+        """Return the folder of a run; an id is never a path."""
         if RUN_ID.fullmatch(run):
-            for folder, _ in self._folders:
+            for folder in self._folders:
                 path = folder / run
                 if path.is_dir() and not path.is_symlink():
                     return path
@@ -73,26 +76,24 @@ class RunCatalog:
 
     def is_kept(self, run: str) -> bool:
         """Whether a run outlives the server."""
-        return self.path(run).parent == self._folders[0][0]
+        return self.path(run).parent == self._kept
 
-    def run(self, run: str) -> StoredRun:
-        """A run by its id."""
+    def open(self, run: str) -> StoredRun:
+        """Open a run by its id."""
         return stored_run(self.path(run))
 
     def cases(self, run: str) -> CaseIndex:
-        """Where the cases of a run are; made once, and again when its results change."""
-        path = self.path(run)
+        """Return the case index of a run, which is rebuilt when its results change."""
+        path = self.path(run) / RESULTS
         try:
-            state = (path / RESULTS).stat()
+            status = path.stat()
         except FileNotFoundError:
             raise ApiError(ErrorCode.NOT_FOUND, "The run has no results.") from None
-        key = (str(path), state.st_mtime_ns, state.st_size)
+        key = (str(path), status.st_mtime_ns, status.st_size)
         with self._lock:
-            found = self._indexes.get(key)
-            if found is None:
-                found = self._indexes[key] = CaseIndex(path / RESULTS)
+            index = self._indexes.setdefault(key, CaseIndex(path))
             self._indexes.move_to_end(key)
-            while len(self._indexes) > _INDEXES:
+            while len(self._indexes) > _MAX_INDEXES:
                 self._indexes.popitem(last=False)
-        found.read()
-        return found
+        index.read()
+        return index

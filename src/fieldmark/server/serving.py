@@ -1,7 +1,8 @@
-"""Starts the server: binds, says where it is in one line, opens the browser, and serves."""
+"""Starts the server: binds a socket, prints the start address, opens a browser, and serves."""
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import socket
 import threading
@@ -14,18 +15,17 @@ import uvicorn
 
 from fieldmark.errors import ConfigError
 from fieldmark.server.app import create_app
-from fieldmark.server.guards.hosts import check_bind
 from fieldmark.server.header_timeout import protocol_with_header_timeout
 from fieldmark.server.options import ServerOptions
 
-__all__ = ["Listener", "listen", "serve", "uvicorn_config"]
+__all__ = ["Listener", "check_bind", "listen", "serve", "uvicorn_config"]
 
 _BACKLOG: Final = 256
 _GRACE_SECONDS: Final = 3
 
 
 class Listener:
-    """A socket that is bound, and the address at which the application is found there."""
+    """A bound socket and the address of the application there."""
 
     def __init__(self, bound: socket.socket, options: ServerOptions) -> None:
         self.socket = bound
@@ -35,29 +35,44 @@ class Listener:
         self.start_address = f"{self.address}?token={options.secrets.token}"
 
 
+def check_bind(host: str, *, acknowledged: bool) -> None:
+    """Reject an address that other machines can reach, unless that is acknowledged."""
+    if _is_loopback(host) or acknowledged:
+        return
+    raise ConfigError.of(
+        f"{host} can be reached from other machines, over a connection that is not encrypted.",
+        hint="If you mean it, add --accept-remote and name the host with --allow-host.",
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
 def listen(options: ServerOptions, *, host: str, port: int, acknowledged: bool = False) -> Listener:
-    """Bind an address; one that others can reach needs to be wanted in so many words."""
+    """Bind an address; one that other machines can reach must be acknowledged."""
     check_bind(host, acknowledged=acknowledged)
     try:
-        return Listener(_bound(host.strip("[]"), port), options)
+        found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = found[0]
+        bound = socket.socket(family, kind, protocol)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+            bound.listen(_BACKLOG)
+        except OSError:
+            bound.close()
+            raise
     except OSError as error:
-        said = f"Cannot listen on {host}:{port}: {error.strerror}."
+        message = f"Cannot listen on {host}:{port}: {error.strerror}."
         hint = "Another program may use the port; choose one with --port, or 0 for any."
-        raise ConfigError.of(said, hint=hint) from error
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    family, kind, protocol, _, address = found[0]
-    bound = socket.socket(family, kind, protocol)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(address)
-        bound.listen(_BACKLOG)
-    except OSError:
-        bound.close()
-        raise
-    return bound
+        raise ConfigError.of(message, hint=hint) from error
+    return Listener(bound, options)
 
 
 def serve(
@@ -67,7 +82,7 @@ def serve(
     announce: Callable[[str], None],
     browser: bool = True,
 ) -> None:
-    """Serve until somebody stops it."""
+    """Announce the start address and serve until interrupted."""
     server = uvicorn.Server(uvicorn_config(options))
     announce(f"fieldmark serves {listener.start_address}")
     if browser:
@@ -75,13 +90,12 @@ def serve(
             target=webbrowser.open, args=(listener.start_address,), daemon=True
         )
         opener.start()
-    # Stopping it by hand is how a server ends.
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listener.socket])
 
 
 def uvicorn_config(options: ServerOptions) -> uvicorn.Config:
-    """How the server speaks HTTP: no access log, for addresses may hold the token."""
+    """Configure uvicorn; there is no access log, because addresses may hold the token."""
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     return uvicorn.Config(
         create_app(options),

@@ -1,4 +1,4 @@
-"""Requests read strictly, answers written strictly."""
+"""Strict JSON in requests and responses."""
 
 from __future__ import annotations
 
@@ -17,51 +17,47 @@ from fieldmark.values.json_text import finite_json
 __all__ = ["JSON", "ApiResponse", "StrictRoute"]
 
 JSON: Final = "application/json"
-_WORTH_A_THREAD: Final = 1 << 18
+_THREAD_FROM_BYTES: Final = 1 << 18
 
 
 class ApiResponse(Response):
-    """A value as strict JSON."""
+    """A JSON response without NaN or infinity."""
 
     media_type = JSON
 
     def render(self, content: object) -> bytes:
-        """The bytes of the value."""
+        """Serialize the content."""
         return finite_json(content)
 
 
 class _StrictRequest(Request):
-    """A request whose JSON is read as files are: no duplicate keys, no NaN, bounded depth."""
+    """A request whose JSON is parsed like files: no duplicate keys, no NaN, bounded depth."""
 
     async def json(self) -> object:
-        """The value of the body."""
+        """Parse the body, in a thread if it is large."""
         body = await self.body()
         try:
-            if len(body) > _WORTH_A_THREAD:
+            if len(body) > _THREAD_FROM_BYTES:
                 return await run_in_threadpool(parse_json, body)
             return parse_json(body)
-        except LimitError as error:
-            raise ApiError(ErrorCode.LIMIT_EXCEEDED, _told(error)) from None
-        except DataError as error:
-            raise ApiError(ErrorCode.BAD_JSON, _told(error)) from None
-
-
-def _told(error: DataError | LimitError) -> str:
-    return f"The body cannot be read: {error.message}."
+        except (LimitError, DataError) as error:
+            limit = isinstance(error, LimitError)
+            code = ErrorCode.LIMIT_EXCEEDED if limit else ErrorCode.BAD_JSON
+            raise ApiError(code, f"The body cannot be read: {error.message}.") from None
 
 
 class StrictRoute(APIRoute):
-    """A route whose requests are read strictly."""
+    """A route with strict JSON that rejects unknown query parameters."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[None, None, Response]]:
-        """The handler, given a strict request in place of the usual one."""
+        """Wrap the handler so that it receives a strict request."""
         handle = super().get_route_handler()
         takes_query = bool(self.dependant.query_params)
 
-        async def strict(request: Request) -> Response:
+        async def handle_strictly(request: Request) -> Response:
             if request.query_params and not takes_query:
                 message = "Nothing may stand behind the question mark here."
                 raise ApiError(ErrorCode.INVALID_REQUEST, message)
             return await handle(_StrictRequest(request.scope, request.receive))
 
-        return strict
+        return handle_strictly

@@ -1,4 +1,8 @@
-"""What requests bring, put into files of our own for as long as a job needs them."""
+"""The inputs of a batch: private copies while its job runs, and their origin in the run.
+
+A batch reads copies that are removed with its job. Where both sides are files below a root, the run
+can be resumed from them; rows and texts of a request exist nowhere else, so such a run cannot.
+"""
 
 from __future__ import annotations
 
@@ -7,76 +11,128 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from fieldmark.errors import FieldmarkError
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.data_roots import DataRoots, OpenedPath
 from fieldmark.server.options import ServerLimits
+from fieldmark.store.durable import write_whole
+from fieldmark.store.reader import open_run
+from fieldmark.store.rundir import MANIFEST
+from fieldmark.values.json_text import pretty_json
 
-__all__ = ["Uploads"]
+__all__ = ["InputSource", "Uploads", "record_input_sources"]
 
-_PIECE: Final = 1 << 20
+_CHUNK: Final = 1 << 20
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _SUFFIXES: Final = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 
 
 class Uploads:
-    """The inputs of one job in a folder of its own, which goes with the job."""
+    """The inputs of one job in a folder of its own, which is removed with the job."""
 
     def __init__(self, folder: Path, roots: DataRoots, limits: ServerLimits) -> None:
         self._folder = folder
-        self._places = roots
-        self._left = limits.input_bytes
-        self._most = limits.input_files
+        self._roots = roots
+        self._bytes_left = limits.input_bytes
+        self._max_files = limits.input_files
 
     def close(self) -> None:
-        """Remove everything."""
+        """Remove the folder."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def from_rows(self, side: str, rows: Sequence[object]) -> Path:
-        """Rows that a request holds, one a line."""
-        target = self._place(side, f"{side}.jsonl")
+    def add_rows(self, side: str, rows: Sequence[object]) -> Path:
+        """Write rows of a request as JSON Lines."""
+        target = self._target(side, f"{side}.jsonl")
         with target.open("w", encoding="ascii") as file:
             for row in rows:
                 file.write(json.dumps(row, allow_nan=False) + "\n")
         return target
 
-    def from_text(self, side: str, name: str, text: str) -> Path:
-        """A file that a request holds, under a name that says its format."""
-        target = self._place(side, _safe(name))
+    def add_text(self, side: str, name: str, text: str) -> Path:
+        """Write the text of a file; the suffix of its name tells the format."""
+        target = self._target(side, _safe_name(name))
         target.write_bytes(text.encode("utf-8", "surrogatepass"))
         return target
 
-    def from_path(self, side: str, path: str) -> Path:
-        """A copy of what a path below a root names: what was checked is what is read."""
-        with self._places.opened(path) as place:
-            target = self._place(side, _safe(path.rsplit("/", 1)[-1]))
-            if place.is_file:
-                self._copy(place, target)
+    def add_path(self, side: str, path: str) -> Path:
+        """Copy a file or folder below a root: what was checked is what is read."""
+        with self._roots.open(path) as opened:
+            target = self._target(side, _safe_name(path.rsplit("/", 1)[-1]))
+            if opened.is_file:
+                self._copy(opened, target)
                 return target
             target.mkdir()
-            for inner in self._places.inside(place, self._most):
+            for inner in self._roots.files_in(opened, self._max_files):
                 self._copy(inner, target / inner.name)
             return target
 
-    def _place(self, side: str, name: str) -> Path:
+    def _target(self, side: str, name: str) -> Path:
         # The two sides may have files of the same name.
         folder = self._folder / side
         folder.mkdir(parents=True, exist_ok=True)
         return folder / name
 
-    def _copy(self, place: OpenedPath, target: Path) -> None:
+    def _copy(self, opened: OpenedPath, target: Path) -> None:
         with target.open("xb") as file:
-            while part := os.read(place.number, _PIECE):
-                self._left -= len(part)
-                if self._left < 0:
+            while chunk := os.read(opened.fd, _CHUNK):
+                self._bytes_left -= len(chunk)
+                if self._bytes_left < 0:
                     raise ApiError(ErrorCode.TOO_LARGE, "The inputs are too large.")
-                file.write(part)
+                file.write(chunk)
 
 
-def _safe(name: str) -> str:
-    """A name for a file of ours that keeps the suffixes, which say the format."""
+def _safe_name(name: str) -> str:
+    """Return a safe file name that keeps the suffixes, which tell the format."""
     plain = _UNSAFE.sub("_", name).lstrip("._")[-80:]
     known = plain.lower().removesuffix(".gz").endswith(_SUFFIXES)
     return plain if known else f"{plain or 'rows'}.json" if "." not in plain else plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSource:
+    """One side of a batch: its display name, the copy, and its location if it is a file."""
+
+    name: str
+    copy: Path
+    file: str | None = None
+
+
+def record_input_sources(run: Path, sources: Sequence[InputSource]) -> None:
+    """Replace the copies in a run's manifest by the original inputs, if there is a manifest."""
+    try:
+        manifest = open_run(run).manifest
+        changed = {
+            **manifest,
+            "inputs": _inputs(manifest.get("inputs"), sources),
+            "request": _request(manifest.get("request"), sources),
+        }
+        write_whole(run / MANIFEST, pretty_json(changed))
+    except FieldmarkError:
+        # The manifest still names the copies; nothing else is lost.
+        return
+
+
+def _inputs(inputs: JsonValue, sources: Sequence[InputSource]) -> JsonValue:
+    if not isinstance(inputs, list):
+        return inputs
+    names = {str(source.copy): source.name for source in sources}
+    return [
+        {**each, "name": names.get(str(each.get("name")), each.get("name"))}
+        if isinstance(each, dict)
+        else each
+        for each in inputs
+    ]
+
+
+def _request(request: JsonValue, sources: Sequence[InputSource]) -> JsonObject | None:
+    """Return the request to resume with, or None if an input existed in the HTTP request alone."""
+    files = [source.file for source in sources]
+    if not isinstance(request, dict) or None in files:
+        return None
+    truth, *candidate = files
+    return {**request, "truth": truth, "candidate": candidate[0] if candidate else None}

@@ -1,4 +1,4 @@
-"""What pages draw of a pair that was compared: documents, buckets, strategies, recommendations."""
+"""The data that pages draw: a compared pair, a case, and the summary of a run."""
 
 from __future__ import annotations
 
@@ -14,19 +14,33 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import fact
 from fieldmark.model.rule import Rules
 from fieldmark.report.html.case_view import opened_case
-from fieldmark.store.reader import StoredCase
+from fieldmark.report.html.detection import detection_lines
+from fieldmark.report.html.figures import (
+    attribute_lines,
+    domain_lines,
+    gate_lines,
+    tiles,
+    verdict_of,
+)
+from fieldmark.report.html.method import evaluator_lines
+from fieldmark.report.html.shown import mapping, whole
+from fieldmark.server.app_state import AppState
+from fieldmark.store.notes import read_notes
+from fieldmark.store.reader import StoredCase, StoredRun
 from fieldmark.values.paths import PathError, covers, parse_path
 from fieldmark.wire.case_result import CaseResult, FieldResult
 
-__all__ = ["opened", "pair_view"]
+__all__ = ["case_documents", "comparators_by_attribute", "describe_run", "pair_view", "run_view"]
 
 _AUTO: Final = "auto"
+_PRIVATE_KEYS: Final = frozenset({"attributes", "lists", "request"})
+"""Keys of a manifest that responses leave out: long, or with locations of files."""
 
 
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
-    """Everything beside the figures, of one pair under settled rules."""
+    """Return what the tabs of a compared pair show beside its figures."""
     case = result.case
-    shown = StoredCase(
+    stored = StoredCase(
         id=case.id,
         score=result.score,
         verdict=result.verdict,
@@ -37,38 +51,37 @@ def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
         candidate=case.candidate,
     )
     return {
-        "documents": opened(shown),
-        "buckets": _buckets(result),
-        "fields": [_compared(field, rules) for field in result.fields if _both(field)],
+        "documents": case_documents(stored),
+        "buckets": _paths_by_bucket(result),
+        "fields": [
+            _compared_field(field, rules)
+            for field in result.fields
+            if field.expected_presence == field.candidate_presence == "value"
+        ],
         "recommendations": _recommendations(result),
     }
 
 
-def opened(case: StoredCase) -> JsonValue:
-    """The documents of a case side by side; nothing where they are too large to draw."""
+def case_documents(case: StoredCase) -> JsonValue:
+    """Return both documents of a case side by side, or None where they are too large."""
     view = opened_case(case)
-    found: JsonValue = None if view is None else orjson.loads(view)
-    return found
+    documents: JsonValue = None if view is None else orjson.loads(view)
+    return documents
 
 
-def _buckets(result: CaseResult) -> JsonObject:
-    """The fields by bucket, under the names that reports use for them."""
+def _paths_by_bucket(result: CaseResult) -> JsonObject:
     table = bucket_table(result.convention.counting.ignore_scope)
-    keys: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
+    paths: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
     for record in result.outcomes.records(result.attributes):
         code = fact(record.outcome, record.expected_presence, record.candidate_presence)
         for name, size in table[code].buckets()._asdict().items():
             if size:
-                keys[name].append(record.path)
-    return dict(keys.items())
+                paths[name].append(record.path)
+    return dict(paths.items())
 
 
-def _both(field: FieldResult) -> bool:
-    return field.expected_presence == field.candidate_presence == "value"
-
-
-def _compared(field: FieldResult, rules: Rules) -> JsonObject:
-    """A field with values on both sides: the strategy, what it found, and what it asks for."""
+def _compared_field(field: FieldResult, rules: Rules) -> JsonObject:
+    """Return a field with two values: its strategy, similarity and threshold."""
     strategy = field.comparator
     if strategy == _AUTO and field.expected is not MISSING:
         strategy = "semantic" if detect(field.expected) is Detected.TEXT else "exact_text"
@@ -78,12 +91,12 @@ def _compared(field: FieldResult, rules: Rules) -> JsonObject:
         "detected": field.comparator == _AUTO,
         "outcome": field.outcome,
         "similarity": field.similarity,
-        "threshold": _threshold(field, strategy, rules),
+        "threshold": None if strategy == "exact_text" else _threshold(field, rules),
         "note": field.note,
     }
 
 
-def _threshold(field: FieldResult, strategy: str, rules: Rules) -> float | None:
+def _threshold(field: FieldResult, rules: Rules) -> float | None:
     comparator = rules.default
     try:
         attribute = parse_path(field.attribute)
@@ -92,21 +105,16 @@ def _threshold(field: FieldResult, strategy: str, rules: Rules) -> float | None:
                 comparator = rule.comparator
     except PathError:
         return None
-    if strategy == "exact_text":
-        return None
-    found = getattr(comparator, "threshold", None)
-    return float(found) if isinstance(found, int | float) else None
+    threshold = getattr(comparator, "threshold", None)
+    return float(threshold) if isinstance(threshold, int | float) else None
 
 
 def _recommendations(result: CaseResult) -> list[JsonValue]:
-    """What to change in the extraction, the most frequent pattern first."""
-    clusters = MistakeClusters()
+    """Return what to change in the extraction, the most frequent pattern first."""
     case = result.case
-    clusters.add(
-        result.outcomes,
-        result.attributes,
-        CaseDocuments(case.id, case.expected, case.candidate, CaseInput.OK),
-    )
+    clusters = MistakeClusters()
+    documents = CaseDocuments(case.id, case.expected, case.candidate, CaseInput.OK)
+    clusters.add(result.outcomes, result.attributes, documents)
     return [
         {
             "pattern": each.pattern.name,
@@ -117,3 +125,78 @@ def _recommendations(result: CaseResult) -> list[JsonValue]:
         }
         for each in clusters.largest()
     ]
+
+
+def describe_run(state: AppState, run: str) -> JsonObject:
+    """Return everything about a run but its cases and attributes."""
+    stored = state.catalog.open(run)
+    notes = read_notes(stored.path)
+    manifest: JsonObject = {
+        key: value for key, value in stored.manifest.items() if key not in _PRIVATE_KEYS
+    }
+    return {
+        "id": run,
+        "status": stored.status,
+        "kept": state.catalog.is_kept(run),
+        "manifest": state.redactor.redact(manifest),
+        "summary": state.redactor.redact(stored.summary),
+        "tags": list(notes.tags),
+        "note": notes.note,
+    }
+
+
+def comparators_by_attribute(stored: StoredRun) -> dict[str, str]:
+    """Return the comparator of every attribute; several where rules differ by position."""
+    found: dict[str, dict[str, None]] = {}
+    listed = stored.manifest.get("attributes")
+    for each in listed if isinstance(listed, list) else []:
+        attribute = mapping(each)
+        names = found.setdefault(str(attribute.get("path", "")), {})
+        names[str(attribute.get("comparator", ""))] = None
+    return {path: ", ".join(names) for path, names in found.items()}
+
+
+def run_view(state: AppState, run: str) -> JsonObject:
+    """Return the summary of a run in the form that the components of the report draw."""
+    described = describe_run(state, run)
+    summary = mapping(described["summary"])
+    manifest = mapping(described["manifest"])
+    view: JsonObject = {
+        "run": described,
+        "title": str(described["note"] or manifest.get("eval") or run),
+        "made": str(manifest.get("finished_at") or manifest.get("started_at") or ""),
+        "convention": str(mapping(manifest.get("convention")).get("name", "")),
+        "write": state.options.write,
+    }
+    stored = state.catalog.open(run)
+    if not summary:
+        return {**view, "going_on": _resume_advice(stored)}
+    return {
+        **view,
+        "verdict": verdict_of(summary),
+        "gates": gate_lines(summary),
+        "tiles": tiles(summary),
+        "micro": _integers(summary, "micro"),
+        "totals": _integers(summary, "cases"),
+        "verdicts": _integers(summary, "verdicts"),
+        "errors": _integers(summary, "errors_by_type"),
+        "attributes": attribute_lines(summary, comparators_by_attribute(stored)),
+        "domains": domain_lines(summary),
+        "evaluators": evaluator_lines(summary),
+        "detection": detection_lines(summary),
+        "warnings": summary.get("warnings") or [],
+    }
+
+
+def _resume_advice(stored: StoredRun) -> str:
+    if not isinstance(stored.manifest.get("request"), dict):
+        return (
+            "It has no figures, and it cannot go on: what it was made from came with a request,"
+            " from memory or from standard input. Start it again."
+        )
+    command = f"fieldmark {stored.manifest.get('command')} --resume runs/{stored.path.name}"
+    return f"It has no figures. If nothing writes to it any more, it can go on with: {command}"
+
+
+def _integers(summary: JsonObject, name: str) -> JsonObject:
+    return {key: whole(value) for key, value in mapping(summary.get(name)).items()}

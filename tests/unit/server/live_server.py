@@ -9,15 +9,19 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 import pytest
 import uvicorn
 
+from fieldmark.api.score import score
 from fieldmark.server.options import CSRF_HEADER, ServerOptions
+from fieldmark.server.routes import batch
 from fieldmark.server.serving import Listener, listen, uvicorn_config
 
-PATIENCE = 30.0
+PATIENCE = 60.0
+"""Seconds until a test fails that waits for something: enough on any machine."""
 TRUTH = [{"id": f"case-{n}", "total": n, "vendor": {"name": f"Vendor {n}"}} for n in range(1, 9)]
 FOUND = [
     {"id": f"case-{n}", "total": n if n % 2 else n + 1, "vendor": {"name": f"Vendor {n}"}}
@@ -40,7 +44,7 @@ class Live:
     @contextmanager
     def browser(self):
         """A client that came by the start address and read the value of the page."""
-        with httpx.Client(base_url=self.url, follow_redirects=True) as client:
+        with httpx.Client(base_url=self.url, follow_redirects=True, timeout=PATIENCE) as client:
             page = client.get(self.listener.start_address)
             found = re.search(r'name="csrf" content="([^"]+)"', page.text)
             client.headers[CSRF_HEADER] = found[1]
@@ -63,6 +67,13 @@ class Live:
         job = self.finished(answer.json()["id"])
         assert job["state"] == "done", job
         return job["result"]["run"]
+
+
+class HeldJob(NamedTuple):
+    """When a batch has begun to score, and when it may go on."""
+
+    started: threading.Event
+    released: threading.Event
 
 
 @contextmanager
@@ -95,6 +106,24 @@ def reading(tmp_path_factory):
     lines(root / "candidate.jsonl", FOUND)
     with live(tmp_path_factory.mktemp("workspace"), roots={"data": root}) as server:
         yield server
+
+
+@pytest.fixture
+def held_job(monkeypatch):
+    """The first batch waits at its first progress report until it is released."""
+    started, released = threading.Event(), threading.Event()
+
+    def hold(*args, progress, **options):
+        def report(*figures):
+            started.set()
+            assert released.wait(PATIENCE)
+            progress(*figures)
+
+        return score(*args, progress=report, **options)
+
+    monkeypatch.setattr(batch, "score", hold)
+    yield HeldJob(started, released)
+    released.set()
 
 
 @pytest.fixture

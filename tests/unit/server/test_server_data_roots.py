@@ -27,17 +27,17 @@ def tree(tmp_path):
 
 
 @pytest.fixture
-def places(tree):
+def roots(tree):
     return DataRoots({"data": tree / "data"})
 
 
-def read(places, path):
-    with places.opened(path) as place:
-        return os.read(place.number, 1 << 16) if place.is_file else b""
+def read(roots, path):
+    with roots.open(path) as opened:
+        return os.read(opened.fd, 1 << 16) if opened.is_file else b""
 
 
-def test_a_file_below_a_root_is_opened(places):
-    assert read(places, "data/inner/truth.jsonl") == b'{"a": 1}\n'
+def test_a_file_below_a_root_is_opened(roots):
+    assert read(roots, "data/inner/truth.jsonl") == b'{"a": 1}\n'
 
 
 PAYLOADS = [
@@ -58,9 +58,9 @@ PAYLOADS = [
 
 
 @pytest.mark.parametrize("path", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_no_other_path_is_opened_and_none_is_told(places, path):
+def test_no_other_path_is_opened_and_none_is_told(roots, path):
     with pytest.raises(ApiError) as refused:
-        read(places, path)
+        read(roots, path)
     assert refused.value.code is ErrorCode.OUTSIDE_ROOTS
     assert "canary" not in refused.value.message
 
@@ -87,22 +87,22 @@ def test_over_http_nothing_outside_is_read_or_named(tree, path):
         pytest.param("data/chain", "data/file2", id="a-chain"),
     ],
 )
-def test_links_are_not_followed(tree, places, link, target):
+def test_links_are_not_followed(tree, roots, link, target):
     (tree / "data" / "file2").symlink_to(tree / "canary.jsonl")
     (tree / link).symlink_to(tree / target)
     for path in (link, f"{link}/canary.jsonl"):
         with pytest.raises(ApiError):
-            read(places, path)
-    assert link.split("/")[1] not in [name for name, *_ in places.listed("data", 100)]
+            read(roots, path)
+    assert link.split("/")[1] not in [name for name, *_ in roots.list_folder("data", 100)]
 
 
-def test_a_link_inside_a_folder_is_left_out(tree, places):
+def test_a_link_inside_a_folder_is_left_out(tree, roots):
     (tree / "data" / "inner" / "linked.json").symlink_to(tree / "canary.jsonl")
-    with places.opened("data/inner") as folder:
-        assert [place.name for place in places.inside(folder, 100)] == ["truth.jsonl"]
+    with roots.open("data/inner") as folder:
+        assert [opened.name for opened in roots.files_in(folder, 100)] == ["truth.jsonl"]
 
 
-def test_what_is_swapped_while_it_is_opened_is_never_read_from_outside(tree, places):
+def test_what_is_swapped_while_it_is_opened_is_never_read_from_outside(tree, roots):
     flips = tree / "data" / "flips"
     beside = tree / "data" / "beside"
     over = threading.Event()
@@ -122,7 +122,7 @@ def test_what_is_swapped_while_it_is_opened_is_never_read_from_outside(tree, pla
     try:
         for _ in range(10_000):
             try:
-                seen.add(read(places, "data/flips"))
+                seen.add(read(roots, "data/flips"))
             except ApiError:
                 seen.add(None)
     finally:
@@ -132,18 +132,18 @@ def test_what_is_swapped_while_it_is_opened_is_never_read_from_outside(tree, pla
     assert {b"fine", None} <= seen
 
 
-def test_a_pipe_does_not_hang_and_is_no_file(tree, places):
+def test_a_pipe_does_not_hang_and_is_no_file(tree, roots):
     os.mkfifo(tree / "data" / "pipe")
     os.mkfifo(tree / "data" / "inner" / "pipe")
     with pytest.raises(ApiError):
-        read(places, "data/pipe")
-    with places.opened("data/inner") as folder:
-        assert [place.name for place in places.inside(folder, 100)] == ["truth.jsonl"]
+        read(roots, "data/pipe")
+    with roots.open("data/inner") as folder:
+        assert [opened.name for opened in roots.files_in(folder, 100)] == ["truth.jsonl"]
 
 
-def test_a_folder_with_too_many_files_is_refused(tree, places):
-    with places.opened("data/inner") as folder, pytest.raises(ApiError) as refused:
-        list(places.inside(folder, 0))
+def test_a_folder_with_too_many_files_is_refused(tree, roots):
+    with roots.open("data/inner") as folder, pytest.raises(ApiError) as refused:
+        list(roots.files_in(folder, 0))
     assert refused.value.code is ErrorCode.LIMIT_EXCEEDED
 
 

@@ -7,9 +7,6 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.server.api_errors import ApiError
-from fieldmark.server.jobs import JobQueue, JobStatus
-from fieldmark.server.options import ServerLimits
 from published.command_line import fieldmark
 from unit.server.live_server import FOUND, TRUTH, code, lines, live, reading, writing  # noqa: F401
 
@@ -98,16 +95,6 @@ def test_data_that_cannot_be_read_fails_the_job_without_naming_our_folders(readi
     assert job["state"] == "failed"
     assert job["error"]["code"] == "invalid_data"
     assert job["error"]["message"].startswith("truth.jsonl: the file is empty")
-
-
-def test_events_end_with_the_job(reading):  # noqa: F811
-    job = reading.ask.post(
-        "/api/batch", json={"truth": {"rows": TRUTH}, "candidate": {"rows": FOUND}}
-    ).json()["id"]
-    with reading.ask.stream("GET", f"/api/jobs/{job}/events") as stream:
-        assert stream.headers["content-type"].startswith("text/event-stream")
-        told = [json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: ")]
-    assert told[-1]["state"] == "done"
 
 
 def test_a_reading_server_forgets_and_a_writing_one_keeps(reading, run, writing, tmp_path):  # noqa: F811
@@ -270,46 +257,3 @@ def test_a_corrupt_run_is_listed_and_hinders_no_other(tmp_path):
 def test_a_question_that_makes_no_sense_is_refused(reading, run, path):  # noqa: F811
     answer = reading.ask.get(path.format(run=run))
     assert (answer.status_code, code(answer)) == (422, "invalid_request")
-
-
-def rows(number):
-    return [{"id": str(n), "text": f"row {n} " * 20} for n in range(number)]
-
-
-def test_a_job_that_is_cancelled_leaves_nothing_and_makes_room(tmp_path):
-    with live(tmp_path, write=True, limits=ServerLimits(waiting_jobs=2)) as server:
-        body = {"truth": {"rows": rows(20_000)}, "candidate": {"rows": rows(20_000)}}
-        first = server.ask.post("/api/batch", json=body).json()["id"]
-        small = {"truth": {"rows": TRUTH}, "candidate": {"rows": FOUND}}
-        waiting = [server.ask.post("/api/batch", json=small).json()["id"] for _ in range(2)]
-        refused = server.ask.post("/api/batch", json=small)
-        assert (refused.status_code, code(refused)) == (429, "too_many_jobs")
-        assert "retry-after" in refused.headers
-        assert server.ask.delete(f"/api/jobs/{waiting[0]}").json()["state"] == "cancelled"
-        server.ask.delete(f"/api/jobs/{first}")
-        assert server.finished(first)["state"] == "cancelled"
-        assert server.finished(waiting[1])["state"] == "done"
-        assert server.finished(waiting[0])["state"] == "cancelled"
-        assert get(server, "/api/runs")["total"] == 1
-
-
-def test_five_hundred_jobs_at_once_are_bounded(tmp_path):
-    jobs = JobQueue(waiting=16, kept=50, shown=str)
-    begun, refused = [], 0
-    for _ in range(500):
-        try:
-            begun.append(jobs.start("wait", lambda job: job.stop.wait(20) and {}))
-        except ApiError:
-            refused += 1
-    assert refused >= 480
-    jobs.close()
-    assert all(job.state in {JobStatus.DONE, JobStatus.WAITING, JobStatus.RUNNING} for job in begun)
-
-
-def test_a_job_that_is_unknown_is_not_found(reading):  # noqa: F811
-    for method, path in (
-        ("GET", "/api/jobs/x"),
-        ("DELETE", "/api/jobs/x"),
-        ("GET", "/api/jobs/x/events"),
-    ):
-        assert code(reading.ask.request(method, path)) == "not_found"

@@ -8,10 +8,14 @@ import pytest
 
 from edges.llm_server import serving
 from fieldmark.compare.providers import Recorded
-from fieldmark.errors import ConfigError, DataError
+from fieldmark.errors import ConfigError
 from fieldmark.judges.providers.openai import OpenAi
-from fieldmark.server.flatten import flatten_document, nest_document
-from fieldmark.server.strategy_rows import count_strategies, flat, nested, strategy_rows
+from fieldmark.server.strategies import (
+    count_strategies,
+    flat_strategies,
+    nested_strategies,
+    strategy_rows,
+)
 from unit.server.live_server import code, live, reading, writing  # noqa: F401
 
 FLAT = {"customer_name": "FUZZY", "address.line_1": "SEMANTIC", "phone": "EXACT", "notes": "IGNORE"}
@@ -46,64 +50,17 @@ def test_rules_in_every_form_are_the_same_table(rules, rows):
 
 
 def test_a_table_is_written_flat_and_nested():
-    assert flat(ROWS) == FLAT
-    assert nested(ROWS) == NESTED
-    assert strategy_rows(nested(ROWS)) == ROWS
+    assert flat_strategies(ROWS) == FLAT
+    assert nested_strategies(ROWS) == NESTED
+    assert strategy_rows(nested_strategies(ROWS)) == ROWS
     assert count_strategies(ROWS) == {"FUZZY": 1, "SEMANTIC": 1, "EXACT": 1, "IGNORE": 1}
 
 
 def test_what_cannot_be_nested_says_so():
     with pytest.raises(ConfigError, match="Export it flat"):
-        nested([{"path": "a", "match": "EXACT"}, {"path": "a.b", "match": "EXACT"}])
+        nested_strategies([{"path": "a", "match": "EXACT"}, {"path": "a.b", "match": "EXACT"}])
     with pytest.raises(ConfigError, match="Export it flat"):
-        nested([{"path": "a.b", "match": "EXACT"}, {"path": "a", "match": "EXACT"}])
-
-
-@pytest.mark.parametrize(
-    ("document", "rows"),
-    [
-        pytest.param({"a": {"b": 1}, "c": [{"d": 2}, 3]}, [("a.b", 1), ("c[0].d", 2), ("c[1]", 3)], id="objects-and-lists"),
-        pytest.param({"a.b": {"[c]": None}}, [('["a.b"]["[c]"]', None)], id="keys-that-need-quotes"),
-        pytest.param({"a": {}, "b": []}, [("a", {}), ("b", [])], id="empty-containers-are-values"),
-        pytest.param([1, [2]], [("[0]", 1), ("[1][0]", 2)], id="a-list-at-the-top"),
-        pytest.param(7, [("$", 7)], id="a-scalar"),
-        pytest.param({"": {" ": 1}}, [('[""][" "]', 1)], id="blank-keys"),
-    ],
-)  # fmt: skip
-def test_flattening_goes_both_ways(document, rows):
-    assert flatten_document(document) == rows
-    assert nest_document(rows) == document
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        pytest.param([("a", 1), ("a.b", 2)], id="a-value-and-something-inside-it"),
-        pytest.param([("a.b", 2), ("a", 1)], id="the-other-way-round"),
-        pytest.param([("a", 1), ("a", 2)], id="twice"),
-        pytest.param([("a[1]", 1)], id="a-list-with-a-hole"),
-        pytest.param([("a[0]", 1), ("a.b", 1)], id="a-list-that-is-an-object-too"),
-        pytest.param([("a[*]", 1)], id="a-pattern"),
-        pytest.param([("a..b", 1)], id="no-path"),
-    ],
-)
-def test_rows_that_contradict_each_other_are_refused(rows):
-    with pytest.raises(DataError):
-        nest_document(rows)
-
-
-def test_flatten_over_http(reading):  # noqa: F811
-    document = {"vendor": {"name": "Acme"}, "lines": [{"amount": 1}]}
-    rows = reading.ask.post("/api/flatten", json={"document": document}).json()["rows"]
-    assert rows == [
-        {"path": "vendor.name", "value": "Acme"},
-        {"path": "lines[0].amount", "value": 1},
-    ]
-    assert reading.ask.post("/api/flatten", json={"rows": rows}).json() == {"document": document}
-    assert (
-        code(reading.ask.post("/api/flatten", json={"rows": [{"path": "a[7]"}]})) == "invalid_data"
-    )
-    assert code(reading.ask.post("/api/flatten", json={})) == "invalid_request"
+        nested_strategies([{"path": "a.b", "match": "EXACT"}, {"path": "a", "match": "EXACT"}])
 
 
 def test_strategies_are_kept_in_one_file(writing, tmp_path):  # noqa: F811

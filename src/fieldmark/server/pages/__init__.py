@@ -1,1 +1,1 @@
-"""The pages of the application: markup made here, drawn by small scripts of our own."""
+"""The pages of the web application."""

@@ -1,4 +1,4 @@
-"""Scripts and styles: those of the report, shared as they are, and those of the pages."""
+"""Scripts and styles: those of the pages, and those shared with the report."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ _TOP_LEVEL: Final = re.compile(
     rb"|const ([A-Z_]+)(?= =))",
     re.MULTILINE,
 )
-"""What the components define: functions, and constants alone or several in a line."""
+"""Top-level definitions: functions, and constants, also several in one line."""
 _ENTRY: Final = "app.js"
-"""The script that starts the report: the application has its own beginning."""
+"""The entry point of the report, which pages do not use."""
 
 
 class Asset(NamedTuple):
-    """The bytes of a file, and a mark that changes with them."""
+    """The content of a file, and its ETag."""
 
     content: bytes
     media_type: str
-    mark: str
+    etag: str
 
 
 @router.get("/assets/{name}")
 def get_asset(name: str, request: Request) -> Response:
-    """A script or a style, by a name that is one of ours."""
+    """Return a script or a style by its name."""
     found = asset(name)
-    headers = {"ETag": found.mark, "Cache-Control": "no-cache"}
-    if request.headers.get("if-none-match") == found.mark:
+    headers = {"ETag": found.etag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == found.etag:
         return Response(status_code=304, headers=headers)
     return Response(found.content, media_type=found.media_type, headers=headers)
 
 
 @cache
 def asset(name: str) -> Asset:
-    """The file of a name."""
+    """Load an asset by its file name."""
     known = _NAME.fullmatch(name)
     if known is None:
         raise ApiError(ErrorCode.NOT_FOUND, "There is no such file.")
-    content = _MADE[name]() if name in _MADE else _own(name)
-    mark = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    return Asset(content, f"{_TYPES[known[1]]}; charset=utf-8", mark)
+    content = _GENERATED[name]() if name in _GENERATED else _read(name)
+    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return Asset(content, f"{_TYPES[known[1]]}; charset=utf-8", etag)
 
 
-def _own(name: str) -> bytes:
+def _read(name: str) -> bytes:
     path = files("fieldmark.server") / "static" / name
     if not path.is_file():
         raise ApiError(ErrorCode.NOT_FOUND, "There is no such file.")
@@ -69,7 +69,7 @@ def _own(name: str) -> bytes:
 
 
 def _report_module() -> bytes:
-    """The components of the report as one module, which gives away all that it defines."""
+    """Bundle the components of the report as one module that exports all definitions."""
     folder = files("fieldmark.report.html") / "assets"
     parts = b"\n".join((folder / name).read_bytes() for name in SCRIPTS if name != _ENTRY)
     names = sorted(
@@ -83,4 +83,7 @@ def _report_module() -> bytes:
     return parts + b"\nexport { " + b", ".join(names) + b" };\n"
 
 
-_MADE: Final[Mapping[str, Callable[[], bytes]]] = {"report.js": _report_module, "report.css": style}
+_GENERATED: Final[Mapping[str, Callable[[], bytes]]] = {
+    "report.js": _report_module,
+    "report.css": style,
+}

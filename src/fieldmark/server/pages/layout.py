@@ -1,4 +1,4 @@
-"""The frame of every page. Data never becomes markup: it travels as JSON that scripts read."""
+"""The layout of every page. Data never becomes markup: pages embed it as JSON for scripts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from fieldmark.report.html.embedding import embedded
 from fieldmark.version import VERSION
 
-__all__ = ["Page", "frame", "locked_page"]
+__all__ = ["Page", "locked_page", "render_page"]
 
 _LINKS: Final = (
     ("evaluate", "/", "Evaluate"),
@@ -19,7 +19,9 @@ _LINKS: Final = (
     ("docs", "/api/docs", "API"),
 )
 
-_FRAME: Final = """\
+_CURRENT: Final = ' aria-current="page"'
+
+_LAYOUT: Final = """\
 <!doctype html>
 <html lang="en">
 <head>
@@ -73,42 +75,42 @@ the key. The key changes with every start.</p>
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What one page shows; `script` draws `data` into it, `content` is markup of ours alone."""
+    """One page: `script` draws `data`, `content` is trusted markup.
+
+    A hidden heading is for screen readers only.
+    """
 
     name: str
     title: str
     data: object = None
     script: str = ""
     content: str = ""
-    spoken: bool = False
+    hide_heading: bool = False
 
 
-def frame(page: Page, *, csrf: str, nonce: str, write: bool) -> bytes:
-    """The whole page."""
+def render_page(page: Page, *, csrf: str, nonce: str, write: bool) -> bytes:
+    """Return the HTML of a page."""
     links = "".join(
-        f'<a href="{path}"{_current(name == page.name)}>{label}</a>' for name, path, label in _LINKS
+        f'<a href="{path}"{_CURRENT if name == page.name else ""}>{label}</a>'
+        for name, path, label in _LINKS
     )
     script = f'<script type="module" src="/assets/{page.script}?v={VERSION}"></script>'
-    text = _FRAME.format(
+    html = _LAYOUT.format(
         csrf=csrf,
         nonce=nonce,
         version=VERSION,
         title=escape(page.title),
         heading=escape(page.title),
-        hidden=' class="spoken"' if page.spoken else "",
+        hidden=' class="spoken"' if page.hide_heading else "",
         mode="" if write else "read-only",
         links=links,
         content=page.content,
         data=embedded(page.data).decode(),
         script=script if page.script else "",
     )
-    return text.encode("utf-8", "replace")
-
-
-def _current(here: bool) -> str:  # noqa: FBT001
-    return ' aria-current="page"' if here else ""
+    return html.encode("utf-8", "replace")
 
 
 def locked_page() -> str:
-    """What somebody without the key sees."""
+    """Return the page for requests without a session."""
     return _LOCKED

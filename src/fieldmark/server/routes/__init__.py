@@ -1,1 +1,1 @@
-"""The HTTP API, by resource."""
+"""The HTTP API by resource."""

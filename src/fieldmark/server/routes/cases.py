@@ -1,53 +1,53 @@
-"""`/api/runs/{run}/cases` and `/outcomes`: what happened, case by case and field by field."""
+"""`/api/runs/{run}/cases` and `/outcomes`: results case by case and field by field."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.server.api_errors import ApiError, ErrorCode
-from fieldmark.server.app_state import AppState, get_state
+from fieldmark.server.app_state import StateDependency
 from fieldmark.server.case_index import CaseHead, CaseIndex
-from fieldmark.server.error_models import error_responses
-from fieldmark.server.queries import CaseQuery, OutcomeQuery
-from fieldmark.server.response_models import CaseListResponse, CaseResponse, OutcomeListResponse
+from fieldmark.server.request_models import CaseQuery, OutcomeQuery
+from fieldmark.server.response_models import (
+    CaseListResponse,
+    CaseResponse,
+    OutcomeListResponse,
+    error_responses,
+)
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
-from fieldmark.server.views import opened
+from fieldmark.server.views import case_documents
 from fieldmark.store.reader import StoredCase
 from fieldmark.values.paths import ROOT, resolve
 
 __all__ = ["router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["cases"])
-StateDependency = Annotated[AppState, Depends(get_state)]
 
 
-_ERRORS: Final = ErrorCounts._fields
-_MISTAKES: Final = frozenset(_ERRORS)
-_BY: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
-    "worst": lambda head: case_sort_key(head.score, sum(head.mistakes), head.number),
+_SORT_KEYS: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
+    "worst": lambda head: case_sort_key(head.score, head.errors_by_type.total, head.number),
     "number": lambda head: (head.number,),
     "id": lambda head: (head.id, head.number),
     "score": lambda head: case_sort_key(head.score, 0, head.number),
-    "mistakes": lambda head: (sum(head.mistakes), head.number),
+    "mistakes": lambda head: (head.errors_by_type.total, head.number),
 }
 
 
 @router.get(
     "/runs/{run}/cases", response_model=CaseListResponse, responses=error_responses(404, 422)
 )
-def cases(run: str, asked: Annotated[CaseQuery, Query()], state: StateDependency) -> ApiResponse:
+def cases(run: str, query: Annotated[CaseQuery, Query()], state: StateDependency) -> ApiResponse:
     """The cases of a run: some of them, in some order; the worst first if none is named."""
-    found = _chosen(state.catalog.cases(run), asked)
-    part = found[asked.offset : asked.offset + asked.limit]
-    listed = [_head(head) for head in part]
-    return ApiResponse({"total": len(found), "offset": asked.offset, "cases": listed})
+    found = _select(state.catalog.cases(run), query)
+    listed = [head.to_dict() for head in found[query.offset : query.offset + query.limit]]
+    return ApiResponse({"total": len(found), "offset": query.offset, "cases": listed})
 
 
 @router.get(
@@ -56,7 +56,7 @@ def cases(run: str, asked: Annotated[CaseQuery, Query()], state: StateDependency
 def case(
     run: str,
     case: Annotated[int, Path(ge=1, description="The number of the case, from 1.")],
-    asked: Annotated[CaseQuery, Query()],
+    query: Annotated[CaseQuery, Query()],
     state: StateDependency,
 ) -> ApiResponse:
     """One case with its documents side by side, and its neighbours in the list of a filter."""
@@ -66,10 +66,10 @@ def case(
     (stored,) = index.open([case])
     return ApiResponse(
         {
-            **_head(index.heads[case - 1]),
-            "documents": opened(stored),
+            **index.heads[case - 1].to_dict(),
+            "documents": case_documents(stored),
             "note": stored.note,
-            **_neighbours(_chosen(index, asked), case),
+            **_neighbours(_select(index, query), case),
         }
     )
 
@@ -78,100 +78,89 @@ def case(
     "/runs/{run}/outcomes", response_model=OutcomeListResponse, responses=error_responses(404, 422)
 )
 def outcomes(
-    run: str, asked: Annotated[OutcomeQuery, Query()], state: StateDependency
+    run: str, query: Annotated[OutcomeQuery, Query()], state: StateDependency
 ) -> ApiResponse:
     """Every field of every case, from a case on; `next` says where to go on."""
     index = state.catalog.cases(run)
-    numbers = [head.number for head in index.heads[asked.from_case - 1 :] if _may_hold(head, asked)]
+    numbers = [
+        head.number for head in index.heads[query.from_case - 1 :] if _may_contain(head, query)
+    ]
     rows: list[JsonValue] = []
     for number, stored in zip(numbers, index.open(numbers), strict=True):
-        if len(rows) >= asked.limit:
+        if len(rows) >= query.limit:
             return ApiResponse({"outcomes": rows, "next": number})
-        rows += _outcomes(number, stored, asked)
+        rows += _outcome_rows(number, stored, query)
     return ApiResponse({"outcomes": rows, "next": None})
 
 
-def _chosen(index: CaseIndex, asked: CaseQuery) -> list[CaseHead]:
+def _select(index: CaseIndex, query: CaseQuery) -> list[CaseHead]:
     def choose(heads: list[CaseHead]) -> list[CaseHead]:
-        found = [head for head in heads if _wanted(head, asked)]
-        found.sort(key=_BY[asked.sort], reverse=asked.descending)
+        found = [head for head in heads if _matches(head, query)]
+        found.sort(key=_SORT_KEYS[query.sort], reverse=query.descending)
         return found
 
-    key = asked.model_dump_json(exclude={"offset", "limit"})
-    return index.chosen(key, choose)
+    return index.select(query.model_dump_json(exclude={"offset", "limit"}), choose)
 
 
-def _wanted(head: CaseHead, asked: CaseQuery) -> bool:
-    if asked.verdict == "error" and head.status != "error":
+def _matches(head: CaseHead, query: CaseQuery) -> bool:
+    if query.verdict == "error" and head.status != "error":
         return False
-    if asked.verdict not in {None, "error", head.verdict}:
+    if query.verdict not in {None, "error", head.verdict}:
         return False
-    if asked.error is not None and not head.mistakes[_ERRORS.index(asked.error)]:
+    if query.error is not None and not getattr(head.errors_by_type, query.error):
         return False
-    if asked.attribute is not None and asked.attribute not in head.wrong:
+    if query.attribute is not None and query.attribute not in head.wrong_attributes:
         return False
-    text = asked.text.lower()
+    text = query.text.lower()
     return not text or any(text in word.lower() for word in (head.id, *head.tags))
 
 
-def _head(head: CaseHead) -> JsonObject:
-    return {
-        "number": head.number,
-        "id": head.id,
-        "score": head.score,
-        "verdict": head.verdict,
-        "status": head.status,
-        "input": head.input,
-        "tags": list(head.tags),
-        "errors_by_type": dict(zip(_ERRORS, head.mistakes, strict=True)),
-    }
-
-
-def _neighbours(chosen: list[CaseHead], number: int) -> JsonObject:
-    numbers = [head.number for head in chosen]
+def _neighbours(selected: list[CaseHead], number: int) -> JsonObject:
+    numbers = [head.number for head in selected]
     if number not in numbers:
         return {"place": None, "of": len(numbers), "previous": None, "next": None}
-    place = numbers.index(number)
+    position = numbers.index(number)
     return {
-        "place": place + 1,
+        "place": position + 1,
         "of": len(numbers),
-        "previous": numbers[place - 1] if place else None,
-        "next": numbers[place + 1] if place + 1 < len(numbers) else None,
+        "previous": numbers[position - 1] if position else None,
+        "next": numbers[position + 1] if position + 1 < len(numbers) else None,
     }
 
 
-def _may_hold(head: CaseHead, asked: OutcomeQuery) -> bool:
-    """Whether a case can have an outcome that is asked for, as far as its head tells."""
-    if asked.outcome not in _MISTAKES:
+def _may_contain(head: CaseHead, query: OutcomeQuery) -> bool:
+    """Whether a case can have a requested outcome, judging by its head."""
+    if query.outcome not in ErrorCounts._fields:
         return True
-    by_type = head.mistakes[_ERRORS.index(asked.outcome)] > 0
-    return by_type and (asked.attribute is None or asked.attribute in head.wrong)
+    if not getattr(head.errors_by_type, query.outcome):
+        return False
+    return query.attribute is None or query.attribute in head.wrong_attributes
 
 
-def _outcomes(number: int, stored: StoredCase, asked: OutcomeQuery) -> list[JsonValue]:
+def _outcome_rows(number: int, stored: StoredCase, query: OutcomeQuery) -> list[JsonValue]:
     rows: list[JsonValue] = []
     for record in stored.block.records(stored.table):
         attribute = stored.table.path(record.attribute)
-        if asked.outcome not in {None, record.outcome.label}:
+        if query.outcome not in {None, record.outcome.label}:
             continue
-        if asked.attribute not in {None, attribute}:
+        if query.attribute not in {None, attribute}:
             continue
-        said = record.comparison
+        comparison = record.comparison
         row: JsonObject = {
             "case": number,
             "case_id": stored.id,
             "path": record.path,
             "attribute": attribute,
             "outcome": record.outcome.label,
-            "similarity": said.similarity if said else None,
-            "reason": said.reason.value if said and said.reason else None,
+            "similarity": comparison.similarity if comparison else None,
+            "reason": comparison.reason.value if comparison and comparison.reason else None,
         }
-        ours = _value(stored.expected, record.path, record.expected_presence)
-        theirs = _value(stored.candidate, record.candidate_path, record.candidate_presence)
-        if ours is not MISSING:
-            row["expected"] = ours
-        if theirs is not MISSING:
-            row["candidate"] = theirs
+        expected = _value(stored.expected, record.path, record.expected_presence)
+        candidate = _value(stored.candidate, record.candidate_path, record.candidate_presence)
+        if expected is not MISSING:
+            row["expected"] = expected
+        if candidate is not MISSING:
+            row["candidate"] = candidate
         rows.append(row)
     return rows
 

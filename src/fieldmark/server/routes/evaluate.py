@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import anyio.to_thread
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 
 from fieldmark.api.compare import compare_under, json_of
 from fieldmark.api.rank import rank
 from fieldmark.api.settings import settle
 from fieldmark.model.json import JsonObject
-from fieldmark.server.app_state import AppState, get_state
-from fieldmark.server.error_models import error_responses
+from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.request_models import EvaluateRequest, as_json, as_object
 from fieldmark.server.request_rules import resolve_rules
-from fieldmark.server.response_models import EvaluationResponse
+from fieldmark.server.response_models import EvaluationResponse, error_responses
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import pair_view
 from fieldmark.wire.case_result import CaseResult
@@ -30,38 +26,34 @@ router = APIRouter(route_class=StrictRoute, tags=["evaluate"])
     response_model=EvaluationResponse,
     responses=error_responses(400, 403, 413, 422, 429),
 )
-async def evaluate(
-    asked: EvaluateRequest, state: Annotated[AppState, Depends(get_state)]
-) -> ApiResponse:
+async def evaluate(request: EvaluateRequest, state: StateDependency) -> ApiResponse:
     """Compare a candidate with the truth field by field, or rank several candidates.
 
     The numbers are those of `fieldmark.compare` and `fieldmark.rank`.
     """
-    state.check_capacity()
-    found = await anyio.to_thread.run_sync(_evaluated, asked, state, limiter=state.evaluation_slots)
-    return ApiResponse(found)
+    return ApiResponse(await state.run_evaluation(_evaluate, request, state))
 
 
-def _evaluated(asked: EvaluateRequest, state: AppState) -> JsonObject:
-    rules = resolve_rules(as_json(asked.rules), state.options.provider, asked.convention)
-    options = as_object(asked.options)
-    settings = settle(rules, convention=asked.convention, options=options)
-    answer: JsonObject
-    if asked.candidates is None:
-        pair = {"expected": as_json(asked.expected), "candidate": as_json(asked.candidate)}
+def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
+    rules = resolve_rules(as_json(request.rules), state.options.provider, request.convention)
+    options = as_object(request.options)
+    settings = settle(rules, convention=request.convention, options=options)
+    response: JsonObject
+    if request.candidates is None:
+        pair = {"expected": as_json(request.expected), "candidate": as_json(request.candidate)}
         result = compare_under(settings, *json_of(pair))
         results: tuple[CaseResult, ...] = (result,)
-        answer = {"result": result.to_dict()}
+        response = {"result": result.to_dict()}
     else:
         ranked = rank(
-            as_json(asked.expected),
-            [as_json(each) for each in asked.candidates],
+            as_json(request.expected),
+            [as_json(each) for each in request.candidates],
             rules=rules,
-            convention=asked.convention,
+            convention=request.convention,
             options=options,
         )
         results = ranked.results
-        answer = {"ranking": ranked.to_dict()}
-    if asked.view:
-        answer["views"] = [pair_view(result, settings.rules) for result in results]
-    return {**answer, "warnings": list(settings.warnings)}
+        response = {"ranking": ranked.to_dict()}
+    if request.view:
+        response["views"] = [pair_view(result, settings.rules) for result in results]
+    return {**response, "warnings": list(settings.warnings)}

@@ -1,23 +1,14 @@
-"""`/api/health` and `/api/prompts`: what this server is, and what it tells models."""
+"""`/api/health` and `/api/prompts`: the server's state, and the prompts that models receive."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 
-from fieldmark.judges.llm.prompts import (
-    FORM,
-    MEANING,
-    DataBlock,
-    Prompt,
-    rubric_prompt,
-    safety_prompt,
-)
-from fieldmark.model.json import JsonObject
-from fieldmark.server.app_state import AppState, get_state
-from fieldmark.server.error_models import error_responses
-from fieldmark.server.response_models import HealthResponse, PromptListResponse
+from fieldmark.judges.llm.prompts import FORM, MEANING, DataBlock, rubric_prompt, safety_prompt
+from fieldmark.server.app_state import StateDependency
+from fieldmark.server.response_models import HealthResponse, PromptListResponse, error_responses
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.version import VERSION
 
@@ -34,7 +25,7 @@ _PROMPTS: Final = (
 
 
 @router.get("/health", response_model=HealthResponse, responses=error_responses())
-def health(state: Annotated[AppState, Depends(get_state)]) -> ApiResponse:
+def health(state: StateDependency) -> ApiResponse:
     """That the server is there, and what it may do."""
     return ApiResponse(
         {
@@ -42,8 +33,8 @@ def health(state: Annotated[AppState, Depends(get_state)]) -> ApiResponse:
             "version": VERSION,
             "write": state.options.write,
             "roots": list(state.roots.names),
-            "provider": state.options.judge,
-            "jobs": sum(not job.is_over for job in state.jobs.all()),
+            "provider": state.options.provider_name,
+            "jobs": sum(not job.is_finished for job in state.jobs.all()),
         }
     )
 
@@ -51,9 +42,6 @@ def health(state: Annotated[AppState, Depends(get_state)]) -> ApiResponse:
 @router.get("/prompts", response_model=PromptListResponse, responses=error_responses())
 def prompts() -> ApiResponse:
     """Every question that a language model may be asked, word by word."""
-    return ApiResponse({"prompts": [_prompt(prompt) for prompt in _PROMPTS]})
-
-
-def _prompt(prompt: Prompt) -> JsonObject:
     block = DataBlock("(nonce)", "(the data, as JSON)")
-    return {**prompt.identity(), "messages": prompt.messages(block, ["(id)"])}
+    listed = [{**each.identity(), "messages": each.messages(block, ["(id)"])} for each in _PROMPTS]
+    return ApiResponse({"prompts": listed})

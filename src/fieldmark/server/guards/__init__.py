@@ -1,1 +1,0 @@
-"""What every request passes before it is routed: one guard a module, outermost first."""
