@@ -22,6 +22,7 @@ __all__ = [
     "buffer_stream",
     "format_suffix",
     "is_compressed",
+    "is_stream",
     "open_file",
     "open_stdin",
     "read_error",
@@ -122,6 +123,11 @@ def open_file(path: Path, *, follow: bool = True) -> InputFile:
 def open_stdin() -> InputFile:
     """Standard input, buffered so that it can be read out of order."""
     return buffer_stream(sys.stdin.buffer, "standard input")
+
+
+def is_stream(given: object) -> bool:
+    """Whether an argument is an open file."""
+    return callable(getattr(given, "read", None))
 
 
 def buffer_stream(given: object, name: str) -> InputFile:

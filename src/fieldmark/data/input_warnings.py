@@ -1,73 +1,65 @@
-"""What is probably wrong with the input as a whole, said as warnings; nothing is read otherwise."""
+"""Warnings about inputs that were probably not meant as they are read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from fieldmark.data.candidate_lookup import UnmatchedCandidates
 from fieldmark.data.inputs import Coverage
 from fieldmark.data.json_parser import UnreadableRow
-from fieldmark.data.layout import Layout, first_object
-from fieldmark.data.rows import RowBlock, RowSource
+from fieldmark.data.layout import first_object
+from fieldmark.data.rows import RowBlock
 from fieldmark.model.json import JsonValue
+
+if TYPE_CHECKING:
+    from fieldmark.data.sides import InputSide
 
 __all__ = ["warn_nested_documents", "warn_no_common_ids", "warn_unreadable_sides"]
 
-_LOOKED_AT: Final = 3
-_LOOKS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+_CHECKED_ROWS: Final = 3
+_OTHER_FORMATS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"\s*\[\s*(?:\n|\Z)|\s*\{\s*(?:\n|\Z)"), "JSON over several lines; name it .json"),
     (re.compile(r"\s*<"), "XML or HTML; only JSON and CSV are read"),
     (re.compile(r"---\s*(?:\n|\Z)|(?:- )?[\w-]+:(?:\s|\Z)"), "YAML; only JSON and CSV are read"),
     (re.compile(r"[^{}\[\],\t\n]+\t[^{}\[\]\n]*(?:\n|\Z)"), "TSV; name it .tsv"),
     (re.compile(r"[^{}\[\],\n]+(?:,[^{}\[\],\n]*)+(?:\n|\Z)"), "CSV; name it .csv"),
 )
-"""How the beginning of a file that is no JSON lines looks, and what it is then."""
-
-
-class _Side(Protocol):
-    @property
-    def source(self) -> RowSource: ...
-    @property
-    def sample(self) -> RowBlock: ...
-    @property
-    def layout(self) -> Layout: ...
+"""How files begin that are not JSON lines, and what they are."""
 
 
 def warn_no_common_ids(
-    coverage: Coverage, asked: Sequence[str], leftover: UnmatchedCandidates
+    coverage: Coverage, truth_ids: Sequence[str], unmatched: UnmatchedCandidates
 ) -> list[str]:
-    """Says that the ids of the two sides have nothing in common, if there are any."""
+    """A warning if the ids of the two sides have nothing in common."""
     paired = coverage.total - coverage.missing - coverage.invalid_truth
-    if paired or not (coverage.missing and leftover.total):
+    if paired or not (coverage.missing and unmatched.total):
         return []
-    truth, candidate = (", ".join(map(repr, names)) for names in (asked, leftover.names))
+    truth, candidate = (", ".join(map(repr, names)) for names in (truth_ids, unmatched.names))
     ids = f"truth: {truth}, …; candidate: {candidate}, …"
     return [f"no candidate has the id of a truth ({ids}): nothing was paired"]
 
 
-def warn_unreadable_sides(coverage: Coverage, sides: Sequence[_Side]) -> list[str]:
-    """Says that no candidate, or no truth, could be read at all, and what the file looks like."""
+def warn_unreadable_sides(coverage: Coverage, sides: Sequence[InputSide]) -> list[str]:
+    """A warning for each side of which nothing could be read, with the likely format."""
     readable = coverage.total - coverage.missing - coverage.invalid_truth
     counts = (
         ("truth", coverage.invalid_truth, coverage.total, sides[0]),
         ("candidate", coverage.unparseable, readable, sides[-1]),
     )
-    said: list[str] = []
-    for role, faults, of, side in counts:
-        looks = _looks_of(side.sample)
-        if faults and faults == of and looks:
-            said.append(f"{side.source.name}: no {role} can be read; it looks like {looks}")
-    return said
+    warnings: list[str] = []
+    for role, faults, total, side in counts:
+        looks = _guess_format(side.sample)
+        if faults and faults == total and looks:
+            warnings.append(f"{side.source.name}: no {role} can be read; it looks like {looks}")
+    return warnings
 
 
-def _looks_of(sample: RowBlock) -> str:
-    """What rows that are no JSON look like; empty if some are, or if nothing comes to mind."""
+def _guess_format(sample: RowBlock) -> str:
+    """The likely format of rows that are not JSON; empty if some are, or if it is unknown."""
     row = next(iter(sample.rows), None)
-    if len(sample.rows) > 1 and not all(
-        isinstance(each, UnreadableRow) for each in sample.rows[:2]
-    ):
+    if len(sample.rows) > 1 and not all(isinstance(r, UnreadableRow) for r in sample.rows[:2]):
         return ""
     if isinstance(row, UnreadableRow):
         text = row.head.decode(errors="replace")
@@ -75,11 +67,11 @@ def _looks_of(sample: RowBlock) -> str:
         text = row
     else:
         return ""
-    return next((what for look, what in _LOOKS if look.match(text)), "")
+    return next((name for pattern, name in _OTHER_FORMATS if pattern.match(text)), "")
 
 
-def warn_nested_documents(truth: _Side, candidate: _Side) -> list[str]:
-    """Says under which key the documents of the candidate seem to be, if they are not the rows."""
+def warn_nested_documents(truth: InputSide, candidate: InputSide) -> list[str]:
+    """A warning that names the key under which the documents of the candidate seem to be."""
     document = first_object(truth.sample)
     if document is not None and truth.layout.value_key is not None:
         inner = document.get(truth.layout.value_key)
@@ -89,15 +81,15 @@ def warn_nested_documents(truth: _Side, candidate: _Side) -> list[str]:
         return []
     keys = document.keys() - {truth.layout.id_key}
     holders = [key for key, value in rows[0].items() if isinstance(value, dict | list)]
-    if len(holders) != 1 or _most(keys, rows[0]):
+    if len(holders) != 1 or _has_most(keys, rows[0]):
         return []
     key = holders[0]
-    if key in keys or not all(_most(keys, row.get(key)) for row in rows[:_LOOKED_AT]):
+    if key in keys or not all(_has_most(keys, row.get(key)) for row in rows[:_CHECKED_ROWS]):
         return []
-    told = f"--candidate {key} (candidate_key={key!r} in Python) reads them there"
-    return [f"{candidate.source.name}: the documents seem to be under {key!r}; {told}"]
+    hint = f"--candidate {key} (candidate_key={key!r} in Python) reads them there"
+    return [f"{candidate.source.name}: the documents seem to be under {key!r}; {hint}"]
 
 
-def _most(keys: set[str], value: JsonValue) -> bool:
+def _has_most(keys: set[str], value: JsonValue) -> bool:
     """Whether an object has more than half of the keys."""
     return isinstance(value, dict) and 2 * len(keys & value.keys()) > len(keys)

@@ -199,6 +199,13 @@ class SideBatch:
     def __len__(self) -> int:
         return len(self.values)
 
+    def rows_without_id(self) -> list[tuple[int, SideValue]]:
+        """The places and values of faulty rows whose id cannot be read."""
+        if self.plain:
+            return []
+        columns = zip(self.ids, self.values, self.places, strict=True)
+        return [(place, value) for name, value, place in columns if name is None]
+
 
 def id_text(value: JsonValue) -> str | None:
     """An id as text: a string as it is, a number or a boolean as JSON writes it."""

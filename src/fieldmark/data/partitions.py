@@ -1,4 +1,4 @@
-"""Pairs of JSONL files cut into portions that can be read one without the other."""
+"""Pairs of JSONL files, divided into partitions that can be read independently."""
 
 from __future__ import annotations
 
@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.data.files import is_compressed, open_file
 from fieldmark.data.inputs import Inputs, Role
-from fieldmark.data.json_lines import (
-    JsonlSource,
-    LineReader,
-    line_readers,
-)
-from fieldmark.data.json_parser import JsonDialect, Row
+from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
+from fieldmark.data.json_parser import Row
 from fieldmark.data.layout import Layout
 from fieldmark.data.line_offsets import (
     IrregularLinesError,
@@ -28,7 +24,7 @@ from fieldmark.data.line_offsets import (
 )
 from fieldmark.data.pairing import PairStream
 from fieldmark.data.rows import RowBlock
-from fieldmark.data.sides import InputSide, OpenedInputs
+from fieldmark.data.sides import InputSide, OpenedInputs, make_dialect
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,12 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Partition", "PartitionOpener", "Partitions", "partition"]
 
-_FIRST: Final = 64
-"""Rows of each side from which a form of documents is learnt."""
+_FORM_ROWS: Final = 64
+"""Rows of each side from which the form of documents is learnt."""
 
 
 class LineRange(NamedTuple):
-    """Some lines of a file: where they begin and end, and the number of the first."""
+    """Some lines of a file: their start and end offsets, and the number of the first."""
 
     start: int
     end: int
@@ -49,9 +45,9 @@ class LineRange(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """Some cases: the lines of the truth, and those of the candidate where there is one.
+    """Some cases: the lines of the truth, and of the candidate if it is a file of its own.
 
-    There are `cases` of them, or more; a blank line is none.
+    There are at least `cases` of them; a blank line is none.
     """
 
     truth: LineRange
@@ -61,8 +57,7 @@ class Partition(NamedTuple):
     @property
     def size(self) -> int:
         """The bytes of both sides."""
-        theirs = self.candidate
-        return self.truth.end - self.truth.start + (theirs.end - theirs.start if theirs else 0)
+        return sum(each.end - each.start for each in (self.truth, self.candidate) if each)
 
 
 @dataclass(slots=True)
@@ -72,7 +67,7 @@ class _PartitionSource(JsonlSource):
     part: LineRange = field(default=LineRange(0, 0, 1))
 
     def line_blocks(self) -> Iterator[LineBlock]:
-        """The lines, in the same small pieces as those of a whole file."""
+        """The lines, in the same small blocks as those of a whole file."""
         start, end, first = self.part
         if start == end:
             return
@@ -94,15 +89,15 @@ class _SideOpener:
     role: Role
     first_rows: tuple[Row, ...]
 
-    def opened(self, part: LineRange, options: Inputs) -> InputSide:
-        dialect = JsonDialect(role=self.role, duplicates=options.duplicates, limits=options.limits)
+    def open(self, part: LineRange, options: Inputs) -> InputSide:
+        dialect = make_dialect(self.role, options)
         source = _PartitionSource(self.path, dialect, part=part)
         return InputSide(source, dialect, source.blocks(), RowBlock([], []), self.layout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionOpener:
-    """How to open a portion anywhere: in this process or in another."""
+    """Opens partitions of one pair of files, in this process or in another."""
 
     truth: _SideOpener
     candidate: _SideOpener | None
@@ -110,80 +105,89 @@ class PartitionOpener:
     options: Inputs
     quotes: bool
 
-    def open(self, portion: Partition) -> PairStream:
-        """The cases of a portion."""
-        truth = self.truth.opened(portion.truth, self.options)
+    def open(self, part: Partition) -> PairStream:
+        """The cases of a partition."""
+        truth = self.truth.open(part.truth, self.options)
         candidate = None
-        if self.candidate is not None and portion.candidate is not None:
-            candidate = self.candidate.opened(portion.candidate, self.options)
+        if self.candidate is not None and part.candidate is not None:
+            candidate = self.candidate.open(part.candidate, self.options)
         opened = OpenedInputs(truth, candidate, by_id=self.by_id)
-        before = portion.truth.first - 1
+        before = part.truth.first - 1
         return PairStream(opened, self.options, quotes=self.quotes, before=before)
 
     def line_readers(self) -> Sequence[LineReader]:
-        """Readers of lines for all portions, if their documents seem to have one form."""
+        """Readers of unparsed lines for all partitions, if their documents have one form."""
         sides = [self.truth] if self.candidate is None else [self.truth, self.candidate]
         return line_readers([(side.layout, side.first_rows) for side in sides])
 
 
 class Partitions:
-    """The portions of a stream, found as they are asked for; `recipe` says how to open them.
+    """The partitions of a stream, found while they are iterated, and their `opener`.
 
-    `whole` is whether the portions were all, when there are no more: where lines turn out to be
-    of a kind that must be read from the top, they end before.
+    `whole` says after the iteration whether they were all: they end early at lines that must be
+    read from the top.
     """
 
-    def __init__(self, opener: PartitionOpener, portions: Iterator[Partition]) -> None:
+    def __init__(self, opener: PartitionOpener, parts: Iterator[Partition]) -> None:
         self.opener = opener
         self.whole = False
-        self._portions = portions
+        self._parts = parts
 
     def __iter__(self) -> Iterator[Partition]:
         try:
-            yield from self._portions
+            yield from self._parts
         except IrregularLinesError:
             return
         self.whole = True
 
 
 def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partitions | None:
-    """The portions of a stream, so many cases each; nothing if it must be read from the top.
+    """Divide a stream into partitions of `size` cases; `None` if it must be read from the top.
 
-    Both sides must be plain files of lines. They are taken to be in step without a look at their
-    ids, unless `careful`: whoever reads the portions finds out. Then, where they are paired by id,
-    the candidates must stand in the order of the truth; some may be missing.
+    Both sides must be uncompressed files of lines. They are assumed to be in the same order
+    without a look at their ids, which readers of the partitions verify, unless `careful`. Then, if
+    they are paired by id, the candidates must be in the order of the truth; some may be missing.
     """
-    sides = stream.sides
-    if not all(_is_plain(side) for side in sides):
+    if not all(_is_plain_file(side) for side in stream.sides):
         return None
-    recipes = [
+    openers = [
         _SideOpener(
             path=side.source.name,
             layout=side.layout,
             role=side.dialect.role,
-            first_rows=tuple(side.sample.rows[:_FIRST]),
+            first_rows=tuple(side.sample.rows[:_FORM_ROWS]),
         )
-        for side in sides
+        for side in stream.sides
     ]
-    recipe = PartitionOpener(
-        truth=recipes[0],
-        candidate=recipes[1] if len(recipes) > 1 else None,
+    opener = PartitionOpener(
+        truth=openers[0],
+        candidate=openers[1] if len(openers) > 1 else None,
         by_id=stream.by_id,
         options=stream.options,
         quotes=stream.quotes,
     )
     if not careful:
-        return Partitions(recipe, _in_step(stream, size))
-    found = _measured(stream)
-    if found is None:
+        return Partitions(opener, _parts_in_step(stream, size))
+    offsets = [_read_offsets(side, stream) for side in stream.sides]
+    truth, candidate = offsets[0], offsets[-1]
+    if truth is None or candidate is None:
         return None
-    rulers, places = found
-    candidate = rulers[1] if len(sides) > 1 else None
-    return Partitions(recipe, iter(_portions(rulers[0], candidate, places, size)))
+    places = _candidate_places(truth, candidate)
+    if places is None:
+        return None
+    parts = _parts_by_place(truth, candidate if len(offsets) > 1 else None, places, size)
+    return Partitions(opener, parts)
 
 
-def _in_step(stream: PairStream, size: int) -> Iterator[Partition]:
-    """Portions with as many lines of both sides; what one has more than the other comes last."""
+def _is_plain_file(side: InputSide) -> bool:
+    source = side.source
+    if not isinstance(source, JsonlSource) or not source.from_path:
+        return False
+    return not is_compressed(Path(source.name))
+
+
+def _parts_in_step(stream: PairStream, size: int) -> Iterator[Partition]:
+    """Partitions with as many lines of both sides; the last one has the rest of both."""
     limit = stream.options.limits.line_bytes
     own, *other = (
         pairwise(nth_line_offsets(Path(side.source.name), size, limit)) for side in stream.sides
@@ -202,34 +206,15 @@ def _in_step(stream: PairStream, size: int) -> Iterator[Partition]:
         first += size
 
 
-def _measured(stream: PairStream) -> tuple[list[LineOffsets], NDArray[np.int64]] | None:
-    """Where the rows of each side begin, and where in the truth each candidate belongs."""
-    rulers = _rulers(stream, ids=stream.by_id)
-    places = None if rulers is None else _places(rulers[0], rulers[-1])
-    return None if rulers is None or places is None else (rulers, places)
-
-
-def _rulers(stream: PairStream, *, ids: bool) -> list[LineOffsets] | None:
-    rulers = [_ruler(side, stream.options, ids=ids) for side in stream.sides]
-    return None if None in rulers else [ruler for ruler in rulers if ruler is not None]
-
-
-def _is_plain(side: InputSide) -> bool:
-    source = side.source
-    if not isinstance(source, JsonlSource) or not source.from_path:
-        return False
-    return not is_compressed(Path(source.name))
-
-
-def _ruler(side: InputSide, options: Inputs, *, ids: bool) -> LineOffsets | None:
-    key = side.layout.id_key if ids else None
-    if ids and key is None:
+def _read_offsets(side: InputSide, stream: PairStream) -> LineOffsets | None:
+    id_key = side.layout.id_key if stream.by_id else None
+    if stream.by_id and id_key is None:
         return None
-    return read_line_offsets(Path(side.source.name), key, options.limits.line_bytes)
+    return read_line_offsets(Path(side.source.name), id_key, stream.options.limits.line_bytes)
 
 
-def _places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.int64] | None:
-    """The place in the truth of every candidate; nothing if they are not in one order."""
+def _candidate_places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.int64] | None:
+    """The row of the truth for each candidate; `None` if they are not in the same order."""
     import numpy as np
 
     if truth.ids is None or candidate.ids is None:
@@ -244,23 +229,17 @@ def _places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.int64] | N
     return places if in_order and bool((ordered[found] == candidate.ids).all()) else None
 
 
-def _portions(
+def _parts_by_place(
     truth: LineOffsets, candidate: LineOffsets | None, places: NDArray[np.int64], size: int
-) -> list[Partition]:
+) -> Iterator[Partition]:
     import numpy as np
 
     edges = np.append(np.arange(0, len(truth), size), len(truth))
-    theirs = np.searchsorted(places, edges)
-    return [
-        Partition(
-            _slice(truth, int(edges[number]), int(edges[number + 1])),
-            None
-            if candidate is None
-            else _slice(candidate, int(theirs[number]), int(theirs[number + 1])),
-        )
-        for number in range(len(edges) - 1)
-    ]
+    their_edges = np.searchsorted(places, edges)
+    for own, their in zip(pairwise(edges.tolist()), pairwise(their_edges.tolist()), strict=True):
+        theirs = None if candidate is None else _line_range(candidate, *their)
+        yield Partition(_line_range(truth, *own), theirs)
 
 
-def _slice(ruler: LineOffsets, first: int, end: int) -> LineRange:
-    return LineRange(int(ruler.starts[first]), int(ruler.starts[end]), first + 1)
+def _line_range(offsets: LineOffsets, first: int, end: int) -> LineRange:
+    return LineRange(int(offsets.starts[first]), int(offsets.starts[end]), first + 1)

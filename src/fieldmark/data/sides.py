@@ -1,19 +1,19 @@
-"""Both sides opened, and how they are to be read: which rows, which keys, which pairing."""
+"""Open both sides of a comparison and decide how to read them: which rows, keys and pairing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
 
 from fieldmark.data.coco import coco_candidate, coco_truth
+from fieldmark.data.files import is_stream
 from fieldmark.data.folders import FolderSource
 from fieldmark.data.input_warnings import warn_nested_documents
 from fieldmark.data.inputs import InputLike, Inputs, Role, RowsAre
-from fieldmark.data.json_documents import ValueSource, can_be_keyed
+from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed
 from fieldmark.data.json_parser import JsonDialect, parse_text
 from fieldmark.data.layout import (
     ID_KEYS,
@@ -24,15 +24,15 @@ from fieldmark.data.layout import (
     paired_keys,
 )
 from fieldmark.data.rows import RowBlock, RowSource, with_location
-from fieldmark.data.sources import is_stream, open_source
+from fieldmark.data.sources import open_source
 from fieldmark.errors import DataError, Location
 
-__all__ = ["InputSide", "OpenedInputs", "open_both", "open_single", "open_truth"]
+__all__ = ["InputSide", "OpenedInputs", "make_dialect", "open_inputs", "open_single_input"]
 
 
 @dataclass(slots=True)
 class InputSide:
-    """One side, ready to be read: its rows from the first on, and where they keep what."""
+    """One side, ready to be read: its rows, of which `sample` are the first, and their layout."""
 
     source: RowSource
     dialect: JsonDialect
@@ -48,12 +48,12 @@ class InputSide:
     @property
     def is_document(self) -> bool:
         """Whether the side is a single document."""
-        return isinstance(self.source, ValueSource) and (self.source.rows_are is RowsAre.DOCUMENT)
+        return isinstance(self.source, ValueSource) and self.source.rows_are is RowsAre.DOCUMENT
 
 
 @dataclass(slots=True)
 class OpenedInputs:
-    """The sides of a comparison and the decisions about them. Without candidate, rows hold both."""
+    """The sides of a comparison and how they are paired; without candidate, rows hold both."""
 
     truth: InputSide
     candidate: InputSide | None = None
@@ -62,119 +62,89 @@ class OpenedInputs:
     warnings: list[str] = field(default_factory=list)
 
 
-class Decision(Protocol):
-    """Says where the rows of a single input keep what."""
-
-    def __call__(
-        self, sample: RowBlock, options: Inputs, *, name: str
-    ) -> tuple[Layout, list[str]]: ...
+def make_dialect(role: Role, options: Inputs) -> JsonDialect:
+    """How the JSON of a side is parsed."""
+    return JsonDialect(role=role, duplicates=options.duplicates, limits=options.limits)
 
 
-def open_single(given: InputLike, options: Inputs) -> OpenedInputs:
-    """One input whose rows hold both sides."""
-    return _open_one(given, options, detect_paired_layout)
-
-
-def open_truth(given: InputLike, options: Inputs) -> OpenedInputs:
-    """One input whose rows hold both sides or, if they do not, the truth alone."""
-    return _open_one(given, options, _decide_truth)
-
-
-def _open_one(given: InputLike, options: Inputs, decided: Decision) -> OpenedInputs:
-    dialect = _grammar(Role.CANDIDATE, options)
+def open_single_input(
+    given: InputLike, options: Inputs, *, truth_alone: bool = False
+) -> OpenedInputs:
+    """Open one input whose rows hold both sides or, with `truth_alone`, perhaps only the truth."""
+    dialect = make_dialect(Role.CANDIDATE, options)
+    source: RowSource
     if options.format_in is not None:
-        source: RowSource = coco_truth(given, dialect)
+        source = coco_truth(given, dialect)
     else:
-        source = open_source(_as_rows(given), dialect, side="")
-    with _closing_on_error(source):
+        source = open_source(_pairs_as_rows(given), dialect, side="")
+    with ExitStack() as on_error:
+        on_error.callback(source.close)
         if isinstance(source, ValueSource):
             _settle_single(source, options)
-        side = _side(source, dialect)
-        side.layout, notes = decided(side.sample, options, name=source.name)
-        if side.sample.ids is not None:
-            side.layout = replace(side.layout, id_key=None)
+        side = _read_sample(source, dialect)
+        try:
+            layout, notes = detect_paired_layout(side.sample, options, name=source.name)
+        except DataError:
+            if not truth_alone:
+                raise
+            _reject_text(side.sample, options, source.name)
+            layout, notes = detect_layout(side.sample, Role.TRUTH, options, name=source.name)
+        side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
+        on_error.pop_all()
         return OpenedInputs(side, notes=notes)
 
 
-def _decide_truth(sample: RowBlock, options: Inputs, *, name: str) -> tuple[Layout, list[str]]:
-    try:
-        return detect_paired_layout(sample, options, name=name)
-    except DataError:
-        _refuse_text(sample, options, name)
-        return detect_layout(sample, Role.TRUTH, options, name=name)
-
-
-def _refuse_text(sample: RowBlock, options: Inputs, name: str) -> None:
-    """A whole file that is no JSON is the text of a model, which no truth can be."""
+def _reject_text(sample: RowBlock, options: Inputs, name: str) -> None:
+    """Refuse a whole file that is not JSON: it would be the text of a model, but no truth is."""
     row = sample.rows[0]
     if len(sample.rows) == 1 and isinstance(row, str):
         try:
-            parse_text(row, _grammar(Role.TRUTH, options))
+            parse_text(row, make_dialect(Role.TRUTH, options))
         except DataError as error:
             raise with_location(error, Location(name)) from None
 
 
-def open_both(truth: InputLike, candidate: InputLike, options: Inputs) -> OpenedInputs:
-    """Two inputs, one a side."""
-    grammars = _grammar(Role.TRUTH, options), _grammar(Role.CANDIDATE, options)
-    if options.format_in is not None:
-        images = coco_truth(truth, grammars[0])
-        return _opened_both(
-            (images, coco_candidate(candidate, grammars[1], images)), grammars, options
-        )
-    first = open_source(truth, grammars[0], side="the truth")
-    with _closing_on_error(first):
-        second = open_source(candidate, grammars[1], side="the candidate")
-        with _closing_on_error(second):
-            return _opened_both((first, second), grammars, options)
-
-
-def _opened_both(
-    sources: tuple[RowSource, RowSource], grammars: tuple[JsonDialect, JsonDialect], options: Inputs
-) -> OpenedInputs:
-    notes = [] if options.format_in is not None else _settle(sources, options)
-    sides = [_side(source, dialect) for source, dialect in zip(sources, grammars, strict=True)]
-    opened = OpenedInputs(sides[0], sides[1], notes=notes)
-    for side, role in zip(sides, Role, strict=True):
-        side.layout, said = detect_layout(side.sample, role, options, name=side.source.name)
-        if side.sample.ids is not None:
-            side.layout = replace(side.layout, id_key=None)
-        notes += said
-    opened.warnings += warn_nested_documents(*sides)
-    _decide_pairing(opened, options)
-    return opened
-
-
-@contextmanager
-def _closing_on_error(*sources: RowSource) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        for source in sources:
-            source.close()
-        raise
-
-
-def _grammar(role: Role, options: Inputs) -> JsonDialect:
-    return JsonDialect(role=role, duplicates=options.duplicates, limits=options.limits)
-
-
-def _as_rows(given: InputLike) -> InputLike:
-    """Pairs of documents as rows that hold both."""
+def _pairs_as_rows(given: InputLike) -> InputLike:
+    """Pairs of Python objects as rows that hold both sides."""
     if isinstance(given, str | Path | Mapping) or is_stream(given):
         return given
-    return _pairs_as_rows(given)
+    return (
+        {"expected": row[0], "candidate": row[1]}
+        if isinstance(row, tuple) and len(row) == 2  # noqa: PLR2004 - a pair
+        else row
+        for row in given
+    )
 
 
-def _pairs_as_rows(given: Iterable[object]) -> Iterator[object]:
-    for row in given:
-        if isinstance(row, tuple) and len(row) == 2:  # noqa: PLR2004 - a pair
-            yield {"expected": row[0], "candidate": row[1]}
+def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> OpenedInputs:
+    """Open two inputs, one for each side."""
+    dialects = make_dialect(Role.TRUTH, options), make_dialect(Role.CANDIDATE, options)
+    with ExitStack() as on_error:
+        sources: tuple[RowSource, RowSource]
+        if options.format_in is not None:
+            images = coco_truth(truth, dialects[0])
+            sources = images, coco_candidate(candidate, dialects[1], images)
+            notes = []
         else:
-            yield row
+            first = open_source(truth, dialects[0], side="the truth")
+            on_error.callback(first.close)
+            second = open_source(candidate, dialects[1], side="the candidate")
+            on_error.callback(second.close)
+            sources = first, second
+            notes = _settle(sources, options)
+        sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
+        for side, role in zip(sides, Role, strict=True):
+            layout, said = detect_layout(side.sample, role, options, name=side.source.name)
+            side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
+            notes += said
+        warnings = warn_nested_documents(*sides)
+        opened = OpenedInputs(sides[0], sides[1], notes=notes, warnings=warnings)
+        _decide_pairing(opened, options)
+        on_error.pop_all()
+        return opened
 
 
-def _side(source: RowSource, dialect: JsonDialect) -> InputSide:
+def _read_sample(source: RowSource, dialect: JsonDialect) -> InputSide:
     blocks = source.blocks()
     sample = next(blocks, None)
     if sample is None:
@@ -183,6 +153,7 @@ def _side(source: RowSource, dialect: JsonDialect) -> InputSide:
 
 
 def _settle_single(source: ValueSource, options: Inputs) -> None:
+    """Decide what a JSON file that holds both sides is: as told, or by its shape."""
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
     elif can_be_keyed(source.value) and isinstance(source.value, dict):
@@ -195,59 +166,57 @@ def _settle_single(source: ValueSource, options: Inputs) -> None:
 
 
 def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
-    """Decide what JSON files are: as told, or by id where the other side has the same ids."""
-    notes: list[str] = []
-    keyed: list[ValueSource] = []
-    for source, other in (sources, sources[::-1]):
-        if not isinstance(source, ValueSource):
-            continue
-        if options.rows is not None:
+    """Decide what JSON files are: as told, or by id if the other side has the same ids."""
+    values = [source for source in sources if isinstance(source, ValueSource)]
+    if options.rows is not None:
+        for source in values:
             source.settle(RowsAre(options.rows))
-        elif can_be_keyed(source.value) and _shares_ids(source.value, other, options):
-            keyed.append(source)
+        return []
+    keyed = [
+        source
+        for source, other in (sources, sources[::-1])
+        if isinstance(source, ValueSource)
+        and isinstance(source.value, dict)
+        and can_be_keyed(source.value)
+        and _shares_ids(set(source.value), other, options)
+    ]
     for source in keyed:
         source.settle(RowsAre.KEYED)
-        notes.append(f"{source.name}: read as documents by id")
-    if options.rows is None:
-        notes += [
+    return [
+        *(f"{source.name}: read as documents by id" for source in keyed),
+        *(
             f"{source.name}: read as one document"
-            for source in sources
-            if isinstance(source, ValueSource) and source.rows_are is RowsAre.DOCUMENT
-        ]
-    return notes
+            for source in values
+            if source.rows_are is RowsAre.DOCUMENT
+        ),
+    ]
 
 
-def _shares_ids(value: object, other: RowSource, options: Inputs) -> bool:
-    """Whether the keys of an object are among the ids of the other side."""
-    keys = set(value) if isinstance(value, dict) else set()
+def _shares_ids(keys: set[str], other: RowSource, options: Inputs) -> bool:
+    """Whether some of the keys are ids of the other side."""
+    rows: Iterable[object] = ()
     if isinstance(other, FolderSource):
         return not keys.isdisjoint(other.ids())
-    if isinstance(other, ValueSource) and isinstance(other.value, dict):
-        return can_be_keyed(other.value) and not keys.isdisjoint(other.value)
-    if isinstance(other, ValueSource) or not _can_be_peeked(other):
-        rows = other.value if isinstance(other, ValueSource) else None
-        return isinstance(rows, list) and not keys.isdisjoint(_ids_of(rows, options))
-    sample = next(other.blocks(), None)
-    return sample is not None and not keys.isdisjoint(_ids_of(sample.rows, options))
-
-
-def _can_be_peeked(source: RowSource) -> bool:
-    """Whether reading the beginning leaves the rest where it was."""
-    objects = getattr(source, "objects", None)
-    return objects is None or iter(objects) is not objects
-
-
-def _ids_of(rows: Iterable[object], options: Inputs) -> set[str | None]:
+    if isinstance(other, ValueSource):
+        if isinstance(other.value, dict):
+            return can_be_keyed(other.value) and not keys.isdisjoint(other.value)
+        if isinstance(other.value, list):
+            rows = other.value
+    elif not (isinstance(other, ObjectSource) and iter(other.objects) is other.objects):
+        # The first rows of anything but an iterator can be read without losing them.
+        sample = next(other.blocks(), None)
+        rows = () if sample is None else sample.rows
     names = (options.id_key,) if options.id_key else ID_KEYS
-    return {
+    ids = {
         id_text(row[name]) for row in rows if isinstance(row, dict) for name in names if name in row
-    } - {None}
+    }
+    return not keys.isdisjoint(ids - {None})
 
 
 def _decide_pairing(opened: OpenedInputs, options: Inputs) -> None:
-    """By id where both sides have ids, else by position.
+    """By id if both sides have ids, else by position.
 
-    The id of one side alone names the case or nothing; it is never a field. In a pair of single
+    An id that only one side has names the case, and is never a field. In a pair of single
     documents an id is a field like any other, for nothing is paired by it.
     """
     truth, candidate = opened.truth, opened.candidate

@@ -1,4 +1,4 @@
-"""What an argument names, opened as rows: a file, a folder, standard input, or Python objects."""
+"""Open what an argument names as rows: a file, a folder, standard input, or Python objects."""
 
 from __future__ import annotations
 
@@ -13,121 +13,114 @@ from fieldmark.data.files import (
     buffer_stream,
     format_suffix,
     is_compressed,
+    is_stream,
     open_file,
     open_stdin,
     read_whole,
 )
 from fieldmark.data.folders import FolderSource
-from fieldmark.data.inputs import InputLike
+from fieldmark.data.inputs import Duplicates, InputLike
 from fieldmark.data.json_documents import ObjectSource, ValueSource, to_json_value
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
 from fieldmark.data.parquet import ParquetSource
 from fieldmark.data.rows import RowSource, with_location
 from fieldmark.errors import DataError, Location
-from fieldmark.model.json import JsonValue
 
-__all__ = ["is_stream", "open_source"]
+__all__ = ["open_source"]
+
+_PEEK_BYTES: Final = 1 << 12
 
 
 def open_source(given: InputLike, dialect: JsonDialect, *, side: str) -> RowSource:
-    """The rows of one side; `side` names it where it has no file."""
+    """The rows of one side; `side` is its name if it has no file."""
     if isinstance(given, str | Path):
-        return _from_path(str(given), dialect)
+        return _open_path(str(given), dialect)
     if isinstance(given, Mapping):
-        return ValueSource(side, _named(given, dialect, side))
+        try:
+            return ValueSource(side, to_json_value(given, dialect))
+        except DataError as error:
+            raise with_location(error, Location(side)) from None
     if is_stream(given):
-        return _from_stream(buffer_stream(given, side), dialect)
+        return _open_stream(buffer_stream(given, side), dialect)
     source = ObjectSource(side, given, dialect)
     source.in_memory = True
     return source
 
 
-def is_stream(given: object) -> bool:
-    """Whether something is a file that has been opened, and not its rows."""
-    return callable(getattr(given, "read", None))
-
-
-def _named(given: object, dialect: JsonDialect, side: str) -> JsonValue:
-    try:
-        return to_json_value(given, dialect)
-    except DataError as error:
-        raise with_location(error, Location(side)) from None
-
-
-def _from_stream(kept: InputFile, dialect: JsonDialect) -> RowSource:
-    lines = _is_lines(kept, dialect)
-    return JsonlSource.over(kept, dialect) if lines else _whole(kept, dialect)
-
-
-def _from_path(name: str, dialect: JsonDialect) -> RowSource:
+def _open_path(name: str, dialect: JsonDialect) -> RowSource:
     if name == STDIN:
-        return _from_stream(open_stdin(), dialect)
+        return _open_stream(open_stdin(), dialect)
     path = Path(name)
     if path.is_dir():
         return FolderSource(name, dialect)
-    return _BY_SUFFIX.get(format_suffix(path), _json)(name, dialect)
+    source = _BY_SUFFIX.get(format_suffix(path), _open_json)(name, dialect)
+    if isinstance(source, JsonlSource | CsvSource) and source.bytes_total == 0:
+        raise _empty_file(name)
+    return source
 
 
-def _jsonl(name: str, dialect: JsonDialect) -> RowSource:
+def _open_stream(opened: InputFile, dialect: JsonDialect) -> RowSource:
+    if _holds_lines(opened, dialect):
+        return JsonlSource.over(opened, dialect)
+    return _read_document(opened, dialect)
+
+
+def _open_jsonl(name: str, dialect: JsonDialect) -> RowSource:
     opened = open_file(Path(name))
     opened.close()
-    return _filled(JsonlSource.at(name, dialect, size=opened.size))
+    return JsonlSource.at(name, dialect, size=opened.size)
 
 
-def _csv(name: str, dialect: JsonDialect) -> RowSource:
-    return _filled(CsvSource(name, dialect))
+def _open_tsv(name: str, dialect: JsonDialect) -> RowSource:
+    return CsvSource(name, dialect, "\t")
 
 
-def _tsv(name: str, dialect: JsonDialect) -> RowSource:
-    return _filled(CsvSource(name, dialect, "\t"))
-
-
-def _parquet(name: str, dialect: JsonDialect) -> RowSource:
-    path = Path(name)
-    if is_compressed(path):
+def _open_parquet(name: str, dialect: JsonDialect) -> RowSource:
+    if is_compressed(Path(name)):
         raise DataError("Parquet is packed already; unpack the file first", Location(name))
     return ParquetSource(name, dialect)
 
 
-def _json(name: str, dialect: JsonDialect) -> RowSource:
+def _open_json(name: str, dialect: JsonDialect) -> RowSource:
     opened = open_file(Path(name))
-    if opened.seekable and _is_lines(opened, dialect):
+    if opened.seekable and _holds_lines(opened, dialect):
         opened.close()
         return JsonlSource.at(name, dialect, size=opened.size)
-    return _whole(opened, dialect)
+    return _read_document(opened, dialect)
 
 
 _BY_SUFFIX: Final[Mapping[str, Callable[[str, JsonDialect], RowSource]]] = {
-    ".jsonl": _jsonl,
-    ".ndjson": _jsonl,
-    ".json": _json,
-    ".csv": _csv,
-    ".tsv": _tsv,
-    ".parquet": _parquet,
+    ".jsonl": _open_jsonl,
+    ".ndjson": _open_jsonl,
+    ".json": _open_json,
+    ".csv": CsvSource,
+    ".tsv": _open_tsv,
+    ".parquet": _open_parquet,
 }
 
 
-def _is_lines(opened: InputFile, dialect: JsonDialect) -> bool:
+def _holds_lines(opened: InputFile, dialect: JsonDialect) -> bool:
     """Whether the first line is a whole JSON value and another line follows."""
-    line = opened.stream.readline(dialect.limits.line_bytes + 1)
-    follows = bool(opened.stream.read(1 << 12).strip())
+    limits = dialect.limits
+    line = opened.stream.readline(limits.line_bytes + 1)
+    follows = bool(opened.stream.read(_PEEK_BYTES).strip())
     opened.stream.seek(0)
     if not (line.strip() and follows):
         return False
     try:
-        parse_bytes(line, JsonDialect(role=dialect.role, duplicates="last", limits=dialect.limits))
+        parse_bytes(line, JsonDialect(role=dialect.role, duplicates=Duplicates.LAST, limits=limits))
     except DataError:
         return False
     return True
 
 
-def _whole(opened: InputFile, dialect: JsonDialect) -> RowSource:
-    """One JSON value; what a candidate wrote that is no JSON stays text."""
+def _read_document(opened: InputFile, dialect: JsonDialect) -> RowSource:
+    """One JSON value; a candidate that is not JSON is text."""
     try:
         raw = read_whole(opened, dialect.limits.document_bytes)
         if not raw.strip():
-            raise _empty(opened.name)
+            raise _empty_file(opened.name)
         value = parse_document(raw, dialect)
     except DataError as error:
         raise with_location(error, Location(opened.name)) from None
@@ -138,11 +131,5 @@ def _whole(opened: InputFile, dialect: JsonDialect) -> RowSource:
     return source
 
 
-def _filled(source: JsonlSource | CsvSource) -> RowSource:
-    if source.bytes_total == 0:
-        raise _empty(source.name)
-    return source
-
-
-def _empty(name: str) -> DataError:
+def _empty_file(name: str) -> DataError:
     return DataError("the file is empty; expected one row a case", Location(name))

@@ -69,16 +69,16 @@ def test_parquet_pairs_as_jsonl_does(tmp_path):
     ],
 )
 def test_rows_out_of_order_are_found_by_id(tmp_path, shuffled, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._FEWEST", 2)
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._WINDOW_ROWS", 2)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._MIN_WAITING", 2)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._MAX_WAITING", 2)
     truth = parquet(tmp_path / "t.parquet", TRUTH)
     found = cases_of(open_pairs(truth, parquet(tmp_path / "c.parquet", shuffled)))
     assert found == cases_of(open_pairs(TRUTH, shuffled))
 
 
 def test_numbers_json_lacks_survive_being_read_out_of_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._FEWEST", 1)
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._WINDOW_ROWS", 1)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._MIN_WAITING", 1)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._MAX_WAITING", 1)
     truth = [{"id": str(n), "expected": {"x": 1.0}} for n in range(60)]
     found = [{"id": str(n), "candidate": {"x": math.nan}} for n in reversed(range(60))]
     stream = open_pairs(
@@ -234,8 +234,8 @@ def test_a_packed_csv_is_read_too(tmp_path):
 
 
 def test_zstd_out_of_order_is_found_by_id(tmp_path, monkeypatch):
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._FEWEST", 2)
-    monkeypatch.setattr("fieldmark.data.candidate_lookup._WINDOW_ROWS", 2)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._MIN_WAITING", 2)
+    monkeypatch.setattr("fieldmark.data.candidate_lookup._MAX_WAITING", 2)
     found = cases_of(open_pairs(TRUTH, zstd(tmp_path / "c.jsonl.zst", lines(FOUND[::-1]))))
     assert [case.candidate for case in found] == [row["candidate"] for row in FOUND]
 
