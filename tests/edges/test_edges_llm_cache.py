@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from fieldmark.judges.providers.openai_embeddings import OpenAiEmbeddings
 from fieldmark.judges.rate_limiter import rate_limiter
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Comparison
+from waiting import PATIENCE
 
 PAIRS = [(f"the first text {n}", f"another text {n}") for n in range(5)]
 PRICES = {"input_price": 2.0, "output_price": 8.0}
@@ -301,20 +301,20 @@ def test_an_endpoint_that_tells_no_usage_is_taken_to_cost_the_most_it_can():
 
 def test_no_more_are_under_way_at_once_than_the_endpoint_gets():
     inside, most = 0, 0
-    lock = threading.Lock()
+    lock, two = threading.Lock(), threading.Barrier(2, timeout=PATIENCE)
 
     def answer(exchange):
         nonlocal inside, most
         with lock:
             inside += 1
             most = max(most, inside)
-        time.sleep(0.02)
+        two.wait()
         with lock:
             inside -= 1
         exchange.well()
 
     with serving(answer) as server:
-        one = provider(server, batch=1, concurrency=2, cache=False)
+        one = provider(server, batch=1, concurrency=2, cache=False, timeout=PATIENCE)
         other = replace(one)
         threads = [
             threading.Thread(target=each.similarities, args=(PAIRS,)) for each in (one, other)

@@ -162,6 +162,7 @@ FAILURES = [
     pytest.param(saying(lambda _: " "), 1, "empty", id="a-blank-message"),
     pytest.param(saying(lambda e: [{"type": "text", "text": e.content()}]), 1, "empty", id="content-in-parts"),
     pytest.param(saying(lambda e: f"```json\n{e.content()}\n```"), 1, "no JSON", id="in-a-fence"),
+    pytest.param(saying(lambda e: f"```json\n{e.content()}"), 1, "no JSON", id="in-an-unclosed-fence"),
     pytest.param(saying(lambda e: f"Sure! {e.content()}"), 1, "no JSON", id="with-a-word-before-it"),
     pytest.param(saying(lambda e: f"{e.content()} Done."), 1, "no JSON", id="with-a-word-after-it"),
     pytest.param(saying(twice), 1, "no JSON", id="two-objects"),

@@ -150,18 +150,21 @@ def nameless_background():
 
 
 def background_talk():
-    again("late")
+    """A child that speaks when we are gone, closes its output, and lives on."""
+    parent = os.getpid()
+    if os.fork():
+        return
+    while os.getppid() == parent:
+        time.sleep(0.01)
+    say("and another thing")
+    os.close(1)
+    os.close(2)
+    again("sleep", stdin=QUIET, stdout=QUIET, stderr=QUIET).wait()
 
 
 def desert():
     background()
     os._exit(5)
-
-
-def late():
-    time.sleep(0.2)
-    say("and another thing")
-    sleep()
 
 
 def crowd(size):
@@ -234,11 +237,14 @@ def twice(request, number):
     reply(request, number)
 
 
-def later_once_more(request, number):
+def later_once_more(request, number, wanted, done):
+    """Speaks again when one file is there, and makes another when it has done so."""
     reply(request, number)
     sys.stdout.flush()
-    time.sleep(0.1)
+    while not os.path.exists(wanted):  # noqa: PTH110
+        time.sleep(0.01)
     say("just saying\n")
+    touch(done)
 
 
 def as_the_case_says(request, number):
@@ -270,14 +276,14 @@ BEHAVIOURS = {
     for f in (
         say, say_hex, answer, say_much, say_deep, say_slowly, say_and, complain, complain_and,
         flood, close, sleep, stubborn, leave, die, crash, child, grandchild, daemon,
-        nameless_child, nameless_background, background, background_talk, late, crowd, devour, limits, surroundings,
+        nameless_child, nameless_background, background, background_talk, crowd, devour, limits, surroundings,
         each_line, each_line_and, touch, desert, hasty, greet,
     )
 }  # fmt: skip
 
 if __name__ == "__main__":
     what, *arguments = [word for word in sys.argv[1:] if not word.startswith("mark-")]
-    if what in {"sleep", "child", "late"}:
+    if what in {"sleep", "child"}:
         # What follows are only the words of the process that started this one.
         BEHAVIOURS[what]()
     else:

@@ -6,11 +6,17 @@ import os
 import sys
 import time
 import uuid
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from fieldmark.evaluators.base import Score
+from fieldmark.judges import process_pipes
 from fieldmark.judges.code_judge import CodeJudge
 from fieldmark.model.case import Case
+from waiting import PATIENCE, eventually
 
 BEHAVIOUR = Path(__file__).with_name("behaviour.py")
 PYTHON = (sys.executable, "-IS")
@@ -45,12 +51,24 @@ def alive(mark: str) -> list[str]:
 
 def living(mark: str) -> list[str]:
     """The same when what has just been killed had time to go."""
-    deadline = time.monotonic() + 5
-    found = ["?"]
-    while found and time.monotonic() < deadline:
-        found = alive(mark)
-        time.sleep(0.01 if found else 0)
-    return found
+    return [] if eventually(lambda: not alive(mark)) else alive(mark)
+
+
+def asleep(mark: str) -> list[str]:
+    """The same of those that a judge started and that only wait."""
+    return [line for line in alive(mark) if " sleep " in line]
+
+
+@contextmanager
+def time_is_over_when(condition):
+    """Let the time limit of a program pass as soon as a condition holds, and not before."""
+
+    def monotonic():
+        return time.monotonic() + (10 * PATIENCE if condition() else 0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process_pipes, "time", SimpleNamespace(monotonic=monotonic))
+        yield
 
 
 def _command(pid: str) -> str:

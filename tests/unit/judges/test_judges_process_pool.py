@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
 from fieldmark.errors import DataError
 from fieldmark.evaluators.base import Status
+from fieldmark.judges import code_judge
 from fieldmark.judges.code_judge import CodeJudge
+from fieldmark.judges.managed_process import ProcessLimits
 from fieldmark.model.case import Case
-from unit.judges.lab import CASE, alive, judge, living, new_mark, open_files, zombies
+from unit.judges.lab import (
+    CASE,
+    alive,
+    asleep,
+    judge,
+    living,
+    new_mark,
+    open_files,
+    time_is_over_when,
+    zombies,
+)
+from waiting import PATIENCE, eventually
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +35,12 @@ def nothing_is_left():
     yield
     assert open_files() == before
     assert not zombies()
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """A judge that is told that there are no more cases may take long to end."""
+    monkeypatch.setattr(code_judge, "ProcessLimits", partial(ProcessLimits, patience=PATIENCE))
 
 
 def staying(*behaviour, **options):
@@ -71,24 +90,43 @@ def test_a_case_in_which_it_dies_is_tried_once_more(tmp_path):
         pytest.param(
             "desert", r"died: ended \(exit code 5\)", id="it-leaves-a-child-with-its-output"
         ),
-        pytest.param("sleep", "timeout: no line after 0.5 s", id="it-is-late"),
-        pytest.param("child", "timeout", id="it-is-late-with-children"),
         pytest.param("flood 1 y", "output_limit", id="it-never-stops-talking"),
         pytest.param("flood 2", "output_limit", id="it-never-stops-remarking"),
         pytest.param("close 1", "died", id="it-closes-its-output"),
         pytest.param("say hello\n", "bad_reply: .*begins: hello", id="it-says-something-else"),
         pytest.param('say {"score":2}\n', "bad_reply: .*between 0 and 1", id="it-says-too-much"),
         pytest.param("say \n", "bad_reply: there is no reply", id="it-says-nothing"),
-        pytest.param('say {"score":1}', "timeout", id="it-does-not-end-its-line"),
     ],
 )
 def test_a_bad_case_is_an_error_and_the_next_is_not(behaviour, reason):
     mark = new_mark()
-    with staying("each_line", "as_the_case_says", mark, timeout=0.5) as judging:
+    with staying("each_line", "as_the_case_says", mark) as judging:
         bad = judging(Case("bad", {}, behaviour))
         good = judging(told("reply"))
     assert (bad.status, bad.score) == (Status.ERROR, None)
     assert re.search(reason, bad.reasoning, re.DOTALL), bad.reasoning
+    assert good.status is Status.OK, good.reasoning
+    assert not living(mark)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "late"),
+    [
+        pytest.param("sleep", lambda _, __: True, id="it-is-late"),
+        pytest.param("child", lambda mark, _: asleep(mark), id="it-is-late-with-children"),
+        pytest.param(
+            "say_and touch {}", lambda _, file: file.exists(), id="it-does-not-end-its-line"
+        ),
+    ],
+)
+def test_a_late_case_is_an_error_and_the_next_is_not(behaviour, late, tmp_path):
+    mark, file = new_mark(), tmp_path / "spoken"
+    with staying("each_line", "as_the_case_says", mark, timeout=PATIENCE) as judging:
+        with time_is_over_when(lambda: late(mark, file)):
+            bad = judging(Case("bad", {}, behaviour.format(file)))
+        good = judging(told("reply"))
+    assert (bad.status, bad.score) == (Status.ERROR, None)
+    assert bad.reasoning.startswith(f"timeout: no line after {PATIENCE:g} s")
     assert good.status is Status.OK, good.reasoning
     assert not living(mark)
 
@@ -105,23 +143,25 @@ def errors_of(*behaviour, cases):
 
 
 @pytest.mark.parametrize("cases", [1, 2, 5])
-def test_two_lines_for_one_case_never_pass_unnoticed(cases):
+def test_two_lines_for_one_case_never_pass_unnoticed(cases, patient):
     errors = errors_of("each_line", "twice", cases=cases)
     assert errors
     assert all("out_of_step: wrote without being asked" in error for error in errors)
 
 
-def test_who_was_out_of_step_is_not_believed_again():
-    with staying("each_line", "later_once_more") as judging:
+def test_who_was_out_of_step_is_not_believed_again(tmp_path):
+    wanted, done = tmp_path / "wanted", tmp_path / "done"
+    with staying("each_line", "later_once_more", str(wanted), str(done)) as judging:
         first = judging(CASE)
-        time.sleep(0.4)
+        wanted.touch()
+        assert eventually(done.exists)
         others = [judging(CASE) for _ in range(3)]
     assert first.status is Status.OK
     assert {other.status for other in others} == {Status.ERROR}
     assert "out_of_step: wrote without being asked: just saying" in others[0].reasoning
 
 
-def test_a_farewell_is_an_error_of_the_whole():
+def test_a_farewell_is_an_error_of_the_whole(patient):
     (error,) = errors_of("each_line_and", "say", "bye", cases=2)
     assert "cannot be trusted" in error
     assert "wrote without being asked: bye" in error
@@ -175,7 +215,7 @@ def test_who_cannot_be_started_is_an_error():
         assert judging(CASE).reasoning.startswith("not_started: no-such-program")
 
 
-def test_who_ends_when_there_are_no_more_cases_is_not_killed(tmp_path):
+def test_who_ends_when_there_are_no_more_cases_is_not_killed(tmp_path, patient):
     farewell = tmp_path / "farewell"
     with staying("each_line_and", "touch", str(farewell)) as judging:
         judging(CASE)
@@ -193,16 +233,14 @@ def broken_off(mark, said):
     with staying("each_line", "as_the_case_says", mark) as judging:
         thread = threading.Thread(target=lambda: said.append(judging(told("child"))))
         thread.start()
-        time.sleep(0.3)
+        assert eventually(lambda: asleep(mark))
         raise KeyboardInterrupt
 
 
 def test_a_run_that_is_broken_off_waits_for_nobody():
     mark, said = new_mark(), []
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         broken_off(mark, said)
-    assert time.monotonic() - began < 5
     assert said[0].reasoning.startswith("interrupted")
     assert not living(mark)
 
@@ -212,5 +250,5 @@ def test_who_asks_when_the_run_is_over_is_told_so():
         judging(CASE)
     with ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(judging, CASE) for _ in range(3)]
-        said = [each.result(timeout=10) for each in asked]
+        said = [each.result(PATIENCE) for each in asked]
     assert {score.reasoning.partition(":")[0] for score in said} == {"interrupted"}

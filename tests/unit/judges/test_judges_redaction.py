@@ -82,9 +82,9 @@ def test_a_character_is_known_by_its_escapes(secret, text):
 
 def test_a_reply_full_of_escapes_takes_no_time():
     secrets = Redactor({"API_KEY": '\\"\\"\\/\\"'})
-    started = time.monotonic()
+    started = time.thread_time()
     assert secrets.find_in("\\" * 200_000 + "x") is None
-    assert time.monotonic() - started < 2
+    assert time.thread_time() - started < 2
 
 
 def test_without_secrets_nothing_is_hidden():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-import time
+from concurrent.futures import Future
 
 import pytest
 
@@ -16,6 +16,7 @@ from fieldmark.run.targets.cache import TargetCache
 from fieldmark.run.targets.candidates import produce_candidates
 from fieldmark.run.targets.python import PythonTarget
 from fieldmark.run.targets.target import TargetResponse
+from waiting import PATIENCE, eventually
 
 REQUEST = {"case_id": "a", "input": 1}
 
@@ -166,14 +167,28 @@ def test_the_first_answers_may_come_at_the_same_moment(tmp_path, turn):
     assert len(list((tmp_path / "new").rglob("*.json"))) == 8
 
 
-def test_the_same_question_at_the_same_time_is_asked_once(tmp_path):
+@pytest.fixture
+def waiting(monkeypatch):
+    """Counts those who wait for the answer to somebody else's question."""
+    found = []
+
+    class Watched(Future):
+        def result(self, timeout=None):
+            found.append(1)
+            return super().result(timeout)
+
+    monkeypatch.setattr(module, "Future", Watched)
+    return found
+
+
+def test_the_same_question_at_the_same_time_is_asked_once(tmp_path, waiting):
     under_way, over = threading.Event(), threading.Event()
     times = []
 
     def ask(_):
         times.append(1)
         under_way.set()
-        over.wait(5)
+        over.wait(PATIENCE)
         return TargetResponse(value=len(times))
 
     cached = asking(tmp_path, ask)
@@ -181,8 +196,8 @@ def test_the_same_question_at_the_same_time_is_asked_once(tmp_path):
     threads = [threading.Thread(target=lambda: got.append(cached(REQUEST))) for _ in range(6)]
     for thread in threads:
         thread.start()
-    under_way.wait(5)
-    time.sleep(0.05)
+    under_way.wait(PATIENCE)
+    assert eventually(lambda: len(waiting) == 5)
     over.set()
     for thread in threads:
         thread.join()
@@ -190,12 +205,12 @@ def test_the_same_question_at_the_same_time_is_asked_once(tmp_path):
     assert len(times) == 1
 
 
-def test_those_who_wait_for_an_answer_are_told_that_asking_crashed(tmp_path):
+def test_those_who_wait_for_an_answer_are_told_that_asking_crashed(tmp_path, waiting):
     under_way, over = threading.Event(), threading.Event()
 
     def ask(_):
         under_way.set()
-        over.wait(5)
+        over.wait(PATIENCE)
         raise RuntimeError("bug")
 
     cached = asking(tmp_path, ask)
@@ -210,11 +225,11 @@ def test_those_who_wait_for_an_answer_are_told_that_asking_crashed(tmp_path):
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:
         thread.start()
-        under_way.wait(5)
-    time.sleep(0.05)
+        under_way.wait(PATIENCE)
+    assert eventually(lambda: len(waiting) == 2)
     over.set()
     for thread in threads:
-        thread.join(5)
+        thread.join(PATIENCE)
     assert got == ["bug"] * 3
 
 

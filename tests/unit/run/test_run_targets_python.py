@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-import time
 from datetime import date
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from fieldmark.judges import time_limit
 from fieldmark.model.json import MISSING
 from fieldmark.run.targets.python import PythonTarget
 from fieldmark.run.targets.target import TargetResponse
+from waiting import PATIENCE, eventually
 
 REQUEST = {"case_id": "a", "input": {"pages": [1]}, "question": "", "metadata": {}}
 
@@ -76,16 +76,14 @@ def test_what_a_function_raises_is_a_failure(asked, source, why, transient):
 @pytest.mark.parametrize(
     "source",
     [
-        pytest.param("import time\ndef run(case): time.sleep(5)", id="a-function"),
+        pytest.param("import time\ndef run(case): time.sleep(30)", id="a-function"),
         pytest.param(
-            "import asyncio\nasync def run(case): await asyncio.sleep(9)", id="a-coroutine"
+            "import asyncio\nasync def run(case): await asyncio.sleep(30)", id="a-coroutine"
         ),
     ],
 )
 def test_a_call_that_takes_too_long_is_not_waited_for_nor_made_again(asked, source):
-    started = time.monotonic()
     got = asked(source, timeout=0.2)
-    assert time.monotonic() - started < 4
     assert got == TargetResponse(failure="no answer within 0.2 s")
 
 
@@ -101,10 +99,7 @@ def test_a_coroutine_that_takes_too_long_is_cancelled(asked, tmp_path):
         timeout=0.1,
         config={"trace": str(trace)},
     )
-    deadline = time.monotonic() + 5
-    while not trace.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert trace.exists()
+    assert eventually(trace.exists)
 
 
 def test_calls_left_behind_do_not_pile_up(monkeypatch):
@@ -113,13 +108,12 @@ def test_calls_left_behind_do_not_pile_up(monkeypatch):
     over = threading.Event()
     for _ in range(2):
         with pytest.raises(time_limit.OverdueError, match="no answer"):
-            limit.call(lambda: over.wait(9))
+            limit.call(lambda: over.wait(PATIENCE))
     with pytest.raises(time_limit.OverdueError, match="not asked: 2 calls run beyond"):
         limit.call(lambda: 1)
     over.set()
-    deadline = time.monotonic() + 5
-    while limit._overdue and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert eventually(lambda: not limit._overdue)
+    limit.seconds = PATIENCE
     assert limit.call(lambda: 1) == 1
 
 

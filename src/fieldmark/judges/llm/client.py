@@ -185,13 +185,15 @@ class NotAnObjectError(Exception):
 
 
 def parse_object(text: str) -> JsonObject:
-    """Parse a text that must be one JSON object: unique keys, finite numbers, limited depth.
+    """Parse a text that must be one JSON object: unique keys, no NaN, limited depth.
+
+    A number such as 1e999 is read as infinity, which whoever reads the object has to refuse.
 
     >>> parse_object(' {"score": 1} ')
     {'score': 1}
     """
     try:
-        value = parse_strict(text, max_depth=_MAX_DEPTH)
+        value = parse_strict(text, max_depth=_MAX_DEPTH, report=_refuse)
     except StrictJsonError as error:
         too_deep = error.violation is Violation.DEPTH
         message = f"it is nested more than {_MAX_DEPTH} deep" if too_deep else str(error)
@@ -201,6 +203,11 @@ def parse_object(text: str) -> JsonObject:
     if not isinstance(value, dict):
         raise NotAnObjectError("it is no object")
     return value
+
+
+def _refuse(violation: Violation, detail: str) -> None:
+    if violation is not Violation.NON_FINITE or detail.lstrip("-") in {"NaN", "Infinity"}:
+        raise StrictJsonError(violation, detail)
 
 
 def _sleep(retry: int, retry_after: float | None) -> bool:
