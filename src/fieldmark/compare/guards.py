@@ -1,9 +1,14 @@
-"""Heuristics that reject a semantic match: what is similar in wording may say the opposite."""
+"""Guards: heuristics that reject a semantic match.
+
+Models give "terminated" and "not terminated", 1,200 and 12,000, or "A sued B" and "B sued A" a
+similarity near 1. A guard looks for one such difference and names it; it knows nothing of
+meaning, and can be wrong both ways.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Final, NamedTuple, TypeAlias
@@ -18,26 +23,143 @@ from fieldmark.values.text import normalized
 
 __all__ = [
     "GUARDS_VERSION",
-    "Day",
-    "Figure",
     "Guards",
-    "Written",
-    "acronyms_in",
-    "capitals_in",
-    "codes_in",
-    "dates_in",
     "equal_ignoring_punctuation",
     "is_name_or_code",
     "name_similarity",
-    "negations_in",
-    "numbers_in",
-    "same_date",
-    "spelled_in",
-    "without_codes",
 ]
 
+GUARDS_VERSION: Final = 1
+"""Incremented with every change of what guards reject."""
 
-class Day(NamedTuple):
+GuardsOption: TypeAlias = "Mapping[str, bool] | bool | None"
+"""All guards, none, single ones, or as the provider needs them."""
+
+_MAX_NAMED: Final = 3
+_MAX_DATES: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guards:
+    """Which guards are on: each needs both texts to have the same of something.
+
+    `strings` leaves names, identifiers and short codes to their letters instead of a provider.
+    """
+
+    numbers: bool = True
+    dates: bool = True
+    negation: bool = True
+    codes: bool = True
+    order: bool = True
+    strings: bool = True
+
+    @classmethod
+    def of(cls, chosen: GuardsOption, *, default: bool) -> Guards:
+        """The guards of an option: all, none, or single ones unlike the default."""
+        names = [guard.name for guard in fields(cls)]
+        if isinstance(chosen, bool) or chosen is None:
+            on = default if chosen is None else chosen
+            return cls(**dict.fromkeys(names, on))
+        if not isinstance(chosen, Mapping):
+            raise OptionError("guards", f"must be true, false, or a flag for {', '.join(names)}")
+        for name, flag in chosen.items():
+            if name not in names:
+                valid = ", ".join(names)
+                raise OptionError("guards", f"there is no guard {name}; there are {valid}")
+            check_flag(f"guards.{name}", flag)
+        return cls(**{**dict.fromkeys(names, default), **chosen})
+
+    def objection(self, expected: str, candidate: str) -> str:
+        """Why two texts cannot mean the same however similar they are; empty if they can.
+
+        >>> Guards().objection("1,200 units", "12,000 units")
+        'numbers differ: 1,200 against 12,000'
+        """
+        for name, guard in _GUARDS.items():
+            if getattr(self, name):
+                objection = guard(expected, candidate)
+                if objection:
+                    return objection
+        return ""
+
+    def to_dict(self) -> JsonObject:
+        """Which guards are on, and their version."""
+        flags = {guard.name: getattr(self, guard.name) for guard in fields(self)}
+        return {"version": GUARDS_VERSION, **flags} if any(flags.values()) else {}
+
+
+def _compare_dates(expected: str, candidate: str) -> str:
+    want, got = _find_dates(expected), _find_dates(candidate)
+    if max(len(want), len(got)) > _MAX_DATES:
+        return f"dates cannot be compared: there are more than {_MAX_DATES}"
+    missing = [one.text for one in want if not any(_same_date(one, other) for other in got)]
+    extra = [one.text for one in got if not any(_same_date(one, other) for other in want)]
+    return _difference("dates", missing, extra)
+
+
+def _compare_numbers(expected: str, candidate: str) -> str:
+    want_text, got_text = (_without_codes(_without_dates(text)) for text in (expected, candidate))
+    want, got = _find_numbers(want_text), _find_numbers(got_text)
+    in_want = set[Decimal]().union(*(number.values for number in want), _number_words(want_text))
+    in_got = set[Decimal]().union(*(number.values for number in got), _number_words(got_text))
+    missing = [number.text for number in want if number.values.isdisjoint(in_got)]
+    extra = [number.text for number in got if number.values.isdisjoint(in_want)]
+    return _difference("numbers", missing, extra)
+
+
+def _compare_codes(expected: str, candidate: str) -> str:
+    want, got = _find_codes(_without_dates(expected)), _find_codes(_without_dates(candidate))
+    missing = [text for code, text in want.items() if code not in got]
+    extra = [text for code, text in got.items() if code not in want]
+    if missing or extra:
+        return _difference("codes", missing, extra)
+    ours, theirs = dict.fromkeys(_acronyms(expected)), dict.fromkeys(_acronyms(candidate))
+    missing = [acronym for acronym in ours if acronym not in theirs]
+    extra = [acronym for acronym in theirs if acronym not in ours]
+    # An acronym may be spelled out on the other side; another acronym is another thing.
+    return _difference("codes", missing, extra) if missing and extra else ""
+
+
+def _compare_negations(expected: str, candidate: str) -> str:
+    want, got = _negations(expected), _negations(candidate)
+    return _difference("negations", want, got) if len(want) != len(got) else ""
+
+
+def _compare_order(expected: str, candidate: str) -> str:
+    want, got = _capitalized(expected), _capitalized(candidate)
+    shared = set(want) & set(got)
+    first = list(dict.fromkeys(word for word in want if word in shared))
+    second = list(dict.fromkeys(word for word in got if word in shared))
+    return _difference("names stand in another order", first, second) if first != second else ""
+
+
+_GUARDS: Final[Mapping[str, Callable[[str, str], str]]] = {
+    "dates": _compare_dates,
+    "numbers": _compare_numbers,
+    "codes": _compare_codes,
+    "negation": _compare_negations,
+    "order": _compare_order,
+}
+
+
+def _difference(what: str, expected: Sequence[str], candidate: Sequence[str]) -> str:
+    if not expected and not candidate:
+        return ""
+    verb = "" if " " in what else " differ"
+    return f"{what}{verb}: {_first_few(expected)} against {_first_few(candidate)}"
+
+
+def _first_few(items: Sequence[str]) -> str:
+    if not items:
+        return "none"
+    dots = ", …" if len(items) > _MAX_NAMED else ""
+    return ", ".join(items[:_MAX_NAMED]) + dots
+
+
+# --- dates ----------------------------------------------------------------------------------------
+
+
+class _Day(NamedTuple):
     """A day, or as much of it as a text says."""
 
     year: int | None
@@ -45,13 +167,13 @@ class Day(NamedTuple):
     day: int | None
 
 
-class Written(NamedTuple):
-    """A date as it is written, where it stands, and the days that it can mean."""
+class _WrittenDate(NamedTuple):
+    """A date as it is written, its position, and the days that it can mean."""
 
     text: str
     start: int
     end: int
-    days: frozenset[Day]
+    days: frozenset[_Day]
 
 
 _MONTHS: Final = {
@@ -84,69 +206,81 @@ _DATE: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_MOST_DAYS: Final = 31
-_MOST_MONTHS: Final = 12
+_MAX_DAY: Final = 31
+_MAX_MONTH: Final = 12
 _CENTURY: Final = 100
 
 
-def dates_in(text: str) -> list[Written]:
-    """Every date in a text, in its order.
+def _find_dates(text: str) -> list[_WrittenDate]:
+    """Every date in a text, in order.
 
-    >>> [sorted(date.days) for date in dates_in("due on 3 May 2024")]
-    [[Day(year=2024, month=5, day=3)]]
+    >>> [sorted(date.days) for date in _find_dates("due on 3 May 2024")]
+    [[_Day(year=2024, month=5, day=3)]]
     """
     found = []
     for match in _DATE.finditer(text):
-        days = frozenset(filter(_is_day, _date_readings(match)))
+        days = frozenset(filter(_is_valid_day, _possible_days(match)))
         if days:
-            found.append(Written(match.group(), match.start(), match.end(), days))
+            found.append(_WrittenDate(match.group(), match.start(), match.end(), days))
     return found
 
 
-def same_date(expected: Written, candidate: Written) -> bool:
-    """Whether two dates can mean the same day; what one of them leaves out may be anything."""
-    return any(_agree(one, other) for one in expected.days for other in candidate.days)
+def _same_date(expected: _WrittenDate, candidate: _WrittenDate) -> bool:
+    """Whether two dates can mean the same day; what one of them leaves out does not matter."""
+    return any(_same_day(one, other) for one in expected.days for other in candidate.days)
 
 
-def _agree(one: Day, other: Day) -> bool:
-    years = one.year is None or other.year is None or _full(one.year) == _full(other.year)
+def _same_day(one: _Day, other: _Day) -> bool:
+    years = one.year is None or other.year is None or _full_year(one.year) == _full_year(other.year)
     days = one.day is None or other.day is None or one.day == other.day
     return years and days and one.month == other.month
 
 
-def _full(year: int) -> int:
+def _full_year(year: int) -> int:
     """A year of two digits is one of this century."""
     return year + 2000 if year < _CENTURY else year
 
 
-def _is_day(day: Day) -> bool:
-    in_month = day.day is None or 1 <= day.day <= _MOST_DAYS
-    return in_month and 1 <= day.month <= _MOST_MONTHS
+def _is_valid_day(day: _Day) -> bool:
+    in_month = day.day is None or 1 <= day.day <= _MAX_DAY
+    return in_month and 1 <= day.month <= _MAX_MONTH
 
 
-def _date_readings(match: re.Match[str]) -> Iterator[Day]:
+def _possible_days(match: re.Match[str]) -> Iterator[_Day]:
     if match["iso_year"]:
-        yield Day(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"]))
+        yield _Day(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"]))
     elif match["one"]:
         one, two, year = int(match["one"]), int(match["two"]), int(match["short_year"])
-        yield from (Day(year, one, two), Day(year, two, one))
+        yield from (_Day(year, one, two), _Day(year, two, one))
     elif match["first_day"]:
-        yield _spelled(match, "then_year", "then_month", "first_day")
+        yield _spelled_day(match, "then_year", "then_month", "first_day")
     elif match["first_month"]:
-        yield _spelled(match, "last_year", "first_month", "then_day")
+        yield _spelled_day(match, "last_year", "first_month", "then_day")
     else:
-        yield _spelled(match, "only_year", "only_month", None)
+        yield _spelled_day(match, "only_year", "only_month", None)
 
 
-def _spelled(match: re.Match[str], year: str, month: str, day: str | None) -> Day:
-    return Day(
+def _spelled_day(match: re.Match[str], year: str, month: str, day: str | None) -> _Day:
+    return _Day(
         int(match[year]) if match[year] else None,
         _MONTHS[match[month].lower()],
         int(match[day]) if day else None,
     )
 
 
-class Figure(NamedTuple):
+def _without_dates(text: str) -> str:
+    """The text with a space in place of each of its dates."""
+    parts, position = [], 0
+    for date in _find_dates(text):
+        parts.append(text[position : date.start])
+        position = date.end
+    return " ".join([*parts, text[position:]])
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+class _WrittenNumber(NamedTuple):
     """A number as it is written, and the values that it can mean."""
 
     text: str
@@ -154,9 +288,9 @@ class Figure(NamedTuple):
 
 
 _MAX_DIGITS: Final = 100
-"""Longer rows of digits are compared as they are written."""
-_THOUSAND: Final = 3
-"""Digits between two marks of thousands."""
+"""Longer numbers are cut to this many characters."""
+_GROUP: Final = 3
+"""Digits between two thousands separators."""
 _NUMBER: Final = re.compile(
     r"(?:(?<![\w.,)])[-\u2212](?=[0-9]))?(?<![0-9])"
     r"(?P<digits>[0-9]+(?:[.,'\u00a0\u202f\u2019][0-9]+)*)"
@@ -164,63 +298,47 @@ _NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_WORD: Final = re.compile(r"[a-z]+")
-_SURE: Final[Mapping[str, int]] = {"thousand": 3, "million": 6, "mn": 6, "billion": 9, "bn": 9}
-"""Powers of ten that a word stands for."""
-_PERHAPS: Final[Mapping[str, int]] = {"k": 3, "m": 6, "b": 9}
-"""The same for letters, which may as well be units."""
-_SPELLED: Final[Mapping[str, Decimal]] = {
-    word: Decimal(number)
-    for number, word in (
-        *enumerate(
-            [
-                "zero",
-                "one",
-                "two",
-                "three",
-                "four",
-                "five",
-                "six",
-                "seven",
-                "eight",
-                "nine",
-                "ten",
-                "eleven",
-                "twelve",
-                "thirteen",
-                "fourteen",
-                "fifteen",
-                "sixteen",
-                "seventeen",
-                "eighteen",
-                "nineteen",
-                "twenty",
-            ]
-        ),
-        *zip(
-            range(30, 101, 10),
-            ["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"],
-            strict=True,
-        ),
-    )
+_UNIT_WORDS: Final[Mapping[str, int]] = {
+    "thousand": 3,
+    "million": 6,
+    "mn": 6,
+    "billion": 9,
+    "bn": 9,
 }
+"""Powers of ten that a word means."""
+_UNIT_LETTERS: Final[Mapping[str, int]] = {"k": 3, "m": 6, "b": 9}
+"""The same for letters, which may also be units of measurement."""
+_NUMBER_WORDS: Final[Mapping[str, Decimal]] = {
+    word: Decimal(number)
+    for number, word in zip(
+        (*range(21), *range(30, 101, 10)),
+        (
+            "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+            "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen",
+            "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy",
+            "eighty", "ninety", "hundred",
+        ),
+        strict=True,
+    )
+}  # fmt: skip
 
 
-def numbers_in(text: str) -> list[Figure]:
-    """Every number that a text writes with digits, in its order.
+def _find_numbers(text: str) -> list[_WrittenNumber]:
+    """Every number that a text writes with digits, in order.
 
-    >>> [sorted(map(str, number.values)) for number in numbers_in("1,200 of 1.2 million")]
+    >>> [sorted(map(str, number.values)) for number in _find_numbers("1,200 of 1.2 million")]
     [['1200'], ['1.2E+6']]
     """
     return [
-        Figure(match.group().strip(), frozenset(_number_values(match)))
+        _WrittenNumber(match.group().strip(), frozenset(_number_values(match)))
         for match in _NUMBER.finditer(text)
     ]
 
 
-def spelled_in(text: str) -> list[Figure]:
+def _number_words(text: str) -> set[Decimal]:
     """Every number that a text spells with a word."""
     words = _NUMBER_WORD.findall(text.lower())
-    return [Figure(word, frozenset({_SPELLED[word]})) for word in words if word in _SPELLED]
+    return {_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS}
 
 
 def _number_values(match: re.Match[str]) -> set[Decimal]:
@@ -228,18 +346,18 @@ def _number_values(match: re.Match[str]) -> set[Decimal]:
     negative = match.group()[0] in "-\u2212"
     if len(digits) > _MAX_DIGITS:
         digits = digits[:_MAX_DIGITS]
-    plain = {Decimal(text) for text in _digit_readings(digits)}
+    plain = {Decimal(text) for text in _decimal_readings(digits)}
     if negative:
         plain = {-value for value in plain}
-    if unit in _SURE:
-        return {value.scaleb(_SURE[unit]) for value in plain}
-    if unit in _PERHAPS:
-        return plain | {value.scaleb(_PERHAPS[unit]) for value in plain}
+    if unit in _UNIT_WORDS:
+        return {value.scaleb(_UNIT_WORDS[unit]) for value in plain}
+    if unit in _UNIT_LETTERS:
+        return plain | {value.scaleb(_UNIT_LETTERS[unit]) for value in plain}
     return plain
 
 
-def _digit_readings(digits: str) -> set[str]:
-    """The plain decimal texts that digits with marks between them can stand for."""
+def _decimal_readings(digits: str) -> set[str]:
+    """The decimal numbers that digits with separators between them can mean."""
     marks = re.sub(r"[0-9]", "", digits)
     bare = re.sub(r"[^0-9]", "", digits)
     if not marks:
@@ -251,86 +369,65 @@ def _digit_readings(digits: str) -> set[str]:
         return {decimal}
     if len(marks) > 1 or last not in ".,":
         return {bare}
-    if len(part) != _THOUSAND or whole.startswith("0") or len(whole) > _THOUSAND:
+    if len(part) != _GROUP or whole.startswith("0") or len(whole) > _GROUP:
         return {decimal}
     return {bare} if last == "," else {bare, decimal}
 
 
+# --- words ----------------------------------------------------------------------------------------
+
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _NEGATIONS: Final = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "none",
-        "nobody",
-        "nothing",
-        "nowhere",
-        "neither",
-        "nor",
-        "without",
-        "cannot",
-        "non",
-        "nicht",
-        "nichts",
-        "nie",
-        "niemals",
-        "kein",
-        "keine",
-        "keinen",
-        "keiner",
-        "keinem",
-        "ohne",
-        "pas",
-        "jamais",
-        "sans",
-        "aucun",
-        "aucune",
-    ]
-)
+    (
+        "not", "no", "never", "none", "nobody", "nothing", "nowhere", "neither", "nor", "without",
+        "cannot", "non",
+        "nicht", "nichts", "nie", "niemals", "kein", "keine", "keinen", "keiner", "keinem", "ohne",
+        "pas", "jamais", "sans", "aucun", "aucune",
+    )
+)  # fmt: skip
 _ENDS_IN_NOT: Final = re.compile(r"n['\u2019]t\Z")
-_NUMERO: Final = re.compile(r"\bno\.?(?=[ ]?[0-9])", re.IGNORECASE)
-_TOKEN: Final = re.compile(r"[^\W_]+(?:[-/_#:.][^\W_]+)*")
+_NUMBER_SIGN: Final = re.compile(r"\bno\.?(?=[ ]?[0-9])", re.IGNORECASE)
+_CODE_TOKEN: Final = re.compile(r"[^\W_]+(?:[-/_#:.][^\W_]+)*")
 _ORDINAL_OR_UNIT: Final = re.compile(r"[0-9]+(?:st|nd|rd|th|[a-z]{1,3}|[KMB]|[KMGT]B)\Z")
 _SEPARATOR: Final = re.compile(r"[-/_#:.]")
 _GROUPED: Final = re.compile(r"[0-9]+(?:[-/][0-9]+)+\Z")
-_FEWEST_DIGITS: Final = 6
-"""Groups of fewer digits are taken for numbers: a range, a fraction."""
+_MIN_CODE_DIGITS: Final = 6
+"""Groups of fewer digits are numbers: a range or a fraction."""
 _ACRONYM: Final = re.compile(r"\b[A-Z]{2,5}\b")
 
 
-def negations_in(text: str) -> list[str]:
-    """The words of a text that deny something.
+def _negations(text: str) -> list[str]:
+    """The negations of a text; the "No." of a number is none.
 
-    >>> negations_in("The contract wasn't terminated, and not No. 5.")
+    >>> _negations("The contract wasn't terminated, and not No. 5.")
     ["wasn't", 'not']
     """
-    words = _WORD.findall(_NUMERO.sub("", text).lower())
+    words = _WORD.findall(_NUMBER_SIGN.sub("", text).lower())
     return [word for word in words if word in _NEGATIONS or _ENDS_IN_NOT.search(word)]
 
 
-def codes_in(text: str) -> dict[str, str]:
-    """The codes of a text as they are written, by what is left without case and separators.
+def _find_codes(text: str) -> dict[str, str]:
+    """The codes of a text as they are written, by their form without case and separators.
 
-    >>> codes_in("See INV-2024/7 of the 3rd, 5kg")
+    >>> _find_codes("See INV-2024/7 of the 3rd, 5kg")
     {'INV20247': 'INV-2024/7'}
     """
-    tokens = (match.group() for match in _TOKEN.finditer(text))
+    tokens = (match.group() for match in _CODE_TOKEN.finditer(text))
     return {_SEPARATOR.sub("", token).upper(): token for token in tokens if _is_code(token)}
 
 
-def without_codes(text: str) -> str:
-    """The text with blanks in place of its codes."""
-    return _TOKEN.sub(lambda match: " " if _is_code(match.group()) else match.group(), text)
+def _without_codes(text: str) -> str:
+    """The text with a space in place of each of its codes."""
+    return _CODE_TOKEN.sub(lambda match: " " if _is_code(match.group()) else match.group(), text)
 
 
-def acronyms_in(text: str) -> list[str]:
-    """Short words in capitals, of a text that is not in capitals as a whole."""
+def _acronyms(text: str) -> list[str]:
+    """Short words in capitals, unless the whole text is in capitals."""
     return [] if text.upper() == text else _ACRONYM.findall(text)
 
 
-def capitals_in(text: str) -> list[str]:
-    """The words of a sentence that begin with a capital; a text without other words is none."""
+def _capitalized(text: str) -> list[str]:
+    """The capitalized words of a text, unless all of its words are."""
     words = _WORD.findall(text)
     capitals = [word.casefold() for word in words if word[0].isupper()]
     return capitals if len(capitals) < len(words) else []
@@ -342,36 +439,22 @@ def _is_code(token: str) -> bool:
         return False
     if any(map(str.isalpha, token)):
         return True
-    return digits >= _FEWEST_DIGITS and _GROUPED.match(token) is not None
+    return digits >= _MIN_CODE_DIGITS and _GROUPED.match(token) is not None
 
+
+# --- names and codes ------------------------------------------------------------------------------
 
 _MAX_NAME_LENGTH: Final = 60
-_MOST_WORDS: Final = 5
-_FEWEST_WORDS: Final = 2
+_MAX_NAME_WORDS: Final = 5
+_MIN_NAME_WORDS: Final = 2
 _NAME_WORD: Final = re.compile(r"[^\W\d_]['\u2019.\-&\w]*,?\Z")
 _PARTICLES: Final = frozenset(
-    [
-        "van",
-        "von",
-        "de",
-        "der",
-        "den",
-        "del",
-        "della",
-        "di",
-        "da",
-        "du",
-        "la",
-        "le",
-        "bin",
-        "al",
-        "ter",
-        "zu",
-        "of",
-        "and",
-    ]
-)
-_MARKS: Final = re.compile(r"[\W_]+")
+    (
+        "van", "von", "de", "der", "den", "del", "della", "di", "da", "du", "la", "le", "bin", "al",
+        "ter", "zu", "of", "and",
+    )
+)  # fmt: skip
+_PUNCTUATION: Final = re.compile(r"[\W_]+")
 _CODE: Final = re.compile(r"(?=[^ ]*[0-9])[^ ]{1,40}\Z|[A-Z]{2,5}\Z")
 
 
@@ -388,26 +471,26 @@ def is_name_or_code(text: str) -> bool:
 
 
 def equal_ignoring_punctuation(expected: str, candidate: str) -> bool:
-    """Whether two texts differ in nothing but case, blanks and marks.
+    """Whether two texts differ only in case, spaces and punctuation.
 
     >>> equal_ignoring_punctuation("INV-2041", "inv 2041"), equal_ignoring_punctuation("-", "+")
     (True, False)
     """
-    want, got = (_MARKS.sub("", normalized(text)) for text in (expected, candidate))
+    want, got = (_PUNCTUATION.sub("", normalized(text)) for text in (expected, candidate))
     return want == got != ""
 
 
 def name_similarity(expected: str, candidate: str) -> float:
-    """The likeness of two texts letter by letter, the words in the order that suits them best."""
+    """The similarity of two texts by their letters, in the better of two orders of words."""
     expected, candidate = normalized(expected), normalized(candidate)
     sorted_words = fuzz.token_sort_ratio(expected, candidate) / 100
     return max(levenshtein_similarity(expected, candidate), sorted_words)
 
 
 def _is_name(text: str) -> bool:
-    """Two to five words that begin with a capital, and not all of them are nothing else."""
+    """Whether a text is two to five capitalized words, and not all in capitals."""
     words = text.split()
-    if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS or text.upper() == text:
+    if not _MIN_NAME_WORDS <= len(words) <= _MAX_NAME_WORDS or text.upper() == text:
         return False
     return (
         all(
@@ -416,153 +499,3 @@ def _is_name(text: str) -> bool:
         )
         and words[0][0].isupper()
     )
-
-
-GUARDS_VERSION: Final = 1
-"""Counts the changes of what guards object to."""
-
-_MOST_NAMED: Final = 3
-_MOST_DATES: Final = 200
-_Guard: TypeAlias = Callable[[str, str], str]
-Chosen: TypeAlias = "Mapping[str, bool] | bool | None"
-"""All guards, none, some, or as the provider needs them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guards:
-    """Which guards are on: each needs both texts to have the same of something.
-
-    `strings` leaves names, identifiers and short codes to their letters instead of a provider.
-    """
-
-    numbers: bool = True
-    dates: bool = True
-    negation: bool = True
-    codes: bool = True
-    order: bool = True
-    strings: bool = True
-
-    @classmethod
-    def of(cls, chosen: Chosen, *, default: bool) -> Guards:
-        """The guards that an option asks for: all, none, or some unlike the rest."""
-        names = [guard.name for guard in fields(cls)]
-        if isinstance(chosen, bool) or chosen is None:
-            on = default if chosen is None else chosen
-            return cls(**dict.fromkeys(names, on))
-        if not isinstance(chosen, Mapping):
-            raise OptionError("guards", f"must be true, false, or a flag for {', '.join(names)}")
-        for name, flag in chosen.items():
-            if name not in names:
-                valid = ", ".join(names)
-                raise OptionError("guards", f"there is no guard {name}; there are {valid}")
-            check_flag(f"guards.{name}", flag)
-        return cls(**{**dict.fromkeys(names, default), **chosen})
-
-    def objection(self, expected: str, candidate: str) -> str:
-        """Why two texts cannot mean the same however alike they are; nothing if no guard objects.
-
-        >>> Guards().objection("1,200 units", "12,000 units")
-        'numbers differ: 1,200 against 12,000'
-        """
-        for name, guard in _GUARDS.items():
-            if getattr(self, name):
-                told = guard(expected, candidate)
-                if told:
-                    return told
-        return ""
-
-    def to_dict(self) -> JsonObject:
-        """Which guards are on, and which edition of them."""
-        flags = {guard.name: getattr(self, guard.name) for guard in fields(self)}
-        return {"version": GUARDS_VERSION, **flags} if any(flags.values()) else {}
-
-
-def _dates(expected: str, candidate: str) -> str:
-    want, got = dates_in(expected), dates_in(candidate)
-    if max(len(want), len(got)) > _MOST_DATES:
-        return f"dates cannot be compared: there are more than {_MOST_DATES}"
-    lost = [one for one in want if not any(same_date(one, other) for other in got)]
-    found = [one for one in got if not any(same_date(one, other) for other in want)]
-    return _told("dates", [date.text for date in lost], [date.text for date in found])
-
-
-def _negation(expected: str, candidate: str) -> str:
-    want, got = negations_in(expected), negations_in(candidate)
-    return _told("negations", want, got) if len(want) != len(got) else ""
-
-
-def _codes(expected: str, candidate: str) -> str:
-    want, got = codes_in(_without_dates(expected)), codes_in(_without_dates(candidate))
-    lost = [text for code, text in want.items() if code not in got]
-    found = [text for code, text in got.items() if code not in want]
-    if lost or found:
-        return _told("codes", lost, found)
-    lost, found = _apart(acronyms_in(expected), acronyms_in(candidate))
-    # An acronym may be spelled out on the other side; another acronym is another thing.
-    return _told("codes", lost, found) if lost and found else ""
-
-
-def _numbers(expected: str, candidate: str) -> str:
-    want_text, got_text = (without_codes(_without_dates(text)) for text in (expected, candidate))
-    want, got = numbers_in(want_text), numbers_in(got_text)
-    said_by_want = _values([*want, *spelled_in(want_text)])
-    said_by_got = _values([*got, *spelled_in(got_text)])
-    lost = [number.text for number in want if number.values.isdisjoint(said_by_got)]
-    found = [number.text for number in got if number.values.isdisjoint(said_by_want)]
-    return _told("numbers", lost, found)
-
-
-def _values(figures: Iterable[Figure]) -> set[Decimal]:
-    return {value for figure in figures for value in figure.values}
-
-
-def _order(expected: str, candidate: str) -> str:
-    want, got = capitals_in(expected), capitals_in(candidate)
-    shared = set(want) & set(got)
-    first = list(dict.fromkeys(word for word in want if word in shared))
-    second = list(dict.fromkeys(word for word in got if word in shared))
-    return _told("names stand in another order", first, second) if first != second else ""
-
-
-_GUARDS: Final[Mapping[str, _Guard]] = {
-    "dates": _dates,
-    "numbers": _numbers,
-    "codes": _codes,
-    "negation": _negation,
-    "order": _order,
-}
-
-
-def _apart(expected: Sequence[str], candidate: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What one side has and the other has not, on both sides."""
-    want, got = set(expected), set(candidate)
-    lost = [one for one in dict.fromkeys(expected) if one not in got]
-    found = [one for one in dict.fromkeys(candidate) if one not in want]
-    return lost, found
-
-
-def _without_dates(text: str) -> str:
-    return _blanked(text, dates_in(text))
-
-
-def _blanked(text: str, places: Iterable[Written]) -> str:
-    """The text with a blank in place of each of its dates."""
-    parts, position = [], 0
-    for place in places:
-        parts.append(text[position : place.start])
-        position = place.end
-    return " ".join([*parts, text[position:]])
-
-
-def _told(what: str, expected: Sequence[str], candidate: Sequence[str]) -> str:
-    if not expected and not candidate:
-        return ""
-    verb = "" if " " in what else " differ"
-    return f"{what}{verb}: {_named(expected)} against {_named(candidate)}"
-
-
-def _named(items: Sequence[str]) -> str:
-    if not items:
-        return "none"
-    dots = ", …" if len(items) > _MOST_NAMED else ""
-    return ", ".join(items[:_MOST_NAMED]) + dots

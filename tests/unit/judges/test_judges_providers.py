@@ -7,7 +7,7 @@ import types
 import pytest
 
 from edges.llm_server import first, serving, status
-from fieldmark.compare.provider_lookup import find_providers, with_providers
+from fieldmark.compare.provider_lookup import find_providers, with_provider_options
 from fieldmark.compare.semantic import Semantic, is_guarded, is_persuadable
 from fieldmark.config.rules_file import read_rules
 from fieldmark.errors import OptionError
@@ -191,9 +191,7 @@ def test_the_providers_of_rules_are_found_and_can_be_changed():
     # FUZZY asks the same model about the writing instead of the meaning.
     told = [(each.name, getattr(each, "aspect", "")) for each in find_providers(rules)]
     assert sorted(told) == [("lexical", ""), ("openai", "form"), ("openai", "meaning")]
-    changed = with_providers(
-        rules, lambda each: OpenAi(model="other") if each.name == "openai" else each
-    )
+    changed = with_provider_options(rules, {"model": "other"})
     models = {getattr(provider, "model", "-") for provider in find_providers(changed)}
     assert models == {"other", "-"}
     assert len(find_providers(changed)) == 3
