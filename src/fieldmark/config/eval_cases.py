@@ -10,7 +10,7 @@ from fieldmark.config.context import Context
 from fieldmark.config.eval_spec import InlineCase
 from fieldmark.config.evaluators import read_evaluators
 from fieldmark.config.files import is_known_missing, load_named, load_table, load_text, named_path
-from fieldmark.config.keys import Key, KeyTable, expect_object
+from fieldmark.config.keys import ConfigKey, KeyTable, expect_object
 from fieldmark.config.located import Located, describe
 from fieldmark.config.option_types import any_of, ref
 from fieldmark.errors import Location
@@ -55,22 +55,22 @@ def read_metadata(given: Located, context: Context) -> JsonObject | None:
     return given.value if isinstance(given.value, dict) else None
 
 
-_ID: Final[Key[str | None]] = Key(
+_ID: Final[ConfigKey[str | None]] = ConfigKey(
     "id",
     description="The name of the case, once in a file.",
     schema={"type": ["string", "integer"]},
     reader=_read_id,
 )
-_TAGS: Final[Key[tuple[str, ...]]] = Key(
+_TAGS: Final[ConfigKey[tuple[str, ...]]] = ConfigKey(
     "tags", tuple[str, ...], "Words to choose cases by.", default=()
 )
-_METADATA: Final[Key[JsonObject | None]] = Key(
+_METADATA: Final[ConfigKey[JsonObject | None]] = ConfigKey(
     "metadata",
     description="What judges are told besides.",
     schema={"type": ["object", "null"]},
     reader=read_metadata,
 )
-_EVALUATORS: Final[Key[tuple[ConfiguredEvaluator, ...]]] = Key(
+_EVALUATORS: Final[ConfigKey[tuple[ConfiguredEvaluator, ...]]] = ConfigKey(
     "evaluators",
     description="More evaluators, for this case alone.",
     default=(),
@@ -78,24 +78,24 @@ _EVALUATORS: Final[Key[tuple[ConfiguredEvaluator, ...]]] = Key(
     reader=read_evaluators,
 )
 _ONLY_OWN: Final = tuple(
-    Key(name, bool, "Whether the evaluators of the file are left out.", default=False)
+    ConfigKey(name, bool, "Whether the evaluators of the file are left out.", default=False)
     for name in ("only_own", "skip_defaults")
 )
 CASE_KEYS: Final = KeyTable(
     _ID,
-    Key("input", description="What a target or a judge is given."),
-    Key("expected", description="The truth."),
-    Key("expected_file", str, "A JSON file with the truth."),
-    Key("candidate", description="What was extracted; text is what a model wrote."),
-    Key("candidate_file", str, "A file with what was extracted."),
+    ConfigKey("input", description="What a target or a judge is given."),
+    ConfigKey("expected", description="The truth."),
+    ConfigKey("expected_file", str, "A JSON file with the truth."),
+    ConfigKey("candidate", description="What was extracted; text is what a model wrote."),
+    ConfigKey("candidate_file", str, "A file with what was extracted."),
     _TAGS,
     _METADATA,
     _EVALUATORS,
     *_ONLY_OWN,
 )
-_FILE: Final[Key[Any]] = Key("path", str, "A file or folder with the cases.")
-_ROW_PARTS: Final[tuple[Key[str | None], ...]] = tuple(
-    Key(
+_FILE: Final[ConfigKey[Any]] = ConfigKey("path", str, "A file or folder with the cases.")
+_ROW_PARTS: Final[tuple[ConfigKey[str | None], ...]] = tuple(
+    ConfigKey(
         name,
         str | None,
         f"The key of a row that holds its {name}.",
@@ -104,7 +104,9 @@ _ROW_PARTS: Final[tuple[Key[str | None], ...]] = tuple(
     for name in ("id", "expected", "candidate")
 )
 ROW_KEYS: Final = KeyTable(_FILE, *_ROW_PARTS)
-_COCO: Final[Key[Any]] = Key("coco", str, "A file of COCO's with images and annotations.")
+_COCO: Final[ConfigKey[Any]] = ConfigKey(
+    "coco", str, "A file of COCO's with images and annotations."
+)
 _COCO_KEYS: Final = KeyTable(_COCO)
 
 

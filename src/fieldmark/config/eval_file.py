@@ -20,7 +20,7 @@ from fieldmark.config.eval_target import read_target
 from fieldmark.config.evaluators import read_evaluators
 from fieldmark.config.field_rules import PROVIDER
 from fieldmark.config.files import load_file, load_named, load_table
-from fieldmark.config.keys import Key, KeyTable, expect_object, option_keys
+from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_keys
 from fieldmark.config.located import Located, describe
 from fieldmark.config.option_types import any_of, enum_schema, read_option, ref
 from fieldmark.config.rules_file import AUTO, rules_of, rules_schema
@@ -59,7 +59,7 @@ _NOTHING: Final = Located(value=None)
 # --- conventions ----------------------------------------------------------------------------------
 
 CONVENTION_KEYS: Final = KeyTable(
-    Key("name", schema=enum_schema(CONVENTIONS)), *option_keys(CountingOptions)
+    ConfigKey("name", schema=enum_schema(CONVENTIONS)), *option_keys(CountingOptions)
 )
 _KEYS_OF_RULES: Final = {
     **{field.name: field.name for field in fields(ComparisonOptions)},
@@ -117,12 +117,14 @@ def _with_option(
 # --- gates ----------------------------------------------------------------------------------------
 
 _LIMITS: Final[JsonObject] = {"type": "object", "additionalProperties": {"type": "number"}}
-_MAX_ERRORS: Final = Key(
+_MAX_ERRORS: Final = ConfigKey(
     "max_errors", int, "Cases that may fail to be evaluated.", default=0, minimum=0
 )
 GATE_KEYS: Final = KeyTable(
-    Key(GateKind.MIN.value, description="Figures that must reach a limit.", schema=_LIMITS),
-    Key(GateKind.MAX.value, description="Figures that must not be above a limit.", schema=_LIMITS),
+    ConfigKey(GateKind.MIN.value, description="Figures that must reach a limit.", schema=_LIMITS),
+    ConfigKey(
+        GateKind.MAX.value, description="Figures that must not be above a limit.", schema=_LIMITS
+    ),
     _MAX_ERRORS,
 )
 _EVALUATOR_PREFIX: Final = "evaluators."
@@ -207,29 +209,33 @@ def _empty_figures(
 
 # --- the file -------------------------------------------------------------------------------------
 
-_NAME: Final = Key("name", str, "What the evaluation is called; else as its file is.", default="")
-_DESCRIPTION: Final = Key("description", str, "What it is about.", default="")
-_CONVENTION: Final = Key(
+_NAME: Final = ConfigKey(
+    "name", str, "What the evaluation is called; else as its file is.", default=""
+)
+_DESCRIPTION: Final = ConfigKey("description", str, "What it is about.", default="")
+_CONVENTION: Final = ConfigKey(
     "convention",
     default=DEFAULT_CONVENTION,
     schema=ref("convention"),
     reader=_read_convention,
 )
-_TARGET: Final[Key[Target | None]] = Key("target", schema=ref("target"), reader=read_target)
-_EVALUATORS: Final[Key[tuple[ConfiguredEvaluator, ...]]] = Key(
+_TARGET: Final[ConfigKey[Target | None]] = ConfigKey(
+    "target", schema=ref("target"), reader=read_target
+)
+_EVALUATORS: Final[ConfigKey[tuple[ConfiguredEvaluator, ...]]] = ConfigKey(
     "evaluators",
     description="Who scores each case.",
     default=(),
     schema=ref("evaluators"),
     reader=read_evaluators,
 )
-_CONCURRENCY: Final = Key(
+_CONCURRENCY: Final = ConfigKey(
     "concurrency", int, "Cases that are judged at the same time.", default=4, minimum=1
 )
-_TAGS: Final[Key[tuple[str, ...]]] = Key(
+_TAGS: Final[ConfigKey[tuple[str, ...]]] = ConfigKey(
     "tags", tuple[str, ...], "Words for this evaluation.", default=()
 )
-_METADATA: Final[Key[JsonObject | None]] = Key(
+_METADATA: Final[ConfigKey[JsonObject | None]] = ConfigKey(
     "metadata",
     description="Whatever else is to be kept with it.",
     schema={"type": "object"},
@@ -238,11 +244,11 @@ _METADATA: Final[Key[JsonObject | None]] = Key(
 EVAL_KEYS: Final = KeyTable(
     _NAME,
     _DESCRIPTION,
-    Key("cases", description="What is to be extracted.", schema=cases_schema),
-    Key("candidates", str, "A file or folder with what was extracted."),
+    ConfigKey("cases", description="What is to be extracted.", schema=cases_schema),
+    ConfigKey("candidates", str, "A file or folder with what was extracted."),
     _TARGET,
     _CONVENTION,
-    Key(
+    ConfigKey(
         "rules",
         description="How fields compare for the figures by attribute: "
         "a file, or the rules themselves.",
@@ -250,7 +256,7 @@ EVAL_KEYS: Final = KeyTable(
     ),
     PROVIDER,
     _EVALUATORS,
-    Key("gates", schema=ref("gates")),
+    ConfigKey("gates", schema=ref("gates")),
     _CONCURRENCY,
     _TAGS,
     _METADATA,

@@ -1,4 +1,4 @@
-"""An evaluation as an eval file describes it, checked and ready to run."""
+"""The content of an eval file, checked and ready to run."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["EvalSpec", "InlineCase", "Target"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InlineCase:
-    """One case that is written in the eval file itself.
+    """A case that is written in the eval file itself.
 
-    Its own evaluators join those of the file; one of the same name takes the other's place.
-    `only_own` leaves the file's evaluators out. A candidate that is text is model text.
+    Its own evaluators are added to those of the file, of which they replace those of the same
+    name; with `only_own` the file's evaluators are left out. A candidate that is text is the
+    output of a model.
     """
 
     id: str
@@ -37,13 +38,13 @@ class InlineCase:
 
     @property
     def has_candidate(self) -> bool:
-        """Whether the file itself says what was extracted."""
+        """Whether the file itself contains the candidate."""
         return self.candidate is not MISSING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What produces candidates, and how patiently it is asked.
+    """What produces candidates, and how it is called.
 
     `source` is one of the registered targets, a frozen dataclass with its own options.
     """
@@ -69,10 +70,10 @@ class EvalSpec:
     """Cases, candidates, evaluators, gates.
 
     `cases` is a file, folder, or the cases themselves; `candidates` a file or folder, or nothing
-    where rows hold both sides or a target makes them. `rules` are how fields are compared for the
-    figures by attribute; without them, what the evaluators' own fields say holds. `provider` is
-    who judges meaning wherever nobody else is named. `format_in` is the format of another tool
-    that cases and candidates are files of.
+    where rows contain both documents or a target produces the candidates. `rules` compare fields
+    for the figures by attribute; without them, the fields of the evaluators do. `provider` is the
+    default provider of similarities. `format_in` is the format of the case and candidate files if
+    they are those of another tool.
     """
 
     name: str
@@ -99,12 +100,12 @@ class EvalSpec:
 
     @property
     def members(self) -> tuple[ConfiguredEvaluator, ...]:
-        """All evaluators: those of the file, then those that single cases name."""
+        """All evaluators: those of the file, then those of single cases."""
         own = self.cases if isinstance(self.cases, tuple) else ()
         return (*self.evaluators, *(member for case in own for member in case.evaluators))
 
     @property
     def needs_expected(self) -> bool:
-        """Whether anything is compared with what is expected, or candidates are looked at alone."""
+        """Whether anything is compared with expected documents."""
         members = self.members
         return self.rules is not None or not members or needs_expected(members)

@@ -11,7 +11,7 @@ from fieldmark import registry
 from fieldmark.config.context import Context
 from fieldmark.config.eval_spec import Target
 from fieldmark.config.files import named_path
-from fieldmark.config.keys import Key, KeyTable, expect_object, option_keys, refuse_unknown
+from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_keys, refuse_unknown
 from fieldmark.config.located import Located
 from fieldmark.config.option_readers import option_readers
 from fieldmark.config.strategies import StrategyChoice, build, choose, with_working_folder
@@ -34,28 +34,28 @@ def _read_cache(given: Located, context: Context) -> Path | None:
 
 
 CALL_KEYS: Final = KeyTable(
-    Key(
+    ConfigKey(
         "timeout",
         float,
         "Seconds for an answer.",
         default=_DEFAULTS["timeout"],
         schema={"type": "number", "exclusiveMinimum": 0},
     ),
-    Key(
+    ConfigKey(
         "retries",
         int,
         "How often a case is tried again.",
         default=_DEFAULTS["retries"],
         minimum=0,
     ),
-    Key(
+    ConfigKey(
         "concurrency",
         int,
         "Cases that are asked for at the same time.",
         default=_DEFAULTS["concurrency"],
         minimum=1,
     ),
-    Key(
+    ConfigKey(
         "cache",
         description="A folder that keeps answers.",
         schema={"type": ["string", "boolean", "null"]},
@@ -72,12 +72,12 @@ _HINT: Final = (
 def target_keys(name: str) -> KeyTable:
     """Return every key that a target of this type may have."""
     options = {key.name: key for key in option_keys(registry.load(Plugin.TARGETS, name))}
-    words: list[Key[Any]] = [
-        Key(word, schema=options[option].schema)
+    words: list[ConfigKey[Any]] = [
+        ConfigKey(word, schema=options[option].schema)
         for word, (kind, option) in TARGET_WORDS.items()
         if kind == name and word != option
     ]
-    return KeyTable(Key("type", schema={}), *options.values(), *words, *CALL_KEYS)
+    return KeyTable(ConfigKey("type", schema={}), *options.values(), *words, *CALL_KEYS)
 
 
 def read_target(located: Located, context: Context) -> Target | None:

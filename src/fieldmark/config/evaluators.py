@@ -16,7 +16,7 @@ from fieldmark.config.field_rules import (
     read_defaults,
     weight_key,
 )
-from fieldmark.config.keys import Key, KeyTable, expect_object, option_keys, refuse_unknown
+from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_keys, refuse_unknown
 from fieldmark.config.located import Located, describe
 from fieldmark.config.option_readers import option_readers
 from fieldmark.config.option_types import element_of, plain, ref
@@ -59,19 +59,19 @@ def _read_name(given: Located, context: Context) -> str | None:
     return None
 
 
-_NAME: Final[Key[str | None]] = Key(
+_NAME: Final[ConfigKey[str | None]] = ConfigKey(
     "name",
     description="Once in a list.",
     schema={"type": "string", "minLength": 1},
     reader=_read_name,
 )
 _WEIGHT: Final = weight_key("How much its score counts for the score of the case.")
-ENTRY_KEYS: Final = KeyTable(_NAME, Key("type", schema={}), _WEIGHT)
+ENTRY_KEYS: Final = KeyTable(_NAME, ConfigKey("type", schema={}), _WEIGHT)
 """The keys that every evaluator has."""
 _DEFAULT_KEYS: Final = KeyTable(
-    Key(_DEFAULT, schema=ref("match")),
-    Key("match", schema=ref("match")),
-    Key("defaults", schema=ref("defaults")),
+    ConfigKey(_DEFAULT, schema=ref("match")),
+    ConfigKey("match", schema=ref("match")),
+    ConfigKey("defaults", schema=ref("defaults")),
 )
 """Three ways to say how fields compare that have no settings of their own."""
 
@@ -83,7 +83,7 @@ def evaluator_keys(strategy: type) -> KeyTable:
     One that compares fields takes some keys of rules files, unless they are options of its own.
     """
     own = [*ENTRY_KEYS, *option_keys(strategy)]
-    own += [Key(SAFETY, schema=ref(SAFETY))] if _takes_safety(strategy) else []
+    own += [ConfigKey(SAFETY, schema=ref(SAFETY))] if _takes_safety(strategy) else []
     names = {key.name for key in own}
     shared = (*_DEFAULT_KEYS, STRICT, PROVIDER) if _compares(strategy) else ()
     return KeyTable(*own, *(key for key in shared if key.name not in names))

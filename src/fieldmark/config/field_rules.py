@@ -14,7 +14,7 @@ from fieldmark import registry
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact
 from fieldmark.config.context import Context
-from fieldmark.config.keys import Key, KeyTable
+from fieldmark.config.keys import ConfigKey, KeyTable
 from fieldmark.config.located import Located, describe
 from fieldmark.config.option_types import read_option, ref
 from fieldmark.config.strategies import (
@@ -52,10 +52,12 @@ __all__ = [
 ]
 
 
-def weight_key(description: str) -> Key[float]:
+def weight_key(description: str) -> ConfigKey[float]:
     """Return the key for the weight of a field or an evaluator."""
     schema: JsonObject = {"type": "number", "minimum": 0}
-    return Key("weight", default=1, description=description, schema=schema, reader=_read_weight)
+    return ConfigKey(
+        "weight", default=1, description=description, schema=schema, reader=_read_weight
+    )
 
 
 def _read_weight(given: Located, context: Context) -> float | None:
@@ -68,20 +70,22 @@ def _read_weight(given: Located, context: Context) -> float | None:
 
 
 _WEIGHT: Final = weight_key("How much it counts.")
-_REQUIRED: Final = Key("required", bool, "Whether leaving it out is a miss.", default=True)
-_ANY_OF: Final = Key(
+_REQUIRED: Final = ConfigKey("required", bool, "Whether leaving it out is a miss.", default=True)
+_ANY_OF: Final = ConfigKey(
     "any_of", bool, "Whether the expected value is a list of acceptable answers.", default=False
 )
 FIELD_KEYS: Final = KeyTable(
-    Key("path", str, 'Where the field is: dots, [n], ["quoted.key"]; [*] and ** in patterns.'),
-    Key("match", description="How the values compare.", schema=ref("match")),
-    Key("align", description="How the items of a list are paired.", schema=ref("align")),
+    ConfigKey(
+        "path", str, 'Where the field is: dots, [n], ["quoted.key"]; [*] and ** in patterns.'
+    ),
+    ConfigKey("match", description="How the values compare.", schema=ref("match")),
+    ConfigKey("align", description="How the items of a list are paired.", schema=ref("align")),
     _WEIGHT,
     _REQUIRED,
     _ANY_OF,
 )
-STRICT: Final = Key("strict", bool, "Whether a malformed path is refused.", default=False)
-PROVIDER: Final[Key[Provider | None]] = Key(
+STRICT: Final = ConfigKey("strict", bool, "Whether a malformed path is refused.", default=False)
+PROVIDER: Final[ConfigKey[Provider | None]] = ConfigKey(
     "provider", schema=ref("provider"), reader=read_provider
 )
 """Keys that rules files and evaluators share."""

@@ -1,4 +1,4 @@
-"""Reads strict JSON, each value with its place."""
+"""Parse strict JSON into values with their locations."""
 
 from __future__ import annotations
 
@@ -22,129 +22,131 @@ from fieldmark.model.json import JsonValue
 
 __all__ = ["parse_json"]
 
-_BLANKS: Final = re.compile(r"[ \t\r\n]*")
+_WHITESPACE: Final = re.compile(r"[ \t\r\n]*")
 _NUMBER: Final = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD: Final = re.compile(r"true|false|null")
 _WORDS: Final[dict[str, JsonValue]] = {"true": True, "false": False, "null": None}
 
 
 def parse_json(text: str, *, file: str = "", max_nodes: int = MAX_NODES) -> Located:
-    """The value of a JSON text.
+    """Parse a JSON text.
 
     >>> parse_json('{"total": 1.5}').value
     {'total': 1.5}
     """
     problems = Problems()
-    document = _Reader(text, file, problems, max_nodes).document()
+    document = _Parser(text, file, problems, max_nodes).document()
     problems.raise_any()
     return document
 
 
-class _Reader:
-    """Reads one value after another, from a place in the text to the next."""
+class _Parser:
+    """A recursive descent parser with a position in the text."""
 
     def __init__(self, text: str, file: str, problems: Problems, max_nodes: int) -> None:
         self._text = text
         self._file = file
         self._problems = problems
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._place = 0
+        self._position = 0
         self._nodes = 0
         self._max_nodes = max_nodes
 
     def document(self) -> Located:
         document = self._value(1)
-        if self._next():
-            self._stop("More text after the value.")
+        if self._peek():
+            self._fail("More text after the value.")
         return document
 
     def _value(self, depth: int) -> Located:
-        sign = self._next()
+        character = self._peek()
         self._nodes += 1
         if depth > MAX_DEPTH:
-            self._stop(f"Nested more than {MAX_DEPTH} deep.")
+            self._fail(f"Nested more than {MAX_DEPTH} deep.")
         if self._nodes > self._max_nodes:
-            self._stop(f"More than {self._max_nodes:,} values.")
-        if sign == "{":
+            self._fail(f"More than {self._max_nodes:,} values.")
+        if character == "{":
             return self._object(depth)
-        if sign == "[":
+        if character == "[":
             return self._list(depth)
-        place = self._here()
-        return Located(value=self._string() if sign == '"' else self._bare(), location=place)
+        location = self._location()
+        return Located(
+            value=self._string() if character == '"' else self._word_or_number(), location=location
+        )
 
     def _object(self, depth: int) -> Located:
-        place = self._here()
+        location = self._location()
         entries: list[Entry] = []
-        self._place += 1
-        while self._goes_on("}", first=not entries):
-            if self._next() != '"':
-                self._stop("A key in double quotes is expected here.")
-            where, key = self._here(), self._string()
-            if self._next() != ":":
-                self._stop("A colon is expected here.")
-            self._place += 1
-            entries.append(Entry(key, where, self._value(depth + 1)))
-        return located_object(entries, place, self._problems)
+        self._position += 1
+        while self._has_next("}", first=not entries):
+            if self._peek() != '"':
+                self._fail("A key in double quotes is expected here.")
+            key_location, key = self._location(), self._string()
+            if self._peek() != ":":
+                self._fail("A colon is expected here.")
+            self._position += 1
+            entries.append(Entry(key, key_location, self._value(depth + 1)))
+        return located_object(entries, location, self._problems)
 
     def _list(self, depth: int) -> Located:
-        place = self._here()
+        location = self._location()
         items: list[Located] = []
-        self._place += 1
-        while self._goes_on("]", first=not items):
+        self._position += 1
+        while self._has_next("]", first=not items):
             items.append(self._value(depth + 1))
-        return Located(value=[item.value for item in items], location=place, items=items)
+        return Located(value=[item.value for item in items], location=location, items=items)
 
-    def _goes_on(self, end: str, *, first: bool) -> bool:
-        sign = self._next()
-        if sign == end:
-            self._place += 1
+    def _has_next(self, end: str, *, first: bool) -> bool:
+        character = self._peek()
+        if character == end:
+            self._position += 1
             return False
         if first:
             return True
-        if sign != ",":
-            self._stop(f"A comma or {end} is expected here.")
-        self._place += 1
-        if self._next() == end:
-            self._stop(f"Nothing stands between the comma and {end}.")
+        if character != ",":
+            self._fail(f"A comma or {end} is expected here.")
+        self._position += 1
+        if self._peek() == end:
+            self._fail(f"Nothing stands between the comma and {end}.")
         return True
 
     def _string(self) -> str:
         try:
-            text, self._place = scanstring(self._text, self._place + 1)
+            text, self._position = scanstring(self._text, self._position + 1)
         except JSONDecodeError as error:
-            self._place = error.pos
-            self._stop(f"Not valid JSON: {error.msg}.")
+            self._position = error.pos
+            self._fail(f"Not valid JSON: {error.msg}.")
         return str(text)
 
-    def _bare(self) -> JsonValue:
-        word = _WORD.match(self._text, self._place)
+    def _word_or_number(self) -> JsonValue:
+        word = _WORD.match(self._text, self._position)
         if word is not None:
-            self._place = word.end()
+            self._position = word.end()
             return _WORDS[word.group()]
-        number = _NUMBER.match(self._text, self._place)
+        number = _NUMBER.match(self._text, self._position)
         if number is None:
-            self._stop("A JSON value is expected here.")
+            self._fail("A JSON value is expected here.")
         if number.end() - number.start() > MAX_DIGITS:
-            self._stop(f"A number of more than {MAX_DIGITS} digits.")
+            self._fail(f"A number of more than {MAX_DIGITS} digits.")
         return self._number(number)
 
     def _number(self, number: re.Match[str]) -> JsonValue:
         whole, fraction, exponent = number.groups()
         value = float(number.group()) if fraction or exponent else int(whole)
         if value in {float("inf"), float("-inf")}:
-            self._stop("A number out of range.")
-        self._place = number.end()
+            self._fail("A number out of range.")
+        self._position = number.end()
         return value
 
-    def _next(self) -> str:
-        blanks = _BLANKS.match(self._text, self._place)
-        self._place = blanks.end() if blanks else self._place
-        return self._text[self._place : self._place + 1]
+    def _peek(self) -> str:
+        space = _WHITESPACE.match(self._text, self._position)
+        self._position = space.end() if space else self._position
+        return self._text[self._position : self._position + 1]
 
-    def _here(self) -> Location:
-        line = bisect_right(self._lines, self._place)
-        return Location(self._file, line, self._place - self._lines[line - 1] + 1)
+    def _location(self) -> Location:
+        line = bisect_right(self._lines, self._position)
+        return Location(self._file, line, self._position - self._lines[line - 1] + 1)
 
-    def _stop(self, message: str) -> NoReturn:
-        self._problems.add(message, self._here())
+    def _fail(self, message: str) -> NoReturn:
+        self._problems.add(message, self._location())
         raise self._problems.error()

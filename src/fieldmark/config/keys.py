@@ -18,13 +18,13 @@ from fieldmark.config.option_types import option_schema, read_option, value_sche
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["Key", "KeyTable", "expect_object", "option_keys", "refuse_unknown"]
+__all__ = ["ConfigKey", "KeyTable", "expect_object", "option_keys", "refuse_unknown"]
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Key(Generic[T]):
+class ConfigKey(Generic[T]):
     """A key, the type of its values, its default and its description.
 
     What is more than a plain value has a `reader` and a `schema` of its own in place of a `type`;
@@ -68,12 +68,12 @@ class Key(Generic[T]):
         }
 
 
-class KeyTable(tuple[Key[Any], ...]):
+class KeyTable(tuple[ConfigKey[Any], ...]):
     """The keys of one kind of object, in the order in which they are documented."""
 
     __slots__ = ()
 
-    def __new__(cls, *keys: Key[Any]) -> Self:
+    def __new__(cls, *keys: ConfigKey[Any]) -> Self:
         """Build a table of some keys."""
         return super().__new__(cls, keys)
 
@@ -101,10 +101,10 @@ class KeyTable(tuple[Key[Any], ...]):
         }
 
 
-def option_keys(strategy: type) -> list[Key[Any]]:
+def option_keys(strategy: type) -> list[ConfigKey[Any]]:
     """Return a key for each option of a strategy."""
     return [
-        Key(name, option.type, schema=partial(option_schema, strategy, option))
+        ConfigKey(name, option.type, schema=partial(option_schema, strategy, option))
         for name, option in registry.options(strategy).items()
     ]
 

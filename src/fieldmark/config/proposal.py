@@ -1,4 +1,4 @@
-"""Writes proposed rules as a rules file in which each choice stands below its reason."""
+"""Write proposed rules as a rules file with the reason above each of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDTHS: Final = ((0xFF, "x", 2), (0xFFFF, "u", 4), (0x10FFFF, "U", 8))
 
 
 def render_proposal(proposals: Iterable[InferredRule], *, cases: int) -> str:
-    """The text of a rules file, the same for the same proposals."""
+    """Return the text of a rules file, the same for the same proposals."""
     lines = [
         f"# Proposed from {cases} {'case' if cases == 1 else 'cases'}; the reason for each choice",
         "# stands above it. Change whatever you know better.",
@@ -30,15 +30,16 @@ def render_proposal(proposals: Iterable[InferredRule], *, cases: int) -> str:
         lines.append("fields:")
     for proposal in fields:
         lines.append(f"  # {_one_line(proposal.reason)}")
-        lines.append(f"  - {_flow({'path': proposal.path, **proposal.settings})}")
+        lines.append(f"  - {_flow_style({'path': proposal.path, **proposal.settings})}")
     return "\n".join(lines) + "\n"
 
 
-def _flow(value: JsonValue) -> str:
+def _flow_style(value: JsonValue) -> str:
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_flow(key)}: {_flow(inner)}' for key, inner in value.items())}}}"
+        pairs = (f"{_flow_style(key)}: {_flow_style(inner)}" for key, inner in value.items())
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_flow, value))}]"
+        return f"[{', '.join(map(_flow_style, value))}]"
     if isinstance(value, str):
         return value if _PLAIN.fullmatch(value) and value not in _WORDS else _quoted(value)
     if value is None or isinstance(value, bool):
@@ -47,11 +48,11 @@ def _flow(value: JsonValue) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f'"{"".join(map(_character, text))}"'
+    return f'"{"".join(map(_escape, text))}"'
 
 
-def _character(character: str) -> str:
-    """A character as it may stand between double quotes in YAML."""
+def _escape(character: str) -> str:
+    """Escape a character for a double-quoted scalar of YAML."""
     if character in _ESCAPES:
         return _ESCAPES[character]
     if character.isprintable():

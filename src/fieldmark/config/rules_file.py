@@ -21,7 +21,7 @@ from fieldmark.config.field_rules import (
     uses_strategies,
 )
 from fieldmark.config.files import load_file
-from fieldmark.config.keys import Key, KeyTable
+from fieldmark.config.keys import ConfigKey, KeyTable
 from fieldmark.config.located import Located, describe, locate
 from fieldmark.config.option_types import any_of, ref, summary_of
 from fieldmark.config.strategies import STRATEGIES, build_comparator, choose
@@ -45,22 +45,22 @@ __all__ = [
 
 AUTO: Final = "auto"
 
-_SCOPE: Final[Key[Scope | None]] = Key("scope", Scope, summary_of(Scope))
-_DEPTH: Final[Key[Depth | None]] = Key("depth", Depth, summary_of(Depth))
-_EMPTY_TOKENS: Final[Key[frozenset[str]]] = Key(
+_SCOPE: Final[ConfigKey[Scope | None]] = ConfigKey("scope", Scope, summary_of(Scope))
+_DEPTH: Final[ConfigKey[Depth | None]] = ConfigKey("depth", Depth, summary_of(Depth))
+_EMPTY_TOKENS: Final[ConfigKey[frozenset[str]]] = ConfigKey(
     "empty_tokens", frozenset[str], "Texts that mean nothing is there.", default=frozenset()
 )
-_EMPTY_CONTAINERS: Final[Key[bool | None]] = Key(
+_EMPTY_CONTAINERS: Final[ConfigKey[bool | None]] = ConfigKey(
     "empty_containers", bool, "Whether [] and {} mean that nothing is there."
 )
-_EMPTY_BLANKS: Final[Key[bool | None]] = Key(
+_EMPTY_BLANKS: Final[ConfigKey[bool | None]] = ConfigKey(
     "empty_blanks", bool, "Whether a text of blanks means that nothing is there."
 )
-_NATIVE_FORM: Final[Mapping[Key[Any], Callable[[Located], bool]]] = {
+_NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _SCOPE: lambda given: given.value in set(Scope),
     _DEPTH: lambda given: given.value in set(Depth),
-    Key("defaults", schema=ref("defaults")): is_settings,
-    Key("fields", schema=ref("fields")): lambda given: (
+    ConfigKey("defaults", schema=ref("defaults")): is_settings,
+    ConfigKey("fields", schema=ref("fields")): lambda given: (
         isinstance(given.value, list) or any(map(is_settings, given.entries.values()))
     ),
     _EMPTY_TOKENS: lambda given: isinstance(given.value, list),
@@ -70,7 +70,7 @@ _NATIVE_FORM: Final[Mapping[Key[Any], Callable[[Located], bool]]] = {
     PROVIDER: lambda given: (
         "type" in given.entries or given.value in registry.names(Plugin.PROVIDERS)
     ),
-    Key(
+    ConfigKey(
         "rules", description="Compare by what the truth looks like.", schema={"const": AUTO}
     ): lambda given: given.value == AUTO,
 }

@@ -1,7 +1,7 @@
-"""Checks a file of configuration whatever it is: an eval file, rules or field strategies.
+"""Check a configuration file of any kind: an eval file, rules or field strategies.
 
-Nothing is run, nothing is imported that the file names, and no file is read that does not lie in
-its folder or below.
+Nothing is run, nothing that the file names is imported, and only files in its folder or below are
+read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["FileKind", "FileReport", "check_file"]
 
 
 class FileKind(StrEnum):
-    """What a file of configuration can be."""
+    """The kinds of configuration files."""
 
     EVAL = "eval"
     RULES = "rules"
@@ -32,7 +32,7 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """What there is to say about a file; without problems it can be used."""
+    """The problems and warnings about a file; without problems it can be used."""
 
     file: str
     kind: FileKind | None = None
@@ -46,19 +46,19 @@ class FileReport:
         return not self.problems
 
     def to_dict(self) -> JsonObject:
-        """The same as JSON."""
+        """Return the report as JSON."""
         return {
             "file": self.file,
             "kind": self.kind,
             "fine": self.fine,
             "contents": self.contents,
-            "problems": [_as_json(problem) for problem in self.problems],
-            "warnings": [_as_json(problem) for problem in self.warnings],
+            "problems": [_problem_to_json(problem) for problem in self.problems],
+            "warnings": [_problem_to_json(problem) for problem in self.warnings],
         }
 
 
 def check_file(path: Path | str) -> FileReport:
-    """Read a file as what its keys say it is, and tell everything that is wrong with it."""
+    """Read a file as the kind that its keys suggest, and report every problem."""
     context = Context(folder=Path(path).parent, contained=True)
     kind: FileKind | None = None
     contents = ""
@@ -66,7 +66,7 @@ def check_file(path: Path | str) -> FileReport:
     try:
         located = load_file(path)
         kind = _kind_of(located, str(path))
-        contents = _READERS[kind](located, context)
+        contents = _read_contents(located, kind, context)
         context.problems.raise_any()
     except ConfigError as error:
         problems = error.problems
@@ -82,7 +82,7 @@ def check_file(path: Path | str) -> FileReport:
 
 
 def _kind_of(located: Located, file: str) -> FileKind:
-    """An eval file is named so, or has what only eval files have; the rest are rules."""
+    """Return the kind of a file: an eval file by its name or its keys, else rules."""
     from fieldmark.config.agentv import is_agentv  # rarely needed
 
     named = Path(file).stem.endswith(".eval")
@@ -90,7 +90,7 @@ def _kind_of(located: Located, file: str) -> FileKind:
 
 
 def _is_eval(located: Located) -> bool:
-    """Whether there are evaluators, or cases that are no rules for a list of that name."""
+    """Whether there are evaluators, or cases that are not rules for a list of that name."""
     evaluators, cases = located.get("evaluators"), located.get("cases")
     if evaluators is not None and isinstance(evaluators.value, list):
         return True
@@ -104,31 +104,28 @@ def _is_eval(located: Located) -> bool:
 _BESIDE_CASES: Final = ("candidates", "target", "gates", "convention", "evaluators")
 
 
-def _evaluation(located: Located, context: Context) -> str:
+def _read_contents(located: Located, kind: FileKind, context: Context) -> str:
+    """Read a file and describe its contents."""
+    if kind is FileKind.RULES:
+        return f"{len(loaded_rules(located, context).rules.fields)} rule(s)"
     spec = read_eval(located, context)
-    where = "cases" if isinstance(spec.cases, Path) else _number(len(spec.cases), "case")
-    held = f"{where} in {spec.cases.name}" if isinstance(spec.cases, Path) else where
-    return f"eval file with {held}, {_number(len(spec.evaluators), 'evaluator')}"
+    if isinstance(spec.cases, Path):
+        cases = f"cases in {spec.cases.name}"
+    else:
+        cases = _count(len(spec.cases), "case")
+    return f"eval file with {cases}, {_count(len(spec.evaluators), 'evaluator')}"
 
 
-def _number(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _rules(located: Located, context: Context) -> str:
-    loaded = loaded_rules(located, context)
-    return f"{len(loaded.rules.fields)} rule(s)"
-
-
-_READERS: Final = {FileKind.EVAL: _evaluation, FileKind.RULES: _rules}
-
-
-def _as_json(problem: Problem) -> JsonValue:
-    place = problem.location
+def _problem_to_json(problem: Problem) -> JsonValue:
+    location = problem.location
     return {
         "message": problem.message,
         "hint": problem.hint,
-        "file": place.file,
-        "line": place.line,
-        "column": place.column,
+        "file": location.file,
+        "line": location.line,
+        "column": location.column,
     }

@@ -1,7 +1,8 @@
-"""Reads YAML 1.2 safely: no surprises in types, no tags that act, no documents that explode.
+"""Parse YAML 1.2 safely into values with their locations.
 
-Only `true`, `false`, `null`, nothing, and decimal numbers are more than text; `NO`, `on`, `0123`,
-`1_000`, `12:30:45`, `2024-01-01`, `0x1F` and `.nan` stay the text that they are.
+Only `true`, `false`, `null`, nothing, and decimal numbers are not text: `NO`, `on`, `0123`,
+`1_000`, `12:30:45`, `2024-01-01`, `0x1F` and `.nan` are. Tags have no effect, and aliases are
+limited.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from fieldmark.model.json import JsonValue
 __all__ = ["MAX_ALIASES", "parse_yaml"]
 
 MAX_ALIASES: Final = 100
-_SHORT: Final = 50_000
-"""Characters of a text that may be remembered."""
+_MAX_CACHED: Final = 50_000
+"""Longest text whose result is cached."""
 
 _WORDS: Final[dict[str, JsonValue]] = {"true": True, "false": False, "null": None, "": None}
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -59,31 +60,31 @@ _LIST_TAGS: Final = frozenset({None, "!", f"{_CORE}seq"})
 _OBJECT_TAGS: Final = frozenset({None, "!", f"{_CORE}map"})
 _LONGEST_SHOWN: Final = 40
 
-# The parser takes quadratic time for such a run, and nothing sensible contains one.
-_ENDLESS_TAG: Final = "!" * 1_000
+# The parser takes quadratic time for such a sequence.
+_LONG_TAG: Final = "!" * 1_000
 
 
-class _UnreadableError(Exception):
-    """Reading cannot go on; the problem is already noted."""
+class _ParsingStoppedError(Exception):
+    """Parsing cannot continue; the problem is already recorded."""
 
 
 def parse_yaml(text: str, *, file: str = "") -> Located:
-    """The one document in a YAML text, each node with its place.
+    """Parse the only document in a YAML text.
 
-    The last few texts are remembered: who compares one pair after the other has rules read once.
+    The last few results are cached, so that repeated comparisons parse their rules once.
 
     >>> parse_yaml("country: NO").value
     {'country': 'NO'}
     """
-    return (_remembered(text, file) if len(text) <= _SHORT else _parsed(text, file)).copy()
+    return (_parse_cached(text, file) if len(text) <= _MAX_CACHED else _parse(text, file)).copy()
 
 
 @lru_cache(maxsize=8)
-def _remembered(text: str, file: str) -> Located:
-    return _parsed(text, file)
+def _parse_cached(text: str, file: str) -> Located:
+    return _parse(text, file)
 
 
-def _parsed(text: str, file: str) -> Located:
+def _parse(text: str, file: str) -> Located:
     problems = Problems()
     composer = _Composer(text, file, problems)
     document = composer.document()
@@ -92,7 +93,7 @@ def _parsed(text: str, file: str) -> Located:
 
 
 class _Composer:
-    """Builds values from parser events, refusing whatever is unsafe as soon as it shows."""
+    """Builds values from parser events, and stops at the first that is unsafe."""
 
     def __init__(self, text: str, file: str, problems: Problems) -> None:
         self._text = text
@@ -105,7 +106,7 @@ class _Composer:
         self._deepest = 0
 
     def document(self) -> Located:
-        """The only document of the stream; an empty stream is null."""
+        """Build the only document of the stream; an empty stream is null."""
         found: Located | None = None
         try:
             for event in self._events:
@@ -114,13 +115,13 @@ class _Composer:
                 if found is not None:
                     self._refuse("A second document begins here.", event, "Keep one a file.")
                 found = self._node(next(self._events), 1)
-        except _UnreadableError:
+        except _ParsingStoppedError:
             pass
         return found or Located(value=None, location=Location(self._file, 1, 1))
 
     def _read(self) -> Iterator[Event]:
-        if _ENDLESS_TAG in self._text:
-            self._stop("A tag without end.", self._position(self._text.index(_ENDLESS_TAG)))
+        if _LONG_TAG in self._text:
+            self._stop("A tag without end.", self._location_of_index(self._text.index(_LONG_TAG)))
         last: StreamMark | None = None
         try:
             for event in YAML(typ="safe", pure=True).parse(self._text):
@@ -128,13 +129,13 @@ class _Composer:
                 yield event
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            self._stop(f"Not valid YAML: {error.problem or error.context}.", self._at(mark))
+            self._stop(f"Not valid YAML: {error.problem or error.context}.", self._location(mark))
         except YAMLError as error:
             position = getattr(error, "position", 0)
-            self._stop(f"Not valid YAML: {_first_line(error)}.", self._position(position))
-        # On some broken texts the parser trips over itself instead of complaining.
+            self._stop(f"Not valid YAML: {_first_line(error)}.", self._location_of_index(position))
+        # On some invalid texts the parser itself fails instead of reporting an error.
         except (ValueError, LookupError, TypeError, AttributeError, AssertionError) as error:
-            self._stop(f"Not valid YAML: {_first_line(error)}.", self._at(last))
+            self._stop(f"Not valid YAML: {_first_line(error)}.", self._location(last))
 
     def _node(self, event: Event, depth: int) -> Located:
         if isinstance(event, AliasEvent):
@@ -153,30 +154,34 @@ class _Composer:
         return located
 
     def _content(self, event: ScalarEvent | CollectionStartEvent, depth: int) -> Located:
-        place = self._at(event.start_mark)
+        location = self._location(event.start_mark)
         if isinstance(event, ScalarEvent):
-            return Located(value=self._scalar(event), location=place)
+            return Located(value=self._scalar(event), location=location)
         is_list = isinstance(event, SequenceStartEvent)
         if event.tag not in (_LIST_TAGS if is_list else _OBJECT_TAGS):
             self._unknown_tag(event.tag, event)
         if is_list:
             items = [self._node(inner, depth + 1) for inner in self._until(SequenceEndEvent)]
-            return Located(value=[item.value for item in items], location=place, items=items)
+            return Located(value=[item.value for item in items], location=location, items=items)
         entries = [self._entry(inner, depth) for inner in self._until(MappingEndEvent)]
         named = [entry for entry in entries if entry is not None]
-        return located_object(named, place, self._problems)
+        return located_object(named, location, self._problems)
 
     def _entry(self, event: Event, depth: int) -> Entry | None:
         merge = isinstance(event, ScalarEvent) and event.value == "<<" and event.implicit[0]
         key = self._node(event, depth + 1)
         located = self._node(next(self._events), depth + 1)
         if merge:
-            self._note("Merge keys are not supported.", event, "Write the keys out.")
+            self._add_problem("Merge keys are not supported.", event, "Write the keys out.")
         elif isinstance(key.value, str):
-            return Entry(key.value, self._at(event.start_mark), located)
+            return Entry(key.value, self._location(event.start_mark), located)
         else:
-            shown = _short(event.value) if isinstance(event, ScalarEvent) else "a list or an object"
-            self._note(f"Not a text as a key: {shown or 'nothing'}.", event, "Put it in quotes.")
+            shown = (
+                _shorten(event.value) if isinstance(event, ScalarEvent) else "a list or an object"
+            )
+            self._add_problem(
+                f"Not a text as a key: {shown or 'nothing'}.", event, "Put it in quotes."
+            )
         return None
 
     def _alias(self, event: AliasEvent, depth: int) -> Located:
@@ -185,10 +190,10 @@ class _Composer:
         if self._aliases > MAX_ALIASES:
             self._refuse(f"More than {MAX_ALIASES} aliases.", event)
         if name not in self._anchors:
-            self._refuse(f"No anchor for this alias: {_short(name)}.", event)
+            self._refuse(f"No anchor for this alias: {_shorten(name)}.", event)
         anchored = self._anchors[name]
         if anchored is None:
-            self._refuse(f"An alias inside what it stands for: {_short(name)}.", event)
+            self._refuse(f"An alias inside what it stands for: {_shorten(name)}.", event)
         located, size, height = anchored
         self._count(size, depth + height, event)
         return located
@@ -203,7 +208,7 @@ class _Composer:
         if tag is not None and kinds is None:
             self._unknown_tag(tag, event)
         elif kinds is not None and type(value) not in kinds:
-            self._note(f"Not what its tag says: {_short(text)}.", event)
+            self._add_problem(f"Not what its tag says: {_shorten(text)}.", event)
         return value
 
     def _plain(self, text: str, event: Event) -> JsonValue:
@@ -212,13 +217,13 @@ class _Composer:
         if _DECIMAL.fullmatch(text) is None:
             return text
         if len(text) > MAX_DIGITS:
-            self._note(f"A number of more than {MAX_DIGITS} digits.", event)
+            self._add_problem(f"A number of more than {MAX_DIGITS} digits.", event)
             return None
         if _INTEGER.fullmatch(text):
             return int(text)
         number = float(text)
         if number in {float("inf"), float("-inf")}:
-            self._note(f"A number out of range: {_short(text)}.", event)
+            self._add_problem(f"A number out of range: {_shorten(text)}.", event)
             return None
         return number
 
@@ -229,7 +234,7 @@ class _Composer:
             yield event
 
     def _unknown_tag(self, tag: str | None, event: NodeEvent) -> None:
-        self._note(f"Unknown tag: {_short(tag or '')}.", event, "Tags are not used here.")
+        self._add_problem(f"Unknown tag: {_shorten(tag or '')}.", event, "Tags are not used here.")
 
     def _count(self, nodes: int, depth: int, event: Event) -> None:
         self._nodes += nodes
@@ -239,30 +244,30 @@ class _Composer:
         if depth > MAX_DEPTH:
             self._refuse(f"Nested more than {MAX_DEPTH} deep.", event)
 
-    def _note(self, message: str, event: Event, hint: str = "") -> None:
-        self._problems.add(message, self._at(event.start_mark), hint)
+    def _add_problem(self, message: str, event: Event, hint: str = "") -> None:
+        self._problems.add(message, self._location(event.start_mark), hint)
 
     def _refuse(self, message: str, event: Event, hint: str = "") -> NoReturn:
-        self._note(message, event, hint)
-        raise _UnreadableError
+        self._add_problem(message, event, hint)
+        raise _ParsingStoppedError
 
     def _stop(self, message: str, location: Location) -> NoReturn:
         self._problems.add(message, location)
-        raise _UnreadableError
+        raise _ParsingStoppedError
 
-    def _at(self, mark: StreamMark | None) -> Location:
+    def _location(self, mark: StreamMark | None) -> Location:
         if mark is None:
             return Location(self._file)
         return Location(self._file, mark.line + 1, mark.column + 1)
 
-    def _position(self, index: int) -> Location:
+    def _location_of_index(self, index: int) -> Location:
         before = self._text[:index]
         return Location(self._file, before.count("\n") + 1, index - before.rfind("\n"))
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def _first_line(error: Exception) -> str:
-    return _short(str(error).strip().partition("\n")[0] or type(error).__name__)
+    return _shorten(str(error).strip().partition("\n")[0] or type(error).__name__)

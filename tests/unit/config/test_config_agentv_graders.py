@@ -10,7 +10,7 @@ from fieldmark.compare.fuzzy import Algorithm, Fuzzy
 from fieldmark.config.agentv.graders import COUNTERPARTS, counterpart
 from fieldmark.config.eval_file import load_eval
 from unit.config.agentv_files import CASE, FILE, project
-from unit.config.test_config_agentv import refused
+from unit.config.test_config_agentv_suite import refused
 
 PAGE = Path(__file__).parents[3] / "docs" / "agentv.md"
 

@@ -1,7 +1,8 @@
-"""Reads the eval files of AgentV as they are, of its design era and of 4.x."""
+"""Read the eval files of AgentV as they are, of its design era and of 4.x."""
 
 from __future__ import annotations
 
-from fieldmark.config.agentv.suite import is_agentv, read_agentv
+from fieldmark.config.agentv.dialects import is_agentv
+from fieldmark.config.agentv.suite import read_agentv
 
 __all__ = ["is_agentv", "read_agentv"]

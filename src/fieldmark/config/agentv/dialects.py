@@ -1,4 +1,4 @@
-"""The keys of AgentV's eval files: which are read, which are dropped, and which tell an era."""
+"""The keys of AgentV's eval files: which are read or ignored, and which tell the version."""
 
 from __future__ import annotations
 
@@ -11,34 +11,30 @@ from fieldmark.config.context import Context
 from fieldmark.config.located import Located
 from fieldmark.values.text import did_you_mean
 
-__all__ = ["CASE", "EXECUTION", "SUITE", "Era", "Level", "check_keys", "era_of", "first_of"]
-
-_NATIVE: Final = "cases"
+__all__ = ["CASE", "EXECUTION", "SUITE", "Era", "Level", "check_keys", "first_of", "is_agentv"]
 
 
 class Era(StrEnum):
-    """The two ways in which a case's graders stand to those of the file, by the key of its cases.
+    """The key for the cases, which tells the version.
 
-    Up to the design era they replaced them; since 4.x they join them.
+    Up to the design era, the graders of a case replace those of the file; since 4.x they are added.
     """
 
     DESIGN = "evalcases"
     LATER = "tests"
 
 
-def era_of(located: Located) -> Era | None:
-    """Which of AgentV's files this is, if it is one."""
-    if not isinstance(located.value, dict) or _NATIVE in located.entries:
-        return None
-    return next((era for era in Era if era in located.entries), None)
+def is_agentv(located: Located) -> bool:
+    """Whether a file is one of AgentV: its cases are called `evalcases` or `tests`."""
+    return "cases" not in located.entries and any(era in located.entries for era in Era)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """What one kind of object in a file may hold.
+    """The keys of one kind of object.
 
-    Keys that are `read` mean something here. `labels` change nothing and are dropped in silence;
-    `dropped` have meant something to AgentV, so whoever wrote them is told why they do not count.
+    `labels` change nothing and are ignored silently; `dropped` keys have an effect in AgentV, so
+    a warning says why they have none here.
     """
 
     read: frozenset[str]
@@ -73,9 +69,9 @@ CASE: Final = Level(
 
 
 def check_keys(located: Located, level: Level, context: Context, *, within: str = "") -> None:
-    """Tell of each key that is not read; one that looks like a slip is a problem.
+    """Warn of each key that is not read; a likely typo is a problem.
 
-    AgentV itself ignores keys that it does not know, so others are no more than odd.
+    AgentV itself ignores unknown keys.
     """
     for key in located.entries:
         if key in level.read or key in level.labels:
@@ -91,5 +87,5 @@ def check_keys(located: Located, level: Level, context: Context, *, within: str 
 
 
 def first_of(located: Located, *keys: str) -> Located | None:
-    """The value of the first of some keys that is there."""
+    """Return the value of the first of some keys that an object has."""
     return next((located.entries[key] for key in keys if key in located.entries), None)

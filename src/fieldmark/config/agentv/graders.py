@@ -1,4 +1,4 @@
-"""Turns a grader of AgentV into the entry of an eval file that does the same."""
+"""Convert the graders of AgentV into entries of `evaluators` that do the same."""
 
 from __future__ import annotations
 
@@ -9,53 +9,47 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from fieldmark import registry
+from fieldmark.config.agentv.dialects import first_of
 from fieldmark.config.context import Context
 from fieldmark.config.located import Located, constant, describe, located_list
 from fieldmark.registry import Plugin
 from fieldmark.values.text import did_you_mean
 
-__all__ = [
-    "COUNTERPARTS",
-    "Counterpart",
-    "Grader",
-    "Graders",
-    "counterpart",
-    "file_names",
-    "read_graders",
-]
+__all__ = ["COUNTERPARTS", "Counterpart", "Grader", "Graders", "counterpart", "read_graders"]
 
 _COMMANDS: Final = ("script", "command")
 _CODE: Final = frozenset({"code", "code_judge", "code_grader", "script", "script_grader"})
-_SHELL_SIGNS: Final = frozenset("|&;<>$`\n")
-_MODEL: Final = "asks a language model with AgentV's own prompts, which are not read here"
-_RUN: Final = "measures the agent's run, and only its answer is known here"
-_TEXT: Final = "checks the answer as text, and here its fields are compared"
-_JOINED: Final = "combines graders in a way of AgentV's own, which is not read here"
-_BY_FAMILY: Final[Mapping[str, str]] = {
+_SHELL_CHARACTERS: Final = frozenset("|&;<>$`\n")
+_SCRIPT_SUFFIXES: Final = frozenset({".ts", ".mts", ".js", ".mjs", ".cjs", ".py", ".sh", ".rb"})
+_UNSUPPORTED: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             "llm_judge", "llm_grader", "llm_rubric", "rubric", "rubrics", "g_eval", "agent_judge",
             "agent_rubric", "similar", "factuality",
         ),
-        _MODEL,
+        "asks a language model with AgentV's own prompts, which are not read here",
     ),
     **dict.fromkeys(
         (
             "latency", "cost", "token_usage", "execution_metrics", "tool_trajectory",
             "trigger_judge", "skill_trigger", "skill_used",
         ),
-        _RUN,
+        "measures the agent's run, and only its answer is known here",
     ),
     **dict.fromkeys(
         (
             "contains", "contains_any", "contains_all", "icontains", "icontains_any",
             "icontains_all", "starts_with", "ends_with", "equals", "regex", "is_json",
         ),
-        _TEXT,
+        "checks the answer as text, and here its fields are compared",
     ),
-    **dict.fromkeys(("composite", "assert_set"), _JOINED),
+    **dict.fromkeys(
+        ("composite", "assert_set"),
+        "combines graders in a way of AgentV's own, which is not read here",
+    ),
 }  # fmt: skip
-_YOUR_OWN: Final = (
+"""Types of graders that cannot work here, and why."""
+_USE_OWN_JUDGE: Final = (
     "Take it out, or let a judge of yours do it: type: code_judge with script: [...]."
 )
 
@@ -68,9 +62,9 @@ class Grader(NamedTuple):
 
 
 class Graders(NamedTuple):
-    """The graders of a file or a case, and what it says in words for a model to check.
+    """The graders of a file or a case, and its criteria in words for a model to check.
 
-    `written` counts all of them, those too that cannot work here.
+    `written` counts all graders, including those that cannot work here.
     """
 
     graders: tuple[Grader, ...] = ()
@@ -79,11 +73,12 @@ class Graders(NamedTuple):
 
 
 def read_graders(located: Located | None, context: Context) -> Graders:
-    """Every grader that can work here; the others are problems."""
+    """Convert every grader that can work here; the others are problems."""
     if located is None:
         return Graders()
     if not isinstance(located.value, list):
-        context.add(f"Not a list of graders: {describe(located.value)}.", located.location)
+        message = f"Not a list of graders: {describe(located.value)}."
+        context.add(message, located.location)
         return Graders()
     found = [_grader(each, context) for each in located.items if not isinstance(each.value, str)]
     return Graders(
@@ -99,98 +94,93 @@ def _grader(located: Located, context: Context) -> Grader | None:
         hint = "A grader has a name and a type."
         context.add("A grader without a type.", located.location, hint)
         return None
-    named = _named(located)
+    entries = dict(located.entries)
+    metric = entries.pop("metric", None)  # late versions call the name so
+    name = entries.pop("name", metric)
+    named = located.with_entries(entries if name is None else {"name": name, **entries})
     word = kind.value.replace("-", "_")
     if word in _CODE:
-        return _code(named, context)
+        return _code_grader(named, context)
     known = registry.canonical(Plugin.EVALUATORS, kind.value)
-    if known is None or word in _BY_FAMILY:
-        _refuse(kind, word, context)
-        return None
-    return Grader(named.with_entries({**named.entries, "type": constant(known, kind.location)}))
+    if known is not None and word not in _UNSUPPORTED:
+        return Grader(_with_type(named, known, named.entries))
+    if word in _UNSUPPORTED:
+        context.add(f"{kind.value} {_UNSUPPORTED[word]}.", kind.location, _USE_OWN_JUDGE)
+    else:
+        words = [*registry.names(Plugin.EVALUATORS), *_CODE, *_UNSUPPORTED]
+        hint = did_you_mean(word, words) or _USE_OWN_JUDGE
+        context.add(f"No such grader here: {kind.value}.", kind.location, hint)
+    return None
 
 
-def _named(located: Located) -> Located:
-    """The grader with its name first, whichever word the version has for it."""
-    entries = dict(located.entries)
-    metric = entries.pop("metric", None)
-    name = entries.pop("name", metric)
-    return located.with_entries(entries if name is None else {"name": name, **entries})
+def _with_type(located: Located, kind: str, entries: Mapping[str, Located]) -> Located:
+    location = entries["type"].location
+    return located.with_entries({**entries, "type": constant(kind, location)})
 
 
-def _refuse(kind: Located, word: str, context: Context) -> None:
-    reason = _BY_FAMILY.get(word)
-    if reason is not None:
-        context.add(f"{kind.value} {reason}.", kind.location, _YOUR_OWN)
-        return
-    known = [*registry.names(Plugin.EVALUATORS), *_CODE, *_BY_FAMILY]
-    hint = did_you_mean(word, known) or _YOUR_OWN
-    context.add(f"No such grader here: {kind.value}.", kind.location, hint)
-
-
-def _code(located: Located, context: Context) -> Grader | None:
-    given = next((located.entries[key] for key in _COMMANDS if key in located.entries), None)
-    words = None if given is None else _words(given)
-    if given is None or not words:
-        place = located.location if given is None else given.location
+def _code_grader(located: Located, context: Context) -> Grader | None:
+    command = first_of(located, *_COMMANDS)
+    words = None if command is None else _words(command)
+    if command is None or not words:
+        location = located.location if command is None else command.location
         hint = "Write script: [python, judge.py]; there is no shell to read it."
-        context.add("The grader has no command that can be run.", place, hint)
+        context.add("The grader has no command that can be run.", location, hint)
         return None
     entries = {key: value for key, value in located.entries.items() if key not in _COMMANDS}
     known = counterpart(words)
     if known is not None:
         kept = {key: value for key, value in entries.items() if key != "cwd"}
         settings = known.settings(located.with_entries(kept))
-        return Grader(_typed(located, known.type, settings), known.text_only)
-    if _is_lost(words, given, context):
+        return Grader(_with_type(located, known.type, settings), known.text_only)
+    missing = _missing_script(words, context)
+    if missing is not None:
+        scripts = ", ".join(COUNTERPARTS)
+        hint = f"Point script: to a judge of yours. Scripts that need none here: {scripts}."
+        context.add(f"The script {missing} is not here.", command.location, hint)
         return None
-    script = located_list((constant(word, given.location) for word in words), given.location)
-    return Grader(_typed(located, "code_judge", {**entries, "script": script}))
+    script = constant([*words], command.location)
+    return Grader(_with_type(located, "code_judge", {**entries, "script": script}))
 
 
-def _typed(located: Located, kind: str, entries: Mapping[str, Located]) -> Located:
-    """The entry with another type."""
-    return located.with_entries({**entries, "type": constant(kind, entries["type"].location)})
-
-
-def _words(given: Located) -> Sequence[str] | None:
-    """A command as its words; a line that only a shell could read is none."""
-    if isinstance(given.value, str):
-        if _SHELL_SIGNS & set(given.value):
+def _words(command: Located) -> Sequence[str] | None:
+    """Split a command into words; `None` if only a shell could read it."""
+    if isinstance(command.value, str):
+        if _SHELL_CHARACTERS & set(command.value):
             return None
         try:
-            return shlex.split(given.value)
+            return shlex.split(command.value)
         except ValueError:
             return None
-    words = [item.value for item in given.items if isinstance(item.value, str)]
-    return words if len(words) == len(given.items) else None
+    words = [item.value for item in command.items if isinstance(item.value, str)]
+    return words if len(words) == len(command.items) else None
 
 
-def _is_lost(words: Sequence[str], given: Located, context: Context) -> bool:
-    """Whether the script lies nowhere near the file: then say so now, not once for every case."""
+def _missing_script(words: Sequence[str], context: Context) -> str | None:
+    """Return a script that does not exist, so that it is reported once and not for every case."""
     folder = context.folder or Path()
-    for name in file_names(words):
+    for name in _script_names(words):
         path = PurePosixPath(name)
-        if path.is_absolute() or "\0" in name or (folder / path).is_file():
-            continue
-        known = ", ".join(COUNTERPARTS)
-        hint = f"Point script: to a judge of yours. Scripts that need none here: {known}."
-        context.add(f"The script {name} is not here.", given.location, hint)
-        return True
-    return False
+        if not (path.is_absolute() or "\0" in name or (folder / path).is_file()):
+            return name
+    return None
 
 
-_SUFFIXES: Final = frozenset({".ts", ".mts", ".js", ".mjs", ".cjs", ".py", ".sh", ".rb"})
+def _script_names(words: Iterable[str]) -> Iterable[str]:
+    slashed = (word.replace("\\", "/") for word in words)
+    return (word for word in slashed if PurePosixPath(word).suffix in _SCRIPT_SUFFIXES)
+
+
+# --- AgentV's own grader scripts ------------------------------------------------------------------
+
 _FUZZY: Final = "fuzzy"
 _THRESHOLD: Final = 0.85
-_ITEM_FIELDS: Final = ["description", "quantity", "line_total"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counterpart:
-    """An evaluator and how the script's settings are said to it.
+    """An evaluator that does what a script does, and how its settings are converted.
 
-    With `text_only` it compares whole texts and has nothing to say of other documents.
+    With `text_only` it compares whole texts and cannot compare other documents.
     """
 
     type: str
@@ -199,76 +189,61 @@ class Counterpart:
 
 
 def counterpart(words: Iterable[str]) -> Counterpart | None:
-    """The evaluator in place of the script that a command runs, if the script is one of AgentV's.
+    """Return the evaluator in place of the script that a command runs, if it is one of AgentV's.
 
     >>> counterpart(["bun", "run", "../judges/line_item_matching.ts"]).type
     'line_items'
     """
-    stems = (PurePosixPath(name).stem for name in file_names(words))
+    stems = (PurePosixPath(name).stem for name in _script_names(words))
     return next((COUNTERPARTS[stem] for stem in stems if stem in COUNTERPARTS), None)
 
 
-def file_names(words: Iterable[str]) -> Iterable[str]:
-    """The words of a command that name a script."""
-    slashed = (word.replace("\\", "/") for word in words)
-    return (word for word in slashed if PurePosixPath(word).suffix in _SUFFIXES)
-
-
-def _as_written(grader: Located) -> Mapping[str, Located]:
+def _unchanged(grader: Located) -> Mapping[str, Located]:
     return grader.entries
 
 
-def _alike_fields(grader: Located) -> Mapping[str, Located]:
-    """Each field compared fuzzily, by its own threshold or the common one."""
+def _fuzzy_fields(grader: Located) -> Mapping[str, Located]:
+    """Compare each field fuzzily, with its own threshold or the common one."""
     entries = dict(grader.entries)
-    usual = {
+    defaults = {
         "match": constant(_FUZZY, grader.location),
         "threshold": entries.pop("threshold", constant(_THRESHOLD, grader.location)),
         **{key: entries.pop(key) for key in ("algorithm",) if key in entries},
     }
     fields = entries.get("fields")
     if fields is not None:
-        compared = [
-            each.with_entries(_ordered(each.entries, usual)) if each.entries else each
-            for each in fields.items
-        ]
+        compared = []
+        for each in fields.items:
+            unset = {key: value for key, value in defaults.items() if key not in each.entries}
+            compared.append(each.with_entries({**each.entries, **unset}) if each.entries else each)
         entries["fields"] = located_list(compared, fields.location)
     return entries
 
 
-def _ordered(own: Mapping[str, Located], usual: Mapping[str, Located]) -> Mapping[str, Located]:
-    """A field's own settings first, then the usual ones that it lacks."""
-    return {**own, **{key: value for key, value in usual.items() if key not in own}}
-
-
-def _paired_items(grader: Located) -> Mapping[str, Located]:
-    """Rows below `line_items_path`, of which three fields are scored unless it says otherwise."""
+def _paired_rows(grader: Located) -> Mapping[str, Located]:
+    """Compare the rows at `line_items_path`, of which three fields are scored by default."""
     entries = dict(grader.entries)
     if "line_items_path" in entries:
         entries["path"] = entries.pop("line_items_path")
-    return {**entries, **_unsaid(entries, "score_fields", _ITEM_FIELDS, grader)}
-
-
-def _unsaid(
-    entries: Mapping[str, Located], key: str, value: list[str], grader: Located
-) -> Mapping[str, Located]:
-    return {} if key in entries else {key: constant(list(value), grader.location)}
+    scored = constant(["description", "quantity", "line_total"], grader.location)
+    return {**entries, "score_fields": entries.get("score_fields", scored)}
 
 
 def _whole_text(grader: Located) -> Mapping[str, Located]:
-    """The answer as one text."""
+    """Compare the answer as one text."""
     rule = {
         "path": constant("$", grader.location),
         "match": constant(_FUZZY, grader.location),
         "threshold": constant(_THRESHOLD, grader.location),
     }
-    return {**grader.entries, "fields": located_list([grader.with_entries(rule)], grader.location)}
+    fields = located_list([grader.with_entries(rule)], grader.location)
+    return {**grader.entries, "fields": fields}
 
 
 COUNTERPARTS: Final[Mapping[str, Counterpart]] = {
-    "header_confusion_metrics": Counterpart(type="field_confusion", settings=_as_written),
-    "line_item_matching": Counterpart(type="line_items", settings=_paired_items),
-    "multi_field_fuzzy": Counterpart(type="field_confusion", settings=_alike_fields),
+    "header_confusion_metrics": Counterpart(type="field_confusion", settings=_unchanged),
+    "line_item_matching": Counterpart(type="line_items", settings=_paired_rows),
+    "multi_field_fuzzy": Counterpart(type="field_confusion", settings=_fuzzy_fields),
     "fuzzy_match": Counterpart(type="field_accuracy", settings=_whole_text, text_only=True),
 }
-"""Scripts by their name without folder and suffix, which have differed from version to version."""
+"""Scripts by their name without folder and suffix, which differ from version to version."""

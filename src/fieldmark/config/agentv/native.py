@@ -1,4 +1,4 @@
-"""An AgentV file in the native form, for people who leave AgentV's form behind."""
+"""Convert an AgentV file into a native eval file."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from fieldmark.config.agentv.dialects import Era
+from fieldmark.config.agentv.dialects import Era, is_agentv
 from fieldmark.config.agentv.graders import Graders
 from fieldmark.config.agentv.suite import (
-    AgentvCase,
     Suite,
+    build_evaluators,
     cases_without_candidate,
-    is_agentv,
-    members_of,
     read_suite,
 )
 from fieldmark.config.context import Context
@@ -25,19 +23,19 @@ if TYPE_CHECKING:
     from ruamel.yaml.nodes import ScalarNode
     from ruamel.yaml.representer import RoundTripRepresenter
 
-__all__ = ["Imported", "import_agentv", "native_form", "yaml_text"]
+__all__ = ["ImportedSuite", "import_agentv", "yaml_text"]
 
 
-class Imported(NamedTuple):
-    """The text of a native eval file, and what to know about it."""
+class ImportedSuite(NamedTuple):
+    """The text of a native eval file, the number of its cases, and warnings about it."""
 
     text: str
     cases: int
     warnings: tuple[Problem, ...]
 
 
-def import_agentv(path: Path | str) -> Imported:
-    """The native form of an AgentV file, with the documents that its cases name inside it."""
+def import_agentv(path: Path | str) -> ImportedSuite:
+    """Convert an AgentV file; the documents that its cases name are included."""
     file = str(path)
     located = load_file(path)
     if not is_agentv(located):
@@ -46,73 +44,72 @@ def import_agentv(path: Path | str) -> Imported:
     context = Context(folder=Path(path).parent)
     suite = read_suite(located, context)
     for graders in (suite.graders, *(case.graders for case in suite.cases)):
-        members_of(graders, suite.location, context)
-        _tell_of_scripts(graders, context)
+        build_evaluators(graders, suite.location, context)
+        for grader in graders.graders:
+            script = grader.entry.get("script")
+            if script is not None:
+                message = "A script is looked for from the folder of the eval file."
+                context.warn(message, script.location, "Keep the new file beside the old one.")
     for missing in cases_without_candidate(suite):
         context.warn(missing.message, missing.location)
     context.problems.raise_any()
-    text = yaml_text(native_form(suite))
+    text = yaml_text(_native_form(suite))
     if len(text.encode()) > MAX_BYTES:
         hint = "Run it as it is, or put its cases into a JSONL file."
-        said = f"In the native form it would be larger than {MAX_BYTES:,} bytes."
-        raise ConfigError.of(said, Location(file), hint)
-    return Imported(text, len(suite.cases), context.problems.warnings)
+        message = f"In the native form it would be larger than {MAX_BYTES:,} bytes."
+        raise ConfigError.of(message, Location(file), hint)
+    return ImportedSuite(text, len(suite.cases), context.problems.warnings)
 
 
-def native_form(suite: Suite) -> JsonObject:
-    """The same evaluation as an eval file says it; what is not said there is left out."""
-    return _said(
+def _native_form(suite: Suite) -> JsonObject:
+    cases: list[JsonValue] = [
+        _without_missing(
+            {
+                "id": case.id,
+                "tags": list(case.tags) or MISSING,
+                "metadata": case.metadata or MISSING,
+                "input": case.input,
+                "expected": case.expected,
+                "candidate": case.candidate,
+                "evaluators": _entries(graders),
+                "only_own": True if case.only_own else MISSING,
+            }
+        )
+        for case, graders, _ in suite.cases
+    ]
+    return _without_missing(
         {
             "name": suite.name,
             "description": suite.description or MISSING,
             "metadata": suite.metadata or MISSING,
             "tags": list(suite.tags) or MISSING,
-            "evaluators": [grader.entry.value for grader in suite.graders.graders] or MISSING,
-            "cases": [_case(case) for case in suite.cases],
+            "evaluators": _entries(suite.graders),
+            "cases": cases,
         }
     )
 
 
-def _case(case: AgentvCase) -> JsonObject:
-    return _said(
-        {
-            "id": case.id,
-            "tags": list(case.tags) or MISSING,
-            "metadata": case.metadata or MISSING,
-            "input": case.input,
-            "expected": case.expected,
-            "candidate": case.candidate,
-            "evaluators": [grader.entry.value for grader in case.graders.graders] or MISSING,
-            "only_own": True if case.only_own else MISSING,
-        }
-    )
+def _entries(graders: Graders) -> JsonValue | Missing:
+    return [grader.entry.value for grader in graders.graders] or MISSING
 
 
-def _said(entries: dict[str, JsonValue | Missing]) -> JsonObject:
+def _without_missing(entries: dict[str, JsonValue | Missing]) -> JsonObject:
     return {key: value for key, value in entries.items() if value is not MISSING}
 
 
-def _tell_of_scripts(graders: Graders, context: Context) -> None:
-    for grader in graders.graders:
-        script = grader.entry.get("script")
-        if script is not None:
-            said = "A script is looked for from the folder of the eval file."
-            context.warn(said, script.location, "Keep the new file beside the old one.")
-
+# --- writing YAML ---------------------------------------------------------------------------------
 
 _PLAIN: Final = re.compile(r"[A-Za-z_](?:[\w .,/()&+'$-]*[\w.)$])?", re.ASCII)
-_WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-"""Words that some reader of YAML takes for something else than text."""
+_NOT_PLAIN: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+"""Words that some YAML parser does not read as text."""
 _LINE: Final = r"[!-~\xa1-\u167f](?:[ -~\xa1-\u167f]*[!-~\xa1-\u167f])?"
 _BLOCK: Final = re.compile(rf"(?:{_LINE}\n)+(?:{_LINE})?")
-"""Lines of which each begins and ends with a letter or sign that every reader can see."""
-_TEXT: Final = "tag:yaml.org,2002:str"
-_NULL: Final = "tag:yaml.org,2002:null"
-_NEVER_FOLDED: Final = 1_000_000_000
+"""Lines of which each begins and ends with a visible character."""
+_NO_WRAPPING: Final = 1_000_000_000
 
 
 def yaml_text(value: JsonObject) -> str:
-    """An object as a YAML document: its keys in their order, no line folded, no alias.
+    """Write an object as readable YAML: keys in their order, no folded lines, no aliases.
 
     >>> print(yaml_text({"total": 10, "id": "007", "notes": None}), end="")
     total: 10
@@ -127,7 +124,7 @@ def yaml_text(value: JsonObject) -> str:
     writer = YAML()
     writer.Representer = _representer()
     writer.indent(mapping=2, sequence=4, offset=2)
-    writer.width = _NEVER_FOLDED
+    writer.width = _NO_WRAPPING
     stream = StringIO()
     writer.dump(value, stream)
     return stream.getvalue()
@@ -136,25 +133,25 @@ def yaml_text(value: JsonObject) -> str:
 def _representer() -> type[RoundTripRepresenter]:
     from ruamel.yaml.representer import RoundTripRepresenter
 
-    class Plain(RoundTripRepresenter):
-        """Texts quoted unless they cannot be anything else, and nothing said by reference."""
+    class Representer(RoundTripRepresenter):
+        """Quotes all texts but those that no parser can misread, and uses no aliases."""
 
         def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the library's signature
             return True
 
-        def text(self, data: str) -> ScalarNode:
-            return self.represent_scalar(_TEXT, data, style=_style(data))
+        def represent_text(self, data: str) -> ScalarNode:
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style=_style(data))
 
-        def nothing(self, data: None) -> ScalarNode:  # noqa: ARG002
-            return self.represent_scalar(_NULL, "null")
+        def represent_null(self, data: None) -> ScalarNode:  # noqa: ARG002
+            return self.represent_scalar("tag:yaml.org,2002:null", "null")
 
-    Plain.add_representer(str, Plain.text)
-    Plain.add_representer(type(None), Plain.nothing)
-    return Plain
+    Representer.add_representer(str, Representer.represent_text)
+    Representer.add_representer(type(None), Representer.represent_null)
+    return Representer
 
 
 def _style(text: str) -> str | None:
-    """How a text is written: bare, as lines of its own, or in double quotes."""
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+    """Return the style of a text: plain, a literal block, or in double quotes."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _NOT_PLAIN:
         return None
     return "|" if _BLOCK.fullmatch(text) else '"'

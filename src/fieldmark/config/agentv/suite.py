@@ -1,21 +1,13 @@
-"""Reads a whole AgentV file, whichever version wrote it."""
+"""Read the cases and graders of an AgentV file, whichever version wrote it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath, PureWindowsPath
-from typing import Final
+from typing import Final, NamedTuple
 
-from fieldmark.config.agentv.dialects import (
-    CASE,
-    EXECUTION,
-    SUITE,
-    Era,
-    check_keys,
-    era_of,
-    first_of,
-)
+from fieldmark.config.agentv.dialects import CASE, EXECUTION, SUITE, Era, check_keys, first_of
 from fieldmark.config.agentv.graders import Graders, read_graders
 from fieldmark.config.context import Context
 from fieldmark.config.eval_spec import EvalSpec, InlineCase
@@ -33,23 +25,32 @@ __all__ = [
     "AgentvCase",
     "Fixtures",
     "Suite",
+    "build_evaluators",
     "cases_without_candidate",
-    "expected_of",
-    "files_of",
-    "graders_of",
-    "is_agentv",
-    "is_json_file",
-    "members_of",
     "read_agentv",
-    "read_case",
     "read_suite",
-    "tags_of",
 ]
+
+MAX_ALL_BYTES: Final = 64_000_000
+_EXPECTED: Final = ("expected_output", "expected_messages")
+_INPUT: Final = ("input", "input_messages")
+_CRITERIA: Final = ("criteria", "expected_outcome")
+
+
+class AgentvCase(NamedTuple):
+    """A case without its evaluators, its graders, and the number of JSON files in its input.
+
+    If the input names one JSON file, that is the candidate.
+    """
+
+    case: InlineCase
+    graders: Graders
+    files: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """A file of AgentV in native words."""
+    """The content of an AgentV file."""
 
     name: str
     description: str
@@ -60,39 +61,73 @@ class Suite:
     location: Location
 
 
+def read_agentv(located: Located, context: Context) -> EvalSpec:
+    """Read an AgentV file as an evaluation; problems go to the context."""
+    suite = read_suite(located, context)
+    for missing in cases_without_candidate(suite):
+        context.add(missing.message, missing.location, missing.hint)
+    cases = tuple(
+        replace(case, evaluators=build_evaluators(graders, case.location, context))
+        for case, graders, _ in suite.cases
+    )
+    return EvalSpec(
+        name=suite.name,
+        description=suite.description,
+        location=suite.location,
+        folder=context.folder or Path(),
+        cases=cases,
+        convention=DEFAULT_CONVENTION,
+        evaluators=build_evaluators(suite.graders, suite.location, context),
+        tags=suite.tags,
+        metadata=suite.metadata,
+        warnings=context.problems.warnings,
+    )
+
+
+def build_evaluators(
+    graders: Graders, location: Location, context: Context
+) -> tuple[ConfiguredEvaluator, ...]:
+    """Build the evaluators of some graders; problems go to the context."""
+    entries = (grader.entry for grader in graders.graders)
+    return read_evaluators(located_list(entries, location), context)
+
+
+def cases_without_candidate(suite: Suite) -> Iterator[Problem]:
+    """Yield a problem for each case that has no candidate."""
+    for case, _, files in suite.cases:
+        if files != 1:
+            named = f"{files} JSON files" if files else "no JSON file"
+            message = f"The case {case.id} has no candidate: its input names {named}."
+            hint = "Import the file, and give the case candidate:, or all candidates: or target:."
+            yield Problem(message, case.location, hint)
+
+
 def read_suite(located: Located, context: Context) -> Suite:
-    """The cases and graders of a file; all that cannot be used goes to the problems."""
+    """Read the cases and graders of a file; problems go to the context."""
     check_keys(located, SUITE, context)
-    graders, _ = graders_of(located, context)
+    graders = _read_graders(located, context)
     fixtures = Fixtures(context)
     cases = tuple(
-        read_case(each, located, fixtures, context) for each in _case_objects(located, context)
+        _read_case(each, located, fixtures, context) for each in _case_objects(located, context)
     )
-    _tell_of_ungraded(
-        [*graders.criteria, *(text for case in cases for text in case.graders.criteria)], context
-    )
-    _refuse_repeated_ids(cases, context)
-    for case in cases:
-        _check_graders(case, graders, context)
+    texts = [*graders.criteria, *(text for case in cases for text in case.graders.criteria)]
+    if texts:
+        message = f"{len(texts)} of the graders are texts, for a language model to judge by."
+        hint = "They are not graded; a case keeps its own as criteria in its metadata."
+        context.warn(message, texts[0].location, hint)
+    _refuse_duplicate_ids([each.case for each in cases], context)
+    for each in cases:
+        _check_graders(each, graders, context)
+    stem = PurePath(located.location.file).stem.removesuffix(".eval")
     return Suite(
-        name=_name(located),
+        name=_text(located, "name") or stem or "agentv",
         description=_text(located, "description"),
         metadata=_metadata(located),
-        tags=tags_of(located),
+        tags=_tags(located),
         graders=graders,
         cases=cases,
         location=located.location,
     )
-
-
-def cases_without_candidate(suite: Suite) -> Iterator[Problem]:
-    """Each case whose candidate nobody would produce."""
-    for case in suite.cases:
-        if case.files != 1:
-            named = f"{case.files} JSON files" if case.files else "no JSON file"
-            said = f"The case {case.id} has no candidate: its input names {named}."
-            hint = "Import the file, and give the case candidate:, or all candidates: or target:."
-            yield Problem(said, case.location, hint)
 
 
 def _case_objects(located: Located, context: Context) -> Sequence[Located]:
@@ -109,15 +144,8 @@ def _case_objects(located: Located, context: Context) -> Sequence[Located]:
     return [each for each in given.items if isinstance(each.value, dict)]
 
 
-def _tell_of_ungraded(texts: Sequence[Located], context: Context) -> None:
-    if texts:
-        said = f"{len(texts)} of the graders are texts, for a language model to judge by."
-        hint = "They are not graded; a case keeps its own as criteria in its metadata."
-        context.warn(said, texts[0].location, hint)
-
-
-def _refuse_repeated_ids(cases: Sequence[AgentvCase], context: Context) -> None:
-    first: dict[str, AgentvCase] = {}
+def _refuse_duplicate_ids(cases: Sequence[InlineCase], context: Context) -> None:
+    first: dict[str, InlineCase] = {}
     for case in cases:
         earlier = first.setdefault(case.id, case)
         if earlier is not case and case.id:
@@ -125,22 +153,20 @@ def _refuse_repeated_ids(cases: Sequence[AgentvCase], context: Context) -> None:
             context.add(f"Duplicate id: {case.id}.", case.location, hint)
 
 
-def _check_graders(case: AgentvCase, common: Graders, context: Context) -> None:
-    sources = (case.graders,) if case.only_own else (case.graders, common)
+def _check_graders(each: AgentvCase, common: Graders, context: Context) -> None:
+    case = each.case
+    sources = (each.graders,) if case.only_own else (each.graders, common)
     if not any(source.written for source in sources):
         hint = "AgentV would ask a language model; add graders that compare fields."
         context.add(f"Nothing grades the case {case.id}.", case.location, hint)
     text_only = any(grader.text_only for source in sources for grader in source.graders)
     if text_only and isinstance(case.expected, dict | list):
         hint = "Name the fields: type: field_accuracy, with match: fuzzy for each."
-        said = f"The case {case.id} expects a document, and one of its graders compares texts."
-        context.add(said, case.location, hint)
+        message = f"The case {case.id} expects a document, and one of its graders compares texts."
+        context.add(message, case.location, hint)
 
 
-def _name(located: Located) -> str:
-    """The name that the file gives itself, or its own without the endings."""
-    name = PurePath(located.location.file).stem.removesuffix(".eval")
-    return _text(located, "name") or name or "agentv"
+# --- keys that suites and cases share -------------------------------------------------------------
 
 
 def _text(located: Located, key: str) -> str:
@@ -153,168 +179,129 @@ def _metadata(located: Located) -> JsonObject:
     return given.value if given is not None and isinstance(given.value, dict) else {}
 
 
-_EXPECTED: Final = ("expected_output", "expected_messages")
-_INPUT: Final = ("input", "input_messages")
-_CRITERIA: Final = ("criteria", "expected_outcome")
+def _tags(located: Located) -> tuple[str, ...]:
+    given = located.get("tags")
+    items = () if given is None else given.items or (given,)
+    return tuple(item.value for item in items if isinstance(item.value, str))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentvCase:
-    """One case, its documents at hand and its graders in native words.
-
-    `files` counts the JSON files that its input names: with one, that is the candidate.
-    `only_own` says that the graders of the file are not for it.
-    """
-
-    id: str
-    expected: JsonValue | Missing
-    candidate: JsonValue | Missing
-    files: int
-    input: JsonValue | Missing
-    metadata: JsonObject
-    tags: tuple[str, ...]
-    graders: Graders
-    only_own: bool
-    location: Location
-
-
-def graders_of(located: Located, context: Context) -> tuple[Graders, Located | None]:
-    """The graders of a file or a case, and its `execution`, where early versions kept them."""
+def _read_graders(located: Located, context: Context) -> Graders:
+    """Read the graders of a suite or a case; early versions have them in `execution`."""
     execution = located.get("execution")
     if execution is not None:
         check_keys(execution, EXECUTION, context, within="execution.")
     found = first_of(located, "assertions", "assert")
     if found is None and execution is not None:
         found = first_of(execution, "evaluators", "assertions", "assert")
-    return read_graders(found or located.get("evaluators"), context), execution
+    return read_graders(found or located.get("evaluators"), context)
 
 
-def read_case(located: Located, suite: Located, fixtures: Fixtures, context: Context) -> AgentvCase:
-    """A case as its object tells; what it lacks is a problem, except for its candidate."""
+# --- one case -------------------------------------------------------------------------------------
+
+
+def _read_case(
+    located: Located, suite: Located, fixtures: Fixtures, context: Context
+) -> AgentvCase:
+    """Read a case; everything that it lacks is a problem, except for its candidate."""
     check_keys(located, CASE, context)
-    graders, execution = graders_of(located, context)
-    era_replaces = Era.DESIGN in suite.entries
-    skips = execution is not None and _says(execution, "skip_defaults")
-    given = _from_vars(located, _EXPECTED)
-    expected = MISSING if given is None else expected_of(given, fixtures)
+    graders = _read_graders(located, context)
+    answer = _case_value(located, _EXPECTED)
+    expected = MISSING if answer is None else _expected_document(answer, fixtures)
     if expected is MISSING:
         hint = "Give expected_output, or expected_messages with an answer of the assistant."
         context.add("A case without an expected answer.", located.location, hint)
-    asked = _from_vars(located, _INPUT)
-    named = _json_files(asked, first_of(located, "input_files") or first_of(suite, "input_files"))
-    return AgentvCase(
-        id=_id(located, context),
+    question = _case_value(located, _INPUT)
+    more = first_of(located, "input_files") or first_of(suite, "input_files")
+    files = _json_files(question, more)
+    case = InlineCase(
+        id=_read_id(located, context),
         expected=expected,
-        candidate=fixtures.document(named[0]) if len(named) == 1 else MISSING,
-        files=len(named),
-        input=MISSING if asked is None else asked.value,
-        metadata=_case_metadata(located, graders),
-        tags=tags_of(located),
-        graders=graders,
-        only_own=skips or (era_replaces and bool(graders.written)),
+        candidate=fixtures.document(files[0]) if len(files) == 1 else MISSING,
+        input=MISSING if question is None else question.value,
+        metadata=_case_metadata(located, graders) or None,
+        tags=_tags(located),
+        only_own=_skips_defaults(located) or (Era.DESIGN in suite.entries and graders.written > 0),
         location=located.location,
     )
+    return AgentvCase(case, graders, len(files))
 
 
-def tags_of(located: Located) -> tuple[str, ...]:
-    """The tags of a file or a case, one or several."""
-    given = located.get("tags")
-    items = () if given is None else given.items or (given,)
-    return tuple(item.value for item in items if isinstance(item.value, str))
-
-
-def _from_vars(located: Located, keys: tuple[str, ...]) -> Located | None:
-    """A value of the case, or of the variables in which late versions keep it."""
+def _case_value(located: Located, keys: tuple[str, ...]) -> Located | None:
+    """Return a value of the case, or of the variables in which late versions have it."""
     inner = located.get("vars")
     found = first_of(located, *keys)
     return first_of(inner, *keys) if found is None and inner is not None else found
 
 
-def _says(located: Located, key: str) -> bool:
-    given = located.get(key)
-    return given is not None and given.value is True
+def _skips_defaults(located: Located) -> bool:
+    execution = located.get("execution")
+    skips = None if execution is None else execution.get("skip_defaults")
+    return skips is not None and skips.value is True
 
 
-def _id(located: Located, context: Context) -> str:
-    given = located.get("id")
-    value = None if given is None else given.value
+def _read_id(located: Located, context: Context) -> str:
+    given = located.entries.get("id", Located(value=None, location=located.location))
+    value = given.value
     if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
         return str(value)
-    place = located.location if given is None else given.location
-    context.add(f"A case needs an id that is text, not {describe(value)}.", place)
+    message = f"A case needs an id that is text, not {describe(value)}."
+    context.add(message, given.location)
     return ""
 
 
-def _json_files(asked: Located | None, more: Located | None) -> list[Located]:
-    """The different JSON files that an input names, in its messages or beside them."""
-    names = [*(() if asked is None else files_of(asked)), *(() if more is None else more.items)]
-    return list({str(name.value): name for name in names if is_json_file(name)}.values())
-
-
 def _case_metadata(located: Located, graders: Graders) -> JsonObject:
-    given = located.get("metadata")
-    own = given.value if given is not None and isinstance(given.value, dict) else {}
-    told = first_of(located, *_CRITERIA)
-    texts = [*(() if told is None else (told,)), *graders.criteria]
+    own = first_of(located, *_CRITERIA)
+    texts = [*(() if own is None else (own,)), *graders.criteria]
     criteria = "\n".join(text.value.strip() for text in texts if isinstance(text.value, str))
     conversation = located.get("conversation_id")
     return {
-        **own,
+        **_metadata(located),
         **({"criteria": criteria} if criteria else {}),
         **({} if conversation is None else {"conversation_id": conversation.value}),
     }
 
 
-_ANSWERER: Final = "assistant"
-_BLOCKS: Final = frozenset({"file", "text"})
+# --- documents in messages ------------------------------------------------------------------------
 
 
-def files_of(given: Located) -> Iterator[Located]:
-    """The name of every file in an input: a text, a message, or several."""
-    for message in given.items or (given,):
-        if "content" in message.entries:
-            yield from _files_in(message.entries["content"])
+def _json_files(question: Located | None, more: Located | None) -> list[Located]:
+    """Return the different JSON files that an input names, in its messages or beside them."""
+    messages = () if question is None else question.items or (question,)
+    contents = [each.entries["content"] for each in messages if "content" in each.entries]
+    names = [name for content in contents for name in _files_in(content)]
+    names += () if more is None else more.items
+    return list(
+        {
+            name.value: name
+            for name in names
+            if isinstance(name.value, str) and name.value.lower().endswith(".json")
+        }.values()
+    )
 
 
-def expected_of(given: Located, fixtures: Fixtures) -> JsonValue | Missing:
-    """What the assistant should have answered: its last message, or the value itself.
-
-    A text that is JSON is the document that it holds.
-    """
-    if not _is_conversation(given):
-        return _document(given, fixtures)
-    for message in reversed(given.items or (given,)):
-        content = message.get("content")
-        role = message.get("role")
-        if content is not None and role is not None and role.value == _ANSWERER:
+def _expected_document(answer: Located, fixtures: Fixtures) -> JsonValue | Missing:
+    """Return the document in the last message of the assistant, or in the value itself."""
+    if not any("role" in each.entries for each in (answer, *answer.items[:1])):
+        return _document(answer, fixtures)
+    for message in reversed(answer.items or (answer,)):
+        content, role = message.get("content"), message.get("role")
+        if content is not None and role is not None and role.value == "assistant":
             return _document(content, fixtures)
     return MISSING
 
 
-def _is_conversation(given: Located) -> bool:
-    return any("role" in each.entries for each in (given, *given.items[:1]))
-
-
 def _document(content: Located, fixtures: Fixtures) -> JsonValue | Missing:
-    if content.items and all(_kind(block) in _BLOCKS for block in content.items):
+    """Return the document that content names or contains; other text stays as it is."""
+    text = content.value
+    if content.items and all(_type_of(block) in {"file", "text"} for block in content.items):
         named = next(_files_in(content), None)
         if named is not None:
             return fixtures.document(named)
-        texts = [
-            block.entries["value"].value for block in content.items if "value" in block.entries
-        ]
-        return _parsed("\n".join(text for text in texts if isinstance(text, str)))
-    return _parsed(content.value) if isinstance(content.value, str) else content.value
-
-
-def _files_in(content: Located) -> Iterator[Located]:
-    for block in content.items:
-        if _kind(block) == "file" and "value" in block.entries:
-            yield block.entries["value"]
-
-
-def _parsed(text: str) -> JsonValue:
-    """The list or object that a text holds; any other text is meant as it stands."""
+        values = (block.get("value") for block in content.items)
+        texts = (value.value for value in values if value is not None)
+        text = "\n".join(each for each in texts if isinstance(each, str))
+    if not isinstance(text, str):
+        return text
     try:
         value = parse_json(text).value
     except ConfigError:
@@ -322,128 +309,84 @@ def _parsed(text: str) -> JsonValue:
     return value if isinstance(value, list | dict) else text
 
 
-def _kind(block: Located) -> JsonValue:
+def _files_in(content: Located) -> Iterator[Located]:
+    for block in content.items:
+        if _type_of(block) == "file" and "value" in block.entries:
+            yield block.entries["value"]
+
+
+def _type_of(block: Located) -> JsonValue:
     kind = block.get("type")
     return None if kind is None else kind.value
 
 
-MAX_ALL_BYTES: Final = 64_000_000
-
-
-def is_json_file(named: Located) -> bool:
-    """Whether a value is the name of a JSON file."""
-    return isinstance(named.value, str) and named.value.lower().endswith(".json")
-
-
 class Fixtures:
-    """The files below one folder, each read once."""
+    """The JSON files that cases name, each read once.
 
-    __slots__ = ("_context", "_folder", "_left", "_read", "_root")
+    AgentV projects have eval files in one folder and fixtures in another beside it. So files below
+    the parent folder of the eval file may be read, links followed, and no others; if that is the
+    root of the file system, only files below the eval file's own folder.
+    """
+
+    __slots__ = ("_context", "_documents", "_folder", "_remaining", "_root")
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._folder = (context.folder or Path()).resolve()
-        above = self._folder.parent
-        self._root = self._folder if above == above.parent else above
-        self._read: dict[Path, JsonValue | Missing] = {}
-        self._left = MAX_ALL_BYTES
+        parent = self._folder.parent
+        self._root = self._folder if parent == parent.parent else parent
+        self._documents: dict[Path, JsonValue | Missing] = {}
+        self._remaining = MAX_ALL_BYTES
 
     def document(self, named: Located) -> JsonValue | Missing:
-        """The JSON in a file; what is no JSON stays the text that it is, for a reader of answers.
+        """Return the JSON in a file, or its text if it is not JSON.
 
-        A file that cannot be had is a problem, and nothing.
+        A file that cannot be read is a problem, and its document is missing.
         """
-        place = self._place(named)
-        if place is None:
+        path = self._path(named)
+        if path is None:
             return MISSING
-        if place not in self._read:
-            self._read[place] = self._document(place, named)
-        return self._read[place]
+        if path not in self._documents:
+            self._documents[path] = self._read(path, named)
+        return self._documents[path]
 
-    def _place(self, named: Located) -> Path | None:
+    def _path(self, named: Located) -> Path | None:
         name = named.value
         if not isinstance(name, str) or not name or "\0" in name:
-            self._problem(f"Not the name of a file: {describe(name)}.", named)
+            self._context.add(f"Not the name of a file: {describe(name)}.", named.location)
             return None
-        place = (self._folder / name).resolve()
+        path = (self._folder / name).resolve()
         windows = PureWindowsPath(name)
         is_absolute = Path(name).is_absolute() or bool(windows.drive or windows.root)
-        if is_absolute or not place.is_relative_to(self._root):
+        if is_absolute or not path.is_relative_to(self._root):
             hint = "Files of cases lie below the folder above the eval file."
-            self._problem(f"A file elsewhere: {name}.", named, hint)
+            self._context.add(f"A file elsewhere: {name}.", named.location, hint)
             return None
-        if not place.is_file():
-            self._problem(f"No such file: {name}.", named)
+        if not path.is_file():
+            self._context.add(f"No such file: {name}.", named.location)
             return None
-        return place
+        return path
 
-    def _document(self, place: Path, named: Located) -> JsonValue | Missing:
+    def _read(self, path: Path, named: Located) -> JsonValue | Missing:
         try:
-            with place.open("rb") as stream:
+            with path.open("rb") as stream:
                 content = stream.read(MAX_BYTES + 1)
             text = decode(content, file=str(named.value))
         except ConfigError as error:
             for problem in error.problems:
-                self._problem(f"{named.value}: {problem.message}", named, problem.hint)
+                message = f"{named.value}: {problem.message}"
+                self._context.add(message, named.location, problem.hint)
             return MISSING
         except OSError as error:
-            self._problem(f"{named.value}: Cannot be read: {error.strerror}.", named)
+            message = f"{named.value}: Cannot be read: {error.strerror}."
+            self._context.add(message, named.location)
             return MISSING
-        self._left -= len(content)
-        if self._left < 0:
-            said = f"The files of the cases hold more than {MAX_ALL_BYTES:,} bytes together."
-            self._problem(said, named)
+        self._remaining -= len(content)
+        if self._remaining < 0:
+            message = f"The files of the cases hold more than {MAX_ALL_BYTES:,} bytes together."
+            self._context.add(message, named.location)
             return MISSING
         try:
             return parse_json(text).value
         except ConfigError:
             return text
-
-    def _problem(self, message: str, named: Located, hint: str = "") -> None:
-        self._context.add(message, named.location, hint)
-
-
-def is_agentv(located: Located) -> bool:
-    """Whether a file is one of AgentV's: its cases are called `evalcases` or `tests`."""
-    return era_of(located) is not None
-
-
-def read_agentv(located: Located, context: Context) -> EvalSpec:
-    """The evaluation that a file of AgentV describes; problems go to the context."""
-    suite = read_suite(located, context)
-    for missing in cases_without_candidate(suite):
-        context.add(missing.message, missing.location, missing.hint)
-    return EvalSpec(
-        name=suite.name,
-        description=suite.description,
-        location=suite.location,
-        folder=context.folder or Path(),
-        cases=tuple(_case(case, context) for case in suite.cases),
-        convention=DEFAULT_CONVENTION,
-        evaluators=members_of(suite.graders, suite.location, context),
-        tags=suite.tags,
-        metadata=suite.metadata,
-        warnings=context.problems.warnings,
-    )
-
-
-def _case(case: AgentvCase, context: Context) -> InlineCase:
-    return InlineCase(
-        id=case.id,
-        expected=case.expected,
-        candidate=case.candidate,
-        input=case.input,
-        metadata=case.metadata or None,
-        tags=case.tags,
-        evaluators=members_of(case.graders, case.location, context),
-        only_own=case.only_own,
-        location=case.location,
-    )
-
-
-def members_of(
-    graders: Graders, location: Location, context: Context
-) -> tuple[ConfiguredEvaluator, ...]:
-    """The evaluators of some graders; what they cannot take goes to the problems."""
-    entries = (grader.entry for grader in graders.graders)
-    return read_evaluators(located_list(entries, location), context)
