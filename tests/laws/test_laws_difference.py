@@ -188,10 +188,10 @@ def test_shifts_are_the_same_found_by_order_or_by_path(pairs):
             (old.get(place, "nothing"), new.get(place, "nothing")) for place in {**old, **new}
         )
         apart = Counter({pair: n for pair, n in by_path.items() if pair[0] != pair[1]})
-        if not difference._in_step(*sides):
-            assert difference._shifts(*sides) == apart
+        if not difference._same_fields(*sides):
+            assert difference._outcome_changes(*sides) == apart
             continue
-        found = difference._shifts(*sides)
+        found = difference._outcome_changes(*sides)
         changed_truth = any(a.expected_presence != b.expected_presence
                             for a, b in zip(*(s.block.records(s.table) for s in sides), strict=True))  # fmt: skip
         assert changed_truth or found == apart

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.metrics.bootstrap import (
-    AttributeColumns,
     CaseMatrix,
     ResampledFigures,
     interval_around,
@@ -20,20 +20,18 @@ from fieldmark.metrics.bootstrap import (
 from fieldmark.metrics.case_sample import CaseRow, row_means
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import CountingOptions
-from fieldmark.metrics.headline import HEADLINE_FIGURES
 from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.significance import ALPHA, PERMUTATIONS, flip_signs, holm, permutation_p
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import JsonObject
-from fieldmark.model.outcome import FACT_MASK, FACTS
-from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
+from fieldmark.model.outcome import FACT_MASK, FACTS, Presence
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
-    Weights: TypeAlias = NDArray[np.uint8]
 
 __all__ = [
     "GROUPS",
@@ -50,20 +48,20 @@ __all__ = [
 ]
 
 GROUPS: Final = 2_048
-"""Cases beyond so many share rows: they are drawn and exchanged together."""
+"""Rows at most; further cases share them, and are resampled and permuted together."""
 
 SHOWN: Final = 50
-"""Changed cases that are named, of each kind."""
+"""Changed cases that are listed, of each kind."""
 
-Shift: TypeAlias = tuple[str, str]
-"""What a field was in the one run and is in the other."""
+OutcomeChange: TypeAlias = tuple[str, str]
+"""The outcome of a field in the first run and in the second."""
 
-_OUTCOME: Final = 4
+_LIMITS: Final = (-1.0, 1.0)
+_OUTCOME_SHIFT: Final = 4
 """Bits of a cell below its outcome: both presences."""
 _LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
 _WORD: Final = (1 << 64) - 1
-NOTHING: Final = "nothing"
-"""What a field is that a run has no outcome for."""
+_NO_OUTCOME: Final = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +75,7 @@ class CaseInRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseChange:
-    """A case whose verdict or score is another in the second run."""
+    """A case whose verdict or score differs between the runs."""
 
     case_id: str
     before: float | None
@@ -87,27 +85,27 @@ class CaseChange:
 
     @property
     def gain(self) -> float:
-        """By how much the score rose; without a score there was none to begin with."""
+        """The increase of the score; an undefined score counts as 0."""
         return (self.after or 0.0) - (self.before or 0.0)
 
 
 @dataclass(slots=True)
 class PairedCases:
-    """All that is known of the cases that two runs share."""
+    """The cases that two runs share, collected in bounded memory."""
 
     before: list[CaseRow] = field(default_factory=list)
     after: list[CaseRow] = field(default_factory=list)
     cases: int = 0
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    shifts: Counter[Shift] = field(default_factory=Counter)
+    shifts: Counter[OutcomeChange] = field(default_factory=Counter)
     scores: Counter[str] = field(default_factory=Counter)
     fixed: list[CaseChange] = field(default_factory=list)
     broken: list[CaseChange] = field(default_factory=list)
     _means: dict[CaseStats, tuple[int, ...]] = field(default_factory=dict)
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
-        """Take in one case of both runs."""
-        group = self.cases if self.cases < GROUPS else _drawn(self.cases) % GROUPS
+        """Add one case of both runs."""
+        group = self.cases if self.cases < GROUPS else _scramble(self.cases) % GROUPS
         if group == len(self.before):
             self.before.append(CaseRow())
             self.after.append(CaseRow())
@@ -115,9 +113,9 @@ class PairedCases:
         for rows, side in ((self.before, before), (self.after, after)):
             times = side.block.times or Counter(side.block.cells)
             rows[group].add(times, self._means_of(side.stats))
-        self._note(case_id, before, after)
+        self._add_change(case_id, before, after)
         if before.block.cells != after.block.cells or before.table is not after.table:
-            self.shifts.update(_shifts(before, after))
+            self.shifts.update(_outcome_changes(before, after))
 
     def passes(self) -> tuple[int, int]:
         """How many cases pass only in the second run, and only in the first."""
@@ -134,7 +132,7 @@ class PairedCases:
             known = self._means[stats] = row_means(stats)
         return known
 
-    def _note(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
+    def _add_change(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
         change = CaseChange(
             case_id=case_id,
             before=before.stats.score,
@@ -146,49 +144,46 @@ class PairedCases:
         self.verdicts[str(old), str(new)] += 1
         self.scores["up" if change.gain > 0 else "down" if change.gain < 0 else "same"] += 1
         if old != new and Verdict.PASS in {old, new}:
-            _keep(self.fixed if new == Verdict.PASS else self.broken, change)
+            changes = self.fixed if new == Verdict.PASS else self.broken
+            changes.append(change)
+            if len(changes) >= 2 * SHOWN:
+                changes[:] = greatest(changes)
 
 
-def _drawn(place: int) -> int:
-    """A number that looks drawn by chance, for a case by its place.
+def _scramble(number: int) -> int:
+    """SplitMix64: a pseudo-random number for each case.
 
-    Cases must not take turns: where they are in some order, turns would make all rows alike and
-    hide how much cases differ.
+    Sorted cases must not be dealt out in turns: that would make all rows alike and hide how much
+    cases differ.
     """
-    mixed = (place + 1) * 0x9E3779B97F4A7C15 & _WORD
+    mixed = (number + 1) * 0x9E3779B97F4A7C15 & _WORD
     mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _WORD
     mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _WORD
     return mixed ^ mixed >> 31
 
 
 def greatest(changes: list[CaseChange]) -> list[CaseChange]:
-    """The changes with the greatest effect, earlier ones first among equals."""
+    """The changes with the largest effect; equal ones in the order of the cases."""
     return sorted(changes, key=lambda each: -abs(each.gain))[:SHOWN]
 
 
-def _keep(changes: list[CaseChange], change: CaseChange) -> None:
-    changes.append(change)
-    if len(changes) >= 2 * SHOWN:
-        changes[:] = greatest(changes)
-
-
-def _shifts(before: CaseInRun, after: CaseInRun) -> Mapping[Shift, int]:
-    """Fields that are something else in the second run, by what they were and are."""
-    if _in_step(before, after):
+def _outcome_changes(before: CaseInRun, after: CaseInRun) -> Mapping[OutcomeChange, int]:
+    """The fields whose outcome changed, counted by both outcomes."""
+    if _same_fields(before, after):
         cells = zip(before.block.cells, after.block.cells, strict=True)
-        apart = (pair for pair in cells if pair[0] >> _OUTCOME != pair[1] >> _OUTCOME)
+        apart = (pair for pair in cells if pair[0] >> _OUTCOME_SHIFT != pair[1] >> _OUTCOME_SHIFT)
         return Counter((_LABELS[old & FACT_MASK], _LABELS[new & FACT_MASK]) for old, new in apart)
     old, new = _outcomes(before), _outcomes(after)
-    found: Counter[Shift] = Counter()
+    found: Counter[OutcomeChange] = Counter()
     for place in {**old, **new}:
-        pair = old.get(place, NOTHING), new.get(place, NOTHING)
+        pair = old.get(place, _NO_OUTCOME), new.get(place, _NO_OUTCOME)
         if pair[0] != pair[1]:
             found[pair] += 1
     return found
 
 
-def _in_step(before: CaseInRun, after: CaseInRun) -> bool:
-    """Whether both runs have the same fields in the same order, as most cases do."""
+def _same_fields(before: CaseInRun, after: CaseInRun) -> bool:
+    """Whether both runs have the same fields in the same order, as in most cases."""
     old, new = before.block, after.block
     return (
         before.table is after.table
@@ -199,20 +194,15 @@ def _in_step(before: CaseInRun, after: CaseInRun) -> bool:
 
 
 def _outcomes(side: CaseInRun) -> dict[tuple[str, bool], str]:
-    """Outcomes by path; what stands only in the candidate is no field of the truth."""
-    records = side.block.records(side.table)
-    return {(each.path, _is_extra(each)): _LABELS[each.outcome << _OUTCOME] for each in records}
-
-
-def _is_extra(record: FieldOutcome) -> bool:
-    return not record.expected_presence
-
-
-_LIMITS: Final = (-1.0, 1.0)
+    """Outcomes by path, and by whether only the candidate has the field."""
+    return {
+        (each.path, each.expected_presence is Presence.ABSENT): each.outcome.label
+        for each in side.block.records(side.table)
+    }
 
 
 class DiffVerdict(StrEnum):
-    """What became of a figure, chance aside."""
+    """Whether a figure changed significantly."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -221,21 +211,18 @@ class DiffVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResamplingOptions:
-    """How often cases are drawn anew and exchanged; the same seed gives the same answer."""
+    """The numbers of resamples and permutations, and the seed that makes them reproducible."""
 
     resamples: int = 2_000
     permutations: int = PERMUTATIONS
     seed: int = 0
 
 
-_USUAL: Final = ResamplingOptions()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureDifference:
-    """A figure in two runs; `p` is the chance of such a difference between equal runs.
+    """A figure in two runs; `p` is the p-value of the difference.
 
-    `adjusted` is that chance when all attributes were asked about, and decides the word.
+    `adjusted` is the Holm-adjusted p-value over all attributes, and decides the verdict.
     """
 
     before: float | None
@@ -247,7 +234,7 @@ class FigureDifference:
 
     @property
     def word(self) -> DiffVerdict:
-        """Better or worse, if that is hardly chance."""
+        """Better or worse, if the difference is significant."""
         if not self.delta or self.adjusted > ALPHA:
             return DiffVerdict.SAME
         return DiffVerdict.BETTER if self.delta > 0 else DiffVerdict.WORSE
@@ -274,12 +261,25 @@ class PairedFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class _Values:
-    """A figure in every draw of both runs; the first draw is the runs as they are."""
+class _FigureSamples:
+    """A figure in every resample or permutation of both runs; the first is the runs themselves."""
 
     before: Floats
     after: Floats
     cases: int = 0
+
+    def differences(self) -> Floats:
+        """After minus before; where only one run had nothing to find, its figure counts as 1."""
+        import numpy as np
+
+        undefined = np.isnan(self.before) & np.isnan(self.after)
+        apart = np.nan_to_num(self.after, nan=1.0) - np.nan_to_num(self.before, nan=1.0)
+        return np.where(undefined, np.nan, apart)
+
+
+_Transform: TypeAlias = Callable[["Floats", "Floats"], tuple["Floats", "Floats"]]
+"""Turns the counts of the cases of both runs into the counts of all resamples."""
+_Samples: TypeAlias = dict[str, _FigureSamples]
 
 
 def paired_figures(
@@ -287,139 +287,92 @@ def paired_figures(
     before: AttributeTable,
     after: AttributeTable,
     counting: CountingOptions,
-    effort: ResamplingOptions = _USUAL,
+    options: ResamplingOptions | None = None,
 ) -> PairedFigures:
-    """Every figure of two runs with its difference, an interval and the chance of it.
+    """Every figure of two runs with its difference, its interval and its p-value.
 
-    Intervals come from drawing cases anew, chances from exchanging the two runs' answers to a
-    case. Both keep the fields of a case together.
+    Intervals come from a paired bootstrap, p-values from a permutation test that exchanges the
+    runs case by case. Both keep the fields of a case together.
     """
+    options = options or ResamplingOptions()
     paths = sorted({each.path for table in (before, after) for each in table.attributes})
     matrices = (
         CaseMatrix(pairs.before, before, counting, paths),
         CaseMatrix(pairs.after, after, counting, paths),
     )
-    weights = resampling_weights(len(pairs.before), effort.resamples, effort.seed)
-    drawn, attributes = _figures(matrices, _Resampled(weights))
-    signs = flip_signs(len(pairs.before), effort.permutations, effort.seed + 1)
-    chances, attribute_chances = _figures(matrices, _Exchanged(signs))
-    return PairedFigures(
-        headline=_differences(
-            {name: drawn[name] for name in HEADLINE_FIGURES}, _chances(chances), family=False
-        ),
-        attributes=_differences(attributes, _chances(attribute_chances), family=True),
-    )
+    cases = len(pairs.before)
+    weights = resampling_weights(cases, options.resamples, options.seed)
+    signs = flip_signs(cases, options.permutations, options.seed + 1)
 
+    def resample(before: Floats, after: Floats) -> tuple[Floats, Floats]:
+        return product(weights, before), product(weights, after)
 
-@dataclass(frozen=True, slots=True)
-class _Resampled:
-    """ResampledFigures the same cases for both runs."""
-
-    weights: Weights
-
-    @property
-    def draws(self) -> int:
-        return len(self.weights)
-
-    def __call__(self, before: Floats, after: Floats) -> tuple[Floats, Floats]:
-        return product(self.weights, before), product(self.weights, after)
-
-
-@dataclass(frozen=True, slots=True)
-class _Exchanged:
-    """Swaps the runs in some cases."""
-
-    signs: Floats
-
-    @property
-    def draws(self) -> int:
-        return len(self.signs)
-
-    def __call__(self, before: Floats, after: Floats) -> tuple[Floats, Floats]:
-        both = before.sum(0) + after.sum(0)
+    def permute(before: Floats, after: Floats) -> tuple[Floats, Floats]:
+        total = before.sum(0) + after.sum(0)
         apart = after - before
         changed = apart.any(axis=1)
-        swapped = self.signs[:, changed] @ apart[changed]
-        return (both - swapped) / 2, (both + swapped) / 2
+        swapped = signs[:, changed] @ apart[changed]
+        return (total - swapped) / 2, (total + swapped) / 2
 
-
-_Draw: TypeAlias = _Resampled | _Exchanged
-_ByName: TypeAlias = dict[str, _Values]
-
-
-def _figures(matrices: tuple[CaseMatrix, CaseMatrix], draw: _Draw) -> tuple[_ByName, _ByName]:
-    """The headline figures and the attributes' F1 in every draw."""
-    sides = ResampledFigures(draw.draws), ResampledFigures(draw.draws)
-    attributes: _ByName = {}
-    for columns in zip(*(matrix.blocks() for matrix in matrices), strict=True):
-        attributes |= _attributes(columns, sides, draw)
-    means = draw(matrices[0].means, matrices[1].means)
-    before, after = (side.headline(mean) for side, mean in zip(sides, means, strict=True))
-    cases = matrices[0].rows
-    return {name: _Values(before[name], after[name], cases) for name in before}, attributes
-
-
-def _attributes(
-    columns: tuple[AttributeColumns, ...],
-    sides: tuple[ResampledFigures, ResampledFigures],
-    draw: _Draw,
-) -> _ByName:
-    import numpy as np
-
-    old, new = columns
-    drawn = [draw(*pair) for pair in zip(old[1:], new[1:], strict=True)]
-    before, after = (
-        side.add_attributes(*(each[place] for each in drawn)) for place, side in enumerate(sides)
+    headline, attributes = _samples(matrices, resample, len(weights))
+    permuted_headline, permuted_attributes = _samples(matrices, permute, len(signs))
+    return PairedFigures(
+        headline=_differences(headline, permuted_headline, adjust=False),
+        attributes=_differences(attributes, permuted_attributes, adjust=True),
     )
-    touched = np.add.reduce([*old[1:], *new[1:]]) > 0
-    return {
-        path: _Values(before[:, place], after[:, place], int(touched[:, place].sum()))
-        for place, path in enumerate(old.paths)
-    }
 
 
-def _chances(drawn: _ByName) -> dict[str, float]:
-    return {name: permutation_p(_apart(each)) for name, each in drawn.items()}
-
-
-def _apart(values: _Values) -> Floats:
-    """The differences; where nothing was to be found and nothing was found, all was right."""
+def _samples(
+    matrices: tuple[CaseMatrix, CaseMatrix], transform: _Transform, number: int
+) -> tuple[_Samples, _Samples]:
+    """The headline figures and the F1 of every attribute in all resamples."""
     import numpy as np
 
-    gone = np.isnan(values.before) & np.isnan(values.after)
-    apart = np.nan_to_num(values.after, nan=1.0) - np.nan_to_num(values.before, nan=1.0)
-    return np.where(gone, np.nan, apart)
+    sides = ResampledFigures(number), ResampledFigures(number)
+    attributes: _Samples = {}
+    for old, new in zip(*(matrix.blocks() for matrix in matrices), strict=True):
+        counts = [transform(*pair) for pair in zip(old[1:], new[1:], strict=True)]
+        before, after = (
+            side.add_attributes(*(each[place] for each in counts))
+            for place, side in enumerate(sides)
+        )
+        present = (np.add.reduce([*old[1:], *new[1:]]) > 0).sum(0)
+        for place, path in enumerate(old.paths):
+            cases = int(present[place])
+            attributes[path] = _FigureSamples(before[:, place], after[:, place], cases)
+    means = transform(matrices[0].means, matrices[1].means)
+    first, second = (side.headline(mean) for side, mean in zip(sides, means, strict=True))
+    cases = matrices[0].rows
+    return {name: _FigureSamples(first[name], second[name], cases) for name in first}, attributes
 
 
 def _differences(
-    drawn: _ByName, chances: Mapping[str, float], *, family: bool
+    resampled: _Samples, permuted: _Samples, *, adjust: bool
 ) -> dict[str, FigureDifference]:
-    """Differences with their chances, put right where they are a family that is asked as one."""
+    """Differences with their p-values, Holm-adjusted if they are one family of tests."""
     import numpy as np
 
-    asked = {name: chances[name] for name, each in drawn.items() if not np.isnan(_apart(each)[0])}
-    adjusted = holm(asked) if family else asked
-    return {
-        name: _difference(each, chances[name], adjusted.get(name, 1.0))
-        for name, each in drawn.items()
-    }
-
-
-def _difference(values: _Values, p: float, adjusted: float) -> FigureDifference:
-    import numpy as np
-
-    apart = _apart(values)
-    delta = None if np.isnan(apart[0]) else float(apart[0])
-    off = interval_offsets(apart[None], [values.cases])[0]
-    return FigureDifference(
-        before=_defined(values.before[0]),
-        after=_defined(values.after[0]),
-        delta=delta,
-        interval=None if off is None or delta is None else interval_around(delta, off, _LIMITS),
-        p=p,
-        adjusted=adjusted,
-    )
+    differences = {name: each.differences() for name, each in resampled.items()}
+    p = {name: permutation_p(permuted[name].differences()) for name in resampled}
+    tested = {name: p[name] for name, each in differences.items() if not np.isnan(each[0])}
+    adjusted = holm(tested) if adjust else tested
+    found: dict[str, FigureDifference] = {}
+    for name, samples in resampled.items():
+        delta = _defined(differences[name][0])
+        [offsets] = interval_offsets(differences[name][None], [samples.cases])
+        interval = None
+        if delta is not None and offsets is not None:
+            interval = interval_around(delta, offsets, _LIMITS)
+        found[name] = FigureDifference(
+            before=_defined(samples.before[0]),
+            after=_defined(samples.after[0]),
+            delta=delta,
+            interval=interval,
+            p=p[name],
+            adjusted=adjusted.get(name, 1.0),
+        )
+    return found
 
 
 def _defined(value: np.float64) -> float | None:
-    return None if value != value else float(value)  # noqa: PLR0124 - NaN alone differs from itself
+    return None if math.isnan(value) else float(value)

@@ -6,9 +6,9 @@ __all__ = ["attribute_sort_key", "case_sort_key"]
 
 
 def attribute_sort_key(
-    path: str, f1: float | None, wrong: int, errors: int
+    path: str, f1: float | None, mistakes: int, errors: int
 ) -> tuple[float, int, str]:
-    """By F1, then by the number of mistakes (`fp + fn`), then by path.
+    """By F1, then by the number of mistakes, then by path.
 
     An undefined F1 is the worst if something is wrong or failed, and the best if nothing is.
 
@@ -17,8 +17,8 @@ def attribute_sort_key(
     'b'
     """
     if f1 is None:
-        f1 = 0.0 if wrong or errors else 2.0
-    return f1, -wrong, path
+        f1 = 0.0 if mistakes or errors else 2.0
+    return f1, -mistakes, path
 
 
 def case_sort_key(score: float | None, mistakes: int, position: int) -> tuple[float, int, int]:

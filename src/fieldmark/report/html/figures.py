@@ -105,11 +105,10 @@ def _attribute(path: str, figures: JsonObject, comparators: dict[str, str]) -> _
     mistakes = [whole(errors.get(name)) for name in ERROR_TYPES]
     failed = whole(figures.get("errors"))
     f1 = figure(figures.get("f1"))
-    counts = [whole(figures.get(name)) for name in _COUNTS]
-    rank = attribute_sort_key(path, f1, sum(counts[2:]), failed)
+    rank = attribute_sort_key(path, f1, sum(mistakes), failed)
     line: list[JsonValue] = [
         path,
-        list[JsonValue](counts),
+        [whole(figures.get(name)) for name in _COUNTS],
         [figure(figures.get(name)) for name in _RATES],
         _interval(mapping(figures.get("interval")), "f1"),
         list[JsonValue](mistakes),
