@@ -83,19 +83,6 @@ class HttpClient:
     includes the name resolution.
     """
 
-    __slots__ = (
-        "_active",
-        "_addresses",
-        "_closed",
-        "_endpoint",
-        "_headers",
-        "_limit",
-        "_lock",
-        "_max_bytes",
-        "_method",
-        "_transport",
-    )
-
     def __init__(
         self,
         endpoint: Endpoint,

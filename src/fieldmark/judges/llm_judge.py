@@ -123,20 +123,17 @@ class LlmJudge(ChatConnection):
             case, self.fields, with_input=self.with_input, ask_equal=self.ask_equal
         )
         names = [criterion.name for criterion in self._criteria]
-        judged: list[_JudgedItem] = []
-        for item in items:
-            grades = None
-            if item.decision is None:
-                try:
-                    grades = grade_samples(
-                        client, self, self._prompt(), item.data, names, self.samples
-                    )
-                except LLM_ERRORS as error:
-                    where = f"{item.path}: " if item.path else ""
-                    return Score.error(f"{self.name}: {where}{error}")
-            judged.append(_JudgedItem(item, grades))
+        for number, item in enumerate(items):
+            if item.decision is not None:
+                continue
+            try:
+                grades = grade_samples(client, self, self._prompt(), item.data, names, self.samples)
+            except LLM_ERRORS as error:
+                where = f"{item.path}: " if item.path else ""
+                return Score.error(f"{self.name}: {where}{error}")
+            items[number] = item._replace(grades=grades)
         facts: JsonObject = {"judge": self.identity(), "samples": self.samples}
-        return _score_case(case, judged, self._criteria, self.pass_threshold, facts)
+        return _score_case(case, items, self._criteria, self.pass_threshold, facts)
 
 
 def read_criteria(
@@ -186,11 +183,12 @@ class _Decision(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """A case, or a field of it, as the model sees it."""
+    """A case, or a field of it, as the model sees it, and its decision or grades."""
 
     path: str
     data: JsonObject
     decision: _Decision | None = None
+    grades: GradedSamples | None = None
 
 
 def _items_to_judge(
@@ -252,13 +250,6 @@ def _decide_without_model(
     return None
 
 
-class _JudgedItem(NamedTuple):
-    """An item and its grades, unless it was decided without the model."""
-
-    item: _Item
-    grades: GradedSamples | None
-
-
 class _ItemScore(NamedTuple):
     """The score of one item with its details."""
 
@@ -273,21 +264,21 @@ class _ItemScore(NamedTuple):
 
 def _score_case(
     case: Case,
-    judged: Sequence[_JudgedItem],
+    items: Sequence[_Item],
     criteria: Sequence[Criterion],
     threshold: float,
     facts: JsonObject,
 ) -> Score:
     """Return the mean over the items; one that could not be judged makes the case an error."""
-    decisions = [(each.item.path, each.item.decision) for each in judged if each.item.decision]
+    decisions = [(item.path, item.decision) for item in items if item.decision]
     for path, decision in decisions:
         if decision.failed:
             return Score.error(f"{path or 'the case'}: {decision.reason}")
     scores = [
-        scored for each in judged if (scored := _score_item(each, criteria, threshold)) is not None
+        scored for item in items if (scored := _score_item(item, criteria, threshold)) is not None
     ]
     skipped = tuple(path or "$" for path, decision in decisions if decision.score is None)
-    details = _details(case, scores, judged, facts)
+    details = _details(case, scores, items, facts)
     if not scores:
         return Score(
             score=1.0,
@@ -309,12 +300,10 @@ def _score_case(
     )
 
 
-def _score_item(
-    judged: _JudgedItem, criteria: Sequence[Criterion], threshold: float
-) -> _ItemScore | None:
-    path, decision = judged.item.path, judged.item.decision
-    if judged.grades is not None:
-        return _score_grades(path, judged.grades, criteria, threshold)
+def _score_item(item: _Item, criteria: Sequence[Criterion], threshold: float) -> _ItemScore | None:
+    path, decision = item.path, item.decision
+    if item.grades is not None:
+        return _score_grades(path, item.grades, criteria, threshold)
     if decision is None or decision.score is None:
         return None
     name = path or "$"
@@ -387,10 +376,10 @@ def _mean(scores: Sequence[float]) -> float:
 
 
 def _details(
-    case: Case, scores: Sequence[_ItemScore], judged: Sequence[_JudgedItem], facts: JsonObject
+    case: Case, scores: Sequence[_ItemScore], items: Sequence[_Item], facts: JsonObject
 ) -> JsonObject:
     calls = {
-        call.id: call for each in judged if each.grades is not None for call in each.grades.calls
+        call.id: call for item in items if item.grades is not None for call in item.grades.calls
     }
     usage: JsonObject = {
         "calls": len(calls),

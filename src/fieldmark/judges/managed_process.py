@@ -20,7 +20,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final, NamedTuple, Self, cast
 
 __all__ = [
@@ -116,8 +115,6 @@ class ManagedProcess:
     The first process is not reaped before its group is killed: until then the system cannot give
     the group's id to other processes.
     """
-
-    __slots__ = ("_ended", "_limits", "_marker", "_process", "exit_fd")
 
     def __init__(
         self,
@@ -235,12 +232,7 @@ class ManagedProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -266,8 +258,6 @@ class ProcessGroup:
     Leaving the context stops programs that other threads still run, waits until they are gone, and
     kills what is left of them.
     """
-
-    __slots__ = ("_change", "_marker", "_running", "_started", "_stopped")
 
     def __init__(self) -> None:
         self._marker = secrets.token_hex(12)
@@ -309,12 +299,7 @@ class ProcessGroup:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
         try:
             with self._change:

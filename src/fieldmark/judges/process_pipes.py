@@ -7,7 +7,6 @@ import selectors
 import time
 from collections.abc import Callable
 from enum import Enum, auto
-from types import TracebackType
 from typing import IO, Final, Self
 
 from fieldmark.judges.managed_process import ManagedProcess, ProcessGroup, ProcessLimits
@@ -37,17 +36,6 @@ class ProcessPipes:
     A program may stop reading its input; that is no failure.
     """
 
-    __slots__ = (
-        "_error_bytes",
-        "_errors",
-        "_last",
-        "_limits",
-        "_pending",
-        "_program",
-        "_selector",
-        "output",
-    )
-
     def __init__(self, program: ManagedProcess, limits: ProcessLimits) -> None:
         self.output = bytearray()
         self._errors = bytearray()
@@ -67,12 +55,7 @@ class ProcessPipes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

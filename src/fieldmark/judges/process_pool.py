@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from fieldmark.errors import DataError
@@ -45,8 +44,6 @@ class WorkerProgram(NamedTuple):
 
 class _Worker:
     """One running program."""
-
-    __slots__ = ("_group", "_limits", "_pipes", "_process", "_redactor")
 
     def __init__(self, program: WorkerProgram, group: ProcessGroup) -> None:
         self._group = group
@@ -136,8 +133,6 @@ class ProcessPool:
     no more answers, and if that is noticed only at the end, leaving the pool is an error.
     """
 
-    __slots__ = ("_group", "_idle", "_out_of_step", "_program")
-
     def __init__(self, program: WorkerProgram, size: int, group: ProcessGroup) -> None:
         self._program = program
         self._group = group
@@ -196,12 +191,7 @@ class ProcessPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._group.stop()
         idle = [self._idle.get() for _ in range(self._idle.maxsize)]
         for _ in idle:

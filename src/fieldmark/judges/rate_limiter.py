@@ -17,8 +17,6 @@ _MINUTE: Final = 60.0
 class RateLimiter:
     """Admits a number of requests at the same time, evenly spaced by the rate."""
 
-    __slots__ = ("_active", "_condition", "_next")
-
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._active = 0

@@ -73,8 +73,6 @@ def find_secret(value: JsonValue, name: str = "") -> str | None:
 class Redactor:
     """Replaces secret values by their names, also where they are escaped or encoded."""
 
-    __slots__ = ("_patterns",)
-
     def __init__(self, values: Mapping[str, str]) -> None:
         # The longest first: a secret may contain another one.
         known = sorted(values.items(), key=lambda item: -len(item[1]))

@@ -22,8 +22,6 @@ class OverdueError(Exception):
 class TimeLimit:
     """Runs each call in a daemon thread and waits for it for `seconds` at most."""
 
-    __slots__ = ("_lock", "_overdue", "seconds")
-
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._overdue = 0

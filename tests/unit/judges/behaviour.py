@@ -217,8 +217,9 @@ def touch(file):
 
 
 def greet():
+    """Speaks before it is asked, and then only listens."""
     say("hello\n")
-    each_line()
+    sys.stdin.read()
 
 
 def hasty():

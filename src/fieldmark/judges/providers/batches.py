@@ -1,23 +1,72 @@
-"""Splits pairs or texts into calls, which run concurrently."""
+"""Answers many items with few calls: from the cache, or else in concurrent batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from fieldmark.model.comparison import Comparison
+from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 
-__all__ = ["map_batches", "provider_error", "split_batches"]
+if TYPE_CHECKING:
+    from fieldmark.judges.llm.client import CachedClient, Question
 
-_Item = TypeVar("_Item")
+__all__ = ["MAX_TEXT_CHARACTERS", "answer_in_batches", "provider_error", "split_batches"]
+
+MAX_TEXT_CHARACTERS: Final = 20_000
+"""Longer texts are not sent."""
+_Item = TypeVar("_Item", bound=Hashable)
 _Answer = TypeVar("_Answer")
 
 
 def provider_error(error: object, reason: Reason = Reason.PROVIDER_FAILED) -> Comparison:
     """Return the comparison of a pair that could not be judged."""
     return Comparison.error(reason, note=str(error))
+
+
+def answer_in_batches(
+    client: CachedClient,
+    items: Sequence[_Item],
+    *,
+    texts: Callable[[_Item], Sequence[str]],
+    question: Callable[[_Item], Question],
+    read: Callable[[JsonValue], _Answer | Comparison],
+    ask: Callable[[list[_Item]], list[_Answer | Comparison]],
+    max_items: int,
+    max_characters: int,
+    threads: int,
+) -> dict[_Item, _Answer | Comparison]:
+    """Answer every item: `read` its cached answer, or `ask` for a batch of items."""
+    too_long = f"texts beyond {MAX_TEXT_CHARACTERS} characters are not sent"
+    answers: dict[_Item, _Answer | Comparison] = {
+        item: provider_error(too_long, Reason.TOO_LONG)
+        for item in items
+        if max(map(len, texts(item))) > MAX_TEXT_CHARACTERS
+    }
+    rest = [item for item in items if item not in answers]
+    for item, cached in zip(rest, client.lookup([question(each) for each in rest]), strict=True):
+        if cached is not None:
+            answers[item] = read(cached.answer)
+    unknown = [item for item in dict.fromkeys(rest) if item not in answers]
+    batches = list(
+        split_batches(
+            unknown,
+            lambda item: sum(map(len, texts(item))),
+            max_items=max_items,
+            max_size=max_characters,
+        )
+    )
+    if batches:
+        pool = ThreadPoolExecutor(min(threads, len(batches)), thread_name_prefix="fieldmark-llm")
+        try:
+            found = [answer for batch in pool.map(ask, batches) for answer in batch]
+        finally:
+            # After an interruption no further batch is sent.
+            pool.shutdown(cancel_futures=True)
+        answers.update(zip(unknown, found, strict=True))
+    return answers
 
 
 def split_batches(
@@ -38,17 +87,3 @@ def split_batches(
         total += size(item)
     if batch:
         yield batch
-
-
-def map_batches(
-    function: Callable[[list[_Item]], list[_Answer]], batches: Sequence[list[_Item]], threads: int
-) -> list[_Answer]:
-    """Call a function with each batch and return the answers in the order of the items."""
-    if not batches:
-        return []
-    pool = ThreadPoolExecutor(min(threads, len(batches)), thread_name_prefix="fieldmark-llm")
-    try:
-        return [answer for answers in pool.map(function, batches) for answer in answers]
-    finally:
-        # After an interruption no further batch is sent.
-        pool.shutdown(cancel_futures=True)

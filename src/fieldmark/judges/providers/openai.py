@@ -20,14 +20,12 @@ from fieldmark.judges.llm.client import (
 )
 from fieldmark.judges.llm.connection import ChatConnection, check_number
 from fieldmark.judges.llm.prompts import FORM, MEANING, Prompt
-from fieldmark.judges.providers.batches import map_batches, provider_error, split_batches
+from fieldmark.judges.providers.batches import answer_in_batches, provider_error
 from fieldmark.model.comparison import Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcome import Reason
 
 __all__ = ["Aspect", "OpenAi"]
 
-MAX_TEXT_CHARACTERS: Final = 20_000
 _MAX_BATCH_CHARACTERS: Final = 40_000
 """The size of a batch of several pairs."""
 
@@ -77,36 +75,23 @@ class OpenAi(ChatConnection):
         """Return the model's grade of each pair, or an error."""
         try:
             with CachedClient.opened(self, self._task()) as client:
-                return self._similarities(client, pairs)
+                answers = answer_in_batches(
+                    client,
+                    pairs,
+                    texts=lambda pair: pair,
+                    question=_question,
+                    read=_as_similarity,
+                    ask=lambda batch: self._grade(client, batch),
+                    max_items=self.batch,
+                    max_characters=_MAX_BATCH_CHARACTERS,
+                    threads=self.concurrency,
+                )
+                return [answers[pair] for pair in pairs]
         except LLM_ERRORS as error:
             return [provider_error(error)] * len(pairs)
 
     def _task(self) -> JsonObject:
         return {"task": "similarity", "prompt": _PROMPTS[self.aspect].identity()}
-
-    def _similarities(self, client: CachedClient, pairs: Sequence[TextPair]) -> list[Similarity]:
-        too_long = f"texts beyond {MAX_TEXT_CHARACTERS} characters are not sent"
-        known: dict[TextPair, Similarity] = {
-            pair: provider_error(too_long, Reason.TOO_LONG)
-            for pair in pairs
-            if max(map(len, pair)) > MAX_TEXT_CHARACTERS
-        }
-        rest = [pair for pair in pairs if pair not in known]
-        for pair, cached in zip(rest, client.lookup(list(map(_question, rest))), strict=True):
-            if cached is not None:
-                known[pair] = _as_similarity(cached.answer)
-        unknown = [pair for pair in dict.fromkeys(rest) if pair not in known]
-        batches = list(
-            split_batches(
-                unknown,
-                lambda pair: len(pair[0]) + len(pair[1]),
-                max_items=self.batch,
-                max_size=_MAX_BATCH_CHARACTERS,
-            )
-        )
-        graded = map_batches(lambda some: self._grade(client, some), batches, self.concurrency)
-        known.update(zip(unknown, graded, strict=True))
-        return [known[pair] for pair in pairs]
 
     def _grade(self, client: CachedClient, pairs: list[TextPair]) -> list[Similarity]:
         questions = [_question(pair) for pair in pairs]

@@ -18,15 +18,13 @@ from fieldmark.judges.llm.client import (
     UnusableReplyError,
 )
 from fieldmark.judges.llm.connection import Connection, check_number
-from fieldmark.judges.providers.batches import map_batches, provider_error, split_batches
+from fieldmark.judges.providers.batches import answer_in_batches, provider_error
 from fieldmark.judges.providers.vectors import Vector, cosine_similarities
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcome import Reason
 
 __all__ = ["OpenAiEmbeddings"]
 
-MAX_TEXT_CHARACTERS: Final = 20_000
 _MAX_BATCH_CHARACTERS: Final = 100_000
 
 
@@ -57,32 +55,23 @@ class OpenAiEmbeddings(Connection):
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         try:
             with CachedClient.opened(self, self._task()) as client:
-                return cosine_similarities(pairs, self._vectors(client, texts))
+                vectors = answer_in_batches(
+                    client,
+                    texts,
+                    texts=lambda text: (text,),
+                    question=_question,
+                    read=_unpack,
+                    ask=lambda batch: self._embed(client, batch),
+                    max_items=self.batch,
+                    max_characters=_MAX_BATCH_CHARACTERS,
+                    threads=self.concurrency,
+                )
+                return cosine_similarities(pairs, vectors)
         except LLM_ERRORS as error:
             return [provider_error(error)] * len(pairs)
 
     def _task(self) -> JsonObject:
         return {"task": "embedding", "dimensions": self.dimensions}
-
-    def _vectors(
-        self, client: CachedClient, texts: Sequence[str]
-    ) -> dict[str, Vector | Comparison]:
-        too_long = f"texts beyond {MAX_TEXT_CHARACTERS} characters are not sent"
-        vectors: dict[str, Vector | Comparison] = {
-            text: provider_error(too_long, Reason.TOO_LONG)
-            for text in texts
-            if len(text) > MAX_TEXT_CHARACTERS
-        }
-        rest = [text for text in texts if text not in vectors]
-        for text, cached in zip(rest, client.lookup(list(map(_question, rest))), strict=True):
-            if cached is not None:
-                vectors[text] = _unpack(cached.answer)
-        unknown = [text for text in rest if text not in vectors]
-        batches = list(
-            split_batches(unknown, len, max_items=self.batch, max_size=_MAX_BATCH_CHARACTERS)
-        )
-        embedded = map_batches(lambda some: self._embed(client, some), batches, self.concurrency)
-        return {**vectors, **dict(zip(unknown, embedded, strict=True))}
 
     def _embed(self, client: CachedClient, texts: list[str]) -> list[Vector | Comparison]:
         questions = [_question(text) for text in texts]

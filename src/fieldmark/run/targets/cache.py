@@ -27,8 +27,6 @@ _KINDS: Final = ("text", "value")
 class TargetCache:
     """A folder of responses; failures are not cached, and damaged entries are replaced."""
 
-    __slots__ = ("_folder", "_identity", "_lock", "_pending", "_unwritable", "_warn")
-
     def __init__(self, folder: Path, identity: JsonObject, warn: Callable[[str], None]) -> None:
         self._folder = folder
         self._identity = identity

@@ -46,8 +46,6 @@ class ProducedCase(NamedTuple):
 class ThreadPool:
     """Daemon threads that run tasks in order; unlike an executor, exit does not wait for them."""
 
-    __slots__ = ("_stopped", "_tasks")
-
     def __init__(self, size: int) -> None:
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._stopped = threading.Event()
