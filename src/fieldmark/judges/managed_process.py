@@ -45,7 +45,7 @@ _KILL_PAUSE: Final = 0.005
 class ProcessLimits:
     """Limits of one program; it is killed when it exceeds them, and no output is truncated.
 
-    `tail_bytes` of standard error are kept of the `error_bytes` that are allowed. `patience` are
+    `tail_bytes` of standard error are kept of the `error_bytes` that are allowed. `grace` are
     the seconds between SIGTERM and SIGKILL; `linger` the seconds to wait for output of processes
     that the program left behind. CPU time is limited too unless the program is `long_lived`.
     """
@@ -55,7 +55,7 @@ class ProcessLimits:
     error_bytes: int = 16 * MEGABYTE
     tail_bytes: int = 64 << 10
     input_bytes: int = 16 * MEGABYTE
-    patience: float = 2.0
+    grace: float = 2.0
     linger: float = 1.0
     memory_bytes: int | None = None
     long_lived: bool = False
@@ -75,7 +75,7 @@ class ProcessLimits:
         """Return the CPU time that one process can use within the time limit."""
         if self.long_lived:
             return None
-        return ceil(self.seconds + self.patience) * (os.cpu_count() or 1) + 1
+        return ceil(self.seconds + self.grace) * (os.cpu_count() or 1) + 1
 
 
 LIMITS: Final = ProcessLimits()
@@ -197,14 +197,14 @@ class ManagedProcess:
             return self._process.poll() is not None
 
     def end(self) -> None:
-        """Terminate the group, kill it after the patience, and kill processes that left it."""
+        """Terminate the group, kill it after the grace period, and kill processes that left it."""
         if self._ended:
             return
         descendants = [] if self.exited() else _descendants(self.pid)
         try:
             if not self.exited():
                 self._signal_group(signals.SIGTERM)
-                self.wait(self._limits.patience)
+                self.wait(self._limits.grace)
         finally:
             self._signal_group(signals.SIGKILL)
             self._process.wait()

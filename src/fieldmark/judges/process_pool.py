@@ -117,7 +117,7 @@ class _Worker:
         """
         try:
             if graceful:
-                self._process.wait(self._limits.patience)
+                self._process.wait(self._limits.grace)
             self._process.end()
             return self.out_of_step()
         finally:

@@ -40,7 +40,7 @@ def nothing_is_left():
 @pytest.fixture
 def patient(monkeypatch):
     """A judge that is told that there are no more cases may take long to end."""
-    monkeypatch.setattr(code_judge, "ProcessLimits", partial(ProcessLimits, patience=PATIENCE))
+    monkeypatch.setattr(code_judge, "ProcessLimits", partial(ProcessLimits, grace=PATIENCE))
 
 
 def staying(*behaviour, **options):

@@ -118,9 +118,7 @@ def test_no_shell_reads_the_arguments(tmp_path):
 def test_the_system_knows_the_limits_too():
     import json
 
-    done = run(
-        "limits", seconds=99, patience=1, memory_bytes=512 * MB, file_bytes=MB, open_files=64
-    )
+    done = run("limits", seconds=99, grace=1, memory_bytes=512 * MB, file_bytes=MB, open_files=64)
     told = json.loads(done.stdout)["details"]
     processor = 100 * (os.cpu_count() or 1) + 1
     assert told == {"CORE": 0, "CPU": processor, "FSIZE": MB, "NOFILE": 64, "DATA": 512 * MB}

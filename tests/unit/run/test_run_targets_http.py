@@ -12,7 +12,13 @@ import pytest
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING
 from fieldmark.run.targets import http
-from fieldmark.run.targets.http import HttpTarget
+from fieldmark.run.targets.http import (
+    HttpTarget,
+    check_headers,
+    expand_headers,
+    header_variables,
+    unusable_variable,
+)
 from fieldmark.run.targets.target import TargetResponse
 from loopback_server import Answer, loopback, replied
 from waiting import PATIENCE
@@ -339,3 +345,65 @@ def test_reading_the_options_needs_no_optional_part():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert run.stdout == "POST\n"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({}, id="none"),
+        pytest.param({"Authorization": "Bearer ${API_KEY}"}, id="a-variable-in-a-secret"),
+        pytest.param({"Cookie": "a=${A}; b=${B}"}, id="two-variables"),
+        pytest.param({"X-Team": "invoices"}, id="a-plain-value"),
+        pytest.param({"X-Price": "$5"}, id="a-dollar"),
+    ],
+)
+def test_headers_that_can_be_sent(headers):
+    check_headers(headers)
+
+
+@pytest.mark.parametrize(
+    ("headers", "why"),
+    [
+        pytest.param({"Authorization": "sk-sentinel"}, "must not hold a secret", id="a-secret-written-out"),
+        pytest.param({"x-api-key": "sk-sentinel"}, "must not hold a secret", id="another-one"),
+        pytest.param({"X-Custom": "Bearer sk-sentinel"}, "must not hold a secret", id="credentials-elsewhere"),
+        pytest.param({"Host": "evil.example"}, "can be set", id="another-host"),
+        pytest.param({"content-length": "3"}, "can be set", id="another-length"),
+        pytest.param({"Transfer-Encoding": "chunked"}, "can be set", id="another-framing"),
+        pytest.param({"X A": "1"}, "can be set", id="a-blank-in-the-name"),
+        pytest.param({"": "1"}, "can be set", id="no-name"),
+        pytest.param({"X-A": "sentinel\r\nX-B: 2"}, "one line", id="a-line-break"),
+        pytest.param({"X-A": "sentinel ä"}, "one line of plain", id="beyond-ascii"),
+        pytest.param({"X-A": "${sentinel"}, "is written", id="half-a-variable"),
+        pytest.param({"X-A": "${1X}"}, "is written", id="no-name-of-a-variable"),
+    ],
+)  # fmt: skip
+def test_headers_that_are_refused_without_showing_their_values(headers, why):
+    with pytest.raises(OptionError, match=why) as refused:
+        check_headers(headers)
+    assert "sentinel" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "why"),
+    [
+        pytest.param({"A": "one", "B": "two"}, None, id="all-are-set"),
+        pytest.param({"A": "one"}, "B, which a header needs, is not set", id="one-is-not"),
+        pytest.param({"A": "one", "B": ""}, "B, which a header needs, is not set", id="one-is-empty"),
+        pytest.param({"A": "one", "B": "sentinel\n"}, "B is not one line", id="one-has-a-line-break"),
+    ],
+)  # fmt: skip
+def test_variables_are_looked_for_before_the_run(environment, why):
+    said = unusable_variable({"X": "${A} ${B}", "Y": "${A}"}, environment)
+    assert (said is None) if why is None else (why in said)
+    assert "sentinel" not in str(said)
+
+
+def test_headers_are_filled_in_from_the_environment():
+    headers = {"Authorization": "Bearer ${A}", "X": "${A}${B}", "Y": "plain"}
+    assert header_variables(headers) == ("A", "B")
+    assert expand_headers(headers, {"A": "1${B}", "B": "2"}) == {
+        "Authorization": "Bearer 1${B}",
+        "X": "1${B}2",
+        "Y": "plain",
+    }
