@@ -14,7 +14,7 @@ import pytest
 
 from fieldmark.cli import score as score_module
 from fieldmark.cli.exit_codes import ExitCode, strongest
-from fieldmark.cli.show import Format
+from fieldmark.cli.output import OutputFormat
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
 
 NOT_RECORDED = """
@@ -94,7 +94,7 @@ def test_results_that_cannot_be_written(folder, command):
 @pytest.mark.parametrize(
     "words",
     [
-        *(f"demo --format {form}" for form in Format),
+        *(f"demo --format {form}" for form in OutputFormat),
         "score truth.jsonl candidate.jsonl --no-save --min rqs=1",
         "infer truth.jsonl",
         "validate rules.yaml",

@@ -40,13 +40,13 @@ def runs(folder, monkeypatch):
 def is_short(monkeypatch):
     """Whether the short way was taken."""
     taken = []
-    real = runs_command.put
+    real = runs_command.write_stdout
 
     def noticed(text):
         taken.append(len(text))
         real(text)
 
-    monkeypatch.setattr(runs_command, "put", noticed)
+    monkeypatch.setattr(runs_command, "write_stdout", noticed)
     return lambda: bool(taken)
 
 

@@ -1,4 +1,4 @@
-"""`fieldmark calibrate`: a judge against the verdicts of people."""
+"""`fieldmark calibrate`: measure a judge against human verdicts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import click
 
 from fieldmark.api.calibrate import Calibration, calibrate
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.printing import Word
-from fieldmark.cli.telling import put, tell
+from fieldmark.cli.options import SuggestingChoice
+from fieldmark.cli.output import print_message, write_stdout
 from fieldmark.metrics.agreement import JudgeAgreement, agreement_at
 from fieldmark.report.tables import number
 from fieldmark.values.escape import visible
@@ -45,7 +45,9 @@ _LONGEST: Final = 60
 )
 @click.option("--path", metavar="PATH", help="The field of the rules whose comparator it is.")
 @click.option("--threshold", type=float, help="The threshold in use, where it has no other.")
-@click.option("--format", "form", type=Word(_FORMATS), default=_FORMATS[0], help="What to print.")
+@click.option(
+    "--format", "form", type=SuggestingChoice(_FORMATS), default=_FORMATS[0], help="What to print."
+)
 def command(
     labels: str,
     match: str | None,
@@ -56,9 +58,9 @@ def command(
 ) -> int:
     """Measure a judge or a comparator against human verdicts, and propose a threshold."""
     found = calibrate(labels, rules=rules, match=match, path=path, threshold=threshold)
-    put(pretty_json(found.to_dict()) if form == "json" else _text(found).encode())
+    write_stdout(pretty_json(found.to_dict()) if form == "json" else _text(found).encode())
     if found.errors:
-        tell(f"{found.errors} pair(s) could not be judged; the first: {found.first_error}")
+        print_message(f"{found.errors} pair(s) could not be judged; the first: {found.first_error}")
         return ExitCode.TOO_MANY_ERRORS
     return ExitCode.OK
 

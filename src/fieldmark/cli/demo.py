@@ -1,4 +1,4 @@
-"""`fieldmark demo`: the main job on a bundled sample of real documents."""
+"""`fieldmark demo`: score a bundled sample of real documents."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import click
 
 from fieldmark.api.report import write_report
 from fieldmark.api.score import score
-from fieldmark.cli.printing import printing
-from fieldmark.cli.printing import top as shown
-from fieldmark.cli.score import exit_code
-from fieldmark.cli.show import Format, show_run
-from fieldmark.cli.telling import tell
+from fieldmark.cli.exit_codes import run_exit_code
+from fieldmark.cli.options import output_options, top_option
+from fieldmark.cli.output import OutputOptions, print_message, print_run
 
 __all__ = ["command"]
 
@@ -27,9 +25,9 @@ __all__ = ["command"]
     metavar="FILE",
     help="Write the HTML report too.",
 )
-@shown
-@printing
-def command(*, report: Path | None, top: int, form: Format, quiet: bool, color: bool) -> int:
+@top_option()
+@output_options
+def command(*, report: Path | None, output: OutputOptions) -> int:
     """Score the bundled sample: 23 real documents and what a model extracted from them.
 
     Receipts, invoices, statements, forms and reports with line items, from DocuBench by DocuPipe
@@ -40,10 +38,9 @@ def command(*, report: Path | None, top: int, form: Format, quiet: bool, color: 
         run = score(sample / "truth.jsonl", sample / "candidate.jsonl", out=out)
         if out is not None:
             write_report(out, report)
-    # Where an installed package keeps its sample, and where a run was for a moment, is nobody's
-    # concern.
+    # Do not show the location of the sample and of the temporary run.
     run = replace(run, notes=(), path=None)
-    show_run(run, form=form, top=top, quiet=quiet, color=color)
-    if report is not None and not quiet:
-        tell(f"report written to {report}")
-    return exit_code(run, 0)
+    print_run(run, output)
+    if report is not None and not output.quiet:
+        print_message(f"report written to {report}")
+    return run_exit_code(run, 0)

@@ -1,4 +1,4 @@
-"""`fieldmark diff`: two runs, what changed, and whether that may be chance."""
+"""`fieldmark diff`: compare two runs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import click
 from fieldmark.api.diff import diff
 from fieldmark.api.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.forms import Forms
-from fieldmark.cli.options import max_drops
-from fieldmark.cli.printing import printing, top
-from fieldmark.cli.run_root import run_root
-from fieldmark.cli.show import Format
-from fieldmark.cli.telling import tell
+from fieldmark.cli.options import (
+    max_drop_option,
+    output_options,
+    parse_max_drops,
+    root_option,
+    top_option,
+)
+from fieldmark.cli.output import OutputOptions, OutputViews, print_message
 from fieldmark.wire.summary import gate_to_json
 
-__all__ = ["command", "max_drops"]
+__all__ = ["command"]
 
 _EPILOG = """\b
 Examples:
@@ -36,38 +38,29 @@ Exit codes: 0 passed, 1 a figure fell by more than its limit, 2 bad input or usa
 @click.command(epilog=_EPILOG)
 @click.argument("before")
 @click.argument("after")
-@click.option(
-    "--max-drop",
-    "drops",
-    multiple=True,
-    metavar="[FIGURE=]LIMIT",
-    help="How much worse a figure may be; without a name, the mean score.",
-)
+@max_drop_option("How much worse a figure may be; without a name, the mean score.")
 @click.option(
     "--rescore", is_flag=True, help="Count the outcomes of AFTER as those of BEFORE were counted."
 )
 @click.option(
     "--force", is_flag=True, help="Compare what the runs have in common, whatever they are."
 )
-@run_root
+@root_option
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the resampling."
 )
-@top
-@printing
+@top_option()
+@output_options
 def command(
     before: str,
     after: str,
     *,
-    drops: tuple[str, ...],
+    max_drop: tuple[str, ...],
     rescore: bool,
     force: bool,
     root: Path,
     seed: int,
-    top: int,
-    form: Format,
-    quiet: bool,
-    color: bool,
+    output: OutputOptions,
 ) -> int:
     """Compare the run AFTER with the run BEFORE, case by case.
 
@@ -80,20 +73,20 @@ def command(
         find_run(after, root),
         rescore=rescore,
         force=force,
-        max_drop=max_drops(drops),
+        max_drop=parse_max_drops(max_drop),
         seed=seed,
     )
-    said, shown = found.to_dict(), top or None
+    document = found.to_dict()
     from fieldmark.report import diff_view as view
 
-    Forms(
-        said=said,
-        table=lambda: view.diff_view(said, top=shown),
-        markdown=lambda: view.diff_markdown(said, top=shown),
-        csv=lambda: view.diff_csv(said),
-    ).show(form, quiet=quiet, color=color)
-    if form in {Format.JSON, Format.CSV} or quiet:
+    OutputViews(
+        json=lambda: document,
+        table=lambda: view.diff_view(document, top=output.top),
+        markdown=lambda: view.diff_markdown(document, top=output.top),
+        csv=lambda: view.diff_csv(document),
+    ).print(output)
+    if output.hides_failures or output.quiet:
         for gate in found.gates:
             if not gate.passed:
-                tell(f"fieldmark: {view.gate_line(gate_to_json(gate))}")
+                print_message(f"fieldmark: {view.gate_line(gate_to_json(gate))}")
     return ExitCode.OK if found.passed else ExitCode.GATE_FAILED

@@ -1,4 +1,4 @@
-"""`fieldmark eval`: eval files in, a verdict for each out."""
+"""`fieldmark eval`: run eval files."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import click
 
 from fieldmark.api.evaluate import EvalResult, evaluate, refuse_unready_eval, resume_eval
 from fieldmark.api.requests import request_of_run
 from fieldmark.api.watching import Progress
-from fieldmark.cli.exit_codes import ExitCode, strongest
-from fieldmark.cli.github import Annotations, wants_annotations
-from fieldmark.cli.keeping import keeping, refuse_beside_resume, refuse_unkept, resuming
-from fieldmark.cli.options import against_baseline, gates, limits_of, max_drops, offline
-from fieldmark.cli.printing import printing, top
-from fieldmark.cli.progress import progress_for
-from fieldmark.cli.score import exit_code
-from fieldmark.cli.show import Format, show_run
-from fieldmark.cli.telling import put, tell
+from fieldmark.cli.exit_codes import ExitCode, run_exit_code, strongest
+from fieldmark.cli.github import GitHubAnnotations, in_github_workflow
+from fieldmark.cli.options import (
+    RunArguments,
+    check_resume,
+    check_save,
+    gate_options,
+    out_option,
+    parse_limits,
+    parse_max_drops,
+    run_options,
+    save_options,
+)
+from fieldmark.cli.output import OutputFormat, print_message, print_run, write_stdout
+from fieldmark.cli.progress import show_progress
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
@@ -55,26 +61,11 @@ Exit codes: 0 passed, 1 a gate failed, 2 bad input or configuration,
 """
 
 
-class _Asked(TypedDict):
+class _Arguments(RunArguments):
     only: tuple[str, ...]
     cases: tuple[str, ...]
     concurrency: int | None
     junit: Path | None
-    minimum: tuple[str, ...]
-    maximum: tuple[str, ...]
-    max_errors: int | None
-    out: Path | None
-    save: bool
-    values: bool
-    offline: bool
-    baseline: str | None
-    max_drop: tuple[str, ...]
-    resume: Path | None
-    accept_changes: bool
-    form: Format
-    top: int
-    quiet: bool
-    color: bool
 
 
 @click.command(epilog=_EPILOG)
@@ -96,42 +87,33 @@ class _Asked(TypedDict):
 @click.option(
     "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML for CI."
 )
-@gates
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="A new folder for the run, or for one run a file.  [default: runs/<id>]",
-)
-@keeping
-@offline
-@against_baseline
-@resuming
-@top
-@printing
-def command(files: tuple[str, ...], **asked: Unpack[_Asked]) -> int:
+@gate_options
+@out_option("A new folder for the run, or for one run a file.  [default: runs/<id>]")
+@save_options
+@run_options
+def command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
     """Run the evaluators of eval FILES over their cases.
 
     Every file is checked before the first case is run.
     """
-    refuse_unkept(asked["out"], save=asked["save"])
-    one_at_a_time = asked["junit"] is not None or asked["form"] is Format.JSON
+    check_save(given["out"], save=given["save"])
+    one_at_a_time = given["junit"] is not None or given["output"].format is OutputFormat.JSON
     if one_at_a_time and len(files) > 1:
         raise click.UsageError("--junit and --format json are for one eval file at a time.")
-    if asked["resume"] is not None:
-        refuse_beside_resume(asked, files)
-        file = str(request_of_run(asked["resume"], "eval")["file"])
-        return _run(load_eval(file), asked)
+    if given["resume"] is not None:
+        check_resume(given, files)
+        file = str(request_of_run(given["resume"], "eval")["file"])
+        return _run(load_eval(file), given)
     if not files:
         raise click.UsageError("Name an eval file, or a run with --resume.")
-    specs = _checked(files, offline=asked["offline"])
-    folders = _folders(specs, asked)
+    specs = _load_specs(files, offline=given["offline"])
+    folders = _folders(specs, given)
     runs = zip(specs, folders, strict=True)
-    return strongest([_run(spec, asked, out, several=len(specs) > 1) for spec, out in runs])
+    return strongest([_run(spec, given, out, several=len(specs) > 1) for spec, out in runs])
 
 
-def _checked(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
-    """All files, read; the problems of all of them at once."""
+def _load_specs(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
+    """Load all files, or raise one error with the problems of all of them."""
     specs: list[EvalSpec] = []
     problems: list[Problem] = []
     for file in files:
@@ -147,75 +129,77 @@ def _checked(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
 
 
 def _run(
-    spec: EvalSpec, asked: _Asked, out: Path | None = None, *, several: bool = False
+    spec: EvalSpec, given: _Arguments, out: Path | None = None, *, several: bool = False
 ) -> ExitCode:
-    if several and not asked["quiet"] and asked["form"] is Format.TABLE:
-        put(f"{visible(spec.name)}\n")
-    values = asked["values"]
-    remarks = Annotations(spec.location.file, values=values) if wants_annotations() else None
+    if several and given["output"].shows_table:
+        write_stdout(f"{visible(spec.name)}\n")
+    values = given["values"]
+    annotations = None
+    if in_github_workflow():
+        annotations = GitHubAnnotations(spec.location.file, values=values)
     with ExitStack() as stack:
         junit = None
-        if asked["junit"] is not None:
-            junit = stack.enter_context(JunitFile(asked["junit"], spec.name))
-        observers: list[Observer] = [] if junit is None else [_in_junit(junit, values=values)]
-        observers += [] if remarks is None else [remarks]
-        with progress_for(quiet=asked["quiet"], color=asked["color"]) as progress:
-            run = _evaluated(spec, asked, out, observers, progress)
+        if given["junit"] is not None:
+            junit = stack.enter_context(JunitFile(given["junit"], spec.name))
+        observers: list[Observer] = [] if junit is None else [_junit_observer(junit, values=values)]
+        observers += [] if annotations is None else [annotations]
+        with show_progress(given["output"]) as progress:
+            run = _evaluate(spec, given, out, observers, progress)
         if junit is not None:
             for gate in run.summary.gates:
                 junit.add_gate(gate_text(gate), passed=gate.passed)
-    show_run(run, form=asked["form"], top=asked["top"], quiet=asked["quiet"], color=asked["color"])
-    if remarks is not None:
-        remarks.tell(run.summary)
-    return _ended(run, asked)
+    print_run(run, given["output"])
+    if annotations is not None:
+        annotations.print(run.summary)
+    return _report_verdict(run, given)
 
 
-def _evaluated(
+def _evaluate(
     spec: EvalSpec,
-    asked: _Asked,
+    given: _Arguments,
     out: Path | None,
     observers: Sequence[Observer],
     progress: Progress | None,
 ) -> EvalResult:
-    """The run of one file, or the rest of one that was broken off."""
-    if asked["resume"] is not None:
+    """Run one file, or resume its run."""
+    if given["resume"] is not None:
         return resume_eval(
-            asked["resume"],
-            accept_changes=asked["accept_changes"],
-            offline=asked["offline"],
-            concurrency=asked["concurrency"],
+            given["resume"],
+            accept_changes=given["accept_changes"],
+            offline=given["offline"],
+            concurrency=given["concurrency"],
             observers=observers,
             progress=progress,
         )
     return evaluate(
         spec,
-        only=asked["only"],
-        cases=asked["cases"],
-        concurrency=asked["concurrency"],
-        at_least=limits_of(asked["minimum"], GateKind.MIN),
-        at_most=limits_of(asked["maximum"], GateKind.MAX),
+        only=given["only"],
+        cases=given["cases"],
+        concurrency=given["concurrency"],
+        at_least=parse_limits(given["minimum"], GateKind.MIN),
+        at_most=parse_limits(given["maximum"], GateKind.MAX),
         out=out,
-        max_errors=asked["max_errors"],
-        values=asked["values"],
+        max_errors=given["max_errors"],
+        values=given["values"],
         intervals=True,
-        baseline=asked["baseline"],
-        max_drop=max_drops(asked["max_drop"]),
-        offline=asked["offline"],
+        baseline=given["baseline"],
+        max_drop=parse_max_drops(given["max_drop"]),
+        offline=given["offline"],
         preflight=False,
         observers=observers,
         progress=progress,
     )
 
 
-def _ended(run: EvalResult, asked: _Asked) -> ExitCode:
-    """The exit code, and the verdict that says the same in words."""
-    limit = run.max_errors if asked["max_errors"] is None else asked["max_errors"]
-    code = exit_code(run, limit)
-    for said in run.unmet:
-        tell(f"fieldmark: {said}")
+def _report_verdict(run: EvalResult, given: _Arguments) -> ExitCode:
+    """Print the verdict and return the exit code."""
+    limit = run.max_errors if given["max_errors"] is None else given["max_errors"]
+    code = run_exit_code(run, limit)
+    for message in run.unmet:
+        print_message(f"fieldmark: {message}")
         code = strongest([code, ExitCode.BAD_INPUT])
-    if not asked["quiet"]:
-        tell(f"{run.name}: {_verdict(run, code)}")
+    if not given["output"].quiet:
+        print_message(f"{run.name}: {_verdict(run, code)}")
     return code
 
 
@@ -235,31 +219,31 @@ _VERDICTS = {
 }
 
 
-def _folders(specs: Sequence[EvalSpec], asked: _Asked) -> list[Path | None]:
-    """A folder for the run of each file; two files of one name have two folders."""
-    if not asked["save"]:
+def _folders(specs: Sequence[EvalSpec], given: _Arguments) -> list[Path | None]:
+    """Return a folder for the run of each file, numbered where files have the same name."""
+    if not given["save"]:
         return [None] * len(specs)
-    above = asked["out"]
-    if above is None:
+    parent = given["out"]
+    if parent is None:
         return [Path("runs") / new_run_id() for _ in specs]
     if len(specs) == 1:
-        return [above]
+        return [parent]
     met: Counter[str] = Counter()
     folders: list[Path | None] = []
-    for name in (_file_name(spec.name) for spec in specs):
+    for name in (_folder_name(spec.name) for spec in specs):
         met[name] += 1
-        folders.append(above / (name if met[name] == 1 else f"{name}-{met[name]}"))
+        folders.append(parent / (name if met[name] == 1 else f"{name}-{met[name]}"))
     return folders
 
 
-def _file_name(name: str) -> str:
-    """A name as that of a folder: no separators, nothing hidden."""
+def _folder_name(name: str) -> str:
+    """Return a folder name without separators or a leading dot."""
     kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in name)
     return kept.lstrip(".") or "eval"
 
 
-def _in_junit(junit: JunitFile, *, values: bool) -> Observer:
-    """Adds cases in their order; without values, only what cannot quote a document."""
+def _junit_observer(junit: JunitFile, *, values: bool) -> Observer:
+    """Return an observer that adds cases in order; without values, nothing quotes a document."""
 
     def add(judged: Judged) -> None:
         rows = iter(zip(judged.batch.stats, judged.scores, strict=True))

@@ -1,11 +1,15 @@
-"""What the command's exit code says. When several apply, the first in this order wins."""
+"""Exit codes. When several apply, the first in this order wins."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-__all__ = ["ExitCode", "strongest"]
+if TYPE_CHECKING:
+    from fieldmark.api.run_result import RunResult
+
+__all__ = ["ExitCode", "run_exit_code", "strongest"]
 
 
 class ExitCode(IntEnum):
@@ -22,6 +26,19 @@ class ExitCode(IntEnum):
 
 
 def strongest(codes: Iterable[ExitCode]) -> ExitCode:
-    """The code that wins when several apply."""
+    """Return the code that wins when several apply."""
     found = set(codes)
     return next((code for code in ExitCode if code in found), ExitCode.OK)
+
+
+def run_exit_code(run: RunResult, max_errors: int) -> ExitCode:
+    """Return the strongest code that applies to a finished run."""
+    cases = run.summary.cases
+    codes = [ExitCode.OK]
+    if cases.invalid_truth or not all(gate.known for gate in run.summary.gates):
+        codes.append(ExitCode.BAD_INPUT)
+    if cases.errors > max_errors:
+        codes.append(ExitCode.TOO_MANY_ERRORS)
+    if not run.passed:
+        codes.append(ExitCode.GATE_FAILED)
+    return strongest(codes)

@@ -1,4 +1,4 @@
-"""Remarks on the changed files of a pull request, where the CI server knows them."""
+"""Annotations of GitHub workflows: failed cases and gates beside the eval file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from fieldmark.cli.telling import tell
+from fieldmark.cli.output import print_message
 from fieldmark.evaluators.base import Status
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.case import Verdict
@@ -14,21 +14,21 @@ from fieldmark.report.tables import gate_text
 from fieldmark.run.evaluation import Judged
 from fieldmark.values.escape import visible
 
-__all__ = ["Annotations", "wants_annotations"]
+__all__ = ["GitHubAnnotations", "in_github_workflow"]
 
-_MOST: Final = 10
-"""GitHub shows so many remarks of a kind for one step."""
+_MAX_ANNOTATIONS: Final = 10
+"""GitHub shows no more annotations of a kind for one step."""
 _PROPERTY: Final = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"}
 _MESSAGE: Final = {key: _PROPERTY[key] for key in "%\r\n"}
 
 
-def wants_annotations() -> bool:
-    """Whether the run is a step of a GitHub workflow."""
+def in_github_workflow() -> bool:
+    """Whether the command runs in a GitHub workflow."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
-class Annotations:
-    """Says which cases failed, beside the eval file that holds them: the first few."""
+class GitHubAnnotations:
+    """Collects the first failed cases and prints them as annotations."""
 
     def __init__(self, file: str, *, values: bool = True) -> None:
         self._file = file
@@ -36,31 +36,31 @@ class Annotations:
         self._lines: list[str] = []
 
     def __call__(self, judged: Judged) -> None:
-        """Take note of cases that did not pass."""
+        """Add the cases that did not pass."""
         for case, score in zip(judged.batch.cases, judged.scores, strict=True):
             if score.status is Status.ERROR:
-                self._add("error", f"case {case.id}", self._told(score.reasoning))
+                self._add("error", f"case {case.id}", self._text(score.reasoning))
             elif score.verdict in (Verdict.FAIL, Verdict.PARTIAL):
                 self._add(
-                    "warning", f"case {case.id}: {score.verdict}", self._told(_listed(score.misses))
+                    "warning", f"case {case.id}: {score.verdict}", self._text(_listed(score.misses))
                 )
         for case in judged.failed:
-            self._add("error", f"case {case.id}", self._told(case.note))
+            self._add("error", f"case {case.id}", self._text(case.note))
 
-    def tell(self, summary: Summary) -> None:
-        """Print the remarks; failed gates come first."""
+    def print(self, summary: Summary) -> None:
+        """Print the annotations, failed gates first."""
         gates = [gate for gate in summary.gates if not gate.passed]
         lines = [self._line("error", "gate failed", gate_text(gate)) for gate in gates]
-        # Standard output belongs to the form that was asked for; GitHub reads both streams.
-        for line in (lines + self._lines)[:_MOST]:
-            tell(line)
+        # Standard output is for the result; GitHub reads both streams.
+        for line in (lines + self._lines)[:_MAX_ANNOTATIONS]:
+            print_message(line)
 
-    def _told(self, text: str) -> str:
-        """A text that may quote a document, where that is wanted."""
+    def _text(self, text: str) -> str:
+        """Return a text that may quote a document, unless values are left out."""
         return text if self._values else "values are left out"
 
     def _add(self, level: str, title: str, text: str) -> None:
-        if len(self._lines) < _MOST:
+        if len(self._lines) < _MAX_ANNOTATIONS:
             self._lines.append(self._line(level, title, text))
 
     def _line(self, level: str, title: str, text: str) -> str:
@@ -70,7 +70,7 @@ class Annotations:
 
 
 def _listed(misses: Sequence[str]) -> str:
-    return ", ".join(misses[:_MOST]) or "did not pass"
+    return ", ".join(misses[:_MAX_ANNOTATIONS]) or "did not pass"
 
 
 def _escaped(text: str, table: dict[str, str]) -> str:

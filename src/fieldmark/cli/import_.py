@@ -1,4 +1,4 @@
-"""`fieldmark import`: files of other tools in the native form."""
+"""`fieldmark import`: convert files of other tools to the native form."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from fieldmark.cli.telling import put, tell
-from fieldmark.errors import ConfigError, StorageError
+from fieldmark.cli.options import force_option, out_option
+from fieldmark.cli.output import check_overwrite, print_message, write_file, write_stdout
 
 __all__ = ["command"]
 
@@ -26,13 +26,8 @@ def command() -> None:
 
 @command.command(epilog=_EPILOG)
 @click.argument("file", type=click.Path())
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the eval file there instead of printing it.",
-)
-@click.option("--force", is_flag=True, help="Let --out write over a file that exists.")
+@out_option("Write the eval file there instead of printing it.", "FILE")
+@force_option
 def agentv(file: str, *, out: Path | None, force: bool) -> int:
     """Write AgentV's eval FILE as a native eval file that gives the same results.
 
@@ -41,20 +36,14 @@ def agentv(file: str, *, out: Path | None, force: bool) -> int:
     """
     from fieldmark.config.agentv.native import import_agentv
 
-    if out is not None and out.exists() and not force:
-        raise ConfigError.of(
-            f"{out} exists already. Name a new file, or write over it with --force."
-        )
+    check_overwrite(out, force=force)
     imported = import_agentv(file)
     for warning in imported.warnings:
-        tell(warning, prefix="warning: ")
+        print_message(warning, prefix="warning: ")
     if out is None:
-        put(imported.text.encode())
-        return 0
-    try:
-        out.write_text(imported.text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write {out}: {error.strerror}") from error
-    cases = "1 case" if imported.cases == 1 else f"{imported.cases} cases"
-    tell(f"{cases} written to {out}")
+        write_stdout(imported.text.encode())
+    else:
+        write_file(out, imported.text)
+        cases = "1 case" if imported.cases == 1 else f"{imported.cases} cases"
+        print_message(f"{cases} written to {out}")
     return 0

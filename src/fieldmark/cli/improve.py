@@ -1,4 +1,4 @@
-"""`fieldmark improve`: what to fix first, and how it goes wrong."""
+"""`fieldmark improve`: say what to fix first."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import click
 from fieldmark.api.improve import improve
 from fieldmark.api.runs import find_run
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.forms import Forms
-from fieldmark.cli.printing import printing, top
-from fieldmark.cli.run_root import run_root
-from fieldmark.cli.show import Format
+from fieldmark.cli.options import output_options, root_option, top_option
+from fieldmark.cli.output import OutputOptions, OutputViews
 
 __all__ = ["command"]
 
@@ -30,23 +28,23 @@ Exit codes: 0 done, 2 bad input or usage, 74 output could not be written.
 
 @click.command(epilog=_EPILOG)
 @click.argument("run")
-@run_root
-@top
-@printing
-def command(run: str, *, root: Path, top: int, form: Format, quiet: bool, color: bool) -> int:
+@root_option
+@top_option()
+@output_options
+def command(run: str, *, root: Path, output: OutputOptions) -> int:
     """Say what to change in the extraction next, from the mistakes of RUN.
 
     Attributes are ranked by what the mean score would gain if they were right. Mistakes that look
     alike stand together, with examples and a hint for prompt, schema or clean-up. The measuring is
     never what is to be changed.
     """
-    said, shown = improve(find_run(run, root)).to_dict(), top or None
+    document = improve(find_run(run, root)).to_dict()
     from fieldmark.report import improve_view as view
 
-    Forms(
-        said=said,
-        table=lambda: view.improve_view(said, top=shown),
-        markdown=lambda: view.improve_markdown(said, top=shown),
-        csv=lambda: view.improve_csv(said),
-    ).show(form, quiet=quiet, color=color)
+    OutputViews(
+        json=lambda: document,
+        table=lambda: view.improve_view(document, top=output.top),
+        markdown=lambda: view.improve_markdown(document, top=output.top),
+        csv=lambda: view.improve_csv(document),
+    ).print(output)
     return ExitCode.OK

@@ -1,4 +1,4 @@
-"""`fieldmark infer`: rules proposed from the data."""
+"""`fieldmark infer`: propose rules from the data."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from pathlib import Path
 import click
 
 from fieldmark.api.infer import infer
-from fieldmark.cli.options import input_options, refuse_two_streams
-from fieldmark.cli.telling import put, tell
+from fieldmark.cli.options import check_single_stdin, force_option, input_options, out_option
+from fieldmark.cli.output import check_overwrite, print_message, write_file, write_stdout
 from fieldmark.data.inputs import Inputs
-from fieldmark.errors import ConfigError, StorageError
 
 __all__ = ["command"]
 
@@ -27,13 +26,8 @@ Examples:
 @click.argument("truth")
 @click.argument("candidate", required=False)
 @input_options
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the rules there instead of printing them.",
-)
-@click.option("--force", is_flag=True, help="Let --out write over a file that exists.")
+@out_option("Write the rules there instead of printing them.", "FILE")
+@force_option
 def command(
     truth: str, candidate: str | None, *, inputs: Inputs, out: Path | None, force: bool
 ) -> int:
@@ -42,18 +36,12 @@ def command(
     With CANDIDATE, differences between the two sides are taken into account. What is proposed is
     a start: read it, and change what you know better.
     """
-    refuse_two_streams(truth, candidate)
-    if out is not None and out.is_file() and not force:
-        raise ConfigError.of(
-            f"{out} exists already. Name a new file, or write over it with --force."
-        )
+    check_single_stdin(truth, candidate)
+    check_overwrite(out, force=force)
     text = infer(truth, candidate, inputs=inputs)
     if out is None:
-        put(text.encode())
-        return 0
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write {out}: {error.strerror}") from error
-    tell(f"rules written to {out}")
+        write_stdout(text.encode())
+    else:
+        write_file(out, text)
+        print_message(f"rules written to {out}")
     return 0

@@ -1,4 +1,4 @@
-"""`fieldmark judge`: a built-in evaluator that other tools can call as a code judge."""
+"""`fieldmark judge`: answer as a code judge with a built-in evaluator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from fieldmark.api.judge import open_judge
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.telling import put, tell
+from fieldmark.cli.output import print_message, write_stdout
 from fieldmark.config.files import load_file
 from fieldmark.config.json_parser import parse_json
 from fieldmark.errors import ConfigError, FieldmarkError, LimitError
@@ -45,15 +45,15 @@ def command(name: str, options: str | None, *, lines: bool) -> int:
     candidate_answer) and the evaluator's options in config. The reply has score, hits, misses,
     reasoning and details. What cannot be judged ends without a reply and with an exit code.
     """
-    settled = None if options is None else _options(options)
-    with open_judge(name, settled) as judge:
+    parsed = None if options is None else _parse_options(options)
+    with open_judge(name, parsed) as judge:
         if lines:
             return _answer_lines(sys.stdin.buffer, judge)
         reply = judge(_limited(sys.stdin.buffer.read(_REQUEST_BYTES + 1)))
     if reply["status"] == Status.ERROR:
-        tell(reply["reasoning"], prefix="fieldmark: ")
+        print_message(reply["reasoning"], prefix="fieldmark: ")
         return ExitCode.TOO_MANY_ERRORS
-    put(_line(reply))
+    write_stdout(_line(reply))
     return ExitCode.OK
 
 
@@ -61,13 +61,13 @@ def _answer_lines(requests: BinaryIO, judge: Callable[[bytes], JsonObject]) -> i
     """Answer every line; one that cannot be judged gets a reply without a score."""
     for line in iter(lambda: requests.readline(_REQUEST_BYTES + 1), b""):
         try:
-            put(_line(judge(_limited(line))))
+            write_stdout(_line(judge(_limited(line))))
         except LimitError:
             # The rest of that line would look like a request of its own.
             raise
         except FieldmarkError as error:
-            tell(error, prefix="fieldmark: ")
-            put(_line(Score.error(str(error)).to_dict()))
+            print_message(error, prefix="fieldmark: ")
+            write_stdout(_line(Score.error(str(error)).to_dict()))
     return ExitCode.OK
 
 
@@ -77,13 +77,13 @@ def _line(reply: JsonObject) -> bytes:
 
 def _limited(request: bytes) -> bytes:
     if len(request) > _REQUEST_BYTES:
-        told = f"the request is larger than {_REQUEST_BYTES:,} bytes"
-        raise LimitError("document_bytes", told)
+        message = f"the request is larger than {_REQUEST_BYTES:,} bytes"
+        raise LimitError("document_bytes", message)
     return request
 
 
-def _options(given: str) -> JsonObject:
-    """Options that are written down as JSON, or stand in a file."""
+def _parse_options(given: str) -> JsonObject:
+    """Parse options from JSON or from a file."""
     inline = given.lstrip().startswith("{")
     marked = parse_json(given, file="--options") if inline else load_file(Path(given))
     if not isinstance(marked.value, dict):

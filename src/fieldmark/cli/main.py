@@ -1,4 +1,4 @@
-"""The `fieldmark` command: finds the subcommand, and turns every error into one line."""
+"""The `fieldmark` command: loads subcommands lazily and turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.telling import finish, tell, unwritten
+from fieldmark.cli.output import output_error, print_message, write_stdout
 from fieldmark.errors import FieldmarkError, RunLockedError, StorageError
 
 __all__ = ["main"]
@@ -25,7 +25,7 @@ _COMMANDS: Final = {
     "diff": ("diff", "Compare two runs: what changed, and whether that may be chance."),
     "improve": ("improve", "Say what to fix first in the extraction, and how it goes wrong."),
     "rescore": ("rescore", "Count the outcomes of a run again, without the inputs."),
-    "show": ("show_case", "Show the worst cases of a run, or one case side by side."),
+    "show": ("show", "Show the worst cases of a run, or one case side by side."),
     "report": ("report", "Write a report of a run: HTML, Markdown, JUnit, tables."),
     "runs": ("runs", "List runs, show one, follow a figure over iterations."),
     "infer": ("infer", "Propose a rules file from the data."),
@@ -37,13 +37,12 @@ _COMMANDS: Final = {
     "serve": ("serve", "Serve the web application and the HTTP API on this machine."),
     "demo": ("demo", "Score the bundled sample of real documents."),
 }
-"""Every command, the module that holds it, and its line in the list: loading none of them."""
+"""Every command with its module and its line in the help, so that none has to be loaded."""
 
 _CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
     RunLockedError: ExitCode.LOCKED,
     StorageError: ExitCode.STORAGE,
 }
-_OTHER: Final = ExitCode.BAD_INPUT
 _DEBUG: Final = "FIELDMARK_DEBUG"
 _BUG: Final = (
     "this is a bug in fieldmark, not in your data or configuration ({}). "
@@ -64,8 +63,8 @@ Exit codes of every command: 0 passed or done, 1 a gate failed, 2 bad input or u
 """
 
 
-class _Lazy(click.Group):
-    """A group that imports a command only when it is run."""
+class _LazyGroup(click.Group):
+    """A group that imports a command when it is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_COMMANDS)
@@ -81,7 +80,7 @@ class _Lazy(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            ctx.fail(_unknown(args[0]))
+            ctx.fail(_unknown_command(args[0]))
         return super().resolve_command(ctx, args)
 
     def format_commands(
@@ -93,7 +92,7 @@ class _Lazy(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
 
-def _unknown(word: str) -> str:
+def _unknown_command(word: str) -> str:
     from fieldmark.values.text import nearest
 
     close = nearest(word, _COMMANDS)
@@ -109,7 +108,9 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None: 
         ctx.exit()
 
 
-@click.command(cls=_Lazy, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=_LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -127,18 +128,18 @@ def fieldmark() -> None:
 
 
 def main() -> None:
-    """Run the command line; errors that are the user's end in one line and an exit code."""
-    with _terminated_as_interrupted():
-        code = _ended()
+    """Run the command line; errors end in one line and an exit code."""
+    with _sigterm_interrupts():
+        code = _run_and_report()
     sys.exit(code)
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Let whoever ends this process, as schedulers do, leave a run that can go on."""
+def _sigterm_interrupts() -> Iterator[None]:
+    """Treat SIGTERM, which schedulers send, as an interrupt, so that the run can be resumed."""
     try:
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    except ValueError:  # only the first thread of a process hears signals
+    except ValueError:  # only the main thread receives signals
         yield
         return
     try:
@@ -147,30 +148,31 @@ def _terminated_as_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _ended() -> int:
+def _run_and_report() -> int:
     try:
         code = _run()
-        finish()
+        write_stdout("")
     except FieldmarkError as error:
-        tell(error, prefix="fieldmark: ")
-        return next((code for kind, code in _CODES.items() if isinstance(error, kind)), _OTHER)
+        print_message(error, prefix="fieldmark: ")
+        codes = (code for kind, code in _CODES.items() if isinstance(error, kind))
+        return next(codes, ExitCode.BAD_INPUT)
     except (click.Abort, KeyboardInterrupt):
-        tell("fieldmark: interrupted")
+        print_message("fieldmark: interrupted")
         return ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001 - whatever is left is a bug
-        _tell_bug(error)
+        _print_bug(error)
         return ExitCode.BUG
     return code
 
 
-def _tell_bug(error: Exception) -> None:
-    """Say in one line that the fault is ours; where it is, only who asks for it is told."""
+def _print_bug(error: Exception) -> None:
+    """Report a bug in one line; the traceback is printed on request."""
     if os.environ.get(_DEBUG):
         import traceback
 
-        tell("".join(traceback.format_exception(error)).rstrip("\n"))
-    said = f"{type(error).__name__}: {error}".partition("\n")[0]
-    tell(_BUG.format(said), prefix="fieldmark: ")
+        print_message("".join(traceback.format_exception(error)).rstrip("\n"))
+    summary = f"{type(error).__name__}: {error}".partition("\n")[0]
+    print_message(_BUG.format(summary), prefix="fieldmark: ")
 
 
 def _run() -> int:
@@ -179,12 +181,12 @@ def _run() -> int:
     except click.ClickException as error:
         text = io.StringIO()
         error.show(text)
-        tell(text.getvalue().rstrip("\n"))
+        print_message(text.getvalue().rstrip("\n"))
         return ExitCode.BAD_INPUT
     except SystemExit:
-        # So click ends when nobody reads its help to the end; its 1 would look like a failed gate.
+        # Click exits with 1 when its help is not read to the end, like a failed gate.
         return ExitCode.OK
     except OSError as error:
-        # Commands turn their own into errors with a name; what is left is help that click prints.
-        raise unwritten(error) from error
+        # Commands raise named errors; what is left is the help that click prints.
+        raise output_error(error) from error
     return code if isinstance(code, int) else ExitCode.OK

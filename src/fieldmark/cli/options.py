@@ -1,43 +1,194 @@
-"""Options that several commands share, and how their texts are read."""
+"""Options that several commands share, and how their values are parsed."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Final, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
 import click
 import orjson
 
-from fieldmark.cli.printing import Word, with_all
+from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.files import STDIN
 from fieldmark.data.inputs import Duplicates, InputFormat, Inputs, Parse, RowsAre
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.gates import GateKind, parse_gate
 from fieldmark.metrics.headline import MAIN_FIGURE
 from fieldmark.model.json import JsonValue
 
+if TYPE_CHECKING:
+    from fieldmark.metrics.gates import GateKind
+
 __all__ = [
-    "against_baseline",
-    "counting_options",
-    "gates",
+    "RunArguments",
+    "SuggestingChoice",
+    "check_resume",
+    "check_save",
+    "check_single_stdin",
+    "force_option",
+    "gate_options",
     "input_options",
-    "limits_of",
-    "max_drops",
-    "offline",
-    "refuse_two_streams",
+    "max_drop_option",
+    "out_option",
+    "output_options",
+    "parse_limits",
+    "parse_max_drops",
+    "parse_settings",
+    "root_option",
+    "run_options",
+    "save_options",
+    "set_option",
+    "top_option",
+    "values_option",
 ]
 
-_Command = TypeVar("_Command", bound=Callable[..., object])
+_Command: TypeAlias = Callable[..., object]
+_Decorator: TypeAlias = Callable[[_Command], _Command]
 
 
-offline = click.option(
-    "--offline", is_flag=True, help="Ask no model: only its answers that are kept."
+class SuggestingChoice(click.Choice[str]):
+    """One of several words; the error for another word suggests the nearest one."""
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Return the word, or fail."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            from fieldmark.values.text import nearest
+
+            close = nearest(str(value), self.choices)
+            if close is None:
+                raise
+            self.fail(f"{error.message} Did you mean {close}?", param, ctx)
+
+
+def _combine(*options: _Decorator) -> _Decorator:
+    """Return one decorator for several options, which help lists in this order."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _gather(names: Iterable[str], argument: str, build: Callable[..., object]) -> _Decorator:
+    """Return a decorator that builds one argument of a command from several options."""
+    gathered = frozenset(names)
+
+    def decorate(command: _Command) -> _Command:
+        @functools.wraps(command)
+        def call(*args: object, **given: object) -> object:
+            own = {name: given.pop(name) for name in gathered & given.keys()}
+            return command(*args, **{argument: build(**own)}, **given)
+
+        return call
+
+    return decorate
+
+
+def top_option(help_text: str = "Attributes to show in tables; 0 shows all.") -> _Decorator:
+    """Return the option `--top`."""
+    return click.option(
+        "--top",
+        type=click.IntRange(min=0),
+        default=25,
+        show_default=True,
+        metavar="N",
+        help=help_text,
+        callback=lambda _ctx, _param, value: value or None,
+    )
+
+
+output_options: Final = _combine(
+    click.option(
+        "--format",
+        type=SuggestingChoice([form.value for form in OutputFormat]),
+        default=OutputFormat.TABLE.value,
+        show_default=True,
+        help="What to print.",
+        callback=lambda _ctx, _param, value: OutputFormat(value),
+    ),
+    click.option(
+        "--quiet",
+        "-q",
+        is_flag=True,
+        help="No table, notes or progress: only errors, failed gates, and another --format.",
+    ),
+    click.option(
+        "--no-color",
+        "color",
+        flag_value=False,
+        default=True,
+        help="No colour; the variable NO_COLOR does the same.",
+    ),
+    _gather((field.name for field in fields(OutputOptions)), "output", OutputOptions),
 )
-"""Whether models are asked."""
+"""The options of commands that print a table, with `--top`, as one argument `output`."""
 
-_GATES: Final = (
+input_options: Final = _combine(
+    click.option(
+        "--format-in",
+        type=SuggestingChoice([form.value for form in InputFormat]),
+        help="Files of another tool: coco has annotations in TRUTH and detections in CANDIDATE.",
+    ),
+    click.option("--id", "id_key", metavar="KEY", help="The key of a row that pairs it."),
+    click.option(
+        "--expected", "expected_key", metavar="KEY", help="The key of a row that holds the truth."
+    ),
+    click.option(
+        "--candidate",
+        "candidate_key",
+        metavar="KEY",
+        help="The key of a row that holds the candidate.",
+    ),
+    click.option(
+        "--rows",
+        type=SuggestingChoice([rows.value for rows in RowsAre]),
+        help="What a .json file holds, if the guess is wrong.",
+    ),
+    click.option(
+        "--parse",
+        type=SuggestingChoice([parse.value for parse in Parse]),
+        default=Parse.LENIENT.value,
+        show_default=True,
+        help="Model text: take JSON out of it, or nothing but JSON.",
+    ),
+    click.option(
+        "--duplicates",
+        type=SuggestingChoice([duplicates.value for duplicates in Duplicates]),
+        default=Duplicates.REFUSE.value,
+        show_default=True,
+        help="An object with a key twice: refuse it, or take the last.",
+    ),
+    _gather((field.name for field in fields(Inputs)), "inputs", Inputs),
+)
+"""The options that say how rows are read, as one argument `inputs`."""
+
+
+class RunArguments(TypedDict):
+    """Arguments of commands that make a run."""
+
+    minimum: tuple[str, ...]
+    maximum: tuple[str, ...]
+    max_errors: int | None
+    out: Path | None
+    save: bool
+    values: bool
+    offline: bool
+    baseline: str | None
+    max_drop: tuple[str, ...]
+    resume: Path | None
+    accept_changes: bool
+    output: OutputOptions
+
+
+gate_options: Final = _combine(
     click.option(
         "--min",
         "minimum",
@@ -59,84 +210,121 @@ _GATES: Final = (
         help="Cases that may fail to be evaluated.  [default: 0]",
     ),
 )
-_BASELINE: Final = (
-    click.option("--baseline", metavar="RUN", help="A run that figures must not fall behind."),
-    click.option(
-        "--max-drop",
+
+
+def set_option(example: str) -> _Decorator:
+    """Return the option `--set` for options of the convention."""
+    return click.option(
+        "--set",
+        "settings",
         multiple=True,
-        metavar="[FIGURE=]LIMIT",
-        help="How far a figure may fall below the baseline; without a name, the mean score.",
-    ),
+        metavar="NAME=VALUE",
+        help=f"An option of the convention, such as {example}.",
+    )
+
+
+def out_option(help_text: str, metavar: str = "DIR") -> _Decorator:
+    """Return the option `--out` for a folder or file to write."""
+    return click.option("--out", type=click.Path(path_type=Path), metavar=metavar, help=help_text)
+
+
+def values_option(help_text: str) -> _Decorator:
+    """Return the option `--no-values`."""
+    return click.option("--no-values", "values", flag_value=False, default=True, help=help_text)
+
+
+def max_drop_option(help_text: str) -> _Decorator:
+    """Return the option `--max-drop`."""
+    return click.option("--max-drop", multiple=True, metavar="[FIGURE=]LIMIT", help=help_text)
+
+
+force_option: Final[_Decorator] = click.option(
+    "--force", is_flag=True, help="Let --out write over a file that exists."
 )
-_INPUTS: Final = (
-    click.option(
-        "--format-in",
-        type=Word([form.value for form in InputFormat]),
-        help="Files of another tool: coco has annotations in TRUTH and detections in CANDIDATE.",
-    ),
-    click.option("--id", "id_key", metavar="KEY", help="The key of a row that pairs it."),
-    click.option(
-        "--expected", "expected_key", metavar="KEY", help="The key of a row that holds the truth."
-    ),
-    click.option(
-        "--candidate",
-        "candidate_key",
-        metavar="KEY",
-        help="The key of a row that holds the candidate.",
-    ),
-    click.option(
-        "--rows",
-        type=Word([rows.value for rows in RowsAre]),
-        help="What a .json file holds, if the guess is wrong.",
-    ),
-    click.option(
-        "--parse",
-        type=Word([parse.value for parse in Parse]),
-        default=Parse.LENIENT.value,
-        show_default=True,
-        help="Model text: take JSON out of it, or nothing but JSON.",
-    ),
-    click.option(
-        "--duplicates",
-        type=Word([duplicates.value for duplicates in Duplicates]),
-        default=Duplicates.REFUSE.value,
-        show_default=True,
-        help="An object with a key twice: refuse it, or take the last.",
-    ),
+
+root_option: Final[_Decorator] = click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    metavar="DIR",
+    help="Where runs are looked for by id.",
 )
-_INPUT_NAMES: Final = frozenset(field.name for field in fields(Inputs)) - {"limits"}
+
+save_options: Final = _combine(
+    click.option("--no-save", "save", flag_value=False, default=True, help="Write no run."),
+    values_option("Keep values out of the run: paths and scores only."),
+)
+"""Whether a run is saved, and what of it."""
+
+run_options: Final = _combine(
+    click.option("--offline", is_flag=True, help="Ask no model: only its answers that are kept."),
+    click.option("--baseline", metavar="RUN", help="A run that figures must not fall behind."),
+    max_drop_option(
+        "How far a figure may fall below the baseline; without a name, the mean score."
+    ),
+    click.option(
+        "--resume",
+        type=click.Path(path_type=Path),
+        metavar="RUN",
+        help="Go on with a run that was broken off; name nothing else.",
+    ),
+    click.option(
+        "--accept-changes",
+        is_flag=True,
+        help="Go on even if inputs have changed; the run says so.",
+    ),
+    top_option(),
+    output_options,
+)
+"""How a run is made, compared with a baseline, resumed and printed."""
+
+_FIXED_BY_RUN: Final = {
+    "only": "only",
+    "cases": "case",
+    "minimum": "min",
+    "maximum": "max",
+    "out": "out",
+    "rules": "rules",
+    "settings": "set",
+    "match": "match",
+    "align": "align",
+    "scope": "scope",
+    "depth": "depth",
+    "baseline": "baseline",
+    "max_drop": "max-drop",
+}
+"""Arguments that a resumed run knows already, and their options."""
 
 
-def against_baseline(command: _Command) -> _Command:
-    """The options that keep a run from falling behind another."""
-    return with_all(_BASELINE, command)
+def check_resume(arguments: Mapping[str, object], inputs: Sequence[object]) -> None:
+    """Reject inputs and options that a resumed run would ignore."""
+    given = [option for name, option in _FIXED_BY_RUN.items() if arguments.get(name)]
+    given += [f"no-{name}" for name in ("save", "values") if arguments.get(name) is False]
+    if given or any(each is not None for each in inputs):
+        listed = "".join(f" --{option}" for option in given)
+        raise click.UsageError(
+            "--resume knows what the run was begun with: name nothing but the run, "
+            f"without{listed or ' inputs'}."
+        )
 
 
-def gates(command: _Command) -> _Command:
-    """The options that turn figures into an exit code."""
-    return with_all(_GATES, command)
+def check_save(out: Path | None, *, save: bool) -> None:
+    """Reject a folder for a run that is not saved."""
+    if out is not None and not save:
+        raise click.UsageError("--out names a folder for the run, --no-save writes none: use one.")
 
 
-def input_options(command: Callable[..., object]) -> Callable[..., object]:
-    """The options that say how rows are read, gathered into one argument `inputs`."""
-
-    @functools.wraps(command)
-    def reading(*args: object, **given: object) -> object:
-        own = {name: value for name, value in given.items() if name in _INPUT_NAMES}
-        rest = {name: value for name, value in given.items() if name not in own}
-        return command(*args, inputs=Inputs(**own), **rest)  # type: ignore[arg-type]
-
-    return with_all(_INPUTS, reading)
-
-
-def refuse_two_streams(truth: str, candidate: str | None) -> None:
-    """Refuse to read both sides from standard input, which holds one."""
+def check_single_stdin(truth: str, candidate: str | None) -> None:
+    """Reject reading both sides from standard input."""
     if truth == candidate == STDIN:
         raise ConfigError.of("only one side can be -, standard input")
 
 
-def limits_of(texts: Sequence[str], kind: GateKind) -> Mapping[str, float]:
-    """Read `figure=limit` texts; a figure has one limit in one direction."""
+def parse_limits(texts: Sequence[str], kind: GateKind) -> Mapping[str, float]:
+    """Parse `figure=limit` texts; a figure has one limit."""
+    from fieldmark.metrics.gates import parse_gate
+
     limits: dict[str, float] = {}
     for text in texts:
         try:
@@ -149,22 +337,8 @@ def limits_of(texts: Sequence[str], kind: GateKind) -> Mapping[str, float]:
     return limits
 
 
-def counting_options(texts: Sequence[str]) -> Mapping[str, JsonValue]:
-    """Read `name=value` texts; a value is JSON where it can be, else text."""
-    options: dict[str, JsonValue] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise ConfigError.of(f"--set: {text!r} is not of the form name=value")
-        try:
-            options[name] = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            options[name] = value
-    return options
-
-
-def max_drops(texts: Sequence[str]) -> dict[str, float]:
-    """Read `figure=limit` texts, or a limit alone; a figure has one limit."""
+def parse_max_drops(texts: Sequence[str]) -> dict[str, float]:
+    """Parse `figure=limit` texts, or a limit of the main figure; a figure has one limit."""
     limits: dict[str, float] = {}
     for text in texts:
         name, _, limit = text.rpartition("=")
@@ -176,3 +350,17 @@ def max_drops(texts: Sequence[str]) -> dict[str, float]:
         except ValueError:
             raise ConfigError.of(f"--max-drop: {limit!r} in {text!r} is no number") from None
     return limits
+
+
+def parse_settings(texts: Sequence[str]) -> Mapping[str, JsonValue]:
+    """Parse `name=value` texts; a value is JSON where it can be, else text."""
+    settings: dict[str, JsonValue] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError.of(f"--set: {text!r} is not of the form name=value")
+        try:
+            settings[name] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            settings[name] = value
+    return settings

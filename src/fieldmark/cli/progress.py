@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, else a plain line now and then."""
+"""Progress on standard error: a bar on a terminal, else a line now and then."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ from contextlib import contextmanager
 from typing import Final
 
 from fieldmark.api.watching import Progress
-from fieldmark.cli.show import has_color
-from fieldmark.cli.telling import tell
+from fieldmark.cli.output import OutputOptions, has_color, print_message
 
-__all__ = ["progress_for"]
+__all__ = ["show_progress"]
 
-_PATIENCE: Final = 1.0
-"""Seconds before a bar appears: short runs need none."""
-_EVERY: Final = 10.0
-"""Seconds between two plain lines."""
+_BAR_AFTER_SECONDS: Final = 1.0
+_LINE_EVERY_SECONDS: Final = 10.0
 
 
 @contextmanager
-def progress_for(*, quiet: bool, color: bool) -> Iterator[Progress | None]:
-    """What to call as a run goes on; nothing if it should be quiet."""
-    if quiet:
+def show_progress(output: OutputOptions) -> Iterator[Progress | None]:
+    """Yield a callback that shows progress, or None if the command is quiet."""
+    if output.quiet:
         yield None
-    elif sys.stderr is not None and sys.stderr.isatty() and has_color(wanted=color):
+    elif sys.stderr is not None and sys.stderr.isatty() and has_color(wanted=output.color):
         with _bar() as progress:
             yield progress
     else:
@@ -35,15 +32,15 @@ def progress_for(*, quiet: bool, color: bool) -> Iterator[Progress | None]:
 def _lines() -> Progress:
     last = time.monotonic()
 
-    def say(done: int, read: int, total: int | None) -> None:
+    def print_line(done: int, read: int, total: int | None) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= _EVERY:
+        if now - last >= _LINE_EVERY_SECONDS:
             last = now
             share = f", {read / total:.0%} read" if total else ""
-            tell(f"{done} cases{share}")
+            print_message(f"{done} cases{share}")
 
-    return say
+    return print_line
 
 
 @contextmanager
@@ -64,15 +61,15 @@ def _bar() -> Iterator[Progress]:
     )
     task = bar.add_task("", total=100, cases=0, rate=0.0)
 
-    def move(done: int, read: int, total: int | None) -> None:
+    def update(done: int, read: int, total: int | None) -> None:
         passed = time.monotonic() - started
-        if passed < _PATIENCE:
+        if passed < _BAR_AFTER_SECONDS:
             return
         bar.start()
         share = 100 * read / total if total else None
         bar.update(task, completed=share or 0, cases=done, rate=done / passed)
 
     try:
-        yield move
+        yield update
     finally:
         bar.stop()

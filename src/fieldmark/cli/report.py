@@ -1,4 +1,4 @@
-"""`fieldmark report`: a run as a file for people or for other tools."""
+"""`fieldmark report`: write a report of a run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import click
 
 from fieldmark.api.report import KINDS, file_name, write_report
 from fieldmark.api.runs import find_run
-from fieldmark.cli.printing import Word
-from fieldmark.cli.telling import put, tell
+from fieldmark.cli.options import SuggestingChoice, values_option
+from fieldmark.cli.output import print_message, write_stdout
 from fieldmark.errors import DataError, Location
 
 __all__ = ["command"]
@@ -30,7 +30,7 @@ _STDOUT = "-"
 @click.option(
     "--as",
     "kind",
-    type=Word(KINDS),
+    type=SuggestingChoice(KINDS),
     default="html",
     show_default=True,
     help="What to write.",
@@ -41,13 +41,7 @@ _STDOUT = "-"
     help="Where to write it; - prints it.  [default: a file in the folder of the run]",
 )
 @click.option("--against", metavar="RUN", help="An earlier run: what has changed comes first.")
-@click.option(
-    "--no-values",
-    "values",
-    flag_value=False,
-    default=True,
-    help="Leave the values of documents out: paths and scores only.",
-)
+@values_option("Leave the values of documents out: paths and scores only.")
 def command(run: str, *, kind: str, out: str | None, against: str | None, values: bool) -> int:
     """Write a report of RUN: one HTML file that needs nothing else, or another kind.
 
@@ -59,12 +53,12 @@ def command(run: str, *, kind: str, out: str | None, against: str | None, values
         _print(folder, kind, other, values=values)
         return 0
     place = write_report(folder, out, kind=kind, against=other, values=values)
-    tell(f"report written to {place}")
+    print_message(f"report written to {place}")
     return 0
 
 
 def _print(folder: Path, kind: str, other: Path | None, *, values: bool) -> None:
-    """The report on standard output: made whole first, so that half of one is never printed."""
+    """Print a report that is complete first, so that half of one is never printed."""
     with tempfile.TemporaryDirectory() as beside:
         place = Path(beside) / file_name(kind)
         write_report(folder, place, kind=kind, against=other, values=values)
@@ -72,4 +66,4 @@ def _print(folder: Path, kind: str, other: Path | None, *, values: bool) -> None
             content = place.read_bytes()
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}", Location(str(place))) from error
-    put(content)
+    write_stdout(content)

@@ -1,4 +1,4 @@
-"""`fieldmark rescore`: the outcomes of a run, counted again."""
+"""`fieldmark rescore`: count the outcomes of a run again."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ import click
 
 from fieldmark.api.rescore import rescore
 from fieldmark.api.runs import find_run
-from fieldmark.cli.options import counting_options, gates, limits_of
-from fieldmark.cli.printing import Word, printing, top
-from fieldmark.cli.run_root import run_root
-from fieldmark.cli.score import exit_code
-from fieldmark.cli.show import Format, show_run
+from fieldmark.cli.exit_codes import run_exit_code
+from fieldmark.cli.options import (
+    SuggestingChoice,
+    gate_options,
+    out_option,
+    output_options,
+    parse_limits,
+    parse_settings,
+    root_option,
+    set_option,
+    top_option,
+)
+from fieldmark.cli.output import OutputOptions, print_run
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.gates import GateKind
 
@@ -33,52 +41,40 @@ Exit codes: 0 passed, 1 a gate failed, 2 bad input or usage, or another comparis
 @click.command(epilog=_EPILOG)
 @click.argument("run")
 @click.option(
-    "--convention", type=Word(list(CONVENTIONS)), help="How outcomes are counted, if otherwise."
+    "--convention",
+    type=SuggestingChoice(list(CONVENTIONS)),
+    help="How outcomes are counted, if otherwise.",
 )
-@click.option(
-    "--set",
-    "options",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="An option of the convention, such as wrong_value=fp.",
-)
-@gates
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="A new folder for a run with these figures.  [default: only print]",
-)
-@run_root
-@top
-@printing
+@set_option("wrong_value=fp")
+@gate_options
+@out_option("A new folder for a run with these figures.  [default: only print]")
+@root_option
+@top_option()
+@output_options
 def command(
     run: str,
     *,
     convention: str | None,
-    options: tuple[str, ...],
+    settings: tuple[str, ...],
     minimum: tuple[str, ...],
     maximum: tuple[str, ...],
     max_errors: int | None,
     out: Path | None,
     root: Path,
-    top: int,
-    form: Format,
-    quiet: bool,
-    color: bool,
+    output: OutputOptions,
 ) -> int:
     """Count the stored outcomes of RUN again, without the inputs.
 
     Only the counting half of a convention can change: what a wrong value costs, what is undefined,
     how scores are made. A convention that compares otherwise needs the inputs and is refused.
     """
-    found = rescore(
+    rescored = rescore(
         find_run(run, root),
         convention,
-        options=counting_options(options),
-        at_least=limits_of(minimum, GateKind.MIN),
-        at_most=limits_of(maximum, GateKind.MAX),
+        options=parse_settings(settings),
+        at_least=parse_limits(minimum, GateKind.MIN),
+        at_most=parse_limits(maximum, GateKind.MAX),
         out=out,
     )
-    show_run(found, form=form, top=top, quiet=quiet, color=color)
-    return exit_code(found, max_errors or 0)
+    print_run(rescored, output)
+    return run_exit_code(rescored, max_errors or 0)

@@ -1,4 +1,4 @@
-"""`fieldmark runs`: runs listed, shown, followed over iterations, annotated, removed."""
+"""`fieldmark runs`: list, show, annotate and remove runs, and follow a figure over them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import click
 
 from fieldmark.api import runs as api
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.forms import Forms
-from fieldmark.cli.printing import Word, printing
-from fieldmark.cli.show import Format
-from fieldmark.cli.telling import put, tell
+from fieldmark.cli.options import SuggestingChoice, output_options
+from fieldmark.cli.output import OutputOptions, OutputViews, print_message, write_stdout
 from fieldmark.metrics.headline import HEADLINE_FIGURES
 from fieldmark.model.json import JsonObject
 from fieldmark.run.collector import patient_collector
@@ -37,12 +35,11 @@ Exit codes: 0 done, 2 bad input or usage, 74 nothing could be written,
 """
 
 _STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
-"""Variables by which output that is no terminal gets another width, or colours."""
-_ROOM: Final = 120
-"""How wide a table is where nobody says how wide it may be."""
+"""Variables that give output to a file another width, or colours."""
+_WIDTH: Final = 120
 
 
-class _Asked(TypedDict):
+class _Arguments(TypedDict):
     root: Path
     tag: tuple[str, ...]
     status: str | None
@@ -57,9 +54,7 @@ class _Asked(TypedDict):
     note: str | None
     delete: bool
     yes: bool
-    form: Format
-    quiet: bool
-    color: bool
+    output: OutputOptions
 
 
 @click.command(epilog=_EPILOG)
@@ -75,7 +70,7 @@ class _Asked(TypedDict):
 @click.option("--tag", multiple=True, metavar="TAG", help="Only runs with this tag.")
 @click.option(
     "--status",
-    type=Word(["running", "complete", "interrupted", "failed", "corrupt"]),
+    type=SuggestingChoice(["running", "complete", "interrupted", "failed", "corrupt"]),
     help="Only runs of this status.",
 )
 @click.option(
@@ -84,7 +79,7 @@ class _Asked(TypedDict):
 @click.option("--trend", is_flag=True, help="A figure over the runs that can be compared.")
 @click.option(
     "--figure",
-    type=Word(list(HEADLINE_FIGURES)),
+    type=SuggestingChoice(list(HEADLINE_FIGURES)),
     default="macro_f1_by_case",
     show_default=True,
     help="The figure of a trend.",
@@ -106,102 +101,100 @@ class _Asked(TypedDict):
 @click.option("--note", metavar="TEXT", help="Put a note beside RUN; an empty one removes it.")
 @click.option("--delete", is_flag=True, help="Remove RUN for good; needs --yes.")
 @click.option("--yes", is_flag=True, help="Really remove it.")
-@printing
-def command(run: str | None, **asked: Unpack[_Asked]) -> int:
+@output_options
+def command(run: str | None, **given: Unpack[_Arguments]) -> int:
     """List the runs that were kept, or show RUN.
 
     A run is named by its folder, its id or how that begins, a tag, or `latest`, `latest~1` and so
     on. A run that is corrupt is listed as such and hinders no other.
     """
-    changes = asked["add_tag"] or asked["remove_tag"] or asked["note"] is not None
-    if run is None and (changes or asked["delete"]):
+    changes = given["add_tag"] or given["remove_tag"] or given["note"] is not None
+    if run is None and (changes or given["delete"]):
         raise click.UsageError("Name the RUN that is to be changed.")
-    if run is not None and asked["delete"]:
-        return _delete(run, asked)
+    if run is not None and given["delete"]:
+        return _delete(run, given)
     if run is not None and changes:
-        add, remove, note = asked["add_tag"], asked["remove_tag"], asked["note"]
-        api.annotate(run, asked["root"], add=add, remove=remove, note=note)
+        add, remove, note = given["add_tag"], given["remove_tag"], given["note"]
+        api.annotate(run, given["root"], add=add, remove=remove, note=note)
     with patient_collector():
-        # What was found is dropped before the collector is as eager as before: it would look
-        # through all of it.
-        _show(run, asked)
+        # The entries are freed before the collector runs normally again.
+        _show(run, given)
     return ExitCode.OK
 
 
-def _show(run: str | None, asked: _Asked) -> None:
+def _show(run: str | None, given: _Arguments) -> None:
     if run is not None:
-        forms = _one(run, asked)
+        views = _run_views(run, given)
     else:
-        tags, status, since = asked["tag"], asked["status"], asked["since"]
-        found = api.runs(asked["root"], tags=tags, status=status, since=since)
-        if len(found) and not asked["trend"] and _is_plain(asked):
+        tags, status, since = given["tag"], given["status"], given["since"]
+        found = api.runs(given["root"], tags=tags, status=status, since=since)
+        if len(found) and not given["trend"] and _is_plain(given):
             from fieldmark.report.run_lines import lines_of
 
-            return put(lines_of(found.entries).text(_ROOM))
-        forms = _list(found, asked)
-    return forms.show(asked["form"], quiet=asked["quiet"], color=asked["color"])
+            return write_stdout(lines_of(found.entries).text(_WIDTH))
+        views = _list_views(found, given)
+    return views.print(given["output"])
 
 
-def _is_plain(asked: _Asked) -> bool:
-    """Whether a table is wanted that will not be styled, so that nothing has to know how to."""
-    if asked["form"] is not Format.TABLE or asked["quiet"]:
+def _is_plain(given: _Arguments) -> bool:
+    """Whether a table is wanted without styles, so that rich need not be loaded."""
+    if not given["output"].shows_table:
         return False
     if any(name in os.environ for name in _STYLING) or hasattr(builtins, "get_ipython"):
         return False
     return sys.stdout is None or not sys.stdout.isatty()
 
 
-def _delete(run: str, asked: _Asked) -> int:
-    if not asked["yes"]:
+def _delete(run: str, given: _Arguments) -> int:
+    if not given["yes"]:
         raise click.UsageError(
             f"This removes {run} and all of its results: say --yes if you mean it."
         )
-    removed = api.remove_run(run, asked["root"])
-    if not asked["quiet"]:
-        tell(f"removed {removed}")
+    removed = api.remove_run(run, given["root"])
+    if not given["output"].quiet:
+        print_message(f"removed {removed}")
     return ExitCode.OK
 
 
-def _one(run: str, asked: _Asked) -> Forms:
+def _run_views(run: str, given: _Arguments) -> OutputViews:
     from fieldmark.report import runs_view as view
 
-    said = api.describe_run(run, asked["root"])
-    return Forms(
-        said=said,
-        table=lambda: view.run_details(said),
-        markdown=lambda: view.run_markdown(said),
-        csv=lambda: view.run_csv(said),
+    described = api.describe_run(run, given["root"])
+    return OutputViews(
+        json=lambda: described,
+        table=lambda: view.run_details(described),
+        markdown=lambda: view.run_markdown(described),
+        csv=lambda: view.run_csv(described),
     )
 
 
-def _list(found: api.RunList, asked: _Asked) -> Forms:
+def _list_views(found: api.RunList, given: _Arguments) -> OutputViews:
     from fieldmark.report import runs_view as view
 
-    if asked["trend"]:
-        trend = _trend(found, asked)
-        return Forms(
-            said=trend,
+    if given["trend"]:
+        trend = _trend(found, given)
+        return OutputViews(
+            json=lambda: trend,
             table=lambda: view.trend_view(trend),
             markdown=lambda: view.trend_markdown(trend),
             csv=lambda: view.trend_csv(trend),
         )
-    said = found.to_dict()
-    return Forms(
-        said=said,
+    return OutputViews(
+        json=found.to_dict,
         table=lambda: view.runs_view(found.entries),
-        markdown=lambda: view.runs_markdown(said),
-        csv=lambda: view.runs_csv(said),
+        markdown=lambda: view.runs_markdown(found.to_dict()),
+        csv=lambda: view.runs_csv(found.to_dict()),
     )
 
 
-def _trend(found: api.RunList, asked: _Asked) -> JsonObject:
-    options = api.trend_options(asked["target"], asked["patience"], asked["min_gain"])
+def _trend(found: api.RunList, given: _Arguments) -> JsonObject:
+    options = api.trend_options(given["target"], given["patience"], given["min_gain"])
     return {
         "format": 1,
-        "figure": asked["figure"],
+        "figure": given["figure"],
         "target": options.target,
         "patience": options.patience,
         "min_gain": options.min_gain,
-        **found.trend(asked["figure"], options).to_dict(),
+        **found.trend(given["figure"], options).to_dict(),
         "left_out": len(found) - len(found.comparable()),
     }

@@ -1,4 +1,4 @@
-"""`fieldmark schema`: the JSON Schemas that editors complete and check files with."""
+"""`fieldmark schema`: print or write the JSON Schemas of files."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from fieldmark.cli.printing import Word
-from fieldmark.cli.telling import put
+from fieldmark.cli.options import SuggestingChoice
+from fieldmark.cli.output import write_file, write_stdout
 from fieldmark.config.schemas import SCHEMAS, file_name, schema_of
 from fieldmark.errors import StorageError
 from fieldmark.values.escape import visible
@@ -27,7 +27,7 @@ For an editor, above an eval file:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("name", required=False, type=Word(list(SCHEMAS)))
+@click.argument("name", required=False, type=SuggestingChoice(list(SCHEMAS)))
 @click.option(
     "--write",
     "folder",
@@ -43,7 +43,7 @@ def command(name: str | None, folder: Path | None) -> None:
     if folder is None:
         if name is None:
             raise click.UsageError(f"Name a schema ({', '.join(SCHEMAS)}) or a folder to --write.")
-        put(pretty_json(schema_of(name)))
+        write_stdout(pretty_json(schema_of(name)))
         return
     for each in SCHEMAS if name is None else (name,):
         _write(folder / file_name(each), pretty_json(schema_of(each)))
@@ -52,7 +52,7 @@ def command(name: str | None, folder: Path | None) -> None:
 def _write(file: Path, content: bytes) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
     except OSError as error:
         raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
-    put(f"{visible(str(file))}\n")
+    write_file(file, content)
+    write_stdout(f"{visible(str(file))}\n")

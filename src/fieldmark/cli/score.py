@@ -1,37 +1,41 @@
-"""`fieldmark score`: two data sets in, a table and a verdict out."""
+"""`fieldmark score`: compare two data sets."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import click
 
 from fieldmark.api.run_result import RunResult
 from fieldmark.api.score import resume_score, score
 from fieldmark.api.watching import Progress
-from fieldmark.cli.exit_codes import ExitCode, strongest
-from fieldmark.cli.keeping import keeping, refuse_beside_resume, refuse_unkept, resuming
+from fieldmark.cli.exit_codes import run_exit_code
 from fieldmark.cli.options import (
-    against_baseline,
-    counting_options,
-    gates,
+    RunArguments,
+    SuggestingChoice,
+    check_resume,
+    check_save,
+    check_single_stdin,
+    gate_options,
     input_options,
-    limits_of,
-    max_drops,
-    offline,
-    refuse_two_streams,
+    out_option,
+    parse_limits,
+    parse_max_drops,
+    parse_settings,
+    run_options,
+    save_options,
+    set_option,
 )
-from fieldmark.cli.printing import Word, printing, top
-from fieldmark.cli.progress import progress_for
-from fieldmark.cli.show import Format, show_run
+from fieldmark.cli.output import print_run
+from fieldmark.cli.progress import show_progress
 from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.gates import GateKind
 from fieldmark.store.rundir import new_run_id
 
-__all__ = ["command", "exit_code"]
+__all__ = ["command"]
 
 _EPILOG = """\b
 Examples:
@@ -50,30 +54,15 @@ Exit codes: 0 passed, 1 a gate failed, 2 bad input or usage,
 """
 
 
-class _Asked(TypedDict):
+class _Arguments(RunArguments):
     rules: Path | None
     convention: str
-    options: tuple[str, ...]
+    settings: tuple[str, ...]
     match: str | None
     align: str | None
     scope: str | None
     depth: str | None
-    minimum: tuple[str, ...]
-    maximum: tuple[str, ...]
-    max_errors: int | None
-    out: Path | None
-    save: bool
-    values: bool
     workers: int
-    offline: bool
-    baseline: str | None
-    max_drop: tuple[str, ...]
-    resume: Path | None
-    accept_changes: bool
-    form: Format
-    top: int
-    quiet: bool
-    color: bool
     inputs: Inputs
 
 
@@ -90,16 +79,10 @@ class _Asked(TypedDict):
     "--convention",
     default="confusion",
     show_default=True,
-    type=Word(list(CONVENTIONS)),
+    type=SuggestingChoice(list(CONVENTIONS)),
     help="How outcomes are counted.",
 )
-@click.option(
-    "--set",
-    "options",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="An option of the convention, such as rqs_form=complement.",
-)
+@set_option("rqs_form=complement")
 @click.option("--match", metavar="NAME", help="The comparator where no rule names one.")
 @click.option(
     "--align",
@@ -108,23 +91,18 @@ class _Asked(TypedDict):
 )
 @click.option(
     "--scope",
-    type=Word(["union", "truth", "configured"]),
+    type=SuggestingChoice(["union", "truth", "configured"]),
     help="Which fields count: of both sides, of the truth, or those in the rules.",
 )
 @click.option(
     "--depth",
-    type=Word(["leaf", "top"]),
+    type=SuggestingChoice(["leaf", "top"]),
     help="Compare every leaf, or the document's own keys as whole values.",
 )
-@gates
+@gate_options
 @input_options
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="A new folder for the run.  [default: runs/<id>]",
-)
-@keeping
+@out_option("A new folder for the run.  [default: runs/<id>]")
+@save_options
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -132,80 +110,59 @@ class _Asked(TypedDict):
     metavar="N",
     help="Processes that share the work on large files.  [default: cores]",
 )
-@offline
-@against_baseline
-@resuming
-@top
-@printing
-def command(truth: str | None, candidate: str | None, **asked: Unpack[_Asked]) -> int:
+@run_options
+def command(truth: str | None, candidate: str | None, **given: Unpack[_Arguments]) -> int:
     """Compare CANDIDATE with TRUTH, field by field.
 
     Both are JSONL, JSON or CSV files, folders of <id>.json files, or - for standard input; a
     name that ends in .gz is unpacked. Rows are paired by id, or by position where there are no
     ids. Without CANDIDATE, every row of TRUTH holds both sides.
     """
-    with progress_for(quiet=asked["quiet"], color=asked["color"]) as progress:
-        if asked["resume"] is not None:
-            refuse_beside_resume(asked, [truth, candidate])
+    with show_progress(given["output"]) as progress:
+        if given["resume"] is not None:
+            check_resume(given, [truth, candidate])
             run = resume_score(
-                asked["resume"],
-                accept_changes=asked["accept_changes"],
-                offline=asked["offline"],
-                workers=asked["workers"],
+                given["resume"],
+                accept_changes=given["accept_changes"],
+                offline=given["offline"],
+                workers=given["workers"],
                 progress=progress,
             )
         else:
-            run = _scored(truth, candidate, asked, progress)
-    show_run(run, form=asked["form"], top=asked["top"], quiet=asked["quiet"], color=asked["color"])
-    return exit_code(run, run.max_errors if asked["max_errors"] is None else asked["max_errors"])
+            run = _score(truth, candidate, given, progress)
+    print_run(run, given["output"])
+    limit = given["max_errors"]
+    return run_exit_code(run, run.max_errors if limit is None else limit)
 
 
-def _scored(
-    truth: str | None, candidate: str | None, asked: _Asked, progress: Progress | None
+def _score(
+    truth: str | None, candidate: str | None, given: _Arguments, progress: Progress | None
 ) -> RunResult:
-    """A new run of what was asked for."""
     if truth is None:
         raise click.UsageError("Name the TRUTH: a file, a folder, or - for standard input.")
-    refuse_two_streams(truth, candidate)
+    check_single_stdin(truth, candidate)
+    check_save(given["out"], save=given["save"])
+    default_out = Path("runs") / new_run_id() if given["save"] else None
     return score(
         truth,
         candidate,
-        rules=asked["rules"],
-        convention=asked["convention"],
-        options=counting_options(asked["options"]),
-        match=asked["match"],
-        align=asked["align"],
-        scope=asked["scope"],
-        depth=asked["depth"],
-        inputs=asked["inputs"],
-        at_least=limits_of(asked["minimum"], GateKind.MIN),
-        at_most=limits_of(asked["maximum"], GateKind.MAX),
-        out=_folder(asked),
-        values=asked["values"],
+        rules=given["rules"],
+        convention=given["convention"],
+        options=parse_settings(given["settings"]),
+        match=given["match"],
+        align=given["align"],
+        scope=given["scope"],
+        depth=given["depth"],
+        inputs=given["inputs"],
+        at_least=parse_limits(given["minimum"], GateKind.MIN),
+        at_most=parse_limits(given["maximum"], GateKind.MAX),
+        out=given["out"] or default_out,
+        values=given["values"],
         intervals=True,
-        baseline=asked["baseline"],
-        max_drop=max_drops(asked["max_drop"]),
-        max_errors=asked["max_errors"],
-        offline=asked["offline"],
-        workers=asked["workers"],
+        baseline=given["baseline"],
+        max_drop=parse_max_drops(given["max_drop"]),
+        max_errors=given["max_errors"],
+        offline=given["offline"],
+        workers=given["workers"],
         progress=progress,
     )
-
-
-def _folder(asked: _Asked) -> Path | None:
-    out = asked["out"]
-    refuse_unkept(out, save=asked["save"])
-    return Path("runs") / new_run_id() if out is None and asked["save"] else out
-
-
-def exit_code(run: RunResult, max_errors: int) -> ExitCode:
-    """The strongest code that applies to a finished run."""
-    cases = run.summary.cases
-    found = [ExitCode.OK]
-    if cases.invalid_truth or not all(gate.known for gate in run.summary.gates):
-        found.append(ExitCode.BAD_INPUT)
-    if cases.errors > max_errors:
-        found.append(ExitCode.TOO_MANY_ERRORS)
-    if not run.passed:
-        found.append(ExitCode.GATE_FAILED)
-    return strongest(found)

@@ -1,4 +1,4 @@
-"""`fieldmark serve`: the local web application and HTTP API."""
+"""`fieldmark serve`: the web application and the HTTP API on this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, TypedDict, Unpack
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.telling import tell
+from fieldmark.cli.output import print_message
 from fieldmark.errors import ConfigError, MissingExtra
 from fieldmark.model.comparison import Provider
 
@@ -27,7 +27,7 @@ Exit codes: 0 stopped, 2 bad usage.
 _PORT: Final = 8321
 
 
-class _Asked(TypedDict):
+class _Arguments(TypedDict):
     workspace: Path
     root: tuple[str, ...]
     write: bool
@@ -75,7 +75,7 @@ class _Asked(TypedDict):
     help="Let other machines in, over a connection that is not encrypted.",
 )
 @click.option("--browser/--no-browser", default=True, help="Open the application in the browser.")
-def command(**asked: Unpack[_Asked]) -> int:
+def command(**given: Unpack[_Arguments]) -> int:
     """Serve the web application and the HTTP API on this machine.
 
     Nothing is written unless --write is given: runs then last as long as the server.
@@ -86,21 +86,21 @@ def command(**asked: Unpack[_Asked]) -> int:
     except ImportError as error:
         raise MissingExtra("fieldmark serve", "server") from error
     options = ServerOptions(
-        workspace=asked["workspace"].resolve(),
-        roots=_roots(asked["root"]),
-        write=asked["write"],
-        hosts=frozenset(asked["allow_host"]),
-        provider=_provider(asked["rules"]),
+        workspace=given["workspace"].resolve(),
+        roots=_roots(given["root"]),
+        write=given["write"],
+        hosts=frozenset(given["allow_host"]),
+        provider=_provider(given["rules"]),
     )
     listener = listen(
-        options, host=asked["host"], port=asked["port"], acknowledged=asked["accept_remote"]
+        options, host=given["host"], port=given["port"], acknowledged=given["accept_remote"]
     )
-    serve(options, listener, announce=tell, browser=asked["browser"])
+    serve(options, listener, announce=print_message, browser=given["browser"])
     return ExitCode.OK
 
 
 def _roots(given: tuple[str, ...]) -> dict[str, Path]:
-    """The folders by the names that paths begin with."""
+    """Parse the folders by the names that paths begin with."""
     roots: dict[str, Path] = {}
     for text in given:
         name, _, rest = text.rpartition("=")
@@ -116,7 +116,7 @@ def _roots(given: tuple[str, ...]) -> dict[str, Path]:
 
 
 def _provider(rules: Path | None) -> Provider | None:
-    """Who judges meaning, as a rules file names it."""
+    """Return the provider that a rules file names."""
     if rules is None:
         return None
     from fieldmark.config.rules_file import load_rules

@@ -1,91 +1,114 @@
-"""Prints a run in the form that was asked for."""
+"""`fieldmark show`: list the worst cases of a run, or show one case."""
 
 from __future__ import annotations
 
-import io
-import os
-from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+import sys
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from fieldmark.cli.telling import put, tell
-from fieldmark.values.json_text import pretty_json
+import click
+
+from fieldmark.api.runs import find_run
+from fieldmark.api.show import CaseFilter, CaseList, show_case, show_cases
+from fieldmark.cli.options import SuggestingChoice, output_options, top_option, values_option
+from fieldmark.cli.output import OutputOptions, OutputViews, has_color
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.model.case import Verdict
 
 if TYPE_CHECKING:
-    from fieldmark.api.run_result import RunResult
+    from rich.console import RenderableType
 
-__all__ = ["Format", "has_color", "show_run"]
+    from fieldmark.report.html.shown import ShownCase
+
+__all__ = ["command"]
+
+_EPILOG = """\b
+Examples:
+  fieldmark show latest
+  fieldmark show latest --verdict fail --mistake omission
+  fieldmark show latest invoice-17
+  fieldmark show latest invoice-17 --only-mistakes
+"""
+_FILTERS = ("verdict", "mistake", "tag")
 
 
-class Format(StrEnum):
-    """What can be printed."""
+class _Arguments(TypedDict):
+    verdict: str | None
+    mistake: str | None
+    tag: str | None
+    only_mistakes: bool
+    values: bool
+    output: OutputOptions
 
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
 
+@click.command(epilog=_EPILOG)
+@click.argument("run")
+@click.argument("case", required=False)
+@click.option(
+    "--verdict",
+    type=SuggestingChoice([*(verdict.value for verdict in Verdict), "error"]),
+    help="List only cases with this verdict.",
+)
+@click.option(
+    "--mistake",
+    type=SuggestingChoice(ErrorCounts._fields),
+    help="List only cases with such a mistake.",
+)
+@click.option("--tag", metavar="TAG", help="List only cases with this tag.")
+@top_option("Cases to list; 0 lists all.")
+@click.option("--only-mistakes", is_flag=True, help="Of a case, show only what is not right.")
+@values_option("Of a case, show paths and scores only.")
+@output_options
+def command(run: str, case: str | None, **given: Unpack[_Arguments]) -> None:
+    """List the worst cases of RUN, or show one CASE.
 
-def show_run(
-    run: RunResult, *, form: Format, top: int = 0, quiet: bool = False, color: bool = True
-) -> None:
-    """Print a run on standard output; where it is kept goes to standard error.
+    A case is shown as both of its documents side by side, with a mark at every field, the
+    characters that differ, how the items of lists were paired, and what every evaluator said.
 
-    Quiet means no table and no remarks; a form for machines that was asked for is printed.
-
-    What makes the command fail is always told: by the table and by Markdown themselves, else on
-    standard error.
+    RUN is the folder of a run, or its name in runs/: its id, how that begins, a tag, or `latest`.
     """
-    shown = top or None
-    for gate in run.summary.gates:
-        if not gate.known:
-            tell(f"fieldmark: --{gate.kind}: {gate.note}")
-    if form in (Format.JSON, Format.CSV) or (quiet and form is Format.TABLE):
-        _failures(run)
-    if form is Format.JSON:
-        put(pretty_json(run.to_dict()))
-    elif form is Format.CSV:
-        from fieldmark.report.text_tables import csv_table
-
-        put(csv_table(run.summary).encode())
-    elif form is Format.MARKDOWN:
-        from fieldmark.report.text_tables import markdown_summary
-
-        put(markdown_summary(run.summary, top=shown).encode())
-    elif not quiet:
-        _table(run, shown, color=color)
-    if run.path is not None and not quiet:
-        tell(f"run saved in {run.path}")
+    folder = find_run(run)
+    if case is None:
+        wanted = CaseFilter(verdict=given["verdict"], mistake=given["mistake"], tag=given["tag"])
+        views = _list_views(show_cases(folder, wanted=wanted, top=given["output"].top))
+    else:
+        if used := [f"--{name}" for name in _FILTERS if given.get(name) is not None]:
+            raise click.UsageError(f"{used[0]} chooses among cases: name no CASE with it.")
+        views = _case_views(show_case(folder, case, values=given["values"]), given)
+    views.print(given["output"])
 
 
-def has_color(*, wanted: bool) -> bool:
-    """Whether output may be styled: the variable NO_COLOR forbids it, whatever it holds."""
-    return wanted and not os.environ.get("NO_COLOR")
+def _list_views(found: CaseList) -> OutputViews:
+    from fieldmark.report.case_tables import list_csv, list_markdown
+
+    def table() -> RenderableType:
+        from fieldmark.report.case_view import case_list
+
+        return case_list(found.lines, found.total)
+
+    return OutputViews(
+        json=found.to_dict,
+        table=table,
+        markdown=lambda: list_markdown(found.lines, found.total),
+        csv=lambda: list_csv(found.lines),
+    )
 
 
-def _table(run: RunResult, top: int | None, *, color: bool) -> None:
-    from rich.console import Console
+def _case_views(case: ShownCase, given: _Arguments) -> OutputViews:
+    from fieldmark.report.case_tables import case_csv, case_markdown
+    from fieldmark.report.exports.json import case_document
 
-    from fieldmark.report.terminal import run_view
+    values, only = given["values"], given["only_mistakes"]
 
-    # Without a colour system nothing is styled at all, neither bold nor dim.
-    system: Literal["auto"] | None = "auto" if has_color(wanted=color) else None
-    console = Console(color_system=system, highlight=False, markup=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = 120
-    # Size and colour are those of standard output, but `put` alone writes there: it knows how
-    # to fail.
-    console.file = text = io.StringIO()
-    console.print(run_view(run.summary, run.notes, top=top), crop=False)
-    put(text.getvalue())
+    def table() -> RenderableType:
+        from fieldmark.report.case_view import case_view
 
+        # Without styles, brackets mark the characters that differ.
+        styled = has_color(wanted=given["output"].color) and sys.stdout.isatty()
+        return case_view(case, only_mistakes=only, styled=styled)
 
-def _failures(run: RunResult) -> None:
-    from fieldmark.report.tables import gate_text
-
-    cases = run.summary.cases
-    if cases.invalid_truth or cases.errors:
-        for warning in run.summary.warnings:
-            tell(warning, prefix="fieldmark: ")
-    for gate in run.summary.gates:
-        if gate.known and not gate.passed:
-            tell(f"fieldmark: gate failed: {gate_text(gate)}")
+    return OutputViews(
+        json=lambda: case_document(case, values=values),
+        table=table,
+        markdown=lambda: case_markdown(case, values=values, only_mistakes=only),
+        csv=lambda: case_csv(case, values=values, only_mistakes=only),
+    )

@@ -1,4 +1,4 @@
-"""`fieldmark validate`: what is wrong with a file, all of it, without running anything."""
+"""`fieldmark validate`: check files without running anything."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.printing import Word
-from fieldmark.cli.telling import put, tell
+from fieldmark.cli.options import SuggestingChoice
+from fieldmark.cli.output import print_message, write_stdout
 from fieldmark.config.validation import FileReport, check_file
 from fieldmark.values.escape import visible
 from fieldmark.values.json_text import pretty_json
@@ -29,7 +29,7 @@ _FORMATS: Final = ("text", "json")
 @click.option(
     "--format",
     "form",
-    type=Word(_FORMATS),
+    type=SuggestingChoice(_FORMATS),
     default=_FORMATS[0],
     show_default=True,
     help="What to print.",
@@ -42,17 +42,17 @@ def command(files: tuple[str, ...], form: str) -> int:
     """
     checked = [check_file(file) for file in files]
     if form == "json":
-        put(pretty_json([each.to_dict() for each in checked]))
+        write_stdout(pretty_json([each.to_dict() for each in checked]))
     else:
         for each in checked:
-            _tell(each)
+            _print(each)
     return ExitCode.OK if all(each.fine for each in checked) else ExitCode.BAD_INPUT
 
 
-def _tell(checked: FileReport) -> None:
+def _print(checked: FileReport) -> None:
     for problem in checked.problems:
-        tell(problem)
+        print_message(problem)
     for warning in checked.warnings:
-        tell(warning, prefix="warning: ")
+        print_message(warning, prefix="warning: ")
     if checked.fine:
-        put(f"{visible(checked.file)}: fine, {checked.contents}\n")
+        write_stdout(f"{visible(checked.file)}: fine, {checked.contents}\n")

@@ -1,0 +1,9 @@
+"""Run the command line with `python -m fieldmark`."""
+
+from __future__ import annotations
+
+from fieldmark.cli.main import main
+
+__all__: list[str] = []
+
+main()
