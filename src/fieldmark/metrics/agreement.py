@@ -1,4 +1,4 @@
-"""How far a judge agrees with people, and at which threshold it would agree most."""
+"""Agreement of a judge with people, and the threshold of the best agreement."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class JudgedPair(NamedTuple):
 
 
 class JudgeAgreement(NamedTuple):
-    """Pairs by what judge and people say of them, with the threshold that the judge used."""
+    """The confusion matrix of judge and people at one threshold."""
 
     threshold: float
     both: int = 0

@@ -1,4 +1,4 @@
-"""Means that do not depend on the order or the grouping of what they are taken over."""
+"""Means that do not depend on the order or the grouping of their values."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _SCALE: Final = 1074
 
 @lru_cache(maxsize=4096)
 def exact(value: float) -> int:
-    """A finite float as a whole number of the smallest steps that floats have."""
+    """A finite float as a multiple of 2 ** -1074."""
     numerator, denominator = value.as_integer_ratio()
     return numerator << (_SCALE + 1 - denominator.bit_length())
 
 
 class ExactSum(NamedTuple):
-    """How many values there were and their exact sum; `+` joins two of them.
+    """The number of values and their exact sum; `+` adds two of them.
 
     >>> ExactSum.of([(0.1, 2), (0.3, 1)]) == ExactSum.of([(0.3, 1)]) + ExactSum.of([(0.1, 2)])
     True
@@ -64,7 +64,7 @@ class MacroMean(NamedTuple):
 
 
 class MacroSums(NamedTuple):
-    """What a macro mean over cases is made of: the defined values alone; `+` joins two of them."""
+    """The sums behind a macro mean over cases, defined values only; `+` adds two of them."""
 
     precision: ExactSum = ExactSum()
     recall: ExactSum = ExactSum()

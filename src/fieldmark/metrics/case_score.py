@@ -1,8 +1,8 @@
-"""One case: its counts, its figures, its score and its verdict, at the price of a look-up.
+"""The counts, figures, score and verdict of one case.
 
-Every fact is a row of small numbers (counts, mistakes, buckets, marks). A row is packed into one
-integer with 32 bits a number, so that adding integers adds whole rows. Cases with the same cells
-share one record; how often that happens decides the speed of a run.
+Every fact is a row of small numbers (counts, mistakes, buckets, marks), packed into one integer
+with 32 bits a number, so that adding integers adds whole rows. Cases with the same cells share one
+record, which makes most cases a look-up.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presen
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
 __all__ = [
-    "PLAIN",
+    "PLAIN_MATCH",
     "SHORT",
     "CaseCounter",
     "CaseStats",
@@ -47,12 +47,12 @@ __all__ = [
     "scorer_for",
 ]
 
-PLAIN: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
-"""The fact that most fields are; whatever is rare can then cost more."""
+PLAIN_MATCH: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
+"""The fact of most fields; only other facts are looked at one by one."""
 
 
 class Totals(NamedTuple):
-    """What the facts of a case add up to, wherever they stand."""
+    """The sums over the facts of a case."""
 
     counts: Counts
     errors: ErrorCounts
@@ -65,10 +65,10 @@ class Totals(NamedTuple):
 
 
 class CaseView(NamedTuple):
-    """A case with what was already summed over it.
+    """A case with its sums.
 
-    `times` says how often each cell happened, `odd` are those cells that are not plain, and
-    `neutral` counts misses that are none after all.
+    `times` says how often each cell occurs, `odd` are the cells that are not plain matches, and
+    `neutral` counts the misses that do not count.
     """
 
     block: Outcomes
@@ -85,7 +85,7 @@ class CaseView(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A score in [0, 1]; `vacuous` if there was nothing that could be scored."""
+    """A score in [0, 1]; `vacuous` if there was nothing to score."""
 
     score: float
     vacuous: bool = False
@@ -96,7 +96,7 @@ _NOTHING_TO_FIND: Final = Scored(1.0, vacuous=True)
 
 
 class _FieldF1(dict[int, float]):
-    """F1 by `tp << 32 | fp + fn`, worked out once for each pair of numbers."""
+    """F1 by `tp << 32 | fp + fn`, computed once for each pair of numbers."""
 
     def __missing__(self, key: int) -> float:
         tp, wrong = key >> 32, key & 0xFFFFFFFF
@@ -105,7 +105,7 @@ class _FieldF1(dict[int, float]):
 
 
 def _by_attribute(counting: CountingOptions, table: AttributeTable) -> Scorer:
-    """The mean F1 of the attributes in which there was something to find or something found."""
+    """The mean F1 of the attributes that either side has."""
     effects = tuple(cost.tp << 32 | cost.fp + cost.fn for cost in cost_table(counting))
     field_f1 = _FieldF1()
 
@@ -113,7 +113,7 @@ def _by_attribute(counting: CountingOptions, table: AttributeTable) -> Scorer:
         times, odd = case.times, case.odd
         if not table.one_number_a_path:
             times = _by_path(times, table)
-            odd = [cell for cell in times if cell & FACT_MASK != PLAIN]
+            odd = [cell for cell in times if cell & FACT_MASK != PLAIN_MATCH]
         groups: dict[int, int] = {}
         for cell in odd:
             attribute = cell >> CELL_BITS
@@ -122,7 +122,7 @@ def _by_attribute(counting: CountingOptions, table: AttributeTable) -> Scorer:
         clean = len(times) - len(odd)
         f1s: list[float] = []
         for attribute, effect in groups.items():
-            own = attribute << CELL_BITS | PLAIN
+            own = attribute << CELL_BITS | PLAIN_MATCH
             if own in times:
                 clean -= 1
                 f1s.append(field_f1[effect + (times[own] << 32)])
@@ -166,8 +166,8 @@ def _rqs(counting: CountingOptions, _: AttributeTable) -> Scorer:
 
 
 def _weighted(counting: CountingOptions, table: AttributeTable) -> Scorer:
-    """The mean of what fields earn, weighted; all or nothing where that is asked for."""
-    worth = _Worth(counting, table)
+    """The weighted mean of the scores of fields, or all or nothing."""
+    scores = _CellScores(counting, table)
 
     def all_or_nothing(case: CaseView) -> Scored:
         if not (case.totals.hits or case.misses):
@@ -177,7 +177,7 @@ def _weighted(counting: CountingOptions, table: AttributeTable) -> Scorer:
     def weighted_average(case: CaseView) -> Scored:
         if not (case.totals.hits or case.misses):
             return _NOTHING_TO_FIND
-        fields = [worth[cell] for cell in case.block.cells]
+        fields = [scores[cell] for cell in case.block.cells]
         if counting.graded:
             for position, comparison in case.block.comparisons.items():
                 if comparison.score != comparison.matched:  # elsewhere the cell says it all
@@ -194,8 +194,8 @@ def _weighted(counting: CountingOptions, table: AttributeTable) -> Scorer:
     return weighted_average
 
 
-class _Worth(dict[int, tuple[float, float]]):
-    """The weight of a cell and what it earns; a field that is not scored weighs nothing."""
+class _CellScores(dict[int, tuple[float, float]]):
+    """The weight of a cell and its weighted score; a field that is not scored has weight 0."""
 
     def __init__(self, counting: CountingOptions, table: AttributeTable) -> None:
         super().__init__()
@@ -219,7 +219,7 @@ _SCORED_MARKS: Final = frozenset({Mark.HIT, Mark.MISS})
 
 
 class OptionalOmissions(dict[int, bool]):
-    """Whether a cell says that an optional field was left out."""
+    """Whether a cell is an optional field that was omitted."""
 
     def __init__(self, table: AttributeTable) -> None:
         super().__init__()
@@ -233,7 +233,7 @@ class OptionalOmissions(dict[int, bool]):
 
 
 def _weightless(cells: Sequence[int], table: AttributeTable) -> Scored:
-    """Weight 0 by configuration earns nothing; where the weight is neutral, nothing is to find."""
+    """Weights configured as 0 score 0; if all fields are neutral, there is nothing to find."""
     configured = any(table.attributes[cell >> CELL_BITS].weight for cell in cells)
     return _NOTHING_TO_FIND if configured else Scored(0.0)
 
@@ -253,10 +253,10 @@ def scorer_for(counting: CountingOptions, table: AttributeTable) -> Scorer:
 
 _LANES: Final = Struct("<20I")
 SHORT: Final = 64
-"""Cells of a case that may be like another; longer ones hardly ever are."""
+"""Cases with more cells hardly ever repeat, so they are not memoized."""
 
 _MEMO_LIMIT: Final = 2048
-"""Bounds the memory; what is frequent comes back soon after a memo was emptied."""
+"""Bounds the memory; frequent entries come back soon after a memo was cleared."""
 
 _MARK_LANES: Final = (Mark.HIT, Mark.MISS, Mark.SKIPPED, Mark.ERROR)
 
@@ -266,10 +266,10 @@ _Known = TypeVar("_Known")
 
 
 class CaseStats(NamedTuple):
-    """What one case adds up to.
+    """The figures of one case.
 
-    `score` and `verdict` are undefined if a comparison could not be made. `vacuous` says that
-    there was nothing to score. `safety` is what a judge of safety said, if one was asked.
+    `score` and `verdict` are undefined if a comparison failed. `vacuous` says that there was
+    nothing to score. `safety` is the score of a safety judge, if there is one.
     """
 
     counts: Counts
@@ -289,7 +289,7 @@ class CaseStats(NamedTuple):
 
 
 class CaseCounter:
-    """Turns the outcomes of cases into their figures under one convention."""
+    """Computes the figures of cases under one convention."""
 
     __slots__ = (
         "_cases",
@@ -306,8 +306,8 @@ class CaseCounter:
         counting = convention.counting
         self._counting = counting
         rows = _packed_rows(counting)
-        self._plain_row = rows[PLAIN]
-        self._odd_rows = tuple(row - rows[PLAIN] for row in rows)
+        self._plain_row = rows[PLAIN_MATCH]
+        self._odd_rows = tuple(row - rows[PLAIN_MATCH] for row in rows)
         self._score = scorer_for(counting, table)
         neutral = counting.optional_missing is OptionalMissing.NEUTRAL
         self._neutral = OptionalOmissions(table) if neutral else None
@@ -320,7 +320,7 @@ class CaseCounter:
     ) -> CaseStats:
         """The figures of one case; `unreadable` says that there was no candidate document."""
         alone = len(block.cells) > SHORT or unreadable or safety is not None
-        if alone or (self._graded and _has_degrees(block)):
+        if alone or (self._graded and _has_graded_scores(block)):
             return self._count(block, unreadable=unreadable, safety=safety)
         key = tuple(block.cells)
         known = self._cases.get(key)
@@ -339,7 +339,7 @@ class CaseCounter:
 
     def _count(self, block: Outcomes, *, unreadable: bool, safety: float | None) -> CaseStats:
         times = block.times = _times(block.cells)
-        odd = [cell for cell in times if cell & FACT_MASK != PLAIN]
+        odd = [cell for cell in times if cell & FACT_MASK != PLAIN_MATCH]
         totals = self._sum(len(block.cells), times, odd)
         neutral = 0
         if self._neutral is not None and not unreadable:
@@ -364,7 +364,7 @@ class CaseCounter:
         )
 
     def _sum(self, number: int, times: Mapping[int, int], odd: Sequence[int]) -> Totals:
-        """What `number` cells add up to: as if all were plain, put right for those that are not."""
+        """The sums over `number` cells: as if all were plain matches, corrected for the others."""
         rows = self._odd_rows
         packed = self._plain_row * number
         for cell in odd:
@@ -375,7 +375,7 @@ class CaseCounter:
         return known
 
     def _judge(self, view: CaseView, *, unreadable: bool) -> tuple[Scored | None, Verdict | None]:
-        """The score and the verdict; a fault of the data scores 0, an outage is no score."""
+        """The score and the verdict; unreadable data scores 0, a failed comparison has no score."""
         counting, failed = self._counting, view.totals.failed
         if failed and counting.on_error is OnError.UNDEFINED:
             return None, None
@@ -390,7 +390,7 @@ class CaseCounter:
 
 
 def _times(cells: Sequence[int]) -> Mapping[int, int]:
-    """How often each cell occurs; most often once, unless there are many."""
+    """How often each cell occurs: in short cases mostly once."""
     once = dict.fromkeys(cells, 1) if len(cells) <= SHORT else {}
     return once if len(once) == len(cells) else Counter(cells)
 
@@ -414,8 +414,8 @@ def _unpacked(packed: int, zero: ZeroRule) -> Totals:
     )
 
 
-def _has_degrees(block: Outcomes) -> bool:
-    """Whether some field earns more or less than its cell says."""
+def _has_graded_scores(block: Outcomes) -> bool:
+    """Whether some field has a graded score."""
     return any(comparison.score != comparison.matched for comparison in block.comparisons.values())
 
 

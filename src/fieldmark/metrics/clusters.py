@@ -1,4 +1,4 @@
-"""Mistakes of a run gathered by how they look, with a few examples of each."""
+"""The mistakes of a run grouped by pattern, with a few examples of each."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _MISTAKES: Final = frozenset(
 _UNREAD: Final = {CaseInput.MISSING: "no_candidate", CaseInput.PARSE_ERROR: "unreadable"}
 _EMPTY: Final = {Presence.NULL: "null_given", Presence.BLANK: "blank_given"}
 _VAGUE: Final = frozenset({"different", "one_digit", "date_part"})
-"""Patterns that say less than that the value stands in another field."""
+"""Patterns that say less than that the value belongs to another field."""
 _NO_PATTERN: Final = "different"
-_NOT_KEPT: Final = ""
-"""The pattern of a wrong value that nobody can look at."""
+_NOT_STORED: Final = ""
+"""The pattern of a wrong value whose documents were not stored."""
 _INDEX: Final = re.compile(r"\[([0-9]+)\]")
-_TELLING: Final = 3
-"""Characters from which on a value that also stands elsewhere is hardly a coincidence."""
+_DISTINCTIVE: Final = 3
+"""The shortest value whose occurrence in another field is hardly a coincidence."""
 
 
 class CaseDocuments(NamedTuple):
-    """Both documents of a case, as far as they were kept."""
+    """Both documents of a case, as far as they were stored."""
 
     case_id: str
     expected: JsonValue | Missing
@@ -45,7 +45,7 @@ class CaseDocuments(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MistakeExample:
-    """One mistake: where it is, what was expected, and what was found."""
+    """One mistake: its path, the expected value and the candidate."""
 
     case_id: str
     path: str
@@ -56,7 +56,7 @@ class MistakeExample:
 
 @dataclass(slots=True)
 class MistakeCluster:
-    """Mistakes that look alike: how many in which attributes, and the first of them."""
+    """Mistakes with the same pattern: their number by attribute, and the first of them."""
 
     pattern: Pattern
     number: int = 0
@@ -65,7 +65,7 @@ class MistakeCluster:
 
 
 class MistakeClusters:
-    """Gathers the mistakes of cases, one case after the other."""
+    """Groups the mistakes of cases, one case after the other."""
 
     __slots__ = ("_found", "by_attribute")
 
@@ -74,20 +74,20 @@ class MistakeClusters:
         self.by_attribute: dict[str, Counter[str]] = {}
 
     def add(self, block: Outcomes, table: AttributeTable, case: CaseDocuments) -> None:
-        """Take in the mistakes of one case."""
+        """Add the mistakes of one case."""
         wrong = [
             _Mistake.of(record, lone, case, table.path(record.attribute))
             for record, lone in _with_items(block, table)
             if record.outcome in _MISTAKES
         ]
-        shifted, sources = _shifted(wrong, case), _Sources(case.expected)
+        shifted, sources = _shifted(wrong, case), _ValueIndex(case.expected)
         for mistake in wrong:
             name, note = _pattern(mistake, case, shifted, sources)
-            if name != _NOT_KEPT:
-                self._note(mistake, name, note, case.case_id)
+            if name != _NOT_STORED:
+                self._add_mistake(mistake, name, note, case.case_id)
 
     def largest(self) -> list[MistakeCluster]:
-        """All clusters, the largest first; what has nothing in common stands last."""
+        """All clusters, the largest first; those without a pattern last."""
 
         def place(cluster: MistakeCluster) -> tuple[bool, int, str]:
             name = cluster.pattern.name
@@ -95,7 +95,7 @@ class MistakeClusters:
 
         return sorted(self._found.values(), key=place)
 
-    def _note(self, mistake: _Mistake, name: str, note: str, case_id: str) -> None:
+    def _add_mistake(self, mistake: _Mistake, name: str, note: str, case_id: str) -> None:
         cluster = self._found.setdefault(name, MistakeCluster(BY_NAME[name]))
         cluster.number += 1
         cluster.attributes[mistake.attribute] += 1
@@ -114,7 +114,7 @@ class MistakeClusters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Mistake:
-    """A field that is wrong, with both values; `lone` says that its item has no partner."""
+    """A wrong field with both values; `lone` if its list item has no counterpart."""
 
     record: FieldOutcome
     attribute: str
@@ -140,7 +140,7 @@ def _value(document: JsonValue | Missing, path: str, presence: Presence) -> Json
 
 
 def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldOutcome, bool]]:
-    """Every outcome, and whether it belongs to an item that only one side has."""
+    """Every outcome, and whether only one side has its list item."""
     marks = iter(block.items)
     upcoming = next(marks, None)
     lone: dict[str, bool] = {}
@@ -154,9 +154,9 @@ def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldO
 
 
 def _pattern(
-    mistake: _Mistake, case: CaseDocuments, shifted: set[str], sources: _Sources
+    mistake: _Mistake, case: CaseDocuments, shifted: set[str], sources: _ValueIndex
 ) -> tuple[str, str]:
-    """The name of the pattern, and a word more where there is one."""
+    """The name of the pattern, and a note."""
     record = mistake.record
     if case.input in _UNREAD:
         return _UNREAD[case.input], ""
@@ -168,10 +168,10 @@ def _pattern(
         return "item_invented", ""
     if record.path in shifted:
         return "shifted_rows", ""
-    return _of_value(mistake, sources)
+    return _pattern_of_value(mistake, sources)
 
 
-def _of_value(mistake: _Mistake, sources: _Sources) -> tuple[str, str]:
+def _pattern_of_value(mistake: _Mistake, sources: _ValueIndex) -> tuple[str, str]:
     expected, candidate = mistake.expected, mistake.candidate
     source = sources.other_than(mistake.record.path, candidate)
     if mistake.record.outcome is Outcome.HALLUCINATION:
@@ -180,7 +180,7 @@ def _of_value(mistake: _Mistake, sources: _Sources) -> tuple[str, str]:
         absent = mistake.record.expected_presence is Presence.ABSENT
         return ("unknown_key" if absent else "for_nothing"), ""
     if expected is MISSING or candidate is MISSING:
-        return _NOT_KEPT, ""
+        return _NOT_STORED, ""
     name = pattern_of(expected, candidate)
     return ("other_field", source) if source and name in _VAGUE else (name, "")
 
@@ -200,14 +200,14 @@ def _shifted(mistakes: list[_Mistake], case: CaseDocuments) -> set[str]:
             by_list.setdefault(head, []).append(mistake)
     for wrong in by_list.values():
         for step in (1, -1):
-            moved = [each for each in wrong if _is_from(each, case.expected, step)]
+            moved = [each for each in wrong if _is_from_row(each, case.expected, step)]
             if len(moved) >= 2 and 2 * len(moved) >= len(wrong):  # noqa: PLR2004
                 found.update(each.record.path for each in moved)
     return found
 
 
-def _is_from(mistake: _Mistake, document: JsonValue, step: int) -> bool:
-    """Whether the value found is the one that is expected some rows further on."""
+def _is_from_row(mistake: _Mistake, document: JsonValue, step: int) -> bool:
+    """Whether the candidate is the value that is expected `step` rows further on."""
     found = _INDEX.search(mistake.record.path)
     if found is None or mistake.candidate is MISSING:
         return False
@@ -219,8 +219,8 @@ def _is_from(mistake: _Mistake, document: JsonValue, step: int) -> bool:
     return neighbour is not MISSING and equal(neighbour, mistake.candidate)
 
 
-class _Sources:
-    """Where each value of a truth stands, looked up when it is first asked for."""
+class _ValueIndex:
+    """An index of the values of the ground truth, built on first use."""
 
     __slots__ = ("_document", "_paths")
 
@@ -229,8 +229,8 @@ class _Sources:
         self._paths: dict[tuple[bool, JsonValue], list[str]] | None = None
 
     def other_than(self, path: str, value: JsonValue | Missing) -> str:
-        """Another field of the truth with a value that is telling enough; else nothing."""
-        if not isinstance(value, str | int | float) or len(str(value).strip()) < _TELLING:
+        """Another field of the ground truth with this value, or an empty string."""
+        if not isinstance(value, str | int | float) or len(str(value).strip()) < _DISTINCTIVE:
             return ""
         if self._paths is None:
             self._paths = {}

@@ -1,4 +1,4 @@
-"""Several candidates of one case: how far they agree, and which of them is best."""
+"""Several candidates for one case: how consistent they are, and their ranking."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _AGREE: Final = frozenset({Outcome.MATCH, Outcome.BOTH_EMPTY})
 _SILENT: Final = frozenset({Outcome.ERROR, Outcome.IGNORED})
 
 Records: TypeAlias = Iterable[FieldOutcome]
-"""The fields of two candidates that were compared with one another."""
+"""The outcomes of comparing two candidates with each other."""
 
 
 class Ranking(NamedTuple):
-    """Candidates by their score: the best first, equals in their own order.
+    """Candidates by their score: the best first, ties in their given order.
 
-    `deviation` is that of the population: these candidates are all there are.
+    `deviation` is the population standard deviation.
     """
 
     order: tuple[int, ...]
@@ -31,25 +31,25 @@ class Ranking(NamedTuple):
 
 
 def agreement(pairs: Sequence[Records]) -> Mapping[str, float]:
-    """For every field the share of pairs of candidates that agree on it.
+    """For every field, the share of pairs of candidates that agree on it.
 
-    Two empty values agree, and so does a pair in which neither candidate has the field. A pair
-    whose values could not be compared is left out.
+    Empty values agree, and so do two candidates that both lack the field. A pair that could not
+    be compared is left out.
     """
-    quarrels: dict[str, int] = {}
+    disagreements: dict[str, int] = {}
     unknown: dict[str, int] = {}
     for records in pairs:
         for record in records:
-            quarrels.setdefault(record.path, 0)
+            disagreements.setdefault(record.path, 0)
             if record.outcome in _SILENT:
                 unknown[record.path] = unknown.get(record.path, 0) + 1
             elif record.outcome not in _AGREE:
-                quarrels[record.path] += 1
-    asked = {path: len(pairs) - unknown.get(path, 0) for path in quarrels}
+                disagreements[record.path] += 1
+    compared = {path: len(pairs) - unknown.get(path, 0) for path in disagreements}
     return {
-        path: (asked[path] - quarrels[path]) / asked[path]
-        for path in sorted(quarrels)
-        if asked[path] > 0
+        path: (compared[path] - disagreements[path]) / compared[path]
+        for path in sorted(disagreements)
+        if compared[path] > 0
     }
 
 

@@ -138,7 +138,7 @@ class RqsWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonOptions:
-    """What rules leave open when documents are compared; strategies go by their names."""
+    """The defaults for what rules leave open; strategies by name."""
 
     scope: Scope = Scope.UNION
     depth: Depth = Depth.LEAF
@@ -148,7 +148,7 @@ class ComparisonOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountingOptions:
-    """What outcomes cost and how counts become scores."""
+    """How outcomes are counted and how counts become scores."""
 
     wrong_value: WrongValue = WrongValue.FP_AND_FN
     zero: ZeroRule = ZeroRule.UNDEFINED
@@ -180,7 +180,7 @@ def read_options(counting: CountingOptions, options: Mapping[str, JsonValue]) ->
 
 
 def _read(name: str, value: JsonValue, present: object) -> object:
-    """A value of the same type as the one that the option has now."""
+    """The value, which must be of the type of the current one."""
     if isinstance(present, StrEnum):
         return _read_word(name, value, type(present))
     if isinstance(present, bool):

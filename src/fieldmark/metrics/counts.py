@@ -1,8 +1,8 @@
-"""What each outcome costs in true and false positives and negatives: one table a convention."""
+"""The cost of each outcome in true and false positives and negatives, under a convention."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -13,12 +13,12 @@ from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 __all__ = ["Histogram", "cost_table", "is_null_for_absent", "total"]
 
 Histogram = Mapping[int, int]
-"""How often each fact, or each cell, happened."""
+"""How often each fact, or each cell, occurred."""
 
 _NOTHING: Final = Counts()
 
 _WRONG: Final[Mapping[WrongValue, Counts]] = {
-    WrongValue.FP_AND_FN: Counts(fp=1, fn=1),  # one value invented, another lost
+    WrongValue.FP_AND_FN: Counts(fp=1, fn=1),  # one extra value, one missing
     WrongValue.FP: Counts(fp=1),
 }
 _BOTH_EMPTY: Final[Mapping[BothEmpty, Counts]] = {
@@ -52,7 +52,7 @@ def cost_table(counting: CountingOptions) -> tuple[Counts, ...]:
 
 
 def is_null_for_absent(fact: Fact) -> bool:
-    """Whether the candidate says null or blank under a key that the truth does not have."""
+    """Whether the candidate has null or blank under a key that the ground truth lacks."""
     return (
         fact.outcome is Outcome.BOTH_EMPTY
         and fact.expected is Presence.ABSENT
@@ -61,9 +61,5 @@ def is_null_for_absent(fact: Fact) -> bool:
 
 
 def total(facts: Histogram, costs: tuple[Counts, ...]) -> Counts:
-    """The summed cost of facts that happened so many times."""
-    return _sum(costs[fact].times(number) for fact, number in facts.items())
-
-
-def _sum(parts: Iterable[Counts]) -> Counts:
-    return sum(parts, _NOTHING)
+    """The total cost of some facts."""
+    return sum((costs[fact].times(number) for fact, number in facts.items()), _NOTHING)

@@ -41,7 +41,7 @@ _SHORT: Final[Mapping[str, str]] = {
 _OF_FIELDS: Final = frozenset(
     {"micro", "macro", "macro_f1_by_attribute", "macro_f1_by_case", "mean_score", "quality"}
 )
-"""Figures that rest on the fields of all cases."""
+"""Figures that are vacuous, even if perfect, where no field was scored."""
 
 
 class GateKind(StrEnum):
@@ -53,7 +53,7 @@ class GateKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A figure by its name, and the limit that it must keep."""
+    """A limit on a figure."""
 
     name: str
     limit: float
@@ -68,7 +68,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """What a gate found; one on a figure that the run does not have is not `known`."""
+    """The result of a gate; `known` is false if the run does not have the figure."""
 
     name: str
     limit: float
@@ -96,7 +96,7 @@ def parse_gate(text: str, kind: GateKind) -> Gate:
 
 
 def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult, ...]:
-    """Check every gate against a summary as it is written; one that it does not have fails."""
+    """Check every gate against a summary as JSON; an unknown figure fails its gate."""
     return tuple(_checked(gate, summary) for gate in gates)
 
 
@@ -116,7 +116,7 @@ def _checked(gate: Gate, summary: JsonObject) -> GateResult:
 
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
-    """Check one gate; a name that the summary does not have is refused with the nearest one."""
+    """Check one gate; an unknown figure raises `OptionError` with a suggestion."""
     figures = {key: value for key, value in summary.items() if key not in _NOT_FIGURES}
     name = _SHORT.get(gate.name, gate.name)
     found = next(_resolve(name, figures), _UNKNOWN)
@@ -125,27 +125,23 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
         message = f"unknown figure {gate.name!r}. {did_you_mean(gate.name, known)}"
         raise OptionError(gate.kind, message.rstrip(". "))
     value = found[0]
-    vacuous = name.partition(".")[0] in _OF_FIELDS and _nothing_scored(figures)
+    micro = figures.get("micro")
+    nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
+    vacuous = nothing_scored and name.partition(".")[0] in _OF_FIELDS
     return GateResult(
         name=gate.name,
         limit=gate.limit,
         kind=gate.kind,
         value=value,
-        passed=value is not None and not vacuous and _keeps(value, gate),
+        passed=value is not None and not vacuous and _within_limit(value, gate),
         note="undefined" if value is None else "nothing was scored" if vacuous else "",
     )
-
-
-def _nothing_scored(figures: JsonObject) -> bool:
-    """Whether no field was found, missed or invented: a perfect figure then means nothing."""
-    micro = figures.get("micro")
-    return isinstance(micro, dict) and not any(micro.get(name) for name in ("tp", "fp", "fn"))
 
 
 _UNKNOWN: Final[tuple[Figure, ...]] = ()
 
 
-def _keeps(value: float, gate: Gate) -> bool:
+def _within_limit(value: float, gate: Gate) -> bool:
     if gate.kind is GateKind.MIN:
         return value >= gate.limit - _SLACK
     return value <= gate.limit + _SLACK
@@ -156,7 +152,7 @@ def _is_figure(value: JsonValue) -> bool:
 
 
 def _resolve(name: str, figures: JsonObject) -> Iterator[tuple[Figure, ...]]:
-    """Every figure that the name can mean; keys hold dots themselves, so longer keys go first."""
+    """Every figure that the name can mean; keys may contain dots, so longer keys go first."""
     for key in sorted(figures, key=len, reverse=True):
         value = figures[key]
         if name == key and (value is None or _is_figure(value)):
@@ -188,15 +184,15 @@ _LESS_IS_BETTER: Final = frozenset(
         "wrong_value",
     }
 )
-"""Last words of the names of figures that are the better the smaller they are."""
+"""Figures for which lower is better, by the last part of their names."""
 
 
 def drop_gates(
     before: JsonObject, after: JsonObject, limits: Mapping[str, float]
 ) -> tuple[GateResult, ...]:
-    """How much worse each figure is than in the summary before, against its limit.
+    """Gates on how much worse figures are than those of a baseline.
 
-    A figure that the baseline does not have cannot fall; one that is gone has failed.
+    A figure that is undefined in the baseline passes; one that is undefined now fails.
     """
     return tuple(_gate(name, limit, before, after) for name, limit in limits.items())
 

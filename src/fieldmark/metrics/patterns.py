@@ -17,28 +17,10 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.dates import parse_formats, read_day
 from fieldmark.values.numbers import NumberFormat, as_number
 
-__all__ = [
-    "BY_NAME",
-    "Contrast",
-    "Looks",
-    "Pattern",
-    "date_part",
-    "date_swapped",
-    "date_without_year",
-    "date_written_otherwise",
-    "is_currency",
-    "is_leading_zeros",
-    "is_one_digit",
-    "is_rounded",
-    "is_scale",
-    "is_separators",
-    "is_sign",
-    "is_unit",
-    "pattern_of",
-]
+__all__ = ["BY_NAME", "Pattern", "pattern_of"]
 
 _LONGEST: Final = 2_000
-"""Characters of a value that are looked at: a pattern shows early or not at all."""
+"""Characters of a value that are examined at most."""
 
 _DAY_FIRST: Final = parse_formats(["DD/MM/YYYY", "DD-MM-YYYY", "DD.MM.YYYY"])
 _BLANKS: Final = re.compile(r"\s+")
@@ -51,8 +33,8 @@ _UNIT: Final = re.compile(r"^\s*[-+]?\d[\d.,]*\s*([^\W\d_][\w/.²³%°-]*|%|°\w
 
 
 @dataclass(frozen=True)
-class Looks:
-    """One value as text, and what it may mean."""
+class _TextForms:
+    """One value as text, in the normalized forms that patterns compare."""
 
     value: JsonValue
 
@@ -67,7 +49,7 @@ class Looks:
 
     @cached_property
     def bare(self) -> str:
-        """Without case and blanks."""
+        """The text without case and white space."""
         return _BLANKS.sub("", self.text).casefold()
 
     @cached_property
@@ -77,13 +59,13 @@ class Looks:
 
     @cached_property
     def plain(self) -> str:
-        """Letters without their marks: e for é."""
+        """The text without diacritics: e for é."""
         apart = unicodedata.normalize("NFKD", self.bare)
         return "".join(char for char in apart if not unicodedata.combining(char))
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words in order of the alphabet."""
+        """The words, sorted."""
         return tuple(sorted(word for word in _NOT_WORDS.split(self.text.casefold()) if word))
 
     @cached_property
@@ -93,7 +75,7 @@ class Looks:
 
     @cached_property
     def number(self) -> Decimal | None:
-        """The number that it is or spells, in any way of writing."""
+        """The value as a number, in any number format."""
         if isinstance(self.value, bool):
             return None
         found = as_number(self.value, NumberFormat.AUTO)
@@ -101,7 +83,7 @@ class Looks:
 
     @cached_property
     def amount(self) -> Decimal | None:
-        """The number inside a text with something around it."""
+        """The first number in the text."""
         if self.number is not None:
             return self.number
         found = _AMOUNT.search(self.text)
@@ -116,19 +98,19 @@ class Looks:
 
     @cached_property
     def unit(self) -> str:
-        """What follows a number, if that is all there is."""
+        """The unit after a number, if the text is just that."""
         found = _UNIT.match(self.text)
         return found[1].casefold() if found and not self.money else ""
 
     @cached_property
     def first_day(self) -> date | None:
-        """The day that it means if the month comes first."""
+        """The date, read month first where it is ambiguous."""
         reading = read_day(self.text) if isinstance(self.value, str) else None
         return None if reading is None else reading.day
 
     @cached_property
     def days(self) -> frozenset[date]:
-        """Every day that it may mean."""
+        """Every date that the text may mean."""
         if not isinstance(self.value, str):
             return frozenset()
         reading = read_day(self.text, _DAY_FIRST)
@@ -137,16 +119,11 @@ class Looks:
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """What was expected and what was found instead."""
+class _Pair:
+    """An expected value and the wrong candidate."""
 
-    expected: Looks
-    candidate: Looks
-
-    @classmethod
-    def of(cls, expected: JsonValue, candidate: JsonValue) -> Contrast:
-        """Two values to be looked at."""
-        return cls(Looks(expected), Looks(candidate))
+    expected: _TextForms
+    candidate: _TextForms
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -167,20 +144,20 @@ _FINE: Final = 30
 _NO_YEAR: Final = re.compile(r"([0-9]{1,2})[/.\- ]([0-9]{1,2})\.?\Z")
 
 
-def date_swapped(pair: Contrast) -> bool:
-    """Day and month stand in each other's place."""
+def _date_swapped(pair: _Pair) -> bool:
+    """Day and month are swapped."""
     expected, candidate = pair.expected.days, pair.candidate.days
     if _is_iso(pair.expected.text) and _is_iso(pair.candidate.text):
         return any(_swapped(day) in candidate for day in expected) and expected != candidate
     return bool(expected & candidate) and _reordered(pair)
 
 
-def date_written_otherwise(pair: Contrast) -> bool:
-    """The same day in another way of writing."""
+def _same_date(pair: _Pair) -> bool:
+    """The same date in another format."""
     return bool(pair.expected.days & pair.candidate.days)
 
 
-def date_without_year(pair: Contrast) -> bool:
+def _date_without_year(pair: _Pair) -> bool:
     """Day and month of the expected date alone."""
     found = _NO_YEAR.match(pair.candidate.text.strip())
     if found is None:
@@ -189,8 +166,8 @@ def date_without_year(pair: Contrast) -> bool:
     return any({day.month, day.day} == parts for day in pair.expected.days)
 
 
-def date_part(pair: Contrast) -> bool:
-    """One of day, month and year is another."""
+def _date_part(pair: _Pair) -> bool:
+    """One of day, month and year differs."""
     return any(
         sum((a.year != b.year, a.month != b.month, a.day != b.day)) == 1
         for a in pair.expected.days
@@ -198,24 +175,24 @@ def date_part(pair: Contrast) -> bool:
     )
 
 
-def is_sign(pair: Contrast) -> bool:
+def _is_sign(pair: _Pair) -> bool:
     """The same number with the other sign."""
     amounts = _amounts(pair)
     return amounts is not None and amounts[0] == -amounts[1] != 0
 
 
-def is_currency(pair: Contrast) -> bool:
-    """The same amount with another sign of a currency, with one too many, or without it."""
+def _is_currency(pair: _Pair) -> bool:
+    """The same amount with another currency sign, or without it."""
     return _same_amount(pair) and pair.expected.money != pair.candidate.money
 
 
-def is_unit(pair: Contrast) -> bool:
-    """The same number with another unit, with one too many, or without it."""
+def _is_unit(pair: _Pair) -> bool:
+    """The same number with another unit, or without it."""
     return _same_amount(pair) and pair.expected.unit != pair.candidate.unit
 
 
-def is_separators(pair: Contrast) -> bool:
-    """The same digits with other marks between them, or these marks misread."""
+def _is_separator_misread(pair: _Pair) -> bool:
+    """The same digits with other separators, or separators that were misread."""
     amounts = _amounts(pair)
     marked = any(mark in text for text in pair.texts for mark in _MARKS)
     if amounts is None or not marked or not pair.expected.digits:
@@ -226,14 +203,14 @@ def is_separators(pair: Contrast) -> bool:
     return one == other and _ratio(amounts) in _GROUPS
 
 
-def is_scale(pair: Contrast) -> bool:
-    """Off by a power of ten: a point lost, cents for units, a share for a percentage."""
+def _is_scale(pair: _Pair) -> bool:
+    """Off by a power of ten: a lost decimal point, cents for units, a share for a percentage."""
     amounts = _amounts(pair)
     return amounts is not None and _ratio(amounts) in _POWERS
 
 
-def is_rounded(pair: Contrast) -> bool:
-    """The expected number with fewer places."""
+def _is_rounded(pair: _Pair) -> bool:
+    """The expected number with fewer decimals."""
     if pair.expected.number is None or pair.candidate.number is None:
         return False
     places = -int(pair.candidate.number.normalize().as_tuple().exponent)
@@ -242,29 +219,29 @@ def is_rounded(pair: Contrast) -> bool:
     return abs(pair.expected.number - pair.candidate.number) < Decimal(10) ** -places
 
 
-def is_leading_zeros(pair: Contrast) -> bool:
+def _is_leading_zeros(pair: _Pair) -> bool:
     """The same digits but for zeros in front."""
     expected, candidate = (text.strip() for text in pair.texts)
     return expected != candidate and expected.lstrip("0") == candidate.lstrip("0") != ""
 
 
-def is_one_digit(pair: Contrast) -> bool:
-    """A single digit is another, missing or too many."""
+def _is_one_digit(pair: _Pair) -> bool:
+    """A single digit is wrong, missing or extra."""
     if pair.expected.number is None or pair.candidate.number is None:
         return False
     digits = pair.expected.digits, pair.candidate.digits
     return len(digits[0]) > 1 and Levenshtein.distance(*digits) == 1
 
 
-def _amounts(pair: Contrast) -> tuple[Decimal, Decimal] | None:
-    """Both numbers, if both values are hardly more than that."""
+def _amounts(pair: _Pair) -> tuple[Decimal, Decimal] | None:
+    """Both numbers, if both values are a number with at most a unit or a currency sign."""
     sides = pair.expected, pair.candidate
     if not all(side.number is not None or side.money or side.unit for side in sides):
         return None
     return pair.amounts
 
 
-def _same_amount(pair: Contrast) -> bool:
+def _same_amount(pair: _Pair) -> bool:
     amounts = _amounts(pair)
     return amounts is not None and amounts[0] == amounts[1]
 
@@ -285,7 +262,7 @@ def _is_iso(text: str) -> bool:
     return text[:4].isdigit()
 
 
-def _reordered(pair: Contrast) -> bool:
+def _reordered(pair: _Pair) -> bool:
     """Whether two dates are equal only if one is read day first and the other month first."""
     expected, candidate = pair.expected.first_day, pair.candidate.first_day
     return expected is not None and candidate is not None and expected != candidate
@@ -299,35 +276,35 @@ _TRUTHS: Final = {
     "false": False, "no": False, "n": False, "0": False, "off": False,
 }  # fmt: skip
 _CUT: Final = 4
-"""Characters that must be there before a text counts as cut off or overgrown."""
+"""The shortest text that counts as truncated or as part of another."""
 _NEAR: Final = 0.75
 _LOOK_ALIKE: Final = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8": "b"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A kind of mistake, and what to change in the extraction; never in the measuring."""
+    """A kind of mistake, and a hint for fixing the extraction."""
 
     name: str
     title: str
     hint: str
 
 
-def _wrapped(pair: Contrast) -> bool:
+def _wrapped(pair: _Pair) -> bool:
     expected, candidate = pair.expected.value, pair.candidate.value
     return candidate == [expected] or expected == [candidate]
 
 
-def _container(pair: Contrast) -> bool:
+def _container(pair: _Pair) -> bool:
     kinds = (isinstance(side.value, dict | list) for side in (pair.expected, pair.candidate))
     return len(set(kinds)) > 1
 
 
-def _placeholder(pair: Contrast) -> bool:
+def _placeholder(pair: _Pair) -> bool:
     return isinstance(pair.candidate.value, str) and pair.candidate.bare in _NOTHING
 
 
-def _truth_word(pair: Contrast) -> bool:
+def _truth_word(pair: _Pair) -> bool:
     sides = pair.expected, pair.candidate
     if not any(isinstance(side.value, bool) for side in sides):
         return False
@@ -335,44 +312,44 @@ def _truth_word(pair: Contrast) -> bool:
     return expected is not None and expected == candidate
 
 
-def _kind(pair: Contrast) -> bool:
+def _kind(pair: _Pair) -> bool:
     kinds = {isinstance(side.value, str) for side in (pair.expected, pair.candidate)}
     return len(kinds) > 1 and bool(pair.texts[0]) and pair.texts[0].strip() == pair.texts[1].strip()
 
 
-def _case_or_blanks(pair: Contrast) -> bool:
+def _case_or_blanks(pair: _Pair) -> bool:
     return bool(pair.expected.bare) and pair.expected.bare == pair.candidate.bare
 
 
-def _punctuation(pair: Contrast) -> bool:
+def _punctuation(pair: _Pair) -> bool:
     return bool(pair.expected.letters) and pair.expected.letters == pair.candidate.letters
 
 
-def _accents(pair: Contrast) -> bool:
+def _accents(pair: _Pair) -> bool:
     return bool(pair.expected.plain) and pair.expected.plain == pair.candidate.plain
 
 
-def _word_order(pair: Contrast) -> bool:
+def _word_order(pair: _Pair) -> bool:
     return len(pair.expected.words) > 1 and pair.expected.words == pair.candidate.words
 
 
-def _truncated(pair: Contrast) -> bool:
+def _truncated(pair: _Pair) -> bool:
     whole, part = (text.strip().casefold() for text in pair.texts)
     part = part.rstrip(". …")
     return _CUT <= len(part) < len(whole) and whole.startswith(part)
 
 
-def _partial(pair: Contrast) -> bool:
+def _partial(pair: _Pair) -> bool:
     whole, part = (text.strip().casefold() for text in pair.texts)
     return _CUT <= len(part) < len(whole) and part in whole
 
 
-def _overgrown(pair: Contrast) -> bool:
+def _overgrown(pair: _Pair) -> bool:
     part, whole = (text.strip().casefold() for text in pair.texts)
     return _CUT <= len(part) < len(whole) and part in whole
 
 
-def _look_alike(pair: Contrast) -> bool:
+def _look_alike(pair: _Pair) -> bool:
     expected, candidate = (
         side.bare.translate(_LOOK_ALIKE) for side in (pair.expected, pair.candidate)
     )
@@ -380,14 +357,14 @@ def _look_alike(pair: Contrast) -> bool:
     return bool(expected) and expected == candidate and not numeric
 
 
-def _misspelt(pair: Contrast) -> bool:
+def _misspelt(pair: _Pair) -> bool:
     expected, candidate = pair.expected.bare, pair.candidate.bare
     if pair.expected.number is not None or min(len(expected), len(candidate)) < _CUT:
         return False
     return Levenshtein.normalized_similarity(expected, candidate) >= _NEAR
 
 
-_Fits = Callable[[Contrast], bool]
+_Fits = Callable[[_Pair], bool]
 _TABLE: Final[tuple[tuple[_Fits, str, str, str], ...]] = (
     (_wrapped, "wrapped", "one value in a list, or a list of one without it",
      "Ask for the plain value where one is wanted and for a list where several may stand."),
@@ -401,27 +378,27 @@ _TABLE: Final[tuple[tuple[_Fits, str, str, str], ...]] = (
      "Ask for a JSON number (or for text), or convert after extraction."),
     (_case_or_blanks, "case_or_blanks", "the same but for case or blanks",
      "Ask for the text exactly as printed, or trim and re-case after extraction."),
-    (date_swapped, "date_swapped", "day and month exchanged",
+    (_date_swapped, "date_swapped", "day and month exchanged",
      "State the document's date order in the prompt, and ask for ISO dates (YYYY-MM-DD)."),
-    (date_written_otherwise, "date_format", "the same day written otherwise",
+    (_same_date, "date_format", "the same day written otherwise",
      "Ask for ISO dates (YYYY-MM-DD), or convert after extraction."),
-    (date_without_year, "date_without_year", "day and month without the year",
+    (_date_without_year, "date_without_year", "day and month without the year",
      "Ask for whole dates (YYYY-MM-DD), and say where the year stands if not beside the day."),
-    (date_part, "date_part", "one of day, month and year is wrong",
+    (_date_part, "date_part", "one of day, month and year is wrong",
      "Check the reading of the page here; with two dates nearby, say which one is meant."),
-    (is_currency, "currency_sign", "the amount is right, its currency sign is not",
+    (_is_currency, "currency_sign", "the amount is right, its currency sign is not",
      "Ask for the currency in a field of its own and for amounts without a sign."),
-    (is_unit, "unit", "the number is right, its unit is not",
+    (_is_unit, "unit", "the number is right, its unit is not",
      "Ask for the unit in a field of its own and for the number alone."),
-    (is_sign, "sign", "plus for minus",
+    (_is_sign, "sign", "plus for minus",
      "Say how credits and negative amounts are printed (brackets, trailing minus, CR)."),
-    (is_separators, "thousands_separator", "marks for thousands or decimals misread",
+    (_is_separator_misread, "thousands_separator", "marks for thousands or decimals misread",
      "Name the document's number format, and ask for plain numbers such as 1240.50."),
-    (is_scale, "scale", "off by a power of ten",
+    (_is_scale, "scale", "off by a power of ten",
      "Say whether cents, thousands or percentages are meant; look for a lost decimal point."),
-    (is_leading_zeros, "leading_zeros", "zeros in front are missing or added",
+    (_is_leading_zeros, "leading_zeros", "zeros in front are missing or added",
      "Ask for identifiers as text, with every digit as printed."),
-    (is_rounded, "rounded", "rounded or cut to fewer places",
+    (_is_rounded, "rounded", "rounded or cut to fewer places",
      "Ask for every decimal as printed."),
     (_accents, "accents", "accents are lost or added, or characters are of another width",
      "Keep Unicode through the reading of the page; ask for names exactly as printed."),
@@ -437,7 +414,7 @@ _TABLE: Final[tuple[tuple[_Fits, str, str, str], ...]] = (
      "Ask for the value alone, without labels, titles or neighbouring text."),
     (_look_alike, "look_alikes", "characters that look alike: 0 and O, 1 and l, 5 and S",
      "Raise the resolution of the page, or correct such characters by the field's format."),
-    (is_one_digit, "one_digit", "a single digit is wrong",
+    (_is_one_digit, "one_digit", "a single digit is wrong",
      "Raise the resolution of the page; check digits and totals can find these."),
     (_misspelt, "misspelt", "nearly the same: a few characters differ",
      "Raise the resolution of the page, or look values up in a list of known ones."),
@@ -483,5 +460,5 @@ def pattern_of(expected: JsonValue, candidate: JsonValue) -> str:
     >>> pattern_of("2024-03-02", "2024-02-03"), pattern_of("1,240.00", "1.24")
     ('date_swapped', 'thousands_separator')
     """
-    pair = Contrast.of(expected, candidate)
+    pair = _Pair(_TextForms(expected), _TextForms(candidate))
     return next((name for fits, name, _, _ in _TABLE if fits(pair)), "different")

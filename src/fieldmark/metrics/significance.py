@@ -1,4 +1,4 @@
-"""Whether a difference may be chance: tests for pairs of runs on the same cases."""
+"""Significance tests for two runs over the same cases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ALPHA", "PERMUTATIONS", "flip_signs", "holm", "mcnemar", "permutation_p"]
 
 ALPHA: Final = 0.05
-"""How often two equal runs may be told apart by mistake."""
+"""The significance level."""
 
 PERMUTATIONS: Final = 2_999
 
@@ -27,7 +27,7 @@ _Name = TypeVar("_Name")
 
 
 def mcnemar(fixed: int, broken: int) -> float:
-    """The chance of so uneven a split of changed cases if either way were as likely.
+    """The p-value of McNemar's test for cases that were fixed and broken.
 
     Exact up to a thousand changes, then by the normal approximation.
 
@@ -45,9 +45,7 @@ def mcnemar(fixed: int, broken: int) -> float:
 
 
 def holm(chances: Mapping[_Name, float]) -> dict[_Name, float]:
-    """Chances put right for there being many of them, by Holm's method.
-
-    Below a level, each of them holds as if it had been the only one asked about.
+    """Holm-adjusted p-values.
 
     >>> holm({"total": 0.01, "vendor": 0.04, "date": 0.03})
     {'total': 0.03, 'vendor': 0.06, 'date': 0.06}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fieldmark.metrics import rates
 from fieldmark.metrics.averages import MacroMean, macro_mean
 from fieldmark.metrics.conventions import Convention, CountingOptions
 from fieldmark.metrics.counts import Histogram, cost_table, total
 from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality, quality_counts
-from fieldmark.metrics.rates import Interval
-from fieldmark.metrics.tally import CaseTotals, FactsByPath, RunSums, Tally, VerdictCounts
+from fieldmark.metrics.rates import Interval, accuracy, rates
+from fieldmark.metrics.tally import CaseTotals, RunSums, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts, errors_by_type
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedConvention:
-    """Which reading the figures come from, so that unlike figures are never compared."""
+    """The convention that figures come from; its hashes tell which runs are comparable."""
 
     name: str
     version: int
@@ -71,7 +71,7 @@ class AttributeSummary(Micro):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Macro:
-    """Both means that are called macro."""
+    """The macro means over attributes and over cases."""
 
     by_attribute: MacroMean
     by_case: MacroMean
@@ -94,7 +94,7 @@ class QualitySummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorSummary:
-    """What one evaluator said over all cases, and its figures for all of them together, if any."""
+    """The results of one evaluator over all cases, and figures of its own, if any."""
 
     mean_score: float | None
     scored: int
@@ -105,7 +105,7 @@ class EvaluatorSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIntervals:
-    """Intervals by the short names of figures, and by attribute; where there is none, no entry."""
+    """Confidence intervals by the names of figures, and of F1 by attribute."""
 
     figures: Mapping[str, Interval] = field(default_factory=dict)
     attributes: Mapping[str, Interval] = field(default_factory=dict)
@@ -151,17 +151,20 @@ def summarise(
     evaluators: Mapping[str, EvaluatorSummary] | None = None,
     warnings: Sequence[str] = (),
 ) -> Summary:
-    """Every figure of a run from its sums."""
+    """Every figure of a run from its tally."""
     rules = Rules() if rules is None else rules
     counting = convention.counting
-    facts, sums = tally.facts(), tally.sums()
-    pooled = _pool(facts.values())
-    attributes = _attributes(facts, counting)
+    costs, facts, sums = cost_table(counting), tally.facts(), tally.sums()
+    pooled: Counter[int] = Counter()
+    for own in facts.values():
+        pooled.update(own)
+    counts = total(pooled, costs)
+    attributes = {path: _attribute(own, costs, counting) for path, own in facts.items()}
     return Summary(
         convention=applied_convention(convention, rules),
         cases=sums.cases,
         verdicts=sums.verdicts,
-        micro=_micro(pooled, counting),
+        micro=Micro(**counts._asdict(), **rates(counts, counting.zero)._asdict()),
         macro=_macro(attributes.values(), sums, counting),
         mean_score=sums.scores.mean,
         consistency=sums.consistency.mean,
@@ -174,7 +177,7 @@ def summarise(
 
 
 def applied_convention(convention: Convention, rules: Rules) -> AppliedConvention:
-    """Which reading figures come from."""
+    """The convention and the rules that figures come from."""
     return AppliedConvention(
         name=convention.name,
         version=convention.version,
@@ -184,33 +187,14 @@ def applied_convention(convention: Convention, rules: Rules) -> AppliedConventio
     )
 
 
-def _pool(parts: Iterable[Histogram]) -> Histogram:
-    pooled: dict[int, int] = {}
-    for facts in parts:
-        for fact, times in facts.items():
-            pooled[fact] = pooled.get(fact, 0) + times
-    return pooled
-
-
-def _micro(facts: Histogram, counting: CountingOptions) -> Micro:
-    counts = total(facts, cost_table(counting))
-    figures = rates.rates(counts, counting.zero)
-    return Micro(**counts._asdict(), **figures._asdict())
-
-
-def _attributes(facts: FactsByPath, counting: CountingOptions) -> dict[str, AttributeSummary]:
-    costs = cost_table(counting)
-    return {path: _attribute(own, costs, counting) for path, own in facts.items()}
-
-
 def _attribute(
     facts: Histogram, costs: tuple[Counts, ...], counting: CountingOptions
 ) -> AttributeSummary:
     counts, errors = total(facts, costs), errors_by_type(facts)
     return AttributeSummary(
         **counts._asdict(),
-        **rates.rates(counts, counting.zero)._asdict(),
-        accuracy=rates.accuracy(counts, errors.total),
+        **rates(counts, counting.zero)._asdict(),
+        accuracy=accuracy(counts, errors.total),
         errors=sum(n for fact, n in facts.items() if FACTS[fact].outcome is Outcome.ERROR),
         errors_by_type=errors,
     )
@@ -220,16 +204,13 @@ def _macro(
     attributes: Iterable[AttributeSummary], sums: RunSums, counting: CountingOptions
 ) -> Macro:
     groups = [Counts(each.tp, each.tn, each.fp, each.fn) for each in attributes]
-    by_attribute = macro_mean(groups, counting.zero)
-    by_case = sums.by_case.mean()
+    by_attribute, by_case = macro_mean(groups, counting.zero), sums.by_case.mean()
     if not sums.cases.scored:
-        by_attribute, by_case = _unless_vacuous(by_attribute), _unless_vacuous(by_case)
+        # Without a scored case nothing is perfect, not even vacuously.
+        undefined = MacroMean(None, None, None, vacuous=True)
+        by_attribute = undefined if by_attribute.vacuous else by_attribute
+        by_case = undefined if by_case.vacuous else by_case
     return Macro(by_attribute=by_attribute, by_case=by_case)
-
-
-def _unless_vacuous(mean: MacroMean) -> MacroMean:
-    """Without a single scored case nothing was found to be perfect, not even vacuously."""
-    return MacroMean(None, None, None, vacuous=True) if mean.vacuous else mean
 
 
 def _quality(
@@ -237,9 +218,8 @@ def _quality(
 ) -> QualitySummary:
     counting = convention.counting
     counts = quality_counts(facts, bucket_table(counting.ignore_scope))
-    figures = quality(counts, counting, sums.safety.mean)
     return QualitySummary(
-        **figures._asdict(),
+        **quality(counts, counting, sums.safety.mean)._asdict(),
         depth=rules.depth or convention.comparison.depth,
         buckets=counts.buckets(),
     )

@@ -19,7 +19,7 @@ CountedStats: TypeAlias = tuple[CaseStats, int]
 
 
 class CaseTotals(NamedTuple):
-    """How many cases there were and what became of them.
+    """The number of cases, by what happened to them.
 
     `total` counts the rows of the truth; `unexpected` are candidates beside these.
     """
@@ -40,7 +40,7 @@ class CaseTotals(NamedTuple):
 
     @classmethod
     def of_input(cls, read: CaseInput) -> CaseTotals:
-        """What the input of one case adds, beside its figures."""
+        """The counts that the input of one case adds."""
         return cls(
             missing=int(read is CaseInput.MISSING),
             unparseable=int(read is CaseInput.PARSE_ERROR),
@@ -94,23 +94,24 @@ class RunSums(NamedTuple):
                 perfect=_number(each for each in scored if _is_perfect(each[0])),
                 errors=_number(each for each in counted if each[0].errors_count),
             ),
-            verdicts=VerdictCounts(*(_verdicts(counted, verdict) for verdict in Verdict)),
+            verdicts=VerdictCounts(
+                *(
+                    _number(each for each in counted if each[0].verdict is verdict)
+                    for verdict in Verdict
+                )
+            ),
             scores=_sum((stats.score, times) for stats, times in scored),
-            by_case=_by_case(scored),
+            by_case=MacroSums(
+                _sum((stats.precision, times) for stats, times in scored),
+                _sum((stats.recall, times) for stats, times in scored),
+                _sum((f1_in_mean(stats), times) for stats, times in scored),
+            ),
             safety=_sum((stats.safety, times) for stats, times in counted),
         )
 
 
-def _by_case(scored: Sequence[CountedStats]) -> MacroSums:
-    return MacroSums(
-        _sum((stats.precision, times) for stats, times in scored),
-        _sum((stats.recall, times) for stats, times in scored),
-        _sum((f1_in_mean(stats), times) for stats, times in scored),
-    )
-
-
 def f1_in_mean(stats: CaseStats) -> float | None:
-    """An undefined F1 is 0 where something was missed or invented, and left out elsewhere."""
+    """The F1 of a case in a mean: 0 if undefined although something is wrong."""
     if stats.f1 is None and (stats.counts.fp or stats.counts.fn):
         return 0.0
     return stats.f1
@@ -124,12 +125,8 @@ def _number(counted: Iterable[CountedStats]) -> int:
     return sum(times for _, times in counted)
 
 
-def _verdicts(counted: Sequence[CountedStats], verdict: Verdict) -> int:
-    return sum(times for stats, times in counted if stats.verdict is verdict)
-
-
 def _sum(values: Iterable[tuple[float | None, int]]) -> ExactSum:
-    """The sum of the defined values; equal ones are put together first, for many are equal."""
+    """The sum of the defined values, grouped first because many are equal."""
     times_of: dict[float, int] = {}
     for value, times in values:
         if value is not None:
@@ -138,18 +135,18 @@ def _sum(values: Iterable[tuple[float | None, int]]) -> ExactSum:
 
 
 FactsByPath: TypeAlias = Mapping[str, Mapping[int, int]]
-"""For every attribute how often each fact happened."""
+"""How often each fact occurred, by attribute."""
 
 _State: TypeAlias = tuple[AttributeTable, "Counter[int]", RunSums]
 
 _BATCH: Final = 8192
-"""Cases wait until there are so many, then equal ones are counted together."""
+"""Cases that are buffered, so that equal ones are counted together."""
 _HELD: Final = 1 << 18
-"""Cells that cases may hold while they wait: those with long lists wait for fewer others."""
+"""Cells that are buffered at most; cases with long lists fill it sooner."""
 
 
 class Tally:
-    """Adds cases up; tallies of parts of a run merge into the tally of the whole."""
+    """Sums over cases; tallies of parts of a run merge into the tally of the whole."""
 
     __slots__ = ("_cells", "_held", "_stats", "_sums", "_waiting", "table")
 
@@ -180,11 +177,11 @@ class Tally:
         self._sums += RunSums(cases=CaseTotals(total=1, invalid_truth=1))
 
     def add_failed(self) -> None:
-        """Add one case whose comparison broke down as a whole."""
+        """Add one case whose comparison failed."""
         self._sums += RunSums(cases=CaseTotals(total=1, errors=1))
 
     def add_unexpected(self, number: int = 1) -> None:
-        """Note candidates for which there is no truth."""
+        """Add candidates without ground truth."""
         self._sums += RunSums(cases=CaseTotals(unexpected=number))
 
     def add_consistency(self, agreement: float) -> None:
@@ -192,7 +189,7 @@ class Tally:
         self._sums += RunSums(consistency=ExactSum.of([(agreement, 1)]))
 
     def merge(self, other: Tally) -> None:
-        """Take in another part of the run; its attributes are found again by their paths."""
+        """Add another part of the run; its attributes get the numbers of this table."""
         numbers = [self.table.add(attribute) for attribute in other.table.attributes]
         cells = other.cells()
         for cell, times in zip(renumber(cells, numbers), cells.values(), strict=True):
@@ -200,7 +197,7 @@ class Tally:
         self._sums += other.sums()
 
     def cells(self) -> Mapping[int, int]:
-        """How often each cell happened."""
+        """How often each cell occurred."""
         self.settle()
         return self._cells
 
@@ -210,7 +207,7 @@ class Tally:
         return self._sums
 
     def facts(self) -> FactsByPath:
-        """How often each fact happened, for every attribute that was met, in order of paths."""
+        """How often each fact occurred, for every attribute, sorted by path."""
         by_path: dict[str, dict[int, int]] = {}
         for cell, times in self.cells().items():
             facts = by_path.setdefault(self.table.path(cell >> CELL_BITS), {})
@@ -218,7 +215,7 @@ class Tally:
         return dict(sorted(by_path.items()))
 
     def settle(self) -> None:
-        """Count what waits. Cases with equal cells share one record, so identity groups them."""
+        """Count the buffered cases; those with equal cells share one record, so ids group them."""
         if not self._stats:
             return
         distinct = {id(stats): stats for stats in self._stats}

@@ -1,4 +1,4 @@
-"""Mistakes by their type: left out, invented, of the wrong kind, or wrong."""
+"""Mistakes by type: omission, hallucination, wrong type, wrong value."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _BY_OUTCOME: Final[Mapping[Outcome, ErrorCounts]] = {
 }
 
 ERROR_TABLE: Final = tuple(_BY_OUTCOME.get(fact.outcome, _NOTHING) for fact in FACTS)
-"""The mistake that every fact is, by its code."""
+"""The mistake of every fact, by its code."""
 
 
 def errors_by_type(facts: Histogram) -> ErrorCounts:
-    """The mistakes among facts that happened so many times."""
+    """The mistakes among some facts."""
     sums = [0, 0, 0, 0]
     for fact, number in facts.items():
         for place, one in enumerate(ERROR_TABLE[fact]):
@@ -52,5 +52,5 @@ def errors_by_type(facts: Histogram) -> ErrorCounts:
 
 
 def truth_fields(correct: int, errors: ErrorCounts) -> int:
-    """The non-empty fields of the truth: each was met, left out, or answered wrongly."""
+    """The number of non-empty fields of the ground truth."""
     return correct + errors.omission + errors.format_error + errors.wrong_value

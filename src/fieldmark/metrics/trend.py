@@ -1,4 +1,4 @@
-"""A figure over iterations: the best so far, and whether going on is worth it."""
+"""A figure over iterations: the best so far, and whether to stop."""
 
 from __future__ import annotations
 

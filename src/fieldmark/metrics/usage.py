@@ -1,4 +1,4 @@
-"""What asking models took: calls, tokens and money, of each who was asked and of all together."""
+"""Usage of models: calls, tokens and cost, by provider and in total."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _COST: Final = "cost"
 
 
 def total_usage(asked: Sequence[JsonObject]) -> JsonObject:
-    """The sums over all who were asked, and each of them; a cost that one does not tell is unknown.
+    """The totals over all providers, and each of them; one unknown cost makes the total unknown.
 
-    >>> books = {"calls": 2, "input_tokens": 80, "output_tokens": 9, "cost": None}
-    >>> total_usage([books])["calls"], total_usage([books])["cost"]
+    >>> usage = {"calls": 2, "input_tokens": 80, "output_tokens": 9, "cost": None}
+    >>> total_usage([usage])["calls"], total_usage([usage])["cost"]
     (2, None)
     """
-    sums: JsonObject = {name: sum(map(_whole, _told(asked, name))) for name in _COUNTED}
-    costs = [each for each in _told(asked, _COST) if isinstance(each, int | float)]
+    sums: JsonObject = {name: sum(map(_integer, _values(asked, name))) for name in _COUNTED}
+    costs = [each for each in _values(asked, _COST) if isinstance(each, int | float)]
     return {
         **sums,
         _COST: fsum(costs) if len(costs) == len(asked) else None,
@@ -31,28 +31,30 @@ def total_usage(asked: Sequence[JsonObject]) -> JsonObject:
 
 
 def merged_usage(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> list[JsonObject]:
-    """The books of a run that was broken off, with those from after it went on.
+    """The usage of an interrupted run, with that of its resumption added.
 
-    >>> books = {"name": "openai", "calls": 2, "cost": 0.5, "models": ["m"]}
-    >>> merged_usage([books], [{**books, "calls": 3, "models": ["n"]}])
+    >>> usage = {"name": "openai", "calls": 2, "cost": 0.5, "models": ["m"]}
+    >>> merged_usage([usage], [{**usage, "calls": 3, "models": ["n"]}])
     [{'name': 'openai', 'calls': 5, 'cost': 1.0, 'models': ['m', 'n']}]
     """
-    if [_who(each) for each in before] == [_who(each) for each in now]:
-        return [_sum(*both) for both in zip(before, now, strict=True)]
+    if [_identity(each) for each in before] == [_identity(each) for each in now]:
+        return [_merged(*both) for both in zip(before, now, strict=True)]
     return [*before, *now]
 
 
-def _who(books: JsonObject) -> tuple[JsonValue, JsonValue]:
-    return books.get("name"), books.get("model")
+def _identity(usage: JsonObject) -> tuple[JsonValue, JsonValue]:
+    return usage.get("name"), usage.get("model")
 
 
-def _sum(before: JsonObject, now: JsonObject) -> JsonObject:
+def _merged(before: JsonObject, now: JsonObject) -> JsonObject:
     summed: JsonObject = {
-        name: _whole(before.get(name)) + _whole(now.get(name)) for name in _COUNTED if name in now
+        name: _integer(before.get(name)) + _integer(now.get(name))
+        for name in _COUNTED
+        if name in now
     }
     costs = [each.get(_COST) for each in (before, now)]
     known = [each for each in costs if isinstance(each, int | float)]
-    models = {str(each) for books in (before, now) for each in _listed(books.get("models"))}
+    models = {str(each) for usage in (before, now) for each in _listed(usage.get("models"))}
     return {
         **now,
         **summed,
@@ -65,13 +67,13 @@ def _listed(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
-def _told(asked: Sequence[JsonObject], name: str) -> list[JsonValue]:
+def _values(asked: Sequence[JsonObject], name: str) -> list[JsonValue]:
     return [each.get(name) for each in asked]
 
 
-def _whole(value: JsonValue) -> int:
+def _integer(value: JsonValue) -> int:
     return value if isinstance(value, int) else 0
 
 
 NO_USAGE: Final = total_usage([])
-"""What nobody who was asked takes; it names the figures that there are."""
+"""The usage of no providers: it has every figure."""

@@ -1,4 +1,4 @@
-"""Hits and misses: which facts are which, and the word that follows from them."""
+"""Hits and misses: which facts count as which, and the verdict that follows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Mark", "mark_table", "verdict_at", "verdict_of"]
 
 
 class Mark(StrEnum):
-    """On which list a field stands; an ignored field stands on none."""
+    """The list of an evaluation that a field belongs to; an ignored field belongs to none."""
 
     HIT = "hit"
     MISS = "miss"
@@ -46,14 +46,14 @@ def mark_table(counting: CountingOptions) -> tuple[Mark, ...]:
 
 def _mark(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
     if fact.outcome is Outcome.BOTH_EMPTY:
-        return _mark_of_nothing(fact, cost, counting)
+        return _mark_of_both_empty(fact, cost, counting)
     no_such_key = fact.outcome is Outcome.HALLUCINATION and fact.expected is Presence.ABSENT
     if no_such_key and counting.absent_truth is AbsentTruth.SKIP:
         return Mark.SKIPPED
     return _BY_OUTCOME[fact.outcome]
 
 
-def _mark_of_nothing(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
+def _mark_of_both_empty(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
     """Agreeing on nothing is a hit where it is a true negative.
 
     Where fields are marked against a truth that says nothing of the key, there is nothing to hit.

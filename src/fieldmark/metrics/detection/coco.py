@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 UNDEFINED: Final = -1.0
-"""What stands for a class without regions, as in the reference implementation."""
+"""The value for a class without regions, as in the reference implementation."""
 _RECALLS: Final = 101
 
 
@@ -87,7 +87,7 @@ def curves(table: RegionTable, matches: MatchedDetections, most: tuple[int, ...]
 
 
 def _recall(matches: MatchedDetections, label: Integers, most: tuple[int, ...]) -> Floats:
-    """The share of regions that are found by the surest detections of each image."""
+    """The share of regions found by the highest-scoring detections of each image."""
     import numpy as np
 
     wanted = matches.wanted[:, :, None]
@@ -164,7 +164,7 @@ _NAMED_THRESHOLDS: Final = {"AP50": 0.5, "AP75": 0.75}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CocoSettings:
-    """What is averaged over; the defaults are those of COCO's leader board.
+    """What is averaged over; the defaults are those of the COCO leaderboard.
 
     Without thresholds they run from 0.50 to 0.95 in steps of 0.05.
     """
@@ -257,6 +257,6 @@ def _figures(found: Curves, thresholds: Floats, settings: CocoSettings) -> JsonO
 
 
 def _mean(values: Floats) -> float | None:
-    """The mean of what is defined, summed in the order of the axes."""
+    """The mean of the defined values."""
     defined = values[values > UNDEFINED]
     return float(defined.mean()) if defined.size else None

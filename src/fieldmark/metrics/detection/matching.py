@@ -1,4 +1,4 @@
-"""Which detection finds which region: the surest first, at every threshold and size at once.
+"""Matches detections to regions by overlap, for all thresholds and size ranges at once.
 
 A detection takes the region that it overlaps most among those that are free. Regions outside a
 range of sizes, and crowds, are *ignored*: they are taken only if no other one is left, and what
@@ -36,7 +36,7 @@ _BLOCK: Final = 1 << 20  # pairs that are held in memory at once
 
 
 class SortedDetections(NamedTuple):
-    """Detections by class, image and falling score; `rank` counts those of an image and class."""
+    """Detections by class, image and descending score; `rank` counts within image and class."""
 
     key: Integers
     extent: Floats
@@ -53,7 +53,7 @@ class OverlappingPairs(NamedTuple):
 
 
 def ordered(table: RegionTable, most: int) -> SortedDetections:
-    """The detections of every class and image, the surest first, and no more than so many."""
+    """The detections of every class and image by descending score, at most `most` of each."""
     import numpy as np
 
     order = np.lexsort((-table.score, table.found_key))
@@ -147,11 +147,11 @@ def _enough(
 
 
 _WHOLE: Final = 1 - 1e-10
-"""What a threshold of 1 means: a perfect overlap, give or take a rounding."""
+"""A threshold of 1 allows for rounding."""
 
 
 class MatchedDetections(NamedTuple):
-    """The detections, and for those that overlap some region what became of them.
+    """The detections, and the results of those that overlap a region.
 
     `inside` says for each range whether a detection has such a size. `which` are the detections
     that overlap a region; `hit` and `ignored` say for these, by range and threshold, whether they
@@ -281,7 +281,7 @@ def _preferences(
 
 
 class ImageMatch(NamedTuple):
-    """Regions with the detections that found them and their overlap, and what stayed alone.
+    """Pairs of regions and detections with their overlap, and the indexes of those without a pair.
 
     A crowd is never lost, and a detection inside one is not invented.
     """
@@ -294,7 +294,7 @@ class ImageMatch(NamedTuple):
 def match_image(
     truths: Sequence[TruthRegion], found: Sequence[DetectedRegion], threshold: float, most: int
 ) -> ImageMatch:
-    """Match the regions of an image, the surest detection of each class first.
+    """Match the regions of one image at a single threshold, by descending score.
 
     >>> truth, found = TruthRegion((0, 0, 9, 9), "car"), DetectedRegion((0, 0, 9, 8), "car")
     >>> match_image([truth], [found], 0.5, 100).pairs

@@ -36,7 +36,7 @@ Extent: TypeAlias = tuple[float, float, float, float]
 
 
 class TruthRegion(NamedTuple):
-    """A region that is there. Of a crowd any number of detections may lie inside."""
+    """A region of the ground truth; any number of detections may lie inside a crowd."""
 
     extent: Extent
     label: str
@@ -45,7 +45,7 @@ class TruthRegion(NamedTuple):
 
 
 class DetectedRegion(NamedTuple):
-    """A region that was detected; the higher its score, the surer the detector was."""
+    """A detected region with its confidence score."""
 
     extent: Extent
     label: str
@@ -75,10 +75,10 @@ class RegionTable(NamedTuple):
 
 
 class Regions:
-    """Gathers images one after the other.
+    """Collects the regions of images.
 
-    Classes are put in the order of their names in the end, so that it does not matter in which
-    order, or in how many parts, the images came.
+    Classes are sorted by name in the end, so the order and the partition of the images do not
+    matter.
     """
 
     __slots__ = ("_found", "_found_places", "_labels", "_truth", "_truth_places", "images")
@@ -92,7 +92,7 @@ class Regions:
         self._found_places = array("q")
 
     def add(self, truths: Iterable[TruthRegion], found: Iterable[DetectedRegion]) -> None:
-        """One more image."""
+        """Add an image."""
         for extent, label, area, crowd in truths:
             size = extent[2] * extent[3] if area is None else area
             self._truth.extend((*extent, size, crowd))
@@ -103,7 +103,7 @@ class Regions:
         self.images += 1
 
     def merge(self, other: Regions) -> None:
-        """All images of another part of the data set, after these."""
+        """Add the images of another part of the data set."""
         codes = [self._code(label) for label in other._labels]
         for ours, theirs in (
             (self._truth_places, other._truth_places),
@@ -116,7 +116,7 @@ class Regions:
         self.images += other.images
 
     def table(self) -> RegionTable:
-        """Everything in arrays, the classes in the order of their names."""
+        """All regions as arrays, classes sorted by name."""
         import numpy as np
 
         labels = sorted(self._labels)
@@ -223,7 +223,7 @@ def _numbered(truth: Sequence[Entry]) -> dict[object, str]:
 
 
 def _sorted(ids: Iterable[object]) -> list[object]:
-    """Ids in their own order where they have one, else in that of their texts."""
+    """Ids sorted, by their texts if they are not comparable."""
     try:
         return sorted(ids)  # type: ignore[type-var]
     except TypeError:
@@ -231,7 +231,7 @@ def _sorted(ids: Iterable[object]) -> list[object]:
 
 
 def _column(entries: Sequence[Entry], key: str, what: str) -> list[object]:
-    """What every entry has under a key."""
+    """The value of a key in every entry."""
     try:
         return list(map(itemgetter(key), entries))
     except (KeyError, TypeError):
