@@ -16,6 +16,7 @@ from fieldmark.align.limits import MAX_TEXT
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.values.canonical import typed_key
 from fieldmark.values.paths import resolve
+from fieldmark.values.presence import is_blank
 from fieldmark.values.text import folded
 
 __all__ = [
@@ -116,7 +117,7 @@ def _walked(item: JsonValue, reading: Callable[[str], str]) -> ItemLeaves:
 
 
 def _unless_blank(text: str) -> str:
-    return "" if text.isspace() else text
+    return "" if is_blank(text) else text
 
 
 def _token(value: JsonValue) -> Hashable:

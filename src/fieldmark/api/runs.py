@@ -15,6 +15,7 @@ from fieldmark.model.json import JsonObject
 from fieldmark.run.collector import patient_collector
 from fieldmark.store.index import CORRUPT, RunEntry, list_runs
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
+from fieldmark.values.presence import is_blank
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -173,7 +174,7 @@ def annotate(
     """Give a run tags and a note; the results stay as they are."""
     path = find_run(name, root)
     for tag in add:
-        if not tag.strip() or tag != tag.strip():
+        if is_blank(tag) or tag != tag.strip():
             raise ConfigError.of(f"{tag!r} is no tag: it begins or ends with a blank, or is empty.")
     notes = read_notes(path).changed(add=add, remove=remove, note=note)
     write_notes(path, notes)

@@ -1,4 +1,4 @@
-"""Several acceptable answers."""
+"""Several acceptable values."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import ClassVar, Final
 
 from fieldmark.model.comparison import Comparator, Comparison
 from fieldmark.model.json import JsonValue
-from fieldmark.model.outcome import Presence, Reason
-from fieldmark.values.presence import presence
+from fieldmark.model.outcome import Reason
+from fieldmark.values.presence import is_present
 
 __all__ = ["AnyOf"]
 
@@ -33,7 +33,7 @@ class AnyOf:
         """
         if not isinstance(expected, list):
             return self.inner.compare(expected, candidate)
-        acceptable = (value for value in expected if presence(value) is Presence.VALUE)
+        acceptable = (value for value in expected if is_present(value))
         answers = [self.inner.compare(value, candidate) for value in acceptable]
         best = max(answers, key=_rank, default=_NONE)
         return best if best.matched or best.failed else _none_of(answers)

@@ -42,7 +42,7 @@ _EXACT_TEXT: Final = ExactText()
 
 
 def detect(value: JsonValue) -> Detected:
-    """What a value looks like; text is whatever looks like nothing else.
+    """What a value looks like; anything without another form is text.
 
     >>> detect("2024-01-31").value, detect("a@b.org").value, detect("Acme").value
     ('date', 'email', 'text')
@@ -72,7 +72,7 @@ class Auto:
         object.__setattr__(self, "_semantic", semantic)
 
     def identity(self) -> Mapping[str, object]:
-        """All that decides a similarity and what it is worth."""
+        """Everything that determines the result of a comparison."""
         return self._semantic.identity()
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
@@ -91,5 +91,5 @@ class Auto:
         return _EXACT_TEXT.compare(expected, candidate)
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
-        """Grade a column of pairs with one call to the provider."""
+        """Grade many pairs with one call to the provider."""
         return self._semantic.ask(pairs)

@@ -1,4 +1,4 @@
-"""Yes and no, however they are written."""
+"""Boolean values in their various spellings."""
 
 from __future__ import annotations
 

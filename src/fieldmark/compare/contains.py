@@ -1,4 +1,4 @@
-"""One text inside the other."""
+"""Substring matching."""
 
 from __future__ import annotations
 

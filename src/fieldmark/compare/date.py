@@ -1,4 +1,4 @@
-"""The same day, however it is written."""
+"""Dates in any format."""
 
 from __future__ import annotations
 

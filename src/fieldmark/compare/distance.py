@@ -1,4 +1,4 @@
-"""Points that are near enough."""
+"""Distance of points."""
 
 from __future__ import annotations
 

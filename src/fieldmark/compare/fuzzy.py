@@ -1,4 +1,4 @@
-"""Texts that are alike, letter by letter or word by word."""
+"""String similarity."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from fieldmark.model.outcome import Reason
 from fieldmark.values.equality import equal
 from fieldmark.values.text import folded
 
-__all__ = ["LONGEST_TEXT", "Algorithm", "Fuzzy", "levenshtein_similarity"]
+__all__ = ["MAX_TEXT_LENGTH", "Algorithm", "Fuzzy", "levenshtein_similarity"]
 
-LONGEST_TEXT: Final = 10_000
-"""Longer texts are not compared: the work grows with the product of the lengths."""
+MAX_TEXT_LENGTH: Final = 10_000
+"""Longer texts are not compared: the cost is quadratic."""
 
 _IDENTICAL: Final = Comparison(matched=True, score=1.0, similarity=1.0)
 _TOO_LONG: Final = Comparison.error(
-    Reason.TOO_LONG, note=f"texts beyond {LONGEST_TEXT} characters are not compared fuzzily"
+    Reason.TOO_LONG, note=f"texts beyond {MAX_TEXT_LENGTH} characters are not compared fuzzily"
 )
 
 
@@ -99,6 +99,6 @@ class Fuzzy:
             expected, candidate = folded(expected), folded(candidate)
             if expected == candidate:
                 return _IDENTICAL
-        if len(expected) > LONGEST_TEXT or len(candidate) > LONGEST_TEXT:
+        if len(expected) > MAX_TEXT_LENGTH or len(candidate) > MAX_TEXT_LENGTH:
             return _TOO_LONG
         return Comparison.graded(self._similarity(expected, candidate), self.threshold)

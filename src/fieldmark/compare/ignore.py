@@ -1,4 +1,4 @@
-"""Fields that are not looked at."""
+"""Fields that are not compared."""
 
 from __future__ import annotations
 

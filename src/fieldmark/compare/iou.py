@@ -1,4 +1,4 @@
-"""Boxes and polygons that cover the same place."""
+"""Intersection over union of boxes and polygons."""
 
 from __future__ import annotations
 

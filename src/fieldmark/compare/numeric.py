@@ -1,4 +1,4 @@
-"""Numbers that are near enough."""
+"""Numbers within a tolerance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Providers of similarity in meaning that need nothing but this package."""
+"""Built-in providers of semantic similarity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, cast
 
-from fieldmark.compare.fuzzy import LONGEST_TEXT, levenshtein_similarity
+from fieldmark.compare.fuzzy import MAX_TEXT_LENGTH, levenshtein_similarity
 from fieldmark.compare.options import check_share
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
@@ -21,13 +21,13 @@ from fieldmark.values.text import normalized
 __all__ = ["Lexical", "Recorded"]
 
 _WORD: Final = re.compile(r"\w+")
-_ALIKE: Final = 0.8
-"""Words at least this alike are taken for forms of one word."""
-_MOST_ODD_WORDS: Final = 50
-"""Beyond this many words without a twin, forms of words are not looked for."""
+_MIN_WORD_SIMILARITY: Final = 0.8
+"""Words at least this similar count as forms of one word."""
+_MAX_UNMATCHED_WORDS: Final = 50
+"""With more unmatched words than this, forms of words are not compared."""
 
 _TOO_LONG: Final = Comparison.error(
-    Reason.TOO_LONG, note=f"texts beyond {LONGEST_TEXT} characters are not compared"
+    Reason.TOO_LONG, note=f"texts beyond {MAX_TEXT_LENGTH} characters are not compared"
 )
 _NOT_RECORDED: Final = Comparison.error(
     Reason.NOT_RECORDED, note="no similarity is recorded for this pair"
@@ -48,26 +48,26 @@ class Lexical:
     guarded: ClassVar[bool] = True
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
-        """The likeness of each pair.
+        """The similarity of each pair.
 
         >>> Lexical().similarities([("net 30 days", "Net 30 Days")])
         [1.0]
         """
-        return [_likeness(expected, candidate) for expected, candidate in pairs]
+        return [_text_similarity(expected, candidate) for expected, candidate in pairs]
 
 
-def _likeness(expected: str, candidate: str) -> Similarity:
-    if len(expected) > LONGEST_TEXT or len(candidate) > LONGEST_TEXT:
+def _text_similarity(expected: str, candidate: str) -> Similarity:
+    if len(expected) > MAX_TEXT_LENGTH or len(candidate) > MAX_TEXT_LENGTH:
         return _TOO_LONG
     expected, candidate = normalized(expected), normalized(candidate)
     want, got = Counter(_WORD.findall(expected)), Counter(_WORD.findall(candidate))
     views = (_word_overlap(want, got), levenshtein_similarity(expected, candidate))
     numbers = _numbers(want), _numbers(got)
-    return max(views) if numbers[0] == numbers[1] else min(views) * _shared(*numbers)
+    return max(views) if numbers[0] == numbers[1] else min(views) * _dice(*numbers)
 
 
-def _shared(want: Counter[str], got: Counter[str]) -> float:
-    """Twice what is in common over everything."""
+def _dice(want: Counter[str], got: Counter[str]) -> float:
+    """The Dice coefficient of two bags of words."""
     total = want.total() + got.total()
     return 2 * (want & got).total() / total if total else 0.0
 
@@ -81,17 +81,19 @@ def _has_digit(word: str) -> bool:
 
 
 def _word_overlap(want: Counter[str], got: Counter[str]) -> float:
-    """Twice the words in common over all words; forms of one word count as far as alike."""
-    odd_want = sorted(word for word in (want - got).elements() if not _has_digit(word))
-    odd_got = sorted(word for word in (got - want).elements() if not _has_digit(word))
-    overlap = _shared(want, got)
-    if not odd_want or not odd_got or max(len(odd_want), len(odd_got)) > _MOST_ODD_WORDS:
+    """The Dice coefficient of all words, where forms of one word count by their similarity."""
+    rest_want = sorted(word for word in (want - got).elements() if not _has_digit(word))
+    rest_got = sorted(word for word in (got - want).elements() if not _has_digit(word))
+    overlap = _dice(want, got)
+    if not rest_want or not rest_got or max(len(rest_want), len(rest_got)) > _MAX_UNMATCHED_WORDS:
         return overlap
-    return min(1.0, overlap + 2 * _alike(odd_want, odd_got) / (want.total() + got.total()))
+    return min(
+        1.0, overlap + 2 * _similar_words(rest_want, rest_got) / (want.total() + got.total())
+    )
 
 
-def _alike(want: list[str], got: list[str]) -> float:
-    """The likeness of the best pairs of words, each word used once."""
+def _similar_words(want: list[str], got: list[str]) -> float:
+    """The sum of the similarities of the best pairs of words, each word used once."""
     pairs = (
         (levenshtein_similarity(one, other), here, there)
         for here, one in enumerate(want)
@@ -99,15 +101,15 @@ def _alike(want: list[str], got: list[str]) -> float:
     )
     taken_want: set[int] = set()
     taken_got: set[int] = set()
-    likeness = 0.0
+    total = 0.0
     for similarity, here, there in sorted(pairs, key=lambda pair: (-pair[0], pair[1:])):
-        if similarity < _ALIKE:
+        if similarity < _MIN_WORD_SIMILARITY:
             break
         if here not in taken_want and there not in taken_got:
             taken_want.add(here)
             taken_got.add(there)
-            likeness += similarity
-    return likeness
+            total += similarity
+    return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +135,7 @@ class Recorded:
         object.__setattr__(self, "_by_pair", by_pair)
 
     def identity(self) -> Mapping[str, object]:
-        """How many judgements there are, and the hash of them: texts are no setting."""
+        """The number of scores and their hash; the texts are no settings."""
         rows = sorted([*pair, similarity] for pair, similarity in self._by_pair.items())
         digest = hashlib.sha256(canonical_text(cast("JsonValue", rows)))
         return {"pairs": len(rows), "scores_sha256": digest.hexdigest()}

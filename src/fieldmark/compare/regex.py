@@ -1,4 +1,4 @@
-"""Texts that follow a pattern, in time that grows only with the length of the text."""
+"""Regular expressions, matched in linear time."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 
-__all__ = ["LONGEST_PATTERN", "LONGEST_SUBJECT", "Regex"]
+__all__ = ["MAX_PATTERN", "MAX_SUBJECT", "Regex"]
 
-LONGEST_PATTERN: Final = 1_000
-LONGEST_SUBJECT: Final = 10_000
+MAX_PATTERN: Final = 1_000
+MAX_SUBJECT: Final = 10_000
 _MEMORY: Final = 1_000_000
-"""What a pattern may occupy once compiled, in bytes; it bounds the time for each character."""
+"""The memory limit of a compiled pattern, in bytes; it bounds the time per character."""
 
 _NO_MATCH: Final = Comparison.differs(Reason.NO_PATTERN_MATCH)
 _LONG_PATTERN: Final = Comparison.error(
-    Reason.TOO_LONG, note=f"the pattern has more than {LONGEST_PATTERN} characters"
+    Reason.TOO_LONG, note=f"the pattern has more than {MAX_PATTERN} characters"
 )
 _LONG_SUBJECT: Final = Comparison.error(
-    Reason.TOO_LONG, note=f"the text has more than {LONGEST_SUBJECT} characters"
+    Reason.TOO_LONG, note=f"the text has more than {MAX_SUBJECT} characters"
 )
 
 
@@ -55,8 +55,8 @@ class Regex:
             return
         if not isinstance(self.pattern, str):
             raise OptionError("pattern", f"must be a text, not {self.pattern!r}")
-        if len(self.pattern) > LONGEST_PATTERN:
-            raise OptionError("pattern", f"has more than {LONGEST_PATTERN} characters")
+        if len(self.pattern) > MAX_PATTERN:
+            raise OptionError("pattern", f"has more than {MAX_PATTERN} characters")
         compiled = _compiled(self.pattern)
         if isinstance(compiled, str):
             raise OptionError("pattern", f"{self.pattern!r} is not usable: {compiled}")
@@ -70,9 +70,9 @@ class Regex:
         pattern = expected if self.pattern is None else self.pattern
         if not isinstance(pattern, str) or not isinstance(candidate, str):
             return WRONG_KIND
-        if len(pattern) > LONGEST_PATTERN:
+        if len(pattern) > MAX_PATTERN:
             return _LONG_PATTERN
-        if len(candidate) > LONGEST_SUBJECT:
+        if len(candidate) > MAX_SUBJECT:
             return _LONG_SUBJECT
         compiled = _compiled(pattern)
         if isinstance(compiled, str):

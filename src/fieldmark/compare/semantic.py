@@ -1,4 +1,4 @@
-"""Texts that mean the same, by a provider's judgement."""
+"""Semantic similarity of texts, as computed by a provider."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from fieldmark.compare.fuzzy import LONGEST_TEXT
+from fieldmark.compare.fuzzy import MAX_TEXT_LENGTH
 from fieldmark.compare.guards import (
     Guards,
     equal_ignoring_punctuation,
@@ -24,20 +24,20 @@ from fieldmark.values.equality import equal
 
 __all__ = ["Semantic", "is_guarded", "is_persuadable"]
 
-_MISCOUNTED: Final = Comparison.error(
+_WRONG_COUNT: Final = Comparison.error(
     Reason.PROVIDER_FAILED, note="the provider gave another number of answers than it was asked"
 )
-_BELOW: Final = 0.01
-"""How far below the threshold a guard keeps a similarity."""
+_CAP_MARGIN: Final = 0.01
+"""How far below the threshold the similarity of a rejected match is."""
 
 
 def is_guarded(provider: Provider) -> bool:
-    """Whether a provider's similarities need guards: unless it says that it reads for itself."""
+    """Whether a provider's similarities need guards; a provider can declare that they do not."""
     return bool(getattr(provider, "guarded", True))
 
 
 def is_persuadable(provider: Provider) -> bool:
-    """Whether a provider reads texts as a model does, which instructions in them might sway."""
+    """Whether a provider is a model that instructions inside of texts might influence."""
     return bool(getattr(provider, "persuadable", False))
 
 
@@ -63,7 +63,7 @@ class Semantic:
         object.__setattr__(self, "_guards", guards)
 
     def identity(self) -> Mapping[str, object]:
-        """All that decides a similarity and what it is worth."""
+        """Everything that determines the result of a comparison."""
         return {
             "provider": self.provider,
             "threshold": self.threshold,
@@ -71,7 +71,7 @@ class Semantic:
         }
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Grade the likeness in meaning of one pair: a column of one.
+        """Grade the semantic similarity of one pair.
 
         >>> Semantic().compare("10 years of experience", "experience of 10 years").matched
         True
@@ -88,24 +88,24 @@ class Semantic:
         if not isinstance(expected, str) or not isinstance(candidate, str):
             return mismatch(expected, candidate)
         if self._guards.strings and is_name_or_code(expected):
-            return self._by_letters(expected, candidate)
+            return self._compare_names(expected, candidate)
         return expected, candidate
 
-    def _by_letters(self, expected: str, candidate: str) -> Comparison:
+    def _compare_names(self, expected: str, candidate: str) -> Comparison:
         if equal_ignoring_punctuation(expected, candidate):
             return Comparison.graded(1.0, self.threshold)
-        if max(len(expected), len(candidate)) > LONGEST_TEXT:
+        if max(len(expected), len(candidate)) > MAX_TEXT_LENGTH:
             return Comparison.graded(0.0, self.threshold)
-        return self._graded((expected, candidate), name_similarity(expected, candidate))
+        return self._grade((expected, candidate), name_similarity(expected, candidate))
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
-        """Grade a column of pairs with one call to the provider."""
+        """Grade many pairs with one call to the provider."""
         answers = self.provider.similarities(pairs)
         if len(answers) != len(pairs):
-            return [_MISCOUNTED] * len(pairs)
-        return [self._graded(*each) for each in zip(pairs, answers, strict=True)]
+            return [_WRONG_COUNT] * len(pairs)
+        return [self._grade(*each) for each in zip(pairs, answers, strict=True)]
 
-    def _graded(self, pair: TextPair, answer: Similarity) -> Comparison:
+    def _grade(self, pair: TextPair, answer: Similarity) -> Comparison:
         if isinstance(answer, Comparison):
             return answer
         if not 0.0 <= answer <= 1.0:
@@ -114,17 +114,17 @@ class Semantic:
         graded = Comparison.graded(answer, self.threshold, approximate=self.provider.approximate)
         objection = self._guards.objection(*pair) if graded.matched else ""
         if objection:
-            return self._capped(graded, objection)
+            return self._reject(graded, objection)
         if is_persuadable(self.provider) and any(map(injection_reason, pair)):
             return graded._replace(note=INJECTION_NOTE)
         return graded
 
-    def _capped(self, graded: Comparison, objection: str) -> Comparison:
-        """The answer for texts that are alike and yet say different things."""
+    def _reject(self, graded: Comparison, objection: str) -> Comparison:
+        """The result for texts that are similar and yet say different things."""
         return graded._replace(
             matched=False,
             score=0.0,
-            similarity=max(0.0, self.threshold - _BELOW),
+            similarity=max(0.0, self.threshold - _CAP_MARGIN),
             reason=Reason.GUARD_FAILED,
             note=objection,
         )

@@ -1,4 +1,4 @@
-"""Lists whose order and repetitions do not matter."""
+"""Lists compared as sets."""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ from fieldmark.model.comparison import Comparator
 from fieldmark.model.json import JsonValue
 from fieldmark.model.rule import Rule
 from fieldmark.registry import Plugin
+from fieldmark.values.presence import is_blank
 from fieldmark.values.text import is_typo
 
 __all__ = [
@@ -53,7 +54,7 @@ _COMPARE_BY_MEANING: Final = {"response_quality": "auto"}
 
 
 def _read_name(given: Located, context: Context) -> str | None:
-    if isinstance(given.value, str) and given.value.strip():
+    if isinstance(given.value, str) and not is_blank(given.value):
         return given.value
     context.add(f"name: must be text, not {describe(given.value)}.", given.location)
     return None

@@ -19,6 +19,7 @@ from fieldmark.data.inputs import LIMITS, Duplicates, Limits, Role
 from fieldmark.data.json_recheck import needs_recheck
 from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.json import JsonValue
+from fieldmark.values.presence import is_blank
 from fieldmark.values.strict_json import (
     StrictJsonError,
     Violation,
@@ -230,7 +231,7 @@ def _parse_exactly(text: str, dialect: JsonDialect) -> JsonValue:
 
 def _describe(error: json.JSONDecodeError, text: str) -> str:
     """Say what is wrong with a text that is not JSON, and where."""
-    if not text.strip():
+    if is_blank(text):
         return BLANK_LINE.reason
     line = f"line {error.lineno}, " if error.lineno > 1 else ""
     problem = error.msg[:1].lower() + error.msg[1:]

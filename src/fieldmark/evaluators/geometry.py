@@ -35,7 +35,7 @@ from fieldmark.values.boxes import BoxFormat, Scale
 from fieldmark.values.overlap import PolygonMethod
 from fieldmark.values.paths import ROOT
 from fieldmark.values.points import Metric, distance_similarity
-from fieldmark.values.presence import presence
+from fieldmark.values.presence import is_present, presence
 
 __all__ = ["CoordinateDistance", "IouScore", "Matching", "ShapeEvaluator"]
 
@@ -225,8 +225,8 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
         sides += [(None, other) for other in found.unmatched_candidate]
         pairs: list[ShapePair] = []
         for place, other in sides:
-            here = place if place is not None and _is_value(ours[place]) else None
-            there = other if other is not None and _is_value(theirs[other]) else None
+            here = place if place is not None and is_present(ours[place]) else None
+            there = other if other is not None and is_present(theirs[other]) else None
             if here is not None and there is not None:
                 measured = self._measurement(comparator, ours[here], theirs[there])
                 pairs.append(ShapePair(here, there, measured))
@@ -247,7 +247,7 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
 
     def _listed(self, value: JsonValue | Missing) -> list[PathValue]:
         prefix = "" if self.path == ROOT else self.path
-        if presence(value) is not Presence.VALUE:
+        if not is_present(value):
             return []
         if not isinstance(value, list) or not self._is_list(value):
             return [PathValue(self.path, value)]
@@ -445,10 +445,6 @@ def _is_shape(item: JsonValue) -> bool:
     if isinstance(item, list):
         return len(item) != _POINT or any(isinstance(inner, list) for inner in item)
     return isinstance(item, dict)
-
-
-def _is_value(value: JsonValue) -> bool:
-    return presence(value) is Presence.VALUE
 
 
 def _miss(pair: ShapePair, expected: Sequence[PathValue], candidate: Sequence[PathValue]) -> str:

@@ -45,15 +45,15 @@ REASON_TEXTS: Final[Mapping[Reason, str]] = {
     Reason.INVALID_POINT: "invalid point",
     Reason.DIMENSION_MISMATCH: "dimension mismatch",
 }
-"""Reasons that are said; a value that is simply another one needs no words."""
+"""The reasons that are shown; a wrong value needs none."""
 
-_NEED_NO_WORDS: Final = (Mark.HIT, Mark.NONE)
+_WITHOUT_REASON: Final = (Mark.HIT, Mark.NONE)
 
 _marks = lru_cache(maxsize=64)(mark_table)
 
 
 class MarkedField(NamedTuple):
-    """One field, the list on which it stands, and whether it had to be there."""
+    """A field with its mark (hit, miss, skipped), and whether it is required."""
 
     mark: Mark
     record: FieldOutcome
@@ -62,7 +62,7 @@ class MarkedField(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitsAndMisses:
-    """The fields of a case sorted into right, wrong and not scored."""
+    """The fields of a case as hits, misses and skipped fields."""
 
     hits: tuple[str, ...]
     misses: tuple[str, ...]
@@ -70,12 +70,12 @@ class HitsAndMisses:
 
     @property
     def reasoning(self) -> str:
-        """How many of the scored fields are right."""
+        """How many of the scored fields match."""
         return f"{len(self.hits)}/{len(self.hits) + len(self.misses)} fields matched"
 
 
 def mismatch_reason(record: FieldOutcome) -> Reason | None:
-    """Why a field is not simply right, if it is not."""
+    """The reason why a field does not match, if there is one."""
     if record.comparison is not None:
         return record.comparison.reason
     if record.outcome is Outcome.OMISSION:
@@ -88,16 +88,20 @@ def mismatch_reason(record: FieldOutcome) -> Reason | None:
 
 
 def mark_fields(
-    block: Outcomes, table: AttributeTable, counting: CountingOptions, *, unreadable: bool = False
+    outcomes: Outcomes,
+    table: AttributeTable,
+    counting: CountingOptions,
+    *,
+    unreadable: bool = False,
 ) -> Iterator[MarkedField]:
     """Every field of a case with its mark.
 
-    Without a readable candidate an optional field was not left out but lost, and nobody agreed
-    on what is empty.
+    Without a readable candidate, an optional field is missing and not left out, and two empty
+    values do not match.
     """
     marks = _marks(counting)
     neutral = counting.optional_missing is OptionalMissing.NEUTRAL and not unreadable
-    for record in block.records(table):
+    for record in outcomes.records(table):
         mark = marks[fact(record.outcome, record.expected_presence, record.candidate_presence)]
         required = table.attributes[record.attribute].required
         left_out = neutral and not required and record.outcome is Outcome.OMISSION
@@ -107,14 +111,14 @@ def mark_fields(
 
 
 def case_hits_and_misses(
-    block: Outcomes, table: AttributeTable, convention: Convention
+    outcomes: Outcomes, table: AttributeTable, convention: Convention
 ) -> HitsAndMisses:
     """Every field of a case as a hit, a miss with its reason, or skipped."""
-    return hits_and_misses(mark_fields(block, table, convention.counting))
+    return hits_and_misses(mark_fields(outcomes, table, convention.counting))
 
 
 def hits_and_misses(fields: Iterable[MarkedField], *, unreadable: bool = False) -> HitsAndMisses:
-    """Marked fields as texts; a candidate that could not be read is itself a miss if need be."""
+    """Marked fields as texts; without misses, an unreadable candidate is itself one."""
     lists: dict[Mark, list[str]] = {mark: [] for mark in Mark}
     for each in fields:
         lists[each.mark].append(_text(each))
@@ -128,13 +132,13 @@ def hits_and_misses(fields: Iterable[MarkedField], *, unreadable: bool = False) 
 
 def _text(each: MarkedField) -> str:
     mark, record, _ = each
-    if mark in _NEED_NO_WORDS:
+    if mark in _WITHOUT_REASON:
         return record.path
-    said = _skipped(each) if mark is Mark.SKIPPED else _missed(each)
-    return f"{record.path} ({said})" if said else record.path
+    reason = _skip_reason(each) if mark is Mark.SKIPPED else _miss_reason(each)
+    return f"{record.path} ({reason})" if reason else record.path
 
 
-def _missed(each: MarkedField) -> str | None:
+def _miss_reason(each: MarkedField) -> str | None:
     record, reason = each.record, mismatch_reason(each.record)
     if record.outcome is Outcome.ERROR:
         note = record.comparison.note if record.comparison else ""
@@ -148,7 +152,7 @@ def _missed(each: MarkedField) -> str | None:
     return REASON_TEXTS.get(reason) if reason else None
 
 
-def _skipped(each: MarkedField) -> str | None:
+def _skip_reason(each: MarkedField) -> str | None:
     record = each.record
     if record.outcome is Outcome.OMISSION:
         return "invalid path" if record.comparison is not None else "optional, missing"

@@ -25,7 +25,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_o
 from fieldmark.model.outcome import Presence
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import parse_path, resolve
-from fieldmark.values.presence import presence
+from fieldmark.values.presence import is_blank, presence
 
 __all__ = ["Criterion", "JudgedUnit", "LlmJudge", "read_criteria"]
 
@@ -147,7 +147,7 @@ def read_criteria(
     if rubric is not None and criteria:
         raise OptionError("criteria", "give either a rubric or criteria")
     if rubric is not None:
-        if not rubric.strip():
+        if is_blank(rubric):
             raise OptionError("rubric", "must say what is judged")
         return (Criterion(name=_RUBRIC_NAME, text=rubric),)
     if not criteria:
@@ -165,7 +165,7 @@ def _read_criterion(given: Mapping[str, JsonValue]) -> Criterion:
     if unknown:
         raise OptionError("criteria", f"unknown key {unknown[0]}; there are name, text and weight")
     name, text, weight = given.get("name"), given.get("text"), given.get("weight", 1.0)
-    if not isinstance(name, str) or not isinstance(text, str) or not name.strip() or not text:
+    if not isinstance(name, str) or not isinstance(text, str) or is_blank(name) or not text:
         raise OptionError("criteria", "each needs a name and a text")
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         raise OptionError("criteria", f"the weight of {name} must be a number")

@@ -23,6 +23,7 @@ from fieldmark.judges.llm.prompts import safety_prompt
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.rule import Rule
+from fieldmark.values.presence import is_blank
 from fieldmark.values.text import normalized
 
 __all__ = [
@@ -140,7 +141,7 @@ class LlmSafety(ChatConnection):
 
     def __post_init__(self) -> None:
         ChatConnection.__post_init__(self)
-        if not self.policy.strip():
+        if is_blank(self.policy):
             raise OptionError("policy", "must say what is unsafe")
 
     def identity(self) -> JsonObject:

@@ -65,6 +65,7 @@ class Walk:
             other = candidate.get(key, MISSING)
             kind = value.__class__
             if kind is str:
+                # `is_blank`, without the call.
                 if value == other and child.equal_text_cell and value and not value.isspace():  # type: ignore[union-attr]
                     record(child.equal_text_cell)
                     continue

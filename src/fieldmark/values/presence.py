@@ -9,11 +9,25 @@ from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.values.text import folded
 
-__all__ = ["PresenceRule", "presence", "presence_of"]
+__all__ = ["PresenceRule", "is_blank", "is_present", "presence", "presence_of"]
 
 PresenceRule: TypeAlias = "Callable[[JsonValue | Missing], Presence]"
 
 _ABSENT, _NULL, _BLANK, _VALUE = Presence
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text is empty or consists of white space.
+
+    >>> is_blank(""), is_blank("  "), is_blank("a")
+    (True, True, False)
+    """
+    return not text or text.isspace()
+
+
+def is_present(value: JsonValue | Missing) -> bool:
+    """Whether a value is neither absent nor null nor blank."""
+    return presence(value) is _VALUE
 
 
 def presence(value: JsonValue | Missing) -> Presence:
@@ -26,6 +40,7 @@ def presence(value: JsonValue | Missing) -> Presence:
         return _NULL
     if value is MISSING:
         return _ABSENT
+    # `is_blank`, without the call: every field asks for its presence.
     if type(value) is str and (not value or value.isspace()):
         return _BLANK
     return _VALUE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldmark.compare.fuzzy import LONGEST_TEXT, Fuzzy, levenshtein_similarity
+from fieldmark.compare.fuzzy import MAX_TEXT_LENGTH, Fuzzy, levenshtein_similarity
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED
 from fieldmark.model.outcome import Reason
@@ -102,7 +102,7 @@ def test_long_texts_are_refused_rather_than_scored(candidate, reason):
 
 
 def test_texts_up_to_the_limit_are_compared():
-    text = "a" * (LONGEST_TEXT - 1)
+    text = "a" * (MAX_TEXT_LENGTH - 1)
     assert Fuzzy().compare(text + "b", text + "c").matched
     assert Fuzzy().compare(text + "bb", text + "c").failed
 

@@ -18,6 +18,7 @@ from fieldmark.judges.llm.connection import ChatConnection, ReplyFormat
 from fieldmark.judges.llm.prompts import Prompt, data_block
 from fieldmark.judges.llm.usage_log import LlmCall
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.presence import is_blank
 
 __all__ = [
     "MAX_DATA_CHARACTERS",
@@ -168,7 +169,7 @@ def reply_text(body: JsonObject) -> str:
     if message.get("refusal"):
         raise UnusableReplyError("the model refused to answer")
     content = message.get("content")
-    if not isinstance(content, str) or not content.strip():
+    if not isinstance(content, str) or is_blank(content):
         raise UnusableReplyError("the message is empty")
     return content
 

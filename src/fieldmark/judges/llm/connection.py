@@ -26,6 +26,7 @@ from fieldmark.judges.llm.answer_cache import (
 from fieldmark.judges.llm.usage_log import Budget, UsageLog
 from fieldmark.judges.redaction import Redactor, find_secret
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.presence import is_blank
 
 __all__ = ["OPENAI_URL", "ChatConnection", "Connection", "ReplyFormat", "check_number"]
 
@@ -80,7 +81,7 @@ class Connection:
         object.__setattr__(self, "_usage_log", UsageLog(budget))
 
     def _check_texts(self) -> None:
-        if not self.model.strip():
+        if is_blank(self.model):
             raise OptionError("model", "must name a model")
         if "?" in self.base_url:
             raise OptionError("base_url", "must not have a part after ?")

@@ -18,6 +18,7 @@ from fieldmark.judges.providers.batches import provider_error
 from fieldmark.judges.providers.vectors import Vector, cosine_similarities
 from fieldmark.model.comparison import Similarity, TextPair
 from fieldmark.model.json import JsonObject
+from fieldmark.values.presence import is_blank
 
 __all__ = ["Model2Vec", "ModelError"]
 
@@ -48,7 +49,7 @@ class Model2Vec:
     download: bool = False
 
     def __post_init__(self) -> None:
-        if not self.model.strip() or "\0" in self.model:
+        if is_blank(self.model) or "\0" in self.model:
             raise OptionError("model", "must be a folder or the name of a model")
         check_flag("download", self.download)
 

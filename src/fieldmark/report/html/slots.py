@@ -13,9 +13,9 @@ from typing import Final
 
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
-__all__ = ["HIDDEN", "LONGEST_TEXT", "SAME", "both_slots", "cut_text", "shell", "slot"]
+__all__ = ["HIDDEN", "MAX_TEXT_LENGTH", "SAME", "both_slots", "cut_text", "shell", "slot"]
 
-LONGEST_TEXT: Final = 4_000
+MAX_TEXT_LENGTH: Final = 4_000
 """Characters of one value that are shown; the rest stays in the results."""
 
 _LONGEST_LINE: Final = 80
@@ -66,7 +66,7 @@ def both_slots(
     return ours, SAME if alike else theirs
 
 
-def cut_text(text: str, most: int = LONGEST_TEXT) -> str:
+def cut_text(text: str, most: int = MAX_TEXT_LENGTH) -> str:
     """The text, or its beginning and how much is left out.
 
     >>> cut_text("abcdef", 4)
@@ -82,7 +82,7 @@ def _json(value: JsonValue) -> str:
 
 
 def _text(text: str) -> JsonValue:
-    return text if len(text) <= LONGEST_TEXT else {"t": text[:LONGEST_TEXT], "n": len(text)}
+    return text if len(text) <= MAX_TEXT_LENGTH else {"t": text[:MAX_TEXT_LENGTH], "n": len(text)}
 
 
 def _digits(number: int) -> str:

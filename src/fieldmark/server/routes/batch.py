@@ -29,6 +29,7 @@ from fieldmark.server.response_models import FileListResponse, JobResponse, erro
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.uploads import InputSource, record_input_sources
 from fieldmark.store.rundir import new_run_id
+from fieldmark.values.presence import is_blank
 
 __all__ = ["router"]
 
@@ -144,7 +145,7 @@ class _Batch:
         record_input_sources(run, self._sources)
         # The run is complete without its note.
         with suppress(FieldmarkError):
-            annotate(run, add=[tag for tag in request.tags if tag.strip()], note=self.title)
+            annotate(run, add=[tag for tag in request.tags if not is_blank(tag)], note=self.title)
         return {
             "run": run.name,
             "kept": state.options.write,
