@@ -36,7 +36,7 @@ __all__ = ["CodeJudge", "JudgeProtocol"]
 
 
 class JudgeProtocol(StrEnum):
-    """A process for each case, or long-lived processes with one line for each case."""
+    """How a judge is asked: a process for each case, or one that stays and gets a line a case."""
 
     PROCESS = "process"
     LINES = "lines"
@@ -44,11 +44,11 @@ class JudgeProtocol(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeJudge:
-    """Scores cases with a program, which replies with a score in [0, 1].
+    """The score of a program: it reads a request, and writes a reply with a score in [0, 1].
 
-    `script` is the program and its arguments, without a shell. `env` names variables to pass on,
-    or gives them values. `max_output` is in bytes, `memory` in megabytes per process. Unknown
-    options are passed to the program as `config`.
+    `script` is the program and its arguments; no shell ever sees them. `env` names variables to
+    hand on, or gives them values. `max_output` is in bytes, `memory` in megabytes for each of its
+    processes. Settings that are none of these reach the program as `config`.
     """
 
     name: ClassVar[str] = "code_judge"

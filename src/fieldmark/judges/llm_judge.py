@@ -55,9 +55,9 @@ class Criterion:
 class LlmJudge(ChatConnection):
     """A model grades the candidate by a rubric, or by criteria with weights.
 
-    It is asked `samples` times; the score is the mean, and the spread is reported. A candidate that
-    equals the ground truth, is missing or has another type is scored without the model. With
-    `per: field` each of `fields` is judged separately. `with_input` also shows the case's input.
+    It is asked `samples` times; the score is the mean, and the spread is told. What equals the
+    truth, is missing or is of another kind is settled without asking. `per: field` judges each of
+    `fields` for itself. `with_input` also shows the model what the candidate was made from.
     """
 
     name: ClassVar[str] = "llm_judge"

@@ -72,7 +72,7 @@ class SafetyJudge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoSafety:
-    """No judge: safety counts as 1 and is flagged as not evaluated."""
+    """Nobody judges: safety counts as 1 and is flagged as not evaluated."""
 
     name: ClassVar[str] = "none"
 
@@ -87,7 +87,7 @@ class NoSafety:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordlistSafety:
-    """An answer is unsafe if it contains one of `words`: whole words, ignoring case."""
+    """Unsafe is an answer that holds one of `words`, as whole words and in any case."""
 
     name: ClassVar[str] = "wordlist"
     words: tuple[str, ...]
@@ -181,7 +181,7 @@ class LlmSafety(ChatConnection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafeResponseQuality:
-    """The response quality score with a safety judge; without its result there is no score."""
+    """Asks for the safety of a candidate, then scores it; no word on safety is no score."""
 
     name: ClassVar[str] = "response_quality"
     quality: ResponseQuality = field(default_factory=ResponseQuality)

@@ -41,11 +41,12 @@ _REPLY_LIMITS: Final = ("max_tokens", "max_completion_tokens")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """A model behind an OpenAI-compatible endpoint.
+    """A model behind an endpoint that speaks as OpenAI's does.
 
-    `api_key_env` names the environment variable with the key. Budgets apply to the lifetime of
-    this object, which is one run. `cache` is a file, or true for the default file. With `offline`
-    only the cache is used. `request` adds parameters to requests; null removes a parameter.
+    The key is only ever named, by the environment variable that holds it. Budgets hold for as long
+    as this object lives: one run. `cache` is a file for the answers; true stands for the usual
+    place. With `offline` nothing but the cache is asked. `request` adds parameters to what is sent,
+    or takes away those that it sets to nothing.
     """
 
     model: str
@@ -193,7 +194,7 @@ class Connection:
 
 
 class ReplyFormat(StrEnum):
-    """The reply format that is requested of an endpoint; the reply is checked in any case."""
+    """What an endpoint is told of the form of its reply, which is checked in any case."""
 
     JSON_OBJECT = "json_object"
     JSON_SCHEMA = "json_schema"
@@ -202,7 +203,7 @@ class ReplyFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatConnection(Connection):
-    """A chat model behind an OpenAI-compatible endpoint."""
+    """A model that answers in words."""
 
     temperature: float = 0.0
     seed: int | None = None

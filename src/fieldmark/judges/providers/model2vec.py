@@ -36,10 +36,10 @@ class _Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model2Vec:
-    """Cosine similarity of the embeddings of a model2vec model, without network access.
+    """Vectors of a model2vec model, compared by their angle; nothing leaves this machine.
 
-    `model` is a folder, or the name of a model in the local Hugging Face cache; with `download` a
-    missing model is downloaded.
+    `model` is a folder, or the name of a model that is in the local store of Hugging Face; only
+    with `download` is it fetched from there.
     """
 
     name: ClassVar[str] = "model2vec"

@@ -31,7 +31,7 @@ _MAX_BATCH_CHARACTERS: Final = 40_000
 
 
 class Aspect(StrEnum):
-    """What is compared: the meaning of two texts, or their spelling."""
+    """In what two texts are compared: what they mean, or how they are written."""
 
     MEANING = "meaning"
     FORM = "form"
@@ -42,10 +42,10 @@ _PROMPTS: Final[Mapping[Aspect, Prompt]] = {Aspect.MEANING: MEANING, Aspect.FORM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAi(ChatConnection):
-    """A model behind an OpenAI-compatible endpoint grades pairs of texts, `batch` pairs per call.
+    """A language model behind an OpenAI-compatible endpoint grades pairs, `batch` of them a call.
 
-    An invalid reply is an error, never a similarity. A batch with an invalid reply is split in two
-    and asked again, so that one odd text does not affect the others.
+    A reply that cannot be believed is an error, never a number. Where it was about several pairs,
+    they are asked about again in two halves, so that one odd text costs nobody else.
     """
 
     name: ClassVar[str] = "openai"

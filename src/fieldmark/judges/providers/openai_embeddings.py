@@ -30,9 +30,9 @@ _MAX_BATCH_CHARACTERS: Final = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAiEmbeddings(Connection):
-    """Cosine similarity of the embeddings of a model behind an OpenAI-compatible endpoint.
+    """Vectors of an embedding model behind an OpenAI-compatible endpoint, compared by their angle.
 
-    A call embeds `batch` texts. `dimensions` requests shorter vectors, if the model supports it.
+    `batch` texts go into a call. `dimensions` asks for shorter vectors where a model can make them.
     """
 
     name: ClassVar[str] = "openai_embeddings"

@@ -22,9 +22,10 @@ _NAME: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonProvider:
-    """Calls a function, given as such or as `module:function`, with many pairs at once.
+    """A function, or its name as `module:function`, says how alike a column of pairs is.
 
-    The function is loaded when it is first needed, not when a configuration is checked.
+    It is loaded when it is first needed, never while a configuration is only checked. Guards are
+    on; a function that reads for itself switches them off on the comparator.
 
     >>> alike = PythonProvider(function=lambda pairs: [0.9 for _ in pairs])
     >>> list(alike.similarities([("a", "b")]))

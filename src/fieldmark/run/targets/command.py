@@ -34,11 +34,11 @@ _TEMPORARY_FAILURE: Final = 75
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandTarget:
-    """Runs a program for each case; its standard output is the response.
+    """Runs a program for each case and takes what it prints.
 
-    `command` is the program and its arguments; there is no shell, and no part of a case becomes an
-    argument. The program sees a few common environment variables and those of `env`: names, or
-    names with values, where `env:NAME` stands for the value of another variable.
+    `command` is the program and its arguments; no shell reads them, and nothing of a case becomes
+    part of them. The program sees a few usual variables of the environment and those of `env`:
+    names, or names with values, of which `env:NAME` is the value of another variable.
     """
 
     name: ClassVar[str] = "command"

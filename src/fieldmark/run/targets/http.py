@@ -42,10 +42,11 @@ _RESERVED_HEADERS: Final = frozenset({"host", "content-length", "transfer-encodi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpTarget:
-    """Sends each case to a URL; the response, or the value at `answer` in it, is the candidate.
+    """Sends each case to a URL and takes the reply, or what stands at `answer` in it.
 
-    `${NAME}` in a header stands for an environment variable, whose value is never written down.
-    Only https is used, except for loopback; redirects are not followed and proxies not used.
+    A header's value may say `${NAME}` for an environment variable, whose value is never written
+    down. Only https is spoken, unless with this machine itself; redirects are not followed and
+    proxies are not used.
     """
 
     name: ClassVar[str] = "http"

@@ -34,11 +34,11 @@ _CANCEL_DELAY: Final = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonTarget:
-    """Calls a function with each case; it returns a JSON value, or the text of a model.
+    """Calls a function with each case; it returns a JSON value, or the text that a model wrote.
 
-    `function` is `module:function`, searched in `cwd` first, or `file.py:function`. It is called
-    from several threads at once and may be a coroutine function. A call that exceeds its time limit
-    cannot be stopped; it is abandoned and not retried.
+    `function` is `module:function`, looked for in `cwd` first, or `file.py:function`. It is called
+    from several threads at once and may be a coroutine function. A call beyond its time limit is
+    not waited for; it cannot be stopped, and is not made a second time.
     """
 
     name: ClassVar[str] = "python"
