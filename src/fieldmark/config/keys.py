@@ -6,10 +6,10 @@ JSON Schema.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from fieldmark import registry
 from fieldmark.config.context import Context
@@ -68,19 +68,17 @@ class ConfigKey(Generic[T]):
         }
 
 
-class KeyTable(tuple[ConfigKey[Any], ...]):
+class KeyTable:
     """The keys of one kind of object, in the order in which they are documented."""
 
-    __slots__ = ()
+    __slots__ = ("keys", "names")
 
-    def __new__(cls, *keys: ConfigKey[Any]) -> Self:
-        """Build a table of some keys."""
-        return super().__new__(cls, keys)
+    def __init__(self, *keys: ConfigKey[Any]) -> None:
+        self.keys = keys
+        self.names = tuple(key.name for key in keys)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all keys."""
-        return tuple(key.name for key in self)
+    def __iter__(self) -> Iterator[ConfigKey[Any]]:
+        return iter(self.keys)
 
     def refuse_unknown(self, located: Located, context: Context) -> None:
         """Record a problem for each key that is not in the table."""
@@ -88,7 +86,7 @@ class KeyTable(tuple[ConfigKey[Any], ...]):
 
     def properties(self) -> JsonObject:
         """Describe the values of all keys."""
-        return {key.name: key.to_schema() for key in self}
+        return {key.name: key.to_schema() for key in self.keys}
 
     def to_schema(self, *required: str) -> JsonObject:
         """Describe the object, which may have no other keys."""

@@ -147,7 +147,7 @@ def _rule_definitions() -> JsonObject:
     return {
         **definitions,
         "field": {**_settings_schema(FIELD_KEYS), "required": ["path"]},
-        "settings": _settings_schema(KeyTable(*FIELD_KEYS[1:])),
+        "settings": _settings_schema(KeyTable(*FIELD_KEYS.keys[1:])),
         "defaults": _defaults_schema(strategy_keys),
         "by_path": {
             "type": "object",
@@ -224,7 +224,7 @@ def _eval_definitions() -> JsonObject:
         # The defaults depend on the convention.
         "properties": _without_defaults(CONVENTION_KEYS.properties()),
     }
-    conventions = any_of([CONVENTION_KEYS[0].to_schema(), convention])
+    conventions = any_of([CONVENTION_KEYS.keys[0].to_schema(), convention])
     gates = _described(GATE_KEYS.to_schema(), "What the run has to reach, or the command fails.")
     return {
         "case": {

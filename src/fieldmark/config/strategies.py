@@ -64,6 +64,8 @@ class StrategyChoice:
     def with_options(self, owner: Located, names: Iterable[str]) -> StrategyChoice:
         """Return the choice with more options, which override those that it has."""
         own = {name: owner.entries[name] for name in names}
+        if not own:
+            return self
         locations = {name: owner.key_location(name) for name in own}
         return replace(self, options={**self.options, **own}, keys={**self.keys, **locations})
 
@@ -71,15 +73,13 @@ class StrategyChoice:
 def choose(kind: Plugin, located: Located, context: Context) -> StrategyChoice | None:
     """Return the strategy that a name or a `{type: …}` object names; a problem if none exists."""
     named = located.entries.get(_TYPE, located)
-    valid = registry.names(kind)
-    listed = f"Valid types: {', '.join(valid)}."
     if not isinstance(named.value, str):
         message = f"Not {kind.article} {kind.noun}: {describe(named.value)}."
-        context.add(message, named.location, listed)
+        context.add(message, named.location, _valid_types(kind))
         return None
     name = registry.canonical(kind, named.value)
     if name is None:
-        hint = f"{listed} {did_you_mean(named.value, valid)}".rstrip()
+        hint = f"{_valid_types(kind)} {did_you_mean(named.value, registry.names(kind))}".rstrip()
         context.add(f"Invalid {kind.noun}: {named.value}.", named.location, hint)
         return None
     try:
@@ -90,6 +90,10 @@ def choose(kind: Plugin, located: Located, context: Context) -> StrategyChoice |
         return None
     choice = StrategyChoice(kind=kind, name=name, strategy=strategy, location=named.location)
     return choice.with_options(located, [key for key in located.entries if key != _TYPE])
+
+
+def _valid_types(kind: Plugin) -> str:
+    return f"Valid types: {', '.join(registry.names(kind))}."
 
 
 def build(

@@ -12,6 +12,7 @@ from fieldmark.config.eval_file import EVAL_KEYS, GATE_KEYS, read_eval
 from fieldmark.config.eval_target import target_keys
 from fieldmark.config.evaluators import evaluator_keys, read_evaluators
 from fieldmark.config.field_rules import FIELD_KEYS
+from fieldmark.config.keys import ConfigKey, KeyTable
 from fieldmark.config.located import locate
 from fieldmark.config.rules_file import rules_of
 from fieldmark.config.schemas import schema_of
@@ -141,3 +142,33 @@ def test_no_key_of_the_schema_is_left_out():
         assert set(definitions[f"target_{name}"]["properties"]) == set(target_keys(name).names)
     native = schema_of("rules")["anyOf"][0]
     assert set(native["properties"]) == set(NATIVE)
+
+
+def test_a_key_reads_its_type_default_and_minimum():
+    key = ConfigKey("retries", int, "How often.", default=2, minimum=0)
+    context = Context()
+
+    def read(value):
+        return key.read(locate(value, context.problems), context)
+
+    assert (read({}), read({"retries": 5})) == (2, 5)
+    assert len(context.problems) == 0
+    assert (read({"retries": "no"}), read({"retries": -1})) == (2, -1)
+    assert [problem.message for problem in context.problems.error().problems] == [
+        'retries: must be a whole number, not "no".',
+        "retries: must be at least 0, not -1.",
+    ]
+
+
+def test_a_table_describes_its_keys_and_refuses_others():
+    table = KeyTable(ConfigKey("name", str, "Its name."), ConfigKey("input"))
+    assert table.to_schema("name") == {
+        "type": "object",
+        "required": ["name"],
+        "additionalProperties": False,
+        "properties": {"name": {"type": "string", "description": "Its name."}, "input": {}},
+    }
+    context = Context()
+    table.refuse_unknown(locate({"nmae": 1}, context.problems), context)
+    (problem,) = context.problems.error().problems
+    assert (problem.message, problem.hint) == ("Unknown key: nmae.", "Did you mean name?")
