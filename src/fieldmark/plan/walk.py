@@ -44,7 +44,11 @@ class Walk:
     ) -> None:
         """Compare two values of an attribute, and everything inside them."""
         if node.walks:
-            self._compare_walked(node, expected, candidate, outcomes)
+            types = node.container_types
+            if expected.__class__ in types or candidate.__class__ in types:
+                self._compare_containers(node, expected, candidate, outcomes)
+            else:
+                self._compare_leaf(node, expected, candidate, outcomes)
         elif node.mode is NodeMode.LEAF:
             self._compare_leaf(node, expected, candidate, outcomes)
         elif node.mode is NodeMode.IGNORE:
@@ -59,25 +63,26 @@ class Walk:
 
         Most fields have equal text or equal numbers: those are recorded here, without a call.
         """
-        children, record = node.children, outcomes.cells.append
+        children, find, record = node.children, candidate.get, outcomes.cells.append
         for key, value in expected.items():
             child = children.get(key) or node.child(key)
-            other = candidate.get(key, MISSING)
-            kind = value.__class__
-            if kind is str:
+            other = find(key, MISSING)
+            if value.__class__ is str:
+                cell = child.equal_text_cell
                 # `is_blank`, without the call.
-                if value == other and child.equal_text_cell and value and not value.isspace():  # type: ignore[union-attr]
-                    record(child.equal_text_cell)
+                if cell and value == other and value and not value.isspace():
+                    record(cell)
                     continue
-            elif (
-                (kind is float or kind is int)
-                and value == other
-                and kind is other.__class__
-                and child.equal_number_cell
-                and value - value == 0  # type: ignore[operator] # a finite number
-            ):
-                record(child.equal_number_cell)
-                continue
+            elif value.__class__ is float or value.__class__ is int:
+                cell = child.equal_number_cell
+                if (
+                    cell
+                    and value == other
+                    and value.__class__ is other.__class__
+                    and value - value == 0  # it is finite
+                ):
+                    record(cell)
+                    continue
             self.compare(child, value, other, outcomes)
         if self.with_extras and not candidate.keys() <= expected.keys():
             for key, other in candidate.items():
@@ -102,7 +107,12 @@ class Walk:
         outcomes.fallback = outcomes.fallback or alignment.fallback
         for index, other, similarity, _ in alignment.pairs:
             mark_item((len(cells), path, index, other, similarity))
-            self.compare(node.item(index), expected[index], candidate[other], outcomes)
+            item, other_item = expected[index], candidate[other]
+            item_node = node.item_node or node.item(index)
+            if item_node.walks and item.__class__ is dict is other_item.__class__ and item:
+                self.compare_objects(item_node, item, other_item, outcomes)
+            else:
+                self.compare(item_node, item, other_item, outcomes)
         for index in alignment.unmatched_expected:
             mark_item((len(cells), path, index, None, None))
             self._record_unmatched(node.item(index), expected[index], outcomes, in_list=True)
@@ -113,10 +123,13 @@ class Walk:
                     node.item(other), candidate[other], outcomes, extra=True, in_list=True
                 )
 
-    def _compare_walked(
+    def _compare_containers(
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
     ) -> None:
-        """Compare values that may be containers; where only one is, the truth's type decides."""
+        """Compare two values of which at least one is a container.
+
+        If only one is, the type of the expected value decides what is recorded.
+        """
         types = node.container_types
         expected_container = expected.__class__ in types
         candidate_container = candidate.__class__ in types

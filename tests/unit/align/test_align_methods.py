@@ -136,8 +136,9 @@ def test_set_pairs_deeply_equal_items_only(expected, candidate, pairs):
             ["aaaa", "aaab"], ["aaab", "aabb"], {}, [(0, 1), (1, 0)], id="equal-items-first"
         ),
         pytest.param(
-            [{"d": "x", "n": 1, "m": 1}, {"d": "x", "n": 2, "m": 2}],
-            [{"d": "x", "n": 2, "m": 9}, {"d": "x", "n": 1, "m": 9}],
+            # Canonical order alone would pair the first with the first.
+            [{"a": 8, "d": "x", "n": 1}, {"a": 9, "d": "x", "n": 2}],
+            [{"a": 1, "d": "x", "n": 2}, {"a": 2, "d": "x", "n": 1}],
             {"match_fields": ("d",)},
             [(0, 1), (1, 0)],
             id="ties-by-the-number-of-equal-leaves",
