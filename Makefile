@@ -12,6 +12,9 @@ READY := $(VENV)/.ready
 JOBS ?= auto
 ARGS ?=
 TYPED := src $(wildcard benchmarks)
+# Paths of one machine and addresses of package indexes, which no file of this project names.
+PRIVATE := (^|[^[:alnum:]_.])/(work/(main|shared)|root/|home/[[:alnum:]_]+/|Users/[[:alnum:]_]+/)|--(extra-)?index-url|pythonhosted|artifactory
+BORROWED := ':!tests/data' ':!tests/golden' ':!src/fieldmark/sample' ':!LICENSE'
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -43,7 +46,7 @@ test-models: $(READY) ## Run the tests with real models, which are fetched first
 	@FIELDMARK_MODELS=1 $(BIN)/python -m pytest tests/models $(ARGS)
 
 .PHONY: check
-check: $(READY) ## Check format, style, types, layers and documents
+check: $(READY) ## Check format, style, types, layers, private names and links
 	@echo 'format'
 	@$(BIN)/ruff format --check --quiet .
 	@echo 'style'
@@ -52,8 +55,10 @@ check: $(READY) ## Check format, style, types, layers and documents
 	@$(BIN)/mypy --no-error-summary $(TYPED)
 	@echo 'layers'
 	@$(BIN)/lint-imports --no-logo >$(VENV)/check.log || { cat $(VENV)/check.log; exit 1; }
-	@echo 'documents'
-	@$(BIN)/python -m pytest -q tests/docs/test_docs_text.py >$(VENV)/check.log || { cat $(VENV)/check.log; exit 1; }
+	@echo 'private names'
+	@if git grep -nIE '$(PRIVATE)' -- . ':!Makefile' $(BORROWED); then exit 1; fi
+	@echo 'links'
+	@$(BIN)/python -m pytest -q tests/docs/test_docs_links.py >$(VENV)/check.log || { cat $(VENV)/check.log; exit 1; }
 	@echo 'all checks passed'
 
 .PHONY: format

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -13,3 +14,7 @@ settings.register_profile("dev", STEADY, max_examples=50)
 settings.register_profile("ci", STEADY, max_examples=100, derandomize=True, database=None)
 settings.register_profile("prove", STEADY, max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
+
+# A job in the background of a shell ignores interrupts, and so would every process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import resource
-import time
 
 import pytest
 
@@ -226,7 +225,6 @@ def test_a_whole_candidate_that_is_no_json_is_a_parse_error(files):
 
 
 def test_a_pipe_is_refused_without_waiting(tmp_path):
-    start = time.monotonic()
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "a.json").write_text('{"x": 1}')
@@ -236,7 +234,6 @@ def test_a_pipe_is_refused_without_waiting(tmp_path):
     assert [case.input.value for case in cases_of(stream)] == ["ok", "invalid_truth"]
     with pytest.raises(DataError, match="not a regular file"):
         open_pairs(tmp_path / "pipe.jsonl", folder)
-    assert time.monotonic() - start < 5
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path):

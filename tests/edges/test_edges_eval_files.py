@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 
 import jsonschema_rs
 import pytest
@@ -91,12 +90,9 @@ def test_a_missing_file_of_cases_is_a_warning(command, file):
         pytest.param("cases: t.jsonl\nevaluators: [{type: json_schema, schema: here}]", "Not a file: here.", id="a-folder-as-a-file"),
     ],
 )  # fmt: skip
-def test_an_unsafe_file_is_refused_at_once(command, file, folder, text, said):
+def test_an_unsafe_file_is_refused(command, file, folder, text, said):
     (folder / "here").mkdir()
-    name = file(text)
-    start = time.perf_counter()
-    done = command("validate", name)
-    assert time.perf_counter() - start < 2
+    done = command("validate", file(text))
     assert (done.code, done.out) == (2, "")
     assert said in done.err, done.err
     assert "Traceback" not in done.err

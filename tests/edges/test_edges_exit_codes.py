@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from fieldmark.cli import score as score_module
 from fieldmark.cli.exit_codes import ExitCode, strongest
 from fieldmark.cli.output import OutputFormat
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
+from waiting import eventually
 
 NOT_RECORDED = """
 provider: {type: recorded, scores: [{expected: a, candidate: b, similarity: 0.5}]}
@@ -211,12 +211,9 @@ def test_a_process_that_is_asked_to_end_leaves_a_run_that_can_go_on(folder):
     words = [COMMAND, "eval", "slow.eval.yaml", "--out", "run", "--quiet"]
     process = subprocess.Popen(words, env=ENVIRONMENT, cwd=folder, stderr=subprocess.PIPE)
     results = folder / "run" / "results.jsonl"
-    for _ in range(1_000):
-        if results.exists() and results.stat().st_size:
-            break
-        time.sleep(0.02)
+    assert eventually(lambda: results.exists() and results.stat().st_size)
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=100)
     assert (process.returncode, said.strip()) == (130, b"fieldmark: interrupted")
     manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))
     assert manifest["status"] == "interrupted"

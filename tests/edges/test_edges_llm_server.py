@@ -222,17 +222,17 @@ def test_there_are_enough_behaviours():
 
 
 @pytest.mark.parametrize(
-    ("slow", "attempts"),
+    ("slow", "seconds", "attempts"),
     [
-        pytest.param(lambda server: lambda _: server.wait(5), TRIES, id="silent"),
-        pytest.param(lambda server: drip(server, 0.02), TRIES, id="a-byte-at-a-time"),
-        pytest.param(lambda server: first(1, lambda _: server.wait(5)), 2, id="silent-once"),
+        pytest.param(lambda server: lambda _: server.wait(60), 0.25, TRIES, id="silent"),
+        pytest.param(lambda server: drip(server, 0.02), 0.25, TRIES, id="a-byte-at-a-time"),
+        pytest.param(lambda server: first(1, lambda _: server.wait(60)), 2.0, 2, id="silent-once"),
     ],
 )
-def test_an_endpoint_that_is_slow_is_asked_again(slow, attempts):
+def test_an_endpoint_that_is_slow_is_asked_again(slow, seconds, attempts):
     with serving() as server:
         server.script = slow(server)
-        answer = judged(server, timeout=0.25)
+        answer = judged(server, timeout=seconds)
     assert server.attempts == attempts
     if attempts == TRIES:
         assert answer.failed

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import random
 import re
+import signal
 import time
 
 import pytest
@@ -41,7 +42,7 @@ def started(path, number):
     processes = [FORK.Process(target=write, args=(path, barrier, answers)) for _ in range(number)]
     for process in processes:
         process.start()
-    said = [answers.get(timeout=30) for _ in processes]
+    said = [answers.get(timeout=120) for _ in processes]
     for process in processes:
         process.join()
     return said
@@ -61,12 +62,12 @@ def test_a_lock_vanishes_with_its_owner(tmp_path):
     def hold(ready):
         with RunFolder(tmp_path / "run", {}):
             ready.set()
-            time.sleep(60)
+            signal.pause()
 
     ready = FORK.Event()
     owner = FORK.Process(target=hold, args=(ready,))
     owner.start()
-    assert ready.wait(10)
+    assert ready.wait(120)
     with (
         pytest.raises(RunLockedError, match=f"process {owner.pid} on "),
         RunFolder(tmp_path / "run", {}, resumed=True),

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -168,23 +167,24 @@ def test_an_id_that_occurs_twice_is_refused_as_ever(tmp_path):
 def test_a_worker_that_is_killed_is_replaced(tmp_path):
     inputs = written(tmp_path, list(rows(40 * SEGMENT, seed=9)))
     fm.score(*inputs, out=tmp_path / "whole")
-    killed = []
+    killed, over = [], threading.Event()
 
     def kill():
-        for _ in range(400):
+        known = set()  # of the first workers one is killed, and then one that took its place
+        while len(killed) < 2 and not over.wait(0.01):
             children = _children()
-            if children:
-                os.kill(children[-1], signal.SIGKILL)
-                killed.append(children[-1])
-                if len(killed) == 2:
-                    return
-                time.sleep(0.3)
-            time.sleep(0.01)
+            if new := [child for child in children if child not in known]:
+                os.kill(new[-1], signal.SIGKILL)
+                killed.append(new[-1])
+                known.update(children)
 
     killer = threading.Thread(target=kill)
     killer.start()
-    fm.score(*inputs, out=tmp_path / "killed", workers=2)
-    killer.join()
+    try:
+        fm.score(*inputs, out=tmp_path / "killed", workers=2)
+    finally:
+        over.set()
+        killer.join()
     assert killed
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
 

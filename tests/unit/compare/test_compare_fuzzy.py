@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import time
 from pathlib import Path
 
 import pytest
@@ -93,9 +92,7 @@ LONG = "a" * 1_000_000
     ],
 )
 def test_long_texts_are_refused_rather_than_scored(candidate, reason):
-    start = time.process_time()
     comparison = Fuzzy().compare(LONG, candidate)
-    assert time.process_time() - start < 1
     assert comparison.reason is reason
     assert comparison.failed is (reason is not None)
     assert comparison.matched is (reason is None)

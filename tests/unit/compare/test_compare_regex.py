@@ -71,7 +71,7 @@ def test_only_texts_follow_patterns(expected, candidate):
 def test_no_pattern_runs_away(pattern, subject):
     start = time.process_time()
     Regex().compare(pattern, subject)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize(

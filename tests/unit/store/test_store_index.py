@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 
 import orjson
 import pytest
@@ -293,16 +292,6 @@ def test_a_run_that_is_being_written_is_running(root):
     running(root)
     with RunLock(root / "first"):
         assert statuses(root)["first"] == "running"
-
-
-def test_ten_thousand_runs_are_a_matter_of_a_second(root):
-    """The time for a few hundred, first with nothing remembered, then with all."""
-    for number in range(500):
-        shutil.copytree(root / "first", root / f"run-{number:05}")
-    for _ in range(2):
-        begun = time.process_time()
-        assert len(list_runs(root)) == 502
-        assert time.process_time() - begun < 502 * 1e-4 * 2
 
 
 def test_notes_are_kept_beside_a_run(root):

@@ -1,4 +1,4 @@
-"""Import contracts hold, and importing the package loads nothing heavy."""
+"""Importing the package is quick and has no side effects."""
 
 from __future__ import annotations
 
@@ -13,13 +13,6 @@ ROOT = Path(__file__).parents[2]
 
 def finished(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
-def test_imports_go_down_and_the_core_imports_no_input_or_output():
-    linter = finished(
-        str(Path(sys.executable).with_name("lint-imports")), "--no-logo", "--no-cache"
-    )
-    assert linter.returncode == 0, linter.stdout
 
 
 @pytest.mark.parametrize(
