@@ -6,4 +6,5 @@ from fieldmark.cli.main import main
 
 __all__: list[str] = []
 
-main()
+if __name__ == "__main__":
+    main()
