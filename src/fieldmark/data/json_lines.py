@@ -29,7 +29,7 @@ from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.lines import LineKind, learn_form
-from fieldmark.values.numbers import all_finite
+from fieldmark.values.strict_json import all_finite
 
 if TYPE_CHECKING:
     from fieldmark.model._lines import Line

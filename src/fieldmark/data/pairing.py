@@ -25,7 +25,7 @@ from fieldmark.errors import DataError
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.lines import DEEPEST_ROW, LINES
-from fieldmark.values.numbers import all_finite
+from fieldmark.values.strict_json import all_finite
 
 __all__ = ["CaseBuilder", "PairStream", "ReadStatistics", "open_pairs", "open_truth"]
 

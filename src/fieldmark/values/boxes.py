@@ -1,4 +1,4 @@
-"""Reading boxes and polygons: the one owner of "is this a shape, and which?"."""
+"""Boxes and polygons, read from JSON values."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = [
 ]
 
 MAX_COORDINATE: Final = 1e12
-"""Coordinates beyond this are none: no area of smaller ones overflows or drowns in rounding."""
+"""The largest valid coordinate; areas of smaller ones neither overflow nor lose precision."""
 
 Scale: TypeAlias = tuple[float, ...]
-"""What each coordinate of a point is multiplied by: (width, height) for shares of a page."""
+"""Factors of the coordinates of a point: (width, height) for fractions of a page."""
 Outline: TypeAlias = tuple[tuple[float, float], ...]
 """The corners of a polygon in order."""
 
@@ -44,7 +44,7 @@ class BoxFormat(StrEnum):
 
 
 class Box(NamedTuple):
-    """A rectangle along the axes, and its area."""
+    """An axis-aligned rectangle and its area."""
 
     left: float
     top: float
@@ -63,7 +63,7 @@ class Shape(NamedTuple):
 def read_shape(
     value: JsonValue, form: BoxFormat = BoxFormat.XYXY, scale: Scale | None = None
 ) -> Shape | str:
-    """The shape that a value holds, or what is wrong with it in words.
+    """The shape that a value holds, or the problem with it in words.
 
     A value is a list of numbers, a list of points, or `{format, coordinates}` that says itself
     what it is.
@@ -91,7 +91,7 @@ def coordinates_of(value: JsonValue) -> JsonValue:
 
 
 def read_numbers(values: Sequence[JsonValue]) -> list[float] | str:
-    """Coordinates as floats, or what is wrong with them."""
+    """Coordinates as floats, or the problem with them in words."""
     if not _NUMBERS.issuperset(map(type, values)):
         return "not all coordinates are numbers"
     try:

@@ -1,4 +1,4 @@
-"""One text for one value: for ordering, for keys, and for comparing containers as text."""
+"""Canonical JSON text of values, for ordering, for keys, and for comparing containers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 import orjson
 
 from fieldmark.model.json import JsonValue
-from fieldmark.values.numbers import all_finite
+from fieldmark.values.strict_json import all_finite
 
 __all__ = ["canonical_text", "integer_text", "typed_key"]
 
@@ -31,9 +31,9 @@ def canonical_text(value: JsonValue) -> bytes:
     try:
         text = orjson.dumps(value, option=_SORTED)
     except TypeError:  # lone surrogates, long integers, great depth
-        return _written(value, _scalar_text)
+        return _serialize(value, _scalar_text)
     if b"null" in text and not all_finite(value):
-        return _written(value, _scalar_text)
+        return _serialize(value, _scalar_text)
     return text
 
 
@@ -48,9 +48,9 @@ def typed_key(value: JsonValue) -> Hashable:
     """
     try:
         text = orjson.dumps(value, option=_SORTED)
-        if not _may_hold_uneven_floats(text):
+        if not _may_hold_special_floats(text):
             return text
-        return orjson.dumps(_evened(value), option=_SORTED)
+        return orjson.dumps(_integral_floats_as_integers(value), option=_SORTED)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return _slow_typed_key(value)
 
@@ -58,23 +58,23 @@ def typed_key(value: JsonValue) -> Hashable:
 def _slow_typed_key(value: JsonValue) -> Hashable:
     if any(scalar != scalar for scalar in _scalars(value)):  # noqa: PLR0124 - only NaN does
         return object()
-    return _written(value, _typed_scalar_text)
+    return _serialize(value, _typed_scalar_text)
 
 
-def _may_hold_uneven_floats(text: bytes) -> bool:
+def _may_hold_special_floats(text: bytes) -> bool:
     """Whether a float might be integral, infinite or undefined, by what orjson writes for those."""
     return b".0" in text or b"null" in text or _EXPONENT.search(text) is not None
 
 
-def _evened(value: JsonValue) -> JsonValue:
+def _integral_floats_as_integers(value: JsonValue) -> JsonValue:
     """The value with integers for integral floats; a float that is not finite is an error."""
     if isinstance(value, float):
         whole = int(value)
         return whole if whole == value else value
     if isinstance(value, dict):
-        return {key: _evened(inner) for key, inner in value.items()}
+        return {key: _integral_floats_as_integers(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_evened(item) for item in value]
+        return [_integral_floats_as_integers(item) for item in value]
     return value
 
 
@@ -115,8 +115,8 @@ def _typed_scalar_text(scalar: JsonValue) -> bytes:
     return _scalar_text(scalar)
 
 
-def _written(value: JsonValue, scalar_text: Callable[[JsonValue], bytes]) -> bytes:
-    """The text that orjson would write, at any depth and with another way to write scalars."""
+def _serialize(value: JsonValue, scalar_text: Callable[[JsonValue], bytes]) -> bytes:
+    """The text that orjson would write, at any depth and with its own function for scalars."""
     parts: list[bytes] = []
     pending: list[JsonValue | bytes] = [value]
     while pending:

@@ -1,4 +1,4 @@
-"""Reading the day from a text: no locale, no time zone, nothing filled in from today."""
+"""Dates read from text: no locale, no time zone, nothing filled in from today."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ISO: Final = re.compile(
 
 
 class DateReading(NamedTuple):
-    """A day, and whether the text could as well mean another one."""
+    """A day, and whether the text could also mean another one."""
 
     day: date
     ambiguous: bool = False
@@ -87,7 +87,7 @@ def parse_formats(texts: Sequence[str]) -> tuple[DateFormat, ...]:
 
 
 def read_day(text: str, formats: Sequence[DateFormat] | None = None) -> DateReading | None:
-    """The day that a text means, or nothing; by default in any of the common formats.
+    """The day that a text means, or `None`; by default in any of the common formats.
 
     Where day and month could be exchanged, the month is taken to come first.
 

@@ -1,4 +1,4 @@
-"""Strict deep equality of JSON values: the one owner of "equal"."""
+"""Strict deep equality of JSON values: the owner of "equal"."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _equal_scalars(expected: JsonValue, candidate: JsonValue) -> bool:
 
 
 def _equal_throughout(expected: JsonValue, candidate: JsonValue) -> bool:
-    """Equality with a list of open pairs in place of recursion, so that no depth is too deep."""
+    """Deep equality with a list of open pairs instead of recursion, for any depth."""
     pending = [(expected, candidate)]
     while pending:
         left, right = pending.pop()

@@ -1,4 +1,4 @@
-"""Reading numbers, also from text."""
+"""Numbers: read from values and text, and compared within a tolerance."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 
 from fieldmark.model.json import JsonValue
 
-__all__ = ["Number", "NumberFormat", "Tolerance", "all_finite", "as_number", "exact_fraction"]
+__all__ = ["Number", "NumberFormat", "Tolerance", "as_number", "exact_fraction"]
 
 Number: TypeAlias = int | float | Decimal
-"""What can be reckoned with: JSON's numbers as parsed, and numbers read from text exactly."""
+"""JSON numbers as parsed, and `Decimal` for numbers that were read from text."""
 
 MAX_LENGTH: Final = 1000
 """The longest text, and the greatest power of ten, that is read as a number."""
@@ -59,7 +59,7 @@ _READINGS: Final[Mapping[NumberFormat, tuple[re.Pattern[str], ...]]] = {
 
 
 def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Number | None:
-    """The finite number that a value is or spells, or nothing.
+    """The finite number that a value is or spells, or `None`.
 
     Plain numeric text always counts; 1,240.00 or $5 only under a format. A number that was read
     from text is a `Decimal`, exactly as written.
@@ -87,31 +87,13 @@ def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Nu
 
 
 def _amount(found: re.Match[str]) -> Decimal | None:
-    """The number inside a written amount; two signs at once are none."""
+    """The number of a written amount; `None` if it has two signs."""
     signs = found["sign"] + found["inner"] + ("-" if found["open"] else "")
     if len(signs) > 1:
         return None
     digits = re.sub(r"[^0-9]", "", found["whole"])
     number = Decimal(f"{digits}.{found['part'] or '0'}")
     return -number if signs in {"-", "\u2212"} else number
-
-
-def all_finite(value: JsonValue) -> bool:
-    """Whether no number in a value, at any depth, is NaN or infinite.
-
-    >>> all_finite({"a": [1.5, None]}), all_finite([float("nan")])
-    (True, False)
-    """
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
-        elif type(item) is float and not isfinite(item):
-            return False
-    return True
 
 
 _SLACK: Final = 2.0**-48
@@ -121,11 +103,12 @@ _TINY: Final = 1e-300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerance:
-    """How far a number may lie from the expected one; either limit suffices, both inclusive.
+    """How far a number may be from the expected one; one limit suffices, both are inclusive.
 
-    `relative` is a share of the expected number. Zero has no share, so there the relative limit
-    is taken as absolute, unless there is an absolute one. With a `period`, distance is measured
-    around a circle.
+    `relative` is a fraction of the expected number. For an expected zero the relative limit is
+    taken as absolute, unless there is an absolute one. With a `period`, distance is measured
+    around a circle. Floats decide unless the result is within rounding errors of the limit; then
+    exact fractions do.
     """
 
     absolute: Fraction | None = None
@@ -139,7 +122,7 @@ class Tolerance:
         object.__setattr__(self, "_relative", _as_float(self.relative))
 
     def admits(self, expected: Number, candidate: Number) -> bool:
-        """Whether the candidate is near enough.
+        """Whether the candidate is within the tolerance.
 
         >>> Tolerance(absolute=Fraction("0.1")).admits(1.0, 1.1)
         True
@@ -179,7 +162,7 @@ class Tolerance:
 
 
 def exact_fraction(number: Number) -> Fraction:
-    """The number that was written: a float stands for its shortest decimal text."""
+    """The number as a fraction; a float stands for its shortest decimal text."""
     return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
 
 

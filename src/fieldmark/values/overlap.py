@@ -1,4 +1,4 @@
-"""How much two shapes have in common: the one owner of intersection over union."""
+"""Intersection over union of boxes and polygons."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 _SNAP: Final = 1 - 1e-12
-"""From here on polygons are the same: cutting equal outlines may cost the last digits."""
-_BLOCK: Final = 1 << 14  # pairs of boxes that are reckoned at once, so that they stay in the cache
+"""Polygons above this are equal: intersecting equal outlines may lose the last digits."""
+_BLOCK: Final = 1 << 14  # pairs of boxes computed at once, so that they stay in the cache
 _TINY: Final = 2.0**-1022
 _TWISTED: Final = f"{NOT_A_BOX}: the outline crosses itself"
 
@@ -69,7 +69,7 @@ def has_shapely() -> bool:
 
 
 def require_shapely() -> None:
-    """Refuse to go on without the part that intersects polygons exactly."""
+    """Raise `MissingExtra` if polygons cannot be intersected exactly."""
     if not has_shapely():
         raise MissingExtra("exact polygon overlap", "geometry")
 
@@ -93,7 +93,7 @@ def box_iou(expected: Box, candidate: Box) -> tuple[float, float]:
 
 
 def overlap(expected: Shape, candidate: Shape, polygon: PolygonMethod) -> Overlap | str:
-    """What two shapes have in common, or what is wrong with one of them."""
+    """The overlap of two shapes, or the problem with one of them."""
     outlines = expected.outline is not None or candidate.outline is not None
     if outlines and polygon is PolygonMethod.EXACT:
         return _polygon_overlap(expected, candidate)
@@ -148,7 +148,7 @@ def _box_ious(block: Floats, columns: Floats, out: Floats, spare: Floats, union:
 def overlaps(
     expected: Sequence[Shape | str], candidate: Sequence[Shape | str], polygon: PolygonMethod
 ) -> Floats:
-    """Intersection over union of each shape with each; what is no shape has nothing in common."""
+    """Intersection over union of each shape with each; 0 for what is not a shape."""
     ours, theirs = _table_of(expected), _table_of(candidate)
     ious = box_ious(ours, theirs)
     if polygon is PolygonMethod.BOUNDS:
@@ -178,7 +178,7 @@ def _outlined(shapes: Sequence[Shape | str]) -> NDArray[np.bool_]:
 
 
 def _drawn(shapes: Sequence[Shape | str]) -> NDArray[np.object_]:
-    """Shapes as shapely knows them; none for what has no inside or crosses itself."""
+    """Shapely polygons; `None` for shapes without area or with self-intersections."""
     require_shapely()
     import numpy as np
     import shapely  # type: ignore[import-untyped]
@@ -209,7 +209,7 @@ def _outline_of(shape: Shape) -> Outline:
 
 
 def _is_line(outline: Outline | None) -> bool:
-    """Whether all corners lie on one line, so that there is no inside."""
+    """Whether all corners lie on one line, so that there is no area."""
     if outline is None:
         return False
     x, y = outline[0]
@@ -219,11 +219,11 @@ def _is_line(outline: Outline | None) -> bool:
 
 
 def _polygon_ious(expected: NDArray[np.object_], candidate: NDArray[np.object_]) -> Floats:
-    """Intersection over union of polygons in step."""
+    """Intersection over union of polygons, pair by pair."""
     import numpy as np
     import shapely
 
-    # Of a shape without inside there is no area, which is as good as 0.
+    # The area of a missing polygon is NaN, which counts as 0.
     areas, other_areas = (
         np.nan_to_num(shapely.area(expected)),
         np.nan_to_num(shapely.area(candidate)),
@@ -236,7 +236,7 @@ def _polygon_ious(expected: NDArray[np.object_], candidate: NDArray[np.object_])
 
 
 def _polygon_overlap(expected: Shape, candidate: Shape) -> Overlap | str:
-    """The same for one pair, without arrays."""
+    """The overlap of one pair of polygons, without arrays."""
     require_shapely()
     from shapely import area, intersection
 
@@ -257,7 +257,7 @@ def _polygon_overlap(expected: Shape, candidate: Shape) -> Overlap | str:
 
 @lru_cache(maxsize=1024)
 def _polygon(outline: Outline) -> object | None:
-    """An outline as shapely knows it; none if it crosses itself."""
+    """The shapely polygon of an outline; `None` if it crosses itself."""
     from shapely import is_valid, linearrings, polygons
 
     polygon: object = polygons(linearrings([*outline, outline[0]]))

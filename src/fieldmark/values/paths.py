@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 ROOT: Final = "$"
-"""How a document that is no object is addressed."""
+"""The path of a document that is not an object."""
 
 
 class Wildcard(Enum):
@@ -143,7 +143,7 @@ def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
 
 
 def join(parent: str, key: str) -> str:
-    """The path of a key below a parent, with quotes around keys that need them.
+    """The path of a key below a parent, quoted if the key needs it.
 
     >>> join("vendor", "name"), join("vendor", "a.b"), join("", "name")
     ('vendor.name', 'vendor["a.b"]', 'name')
@@ -269,10 +269,8 @@ def leaves(value: JsonValue, prefix: str = "") -> Iterator[tuple[str, JsonValue]
         if item and isinstance(item, dict):
             pending.extend((join(path, key), item[key]) for key in reversed(item))
         elif item and isinstance(item, list):
-            pending.extend((f"{path}[{place}]", item[place]) for place in _backwards(item))
+            pending.extend(
+                (f"{path}[{place}]", item[place]) for place in reversed(range(len(item)))
+            )
         else:
             yield path or ROOT, item
-
-
-def _backwards(items: list[JsonValue]) -> range:
-    return range(len(items) - 1, -1, -1)

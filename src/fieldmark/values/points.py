@@ -1,4 +1,4 @@
-"""Reading points of any dimension, and how far apart they are."""
+"""Points of any dimension, read from JSON values, and their distances."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Metric(StrEnum):
 
 
 def read_point(value: JsonValue, scale: Scale | None = None) -> Point | str:
-    """The point that a value holds, or what is wrong with it in words.
+    """The point that a value holds, or the problem with it in words.
 
     A value is a list of numbers or `{coordinates}`.
 
@@ -72,7 +72,7 @@ def distance(expected: Point, candidate: Point, metric: Metric) -> float | str:
 
 
 def distance_similarity(apart: float) -> float:
-    """A distance as a similarity: 1 for the same place, less and less beyond.
+    """A distance as a similarity: 1 for distance 0, falling towards 0.
 
     >>> distance_similarity(0.0), distance_similarity(4.0)
     (1.0, 0.2)
@@ -83,7 +83,7 @@ def distance_similarity(apart: float) -> float:
 def distances(
     expected: Sequence[Point | str], candidate: Sequence[Point | str], metric: Metric
 ) -> Floats:
-    """The distance of each point from each; infinite where two cannot be compared."""
+    """The distance of each point from each; infinite if two have different dimensions."""
     import numpy as np
 
     apart = np.full((len(expected), len(candidate)), np.inf)

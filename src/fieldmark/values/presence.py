@@ -1,4 +1,4 @@
-"""How much of a value is there: the one owner of "empty"."""
+"""Whether a value is absent, null, blank or present: the owner of "empty"."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def presence(value: JsonValue | Missing) -> Presence:
 
 
 def presence_of(tokens: frozenset[str], *, containers: bool, blanks: bool = True) -> PresenceRule:
-    """The rule of presence under which some texts, and perhaps [] and {}, are blank too.
+    """A rule under which some texts, and perhaps [] and {}, are blank too.
 
     Tokens are compared trimmed and without case. Without `blanks`, text of blanks only is a value.
 

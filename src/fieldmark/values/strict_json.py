@@ -11,7 +11,14 @@ from typing import Final, NoReturn, TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["StrictJsonError", "Violation", "nesting_exceeds", "parse_strict", "values_exceed"]
+__all__ = [
+    "StrictJsonError",
+    "Violation",
+    "all_finite",
+    "nesting_exceeds",
+    "parse_strict",
+    "values_exceed",
+]
 
 _STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
@@ -120,3 +127,21 @@ def values_exceed(text: str, limit: int) -> bool:
     dense = _STRINGS.sub("0", text).translate(_WHITESPACE)
     filled = dense.count("[") + dense.count("{") - dense.count("[]") - dense.count("{}")
     return 1 + filled + dense.count(",") > limit
+
+
+def all_finite(value: JsonValue) -> bool:
+    """Whether no number in a value, at any depth, is NaN or infinite.
+
+    >>> all_finite({"a": [1.5, None]}), all_finite([float("nan")])
+    (True, False)
+    """
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+        elif type(item) is float and not math.isfinite(item):
+            return False
+    return True

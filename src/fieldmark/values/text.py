@@ -1,4 +1,4 @@
-"""Texts made comparable: normalised, folded, or literally as another tool writes them."""
+"""Normalized text, and suggestions for misspelled words."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fieldmark.values.canonical import canonical_text, integer_text
 
 __all__ = ["did_you_mean", "exact_text", "folded", "is_typo", "nearest", "normalized"]
 
-_NEAR: Final = 0.6
-"""A word less alike than this is no suggestion, unless a single slip is all that parts them."""
-_SHORTEST_SLIP: Final = 2
-_SHORTEST_BEGINNING: Final = 3
+_MIN_SIMILARITY: Final = 0.6
+"""The least similarity of a suggestion, unless a single typo is the only difference."""
+_MIN_TYPO_LENGTH: Final = 2
+_MIN_PREFIX_LENGTH: Final = 3
 
 
 def normalized(text: str) -> str:
@@ -64,16 +64,16 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     wanted = folded(word)
     ranked = ((OSA.normalized_similarity(wanted, folded(known)), known) for known in sorted(words))
     similarity, known = max(ranked, key=lambda pair: pair[0], default=(0.0, ""))
-    return known if similarity >= _NEAR or is_typo(wanted, folded(known)) else None
+    return known if similarity >= _MIN_SIMILARITY or is_typo(wanted, folded(known)) else None
 
 
 def is_typo(word: str, known: str) -> bool:
-    """Whether one letter added, lost, changed or exchanged parts a word from a known one."""
-    return len(word) >= _SHORTEST_SLIP and OSA.distance(word, known) == 1
+    """Whether a word differs from a known one by one insertion, deletion, change or swap."""
+    return len(word) >= _MIN_TYPO_LENGTH and OSA.distance(word, known) == 1
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """The question that names the known word that was probably meant, or nothing.
+    """A question that names the known word that was probably meant, or an empty text.
 
     >>> did_you_mean("treshold", ["path", "threshold"])
     'Did you mean threshold?'
@@ -82,10 +82,10 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     """
     known = list(words)
     meant = folded(word).replace("-", "_")
-    best = nearest(meant, known) or _begun(meant, known)
+    best = nearest(meant, known) or _only_completion(meant, known)
     return f"Did you mean {best}?" if best else ""
 
 
-def _begun(beginning: str, words: list[str]) -> str | None:
-    found = [word for word in words if word.startswith(beginning)]
-    return found[0] if len(found) == 1 and len(beginning) >= _SHORTEST_BEGINNING else None
+def _only_completion(prefix: str, words: list[str]) -> str | None:
+    found = [word for word in words if word.startswith(prefix)]
+    return found[0] if len(found) == 1 and len(prefix) >= _MIN_PREFIX_LENGTH else None

@@ -10,8 +10,10 @@ from hypothesis import given
 from fieldmark.values.strict_json import (
     StrictJsonError,
     Violation,
+    all_finite,
     nesting_exceeds,
     parse_strict,
+    values_exceed,
 )
 from json_strategies import any_json
 
@@ -60,3 +62,29 @@ def test_brackets_in_strings_do_not_nest() -> None:
 def test_standard_json_is_parsed_as_by_the_standard_parser(value: object) -> None:
     text = json.dumps(value)
     assert parse_strict(text, max_depth=1_000) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        pytest.param("1", 1, id="scalar"),
+        pytest.param("[]", 1, id="empty-list"),
+        pytest.param('{"a": [1, 2], "b": { }}', 5, id="nested"),
+        pytest.param('["a,b", "[,]", "\\","]', 4, id="commas-and-brackets-in-strings"),
+    ],
+)
+def test_values_are_counted_without_parsing(text: str, count: int) -> None:
+    assert not values_exceed(text, count)
+    assert values_exceed(text, count - 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "finite"),
+    [
+        pytest.param({"a": [1, 2.5, "NaN", None, True]}, True, id="finite"),
+        pytest.param({"a": [{"b": float("nan")}]}, False, id="nan"),
+        pytest.param([1, float("-inf")], False, id="infinite"),
+    ],
+)
+def test_all_finite_looks_at_every_depth(value: object, finite: bool) -> None:  # noqa: FBT001
+    assert all_finite(value) is finite

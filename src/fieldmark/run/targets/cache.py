@@ -16,7 +16,7 @@ from fieldmark.run.targets.target import TargetCall, TargetResponse
 from fieldmark.store.durable import write_whole
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.json_text import strict_json
-from fieldmark.values.numbers import all_finite
+from fieldmark.values.strict_json import all_finite
 
 __all__ = ["TargetCache"]
 
