@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import Final
 from unicodedata import normalize
 
-from rapidfuzz.distance import OSA
-
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text, integer_text
 
@@ -61,6 +59,8 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     >>> nearest("fuzy", ["exact", "fuzzy"])
     'fuzzy'
     """
+    from rapidfuzz.distance import OSA
+
     wanted = folded(word)
     ranked = ((OSA.normalized_similarity(wanted, folded(known)), known) for known in sorted(words))
     similarity, known = max(ranked, key=lambda pair: pair[0], default=(0.0, ""))
@@ -69,6 +69,8 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
 
 def is_typo(word: str, known: str) -> bool:
     """Whether a word differs from a known one by one insertion, deletion, change or swap."""
+    from rapidfuzz.distance import OSA
+
     return len(word) >= _MIN_TYPO_LENGTH and OSA.distance(word, known) == 1
 
 
