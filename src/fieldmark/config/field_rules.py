@@ -6,7 +6,7 @@ A mapping has paths as its keys, or the shape of a document, for example
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -34,7 +34,7 @@ from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Rule
 from fieldmark.registry import Plugin
-from fieldmark.values.paths import PathError, parse_path
+from fieldmark.values.paths import PathError, append_path, parse_path, path_key
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
@@ -159,14 +159,10 @@ def _check_path(path: str, location: Location, context: Context) -> None:
 
 def _without_duplicates(rules: Iterable[Rule | None], context: Context) -> tuple[Rule, ...]:
     """Return the rules that could be read; a path that has a rule already is a problem."""
-    first: dict[object, Rule] = {}
+    first: dict[Hashable, Rule] = {}
     kept = tuple(rule for rule in rules if rule is not None)
     for rule in kept:
-        try:
-            identity: object = parse_path(rule.path).segments
-        except PathError:
-            identity = rule.path
-        earlier = first.setdefault(identity, rule)
+        earlier = first.setdefault(path_key(rule.path), rule)
         if earlier is not rule:
             line = earlier.location.line
             hint = f"It has a rule on line {line} already." if line else ""
@@ -342,7 +338,7 @@ def uses_strategies(located: Located) -> bool:
 
 def _leaves(located: Located, path: str) -> Iterator[_Leaf]:
     for key, below in located.entries.items():
-        joined = f"{path}.{key}" if path and not key.startswith("[") else f"{path}{key}"
+        joined = append_path(path, key)
         inner = below
         while len(inner.items) == 1:
             inner, joined = inner.items[0], f"{joined}[*]"

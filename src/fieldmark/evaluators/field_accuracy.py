@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from fieldmark.evaluators.field_evaluator import (
     MAX_ROWS,
@@ -14,16 +14,13 @@ from fieldmark.evaluators.field_evaluator import (
     defined,
     with_default_comparator,
 )
-from fieldmark.evaluators.hits_and_misses import MarkedField, mismatch_reason
+from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.conventions import AbsentTruth, Aggregation, Convention, find_convention
 from fieldmark.metrics.verdict import Mark
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Rule, Rules, Scope
 
 __all__ = ["FieldAccuracy"]
-
-_SCORED: Final = (Mark.HIT, Mark.MISS, Mark.ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,22 +59,20 @@ class FieldAccuracy(FieldEvaluator):
         return self._rules_for(self.fields, scope=Scope.CONFIGURED)
 
     def _details(self, compared: ComparedCase) -> JsonObject:
-        scored = [each for each in compared.fields if each.mark in _SCORED]
-        rows: list[JsonValue] = [_row(each, compared.table) for each in scored[: self.max_rows]]
+        marks = (Mark.HIT, Mark.MISS, Mark.ERROR)
+        scored = [each for each in compared.fields if each.mark in marks]
+        rows: list[JsonValue] = []
+        for mark, record, required in scored[: self.max_rows]:
+            comparison = record.comparison
+            score = None if mark is Mark.ERROR else float(mark is Mark.HIT)
+            similarity = comparison.similarity if comparison else None
+            row: JsonObject = {
+                "path": record.path,
+                "score": comparison.score if comparison and mark is Mark.HIT else score,
+                "weight": compared.table.attributes[record.attribute].weight,
+                "required": required,
+                "outcome": record.outcome.label,
+                **defined({"reason": mismatch_reason(record), "similarity": similarity}),
+            }
+            rows.append(row)
         return {"fields": rows, "fields_total": len(scored)}
-
-
-def _row(field: MarkedField, table: AttributeTable) -> JsonObject:
-    """One scored field: what it earned and its weight."""
-    mark, record, required = field
-    comparison = record.comparison
-    plain = None if mark is Mark.ERROR else float(mark is Mark.HIT)
-    similarity = comparison.similarity if comparison else None
-    return {
-        "path": record.path,
-        "score": comparison.score if comparison is not None and mark is Mark.HIT else plain,
-        "weight": table.attributes[record.attribute].weight,
-        "required": required,
-        "outcome": record.outcome.label,
-        **defined({"reason": mismatch_reason(record), "similarity": similarity}),
-    }

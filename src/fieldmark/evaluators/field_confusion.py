@@ -12,7 +12,6 @@ from fieldmark.evaluators.field_evaluator import (
     FieldEvaluator,
     check_fields,
     check_limit,
-    is_path,
     metrics_by_attribute,
     mismatches,
     with_default_comparator,
@@ -22,6 +21,7 @@ from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rule, Rules, Scope
+from fieldmark.values.paths import is_path
 
 __all__ = ["FieldConfusion"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isfinite
@@ -30,11 +30,11 @@ from fieldmark.model.comparison import Comparator
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
-from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.canonical import canonical_text
-from fieldmark.values.paths import PathError, parse_path
+from fieldmark.values.paths import path_key
 
 __all__ = [
     "MAX_EXAMPLES",
@@ -46,7 +46,6 @@ __all__ = [
     "check_rules",
     "confusion",
     "defined",
-    "is_path",
     "make_case",
     "metrics_by_attribute",
     "mismatches",
@@ -56,9 +55,8 @@ __all__ = [
 MAX_EXAMPLES: Final = 20
 MAX_ROWS: Final = 100
 _MAX_PLAN_CASES: Final = 1_000
-"""A plan remembers every key that it met, so it is replaced before unusual keys pile up."""
-_LONGEST_SHOWN: Final = 200
-_MISSED: Final = (Mark.MISS, Mark.ERROR)
+"""A plan keeps every key it has seen, so it is replaced before rare keys accumulate."""
+_MAX_SHOWN: Final = 200
 
 _costs = lru_cache(maxsize=64)(cost_table)
 
@@ -79,22 +77,12 @@ class ComparedCase(NamedTuple):
     fields: tuple[MarkedField, ...]
 
 
-class _IdlePlan:
-    """A compiled plan that waits for its next comparison."""
-
-    __slots__ = ("cases", "plan")
-
-    def __init__(self, rules: Rules) -> None:
-        self.plan: Plan = compile_plan(rules)
-        self.cases = 0
-
-
 class _Workspace:
     """The compiled plans and the counter that an evaluator keeps between cases.
 
-    A plan serves one comparison at a time: whoever compares takes an idle one or compiles one,
-    and gives it back when done. Both are atomic, so threads need no lock. A plan whose comparison
-    raised is not given back.
+    A plan serves one comparison at a time: a caller takes an idle one or compiles one, and returns
+    it when done, unless the comparison raised. Both are atomic, so threads need no lock. Idle plans
+    are stored with the number of cases they have compared.
     """
 
     __slots__ = ("_counter", "convention", "idle", "rules")
@@ -102,7 +90,7 @@ class _Workspace:
     def __init__(self, rules: Rules, convention: Convention) -> None:
         self.rules = convention.rules_for(rules)
         self.convention = convention
-        self.idle: list[_IdlePlan] = []
+        self.idle: list[tuple[Plan, int]] = []
         self._counter: tuple[AttributeTable, CaseCounter] | None = None
 
     def compare(
@@ -110,14 +98,13 @@ class _Workspace:
     ) -> tuple[Outcomes, AttributeTable]:
         """Compare two documents."""
         try:
-            idle = self.idle.pop()
+            plan, cases = self.idle.pop()
         except IndexError:
-            idle = _IdlePlan(self.rules)
-        outcomes = idle.plan.compare(expected, candidate)
-        idle.cases += 1
-        if idle.cases < _MAX_PLAN_CASES:
-            self.idle.append(idle)
-        return outcomes, idle.plan.table
+            plan, cases = compile_plan(self.rules), 0
+        outcomes = plan.compare(expected, candidate)
+        if cases + 1 < _MAX_PLAN_CASES:
+            self.idle.append((plan, cases + 1))
+        return outcomes, plan.table
 
     def counter(self, table: AttributeTable) -> CaseCounter:
         """The counter for outcomes of a table; the last one is kept."""
@@ -187,21 +174,13 @@ class FieldEvaluator(ABC):
 
         `safety` is the score of a safety judge, if there was one.
         """
-        workspace = self._workspace
-        unreadable = _is_unreadable(case)
-        stats = workspace.counter(table).stats(outcomes, unreadable=unreadable, safety=safety)
-        counting = workspace.convention.counting
-        fields = tuple(mark_fields(outcomes, table, counting, unreadable=unreadable))
+        convention, unreadable = self.convention, _is_unreadable(case)
+        counter = self._workspace.counter(table)
+        stats = counter.stats(outcomes, unreadable=unreadable, safety=safety)
+        fields = tuple(mark_fields(outcomes, table, convention.counting, unreadable=unreadable))
         lists = hits_and_misses(fields, unreadable=unreadable)
-        compared = ComparedCase(
-            *self._documents(case),
-            unreadable,
-            outcomes,
-            table,
-            workspace.convention,
-            stats,
-            fields,
-        )
+        documents = self._documents(case)
+        compared = ComparedCase(*documents, unreadable, outcomes, table, convention, stats, fields)
         return Score(
             score=stats.score,
             verdict=stats.verdict,
@@ -269,12 +248,12 @@ def _is_unreadable(case: Case) -> bool:
 
 def check_rules(option: str, rules: Iterable[Rule]) -> None:
     """Raise an error for two rules for one path, and for invalid weights."""
-    seen: set[object] = set()
+    seen: set[Hashable] = set()
     for rule in rules:
-        place = parse_path(rule.path).segments if is_path(rule.path) else rule.path
-        if place in seen:
+        key = path_key(rule.path)
+        if key in seen:
             raise OptionError(option, f"names {rule.path} twice")
-        seen.add(place)
+        seen.add(key)
         if not (isfinite(rule.weight) and rule.weight >= 0):
             raise OptionError(option, f"the weight of {rule.path} must be a number of at least 0")
 
@@ -300,19 +279,6 @@ def with_default_comparator(rules: Iterable[Rule], default: Comparator | None) -
         else replace(rule, comparator=default)
         for rule in rules
     )
-
-
-def is_path(text: str) -> bool:
-    """Whether a text follows the grammar of paths.
-
-    >>> is_path("invoice.total"), is_path("invoice..total")
-    (True, False)
-    """
-    try:
-        parse_path(text)
-    except PathError:
-        return False
-    return True
 
 
 # --- details: figures as JSON of bounded size -----------------------------------------------------
@@ -374,44 +340,35 @@ def mismatches(
     rename: Callable[[str], str] = lambda path: path,
 ) -> JsonObject:
     """Up to `limit` fields that are wrong, and how many there are in all."""
-    missed = [each.record for each in compared.fields if each.mark in _MISSED]
-    rows: list[JsonValue] = [
-        _mismatch(compared, record, rename(record.path), values=values) for record in missed[:limit]
-    ]
+    missed = [each.record for each in compared.fields if each.mark in (Mark.MISS, Mark.ERROR)]
+    rows: list[JsonValue] = []
+    for record in missed[:limit]:
+        comparison = record.comparison
+        row = defined(
+            {
+                "path": rename(record.path),
+                "outcome": record.outcome.label,
+                "reason": mismatch_reason(record),
+                "similarity": comparison.similarity if comparison else None,
+            }
+        )
+        sides = (
+            ("expected", compared.expected, record.path, record.expected_presence),
+            ("candidate", compared.candidate, record.candidate_path, record.candidate_presence),
+        )
+        for side, document, place, presence in sides if values else ():
+            value = MISSING if presence is Presence.ABSENT else value_at(document, place)
+            if value is not MISSING:
+                row[side] = _shorten(value)
+        rows.append(row)
     return {"mismatches": rows, "mismatches_total": len(missed)}
 
 
-def _mismatch(
-    compared: ComparedCase, record: FieldOutcome, path: str, *, values: bool
-) -> JsonObject:
-    comparison = record.comparison
-    row = defined(
-        {
-            "path": path,
-            "outcome": record.outcome.label,
-            "reason": mismatch_reason(record),
-            "similarity": comparison.similarity if comparison else None,
-        }
-    )
-    if not values:
-        return row
-    sides = (
-        ("expected", compared.expected, record.path, record.expected_presence),
-        ("candidate", compared.candidate, record.candidate_path, record.candidate_presence),
-    )
-    for side, document, place, presence in sides:
-        value = MISSING if presence is Presence.ABSENT else value_at(document, place)
-        if value is not MISSING:
-            row[side] = _shortened(value)
-    return row
-
-
-def _shortened(value: JsonValue) -> JsonValue:
+def _shorten(value: JsonValue) -> JsonValue:
     """The value itself, or the beginning of its text if that is long."""
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, list | dict):
+    text = value
+    if isinstance(value, list | dict):
         text = canonical_text(value).decode("utf-8", "replace")
-    else:
+    if not isinstance(text, str) or len(text) <= _MAX_SHOWN:
         return value
-    return value if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+    return f"{text[: _MAX_SHOWN - 1]}…"

@@ -16,7 +16,7 @@ from fieldmark.compare.iou import Iou
 from fieldmark.compare.options import check_scale, check_share, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.evaluators.base import UNREADABLE, Score
-from fieldmark.evaluators.field_evaluator import MAX_ROWS, check_limit, confusion, is_path
+from fieldmark.evaluators.field_evaluator import MAX_ROWS, check_limit, confusion
 from fieldmark.evaluators.hits_and_misses import EMPTY_REASONS, REASON_TEXTS
 from fieldmark.evaluators.path_values import (
     PathValue,
@@ -33,7 +33,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence, Reason
 from fieldmark.values.boxes import BoxFormat, Scale
 from fieldmark.values.overlap import PolygonMethod
-from fieldmark.values.paths import ROOT
+from fieldmark.values.paths import ROOT, is_path
 from fieldmark.values.points import Metric, distance_similarity
 from fieldmark.values.presence import is_present, presence
 

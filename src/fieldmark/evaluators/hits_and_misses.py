@@ -47,7 +47,10 @@ REASON_TEXTS: Final[Mapping[Reason, str]] = {
 }
 """The reasons that are shown; a wrong value needs none."""
 
-_WITHOUT_REASON: Final = (Mark.HIT, Mark.NONE)
+_OUTCOME_REASONS: Final[Mapping[Outcome, Reason]] = {
+    Outcome.HALLUCINATION: Reason.UNEXPECTED_VALUE,
+    Outcome.FORMAT_ERROR: Reason.TYPE_MISMATCH,
+}
 
 _marks = lru_cache(maxsize=64)(mark_table)
 
@@ -80,11 +83,7 @@ def mismatch_reason(record: FieldOutcome) -> Reason | None:
         return record.comparison.reason
     if record.outcome is Outcome.OMISSION:
         return EMPTY_REASONS[record.candidate_presence]
-    if record.outcome is Outcome.HALLUCINATION:
-        return Reason.UNEXPECTED_VALUE
-    if record.outcome is Outcome.FORMAT_ERROR:
-        return Reason.TYPE_MISMATCH
-    return None
+    return _OUTCOME_REASONS.get(record.outcome)
 
 
 def mark_fields(
@@ -121,7 +120,8 @@ def hits_and_misses(fields: Iterable[MarkedField], *, unreadable: bool = False) 
     """Marked fields as texts; without misses, an unreadable candidate is itself one."""
     lists: dict[Mark, list[str]] = {mark: [] for mark in Mark}
     for each in fields:
-        lists[each.mark].append(_text(each))
+        path, reason = each.record.path, _reason(each)
+        lists[each.mark].append(f"{path} ({reason})" if reason else path)
     misses = (*lists[Mark.MISS], *lists[Mark.ERROR])
     return HitsAndMisses(
         hits=tuple(lists[Mark.HIT]),
@@ -130,30 +130,23 @@ def hits_and_misses(fields: Iterable[MarkedField], *, unreadable: bool = False) 
     )
 
 
-def _text(each: MarkedField) -> str:
-    mark, record, _ = each
-    if mark in _WITHOUT_REASON:
-        return record.path
-    reason = _skip_reason(each) if mark is Mark.SKIPPED else _miss_reason(each)
-    return f"{record.path} ({reason})" if reason else record.path
-
-
-def _miss_reason(each: MarkedField) -> str | None:
-    record, reason = each.record, mismatch_reason(each.record)
+def _reason(each: MarkedField) -> str | None:
+    """Why a field is missed or skipped; nothing for hits and for values that are merely wrong."""
+    mark, record, required = each
+    if mark in (Mark.HIT, Mark.NONE):
+        return None
+    if mark is Mark.SKIPPED:
+        if record.outcome is Outcome.OMISSION:
+            return "optional, missing" if record.comparison is None else "invalid path"
+        return "no expected value" if record.expected_presence is Presence.ABSENT else None
+    reason = mismatch_reason(record)
+    note = record.comparison.note if record.comparison else ""
     if record.outcome is Outcome.ERROR:
-        note = record.comparison.note if record.comparison else ""
         return f"evaluation error: {note or reason}"
     if record.outcome is Outcome.BOTH_EMPTY:
         return "unexpected key"
-    if reason is Reason.GUARD_FAILED and record.comparison is not None:
-        return record.comparison.note or "stopped by a guard"
-    if reason is Reason.MISSING and not each.required:
+    if reason is Reason.GUARD_FAILED:
+        return note or "stopped by a guard"
+    if reason is Reason.MISSING and not required:
         return "missing"
     return REASON_TEXTS.get(reason) if reason else None
-
-
-def _skip_reason(each: MarkedField) -> str | None:
-    record = each.record
-    if record.outcome is Outcome.OMISSION:
-        return "invalid path" if record.comparison is not None else "optional, missing"
-    return "no expected value" if record.expected_presence is Presence.ABSENT else None

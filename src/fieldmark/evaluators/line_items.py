@@ -25,7 +25,6 @@ from fieldmark.evaluators.field_evaluator import (
     check_limit,
     check_rules,
     defined,
-    is_path,
     metrics_by_attribute,
     mismatches,
     with_default_comparator,
@@ -38,7 +37,7 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rule, Rules, Scope
-from fieldmark.values.paths import ROOT, resolve
+from fieldmark.values.paths import ROOT, append_path, is_path, resolve
 
 __all__ = ["ItemMethod", "LineItems"]
 
@@ -105,11 +104,8 @@ class LineItems(FieldEvaluator):
 
     def claims(self) -> tuple[Rule, ...]:
         """The list with its items' fields."""
-        return (
-            with_default_comparator(self._item_rules(self.path), self.default)
-            if is_path(self.path)
-            else ()
-        )
+        rules = self._item_rules(self.path) if is_path(self.path) else ()
+        return with_default_comparator(rules, self.default)
 
     def _documents(self, case: Case) -> tuple[JsonValue, JsonValue | Missing]:
         expected, candidate = FieldEvaluator._documents(self, case)  # noqa: SLF001 - slots break super()
@@ -145,7 +141,7 @@ class LineItems(FieldEvaluator):
         return self._rules_for(fields, scope=Scope.CONFIGURED)
 
     def _item_rules(self, place: str) -> tuple[Rule, ...]:
-        """The rules of a list that lies at a place, and of all below it."""
+        """The rules for the list at a path, and for its items, which `$` stands for."""
         aligner = _ALIGNERS[ItemMethod(self.align)](self)
         scored = (Rule(path="**"), *self.fields)
         if self.score_fields is not None:
@@ -155,16 +151,46 @@ class LineItems(FieldEvaluator):
                 if rule.comparator is not None or rule.aligner is None:
                     raise OptionError("fields", f"{rule.path} is not among the score_fields")
             scored += tuple(own.values())
-        below = (replace(rule, path=_below_item(place, rule.path)) for rule in scored)
+        items = "[*]" if place == ROOT else f"{place}[*]"
+        below = (
+            replace(rule, path=items if rule.path == ROOT else append_path(items, rule.path))
+            for rule in scored
+        )
         return Rule(path=place, aligner=aligner), *below
 
     def _details(self, compared: ComparedCase) -> JsonObject:
+        pairs: list[JsonValue] = []
+        missing: list[JsonValue] = []
+        extra: list[JsonValue] = []
+        for _, path, expected, candidate, similarity in compared.outcomes.items:
+            if path != _ITEM:
+                continue
+            if expected is None:
+                extra.append(candidate)
+            elif candidate is None:
+                missing.append(expected)
+            else:
+                pairs.append(
+                    {"expected_idx": expected, "parsed_idx": candidate, "similarity": similarity}
+                )
+        counts = Counts(tp=len(pairs), fp=len(extra), fn=len(missing))
+        item_rates = {f"item_{name}": rate for name, rate in rates(counts)._asdict().items()}
         metrics, summary = metrics_by_attribute(compared, _item_field)
-        rows, pairing = _pairing(compared.outcomes, self.max_rows)
         return {
-            **rows,
+            "alignment": pairs[: self.max_rows],
+            "alignment_total": counts.tp,
+            "unmatched_expected": missing[: self.max_rows],
+            "unmatched_expected_total": counts.fn,
+            "unmatched_parsed": extra[: self.max_rows],
+            "unmatched_parsed_total": counts.fp,
             "metrics": metrics,
-            "summary": {**pairing, **summary},
+            "summary": {
+                "matched": counts.tp,
+                "lost": counts.fn,
+                "invented": counts.fp,
+                **defined(item_rates),
+                **summary,
+            },
             **mismatches(
                 compared,
                 limit=self.max_examples,
@@ -183,51 +209,9 @@ _ALIGNERS: Final[Mapping[ItemMethod, Callable[[LineItems], Aligner]]] = {
 }
 
 
-def _below_item(place: str, path: str) -> str:
-    """A path inside an item as a path of the document; `$` is the item itself."""
-    items = "[*]" if place == ROOT else f"{place}[*]"
-    if path == ROOT:
-        return items
-    return f"{items}{path}" if path.startswith("[") else f"{items}.{path}"
-
-
 def _item_field(attribute: str) -> str | None:
     """What an attribute is called inside an item; a list that could not be paired is no field."""
     if attribute == _LIST:
         return None
     inside = attribute.removeprefix(_ITEM).removeprefix(f"{_LIST}[*]")
     return inside.removeprefix(".") or ROOT
-
-
-def _pairing(outcomes: Outcomes, limit: int) -> tuple[JsonObject, JsonObject]:
-    """Up to `limit` pairs and unmatched items, and the counts and rates of the items as wholes."""
-    pairs: list[JsonValue] = []
-    missing: list[JsonValue] = []
-    extra: list[JsonValue] = []
-    for _, path, expected, candidate, similarity in outcomes.items:
-        if path != _ITEM:
-            continue
-        if expected is None:
-            extra.append(candidate)
-        elif candidate is None:
-            missing.append(expected)
-        else:
-            pairs.append(
-                {"expected_idx": expected, "parsed_idx": candidate, "similarity": similarity}
-            )
-    counts = Counts(tp=len(pairs), fp=len(extra), fn=len(missing))
-    rows: JsonObject = {
-        "alignment": pairs[:limit],
-        "alignment_total": len(pairs),
-        "unmatched_expected": missing[:limit],
-        "unmatched_expected_total": len(missing),
-        "unmatched_parsed": extra[:limit],
-        "unmatched_parsed_total": len(extra),
-    }
-    summary: JsonObject = {
-        "matched": counts.tp,
-        "lost": counts.fn,
-        "invented": counts.fp,
-        **defined({f"item_{name}": rate for name, rate in rates(counts)._asdict().items()}),
-    }
-    return rows, summary

@@ -7,9 +7,25 @@ from typing import NamedTuple
 
 from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING, JsonValue, Missing
-from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, ROOT, PathError, parse_path, resolve
+from fieldmark.values.paths import (
+    ANY_DEPTH,
+    ANY_ITEM,
+    ROOT,
+    PathError,
+    append_path,
+    parse_path,
+    resolve,
+)
 
-__all__ = ["PathValue", "check_value_path", "find_values", "is_pattern", "value_at", "values_at"]
+__all__ = [
+    "PathValue",
+    "check_value_path",
+    "find_values",
+    "is_pattern",
+    "split_at_items",
+    "value_at",
+    "values_at",
+]
 
 
 class PathValue(NamedTuple):
@@ -48,15 +64,22 @@ def find_values(document: JsonValue | Missing, path: str) -> list[PathValue]:
     >>> find_values({"rows": [{"box": 1}, {}]}, "rows[].box")
     [PathValue(path='rows[0].box', value=1), PathValue(path='rows[1].box', value=MISSING)]
     """
-    first, *others = _pieces(path)
+    first, *others = split_at_items(path)
     found = [PathValue(first, document if not first else value_at(document, first))]
     for piece in others:
         listed = [each for each in found if isinstance(each.value, list)]
-        found = [
-            _below(PathValue(f"{each.path}[{number}]", item), piece)
+        items = [
+            PathValue(f"{each.path}[{number}]", item)
             for each in listed
             for number, item in enumerate(each.value)  # type: ignore[arg-type]
         ]
+        found = (
+            items
+            if not piece
+            else [
+                PathValue(append_path(place, piece), value_at(item, piece)) for place, item in items
+            ]
+        )
     return found
 
 
@@ -66,7 +89,7 @@ def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Miss
     >>> values_at({"rows": [{"box": 1}, {}]}, "rows[].box")
     [1, MISSING]
     """
-    first, *others = _pieces(path)
+    first, *others = split_at_items(path)
     found = [document if not first else value_at(document, first)]
     for piece in others:
         items = [item for value in found if isinstance(value, list) for item in value]
@@ -82,16 +105,13 @@ def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Miss
     return found
 
 
-def _below(item: PathValue, piece: str) -> PathValue:
-    if not piece:
-        return item
-    joint = "" if piece.startswith("[") else "."
-    return PathValue(f"{item.path}{joint}{piece}", value_at(item.value, piece))
-
-
 @lru_cache(maxsize=256)
-def _pieces(path: str) -> list[str]:
-    """The parts of a path between its `[]`."""
+def split_at_items(path: str) -> list[str]:
+    """The parts of a path between its `[]`, of which the first and last may be empty.
+
+    >>> split_at_items("orders[].lines[].amount"), split_at_items("[].rows[]")
+    (['orders', 'lines', 'amount'], ['', 'rows', ''])
+    """
     parsed = parse_path(path)
     pieces: list[str] = []
     start = 0

@@ -64,7 +64,7 @@ class ResponseQuality(FieldEvaluator):
         unreadable: bool = False,
         safety: float | None = None,
     ) -> Score:
-        """Score a candidate, with what a judge of safety said if one was asked."""
+        """Score a candidate, with the score of a safety judge if there was one."""
         if safety is not None:
             check_share("safety", safety)
         case = make_case(expected, candidate, unreadable=unreadable)
@@ -87,8 +87,15 @@ class ResponseQuality(FieldEvaluator):
     def _details(self, compared: ComparedCase) -> JsonObject:
         stats, counting = compared.stats, compared.convention.counting
         figures = quality(stats.quality, counting, stats.safety)
+        keys: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
+        table = _buckets(counting.ignore_scope)
+        for record in compared.outcomes.records(compared.table):
+            code = fact(record.outcome, record.expected_presence, record.candidate_presence)
+            for name, size in table[code].buckets()._asdict().items():
+                if size:
+                    keys[name].append(record.path)
         return {
-            **_keys_by_bucket(compared),
+            **keys,
             "completeness": figures.completeness,
             "hallucination": figures.hallucination,
             "accuracy": figures.accuracy,
@@ -97,15 +104,3 @@ class ResponseQuality(FieldEvaluator):
             "rqs_max": figures.rqs_max,
             "flags": {figure: list(flags) for figure, flags in figures.flags.items()},
         }
-
-
-def _keys_by_bucket(compared: ComparedCase) -> JsonObject:
-    """The keys of every bucket, under the names that reports use for them."""
-    table = _buckets(compared.convention.counting.ignore_scope)
-    keys: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
-    for record in compared.outcomes.records(compared.table):
-        code = fact(record.outcome, record.expected_presence, record.candidate_presence)
-        for name, size in table[code].buckets()._asdict().items():
-            if size:
-                keys[name].append(record.path)
-    return dict(keys.items())

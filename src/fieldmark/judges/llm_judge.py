@@ -15,7 +15,6 @@ from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.compare.prompt_injection import find_injections
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score
-from fieldmark.evaluators.field_evaluator import is_path
 from fieldmark.judges.llm.chat import MAX_DATA_CHARACTERS, Grade, GradedSamples, grade_samples
 from fieldmark.judges.llm.client import LLM_ERRORS, CachedClient
 from fieldmark.judges.llm.connection import ChatConnection, check_number
@@ -24,7 +23,7 @@ from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
 from fieldmark.model.outcome import Presence
 from fieldmark.values.equality import equal
-from fieldmark.values.paths import parse_path, resolve
+from fieldmark.values.paths import is_path, parse_path, resolve
 from fieldmark.values.presence import is_blank, presence
 
 __all__ = ["Criterion", "JudgedUnit", "LlmJudge", "read_criteria"]

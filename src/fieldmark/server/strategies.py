@@ -23,7 +23,7 @@ from fieldmark.server.request_models import GateLimits, StrategiesRequest, as_js
 from fieldmark.server.request_rules import resolve_rules
 from fieldmark.store.durable import write_whole
 from fieldmark.values.json_text import pretty_json
-from fieldmark.values.paths import PathError, Wildcard, join, parse_path
+from fieldmark.values.paths import PathError, Wildcard, append_path, join, parse_path
 
 __all__ = [
     "check_strategies",
@@ -120,7 +120,7 @@ def strategy_rows(rules: JsonValue) -> list[JsonObject]:
 def _rows_below(located: Located, parent: str) -> list[JsonObject]:
     rows: list[JsonObject] = []
     for key, entry in located.entries.items():
-        path = f"{parent}.{key}" if parent and not key.startswith("[") else f"{parent}{key}"
+        path = append_path(parent, key)
         inner = entry
         while len(inner.items) == 1:
             path, inner = f"{path}[*]", inner.items[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -24,11 +24,14 @@ __all__ = [
     "Path",
     "PathError",
     "Segment",
+    "append_path",
     "attribute_of",
     "covers",
+    "is_path",
     "join",
     "leaves",
     "parse_path",
+    "path_key",
     "resolve",
 ]
 
@@ -107,6 +110,25 @@ def parse_path(text: str) -> Path:
     return Path(text, tuple(segments), tuple(tails))
 
 
+def is_path(text: str) -> bool:
+    """Whether a text follows the grammar of paths.
+
+    >>> is_path("invoice.total"), is_path("invoice..total")
+    (True, False)
+    """
+    return _parsed(text) is not None
+
+
+def path_key(text: str) -> Hashable:
+    """A key that is the same for all spellings of one path; a malformed path has its text.
+
+    >>> path_key("a[*].b") == path_key('["a"][].b')
+    True
+    """
+    path = _parsed(text)
+    return text if path is None else path.segments
+
+
 def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
     """The value at a path, or `MISSING`; never an error, also not for a malformed path.
 
@@ -151,6 +173,15 @@ def join(parent: str, key: str) -> str:
     if not _PLAIN.match(key):
         return f"{parent}[{json.dumps(key, ensure_ascii=False)}]"
     return f"{parent}.{key}" if parent else key
+
+
+def append_path(parent: str, path: str) -> str:
+    """A path below a parent, both as they are written.
+
+    >>> append_path("rows[*]", "a.b"), append_path("rows", "[0].b"), append_path("", "a")
+    ('rows[*].a.b', 'rows[0].b', 'a')
+    """
+    return f"{parent}.{path}" if parent and not path.startswith("[") else f"{parent}{path}"
 
 
 def attribute_of(path: Path) -> str:

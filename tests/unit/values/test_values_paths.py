@@ -8,11 +8,14 @@ from fieldmark.values.paths import (
     ANY_DEPTH,
     ANY_ITEM,
     PathError,
+    append_path,
     attribute_of,
     covers,
+    is_path,
     join,
     leaves,
     parse_path,
+    path_key,
     resolve,
 )
 
@@ -82,6 +85,40 @@ def test_a_malformed_path_is_refused_by_the_parser(text):
     assert isinstance(caught.value, OptionError)
     assert caught.value.option == "path"
     assert repr(text) in caught.value.message
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_a_malformed_path_is_no_path_and_its_own_key(text):
+    assert not is_path(text)
+    assert path_key(text) == text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        pytest.param("a[*].b", "a[].b", True, id="both-wildcards-of-items"),
+        pytest.param("a.b", '["a"]["b"]', True, id="quoted-keys"),
+        pytest.param("a[0]", "a.0", True, id="an-index-with-a-dot"),
+        pytest.param("a[0]", "a[1]", False, id="another-index"),
+        pytest.param("a.b", '["a.b"]', False, id="a-key-with-a-dot"),
+    ],
+)
+def test_spellings_of_one_path_have_one_key(one, other, same):
+    assert is_path(one)
+    assert (path_key(one) == path_key(other)) is same
+
+
+@pytest.mark.parametrize(
+    ("parent", "path", "whole"),
+    [
+        pytest.param("rows[*]", "a.b", "rows[*].a.b", id="a-key"),
+        pytest.param("rows", "[0].b", "rows[0].b", id="an-index"),
+        pytest.param("", "a", "a", id="no-parent"),
+        pytest.param("", "[0]", "[0]", id="an-index-without-a-parent"),
+    ],
+)
+def test_a_path_is_appended_to_its_parent(parent, path, whole):
+    assert append_path(parent, path) == whole
 
 
 @pytest.mark.parametrize("text", MALFORMED)

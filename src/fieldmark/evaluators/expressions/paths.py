@@ -16,9 +16,10 @@ from fieldmark.evaluators.expressions.values import (
     fault,
     not_applicable,
 )
+from fieldmark.evaluators.path_values import split_at_items
 from fieldmark.model.json import JsonValue, Missing
 from fieldmark.model.outcome import Presence
-from fieldmark.values.paths import ANY_ITEM, Path, parse_path, resolve
+from fieldmark.values.paths import Path, append_path, parse_path, resolve
 from fieldmark.values.presence import presence
 
 __all__ = ["Element", "Elements", "ExpressionPath", "parse_expression_path"]
@@ -97,7 +98,7 @@ class ExpressionPath:
         text = "" if self.root is PathRoot.ITEM else self.root.value
         for depth, part in enumerate(self.parts[: len(indexes) + 1]):
             if part is not None:
-                text += part.text if not text or part.text.startswith("[") else f".{part.text}"
+                text = append_path(text, part.text)
             text += f"[{indexes[depth]}]" if depth < len(indexes) else ""
         return text or PathRoot.ITEM.value
 
@@ -116,31 +117,14 @@ def parse_expression_path(text: str) -> ExpressionPath:
     >>> path.is_list, path.is_items, path.name((0, 2))
     (True, False, 'orders[0].lines[2].amount')
     """
-    for root in (PathRoot.EXPECTED, PathRoot.CANDIDATE, PathRoot.ITEM):
-        if text == root.value or text.startswith((f"{root.value}.", f"{root.value}[")):
-            rest = text.removeprefix(root.value).removeprefix(".")
-            return ExpressionPath(root=root, parts=_split(rest))
-    return ExpressionPath(root=PathRoot.ITEM, parts=_split(text))
-
-
-def _split(text: str) -> tuple[Path | None, ...]:
-    """The parts of a path between its `[]`."""
-    if not text:
-        return (None,)
-    path = parse_path(text)
-    items = [place for place, segment in enumerate(path.segments) if segment is ANY_ITEM]
-    begins, ends = [0, *(place + 1 for place in items)], [*items, len(path.segments)]
-    return tuple(_part(path, *bounds) for bounds in zip(begins, ends, strict=True))
-
-
-def _part(path: Path, begin: int, end: int) -> Path | None:
-    """The segments of a path from one position up to another, as a path."""
-    if begin == end:
-        return None
-    text = path.tails[begin]
-    if end < len(path.tails):
-        text = text.removesuffix(path.tails[end])
-    return parse_path(text)
+    root = PathRoot.ITEM
+    for prefix in PathRoot:
+        if text == prefix.value or text.startswith((f"{prefix.value}.", f"{prefix.value}[")):
+            root, text = prefix, text.removeprefix(prefix.value).removeprefix(".")
+            break
+    pieces = split_at_items(text) if text else [""]
+    parts = tuple(parse_path(piece) if piece else None for piece in pieces)
+    return ExpressionPath(root=root, parts=parts)
 
 
 def _at(value: JsonValue, part: Path | None) -> JsonValue | Missing:
