@@ -56,6 +56,8 @@ _EMPTY_CONTAINERS: Final[ConfigKey[bool | None]] = ConfigKey(
 _EMPTY_BLANKS: Final[ConfigKey[bool | None]] = ConfigKey(
     "empty_blanks", bool, "Whether a text of blanks means that nothing is there."
 )
+# Like STRICT, but the schema of rules shows no default.
+_STRICT: Final[ConfigKey[bool | None]] = ConfigKey("strict", bool, STRICT.description)
 _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _SCOPE: lambda given: given.value in set(Scope),
     _DEPTH: lambda given: given.value in set(Depth),
@@ -66,7 +68,7 @@ _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _EMPTY_TOKENS: lambda given: isinstance(given.value, list),
     _EMPTY_CONTAINERS: lambda given: isinstance(given.value, bool),
     _EMPTY_BLANKS: lambda given: isinstance(given.value, bool),
-    STRICT: lambda given: isinstance(given.value, bool),
+    _STRICT: lambda given: isinstance(given.value, bool),
     PROVIDER: lambda given: (
         "type" in given.entries or given.value in registry.names(Plugin.PROVIDERS)
     ),
@@ -152,7 +154,7 @@ def _is_by_path(located: Located) -> bool:
 
 def _native(located: Located, context: Context) -> Rules:
     RULES_KEYS.refuse_unknown(located, context)
-    context = replace(context, strict=STRICT.read(located, context) or context.strict)
+    context = replace(context, strict=_STRICT.read(located, context) or context.strict)
     defaults = read_defaults(located.get("defaults"), context)
     fields = _read_fields(located.get("fields"), context, defaults)
     scope = _SCOPE.read(located, context)
