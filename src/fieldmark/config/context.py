@@ -43,11 +43,11 @@ class Problems:
 
     def error(self) -> ConfigError:
         """Return one error with every problem, in the order of the file."""
-        return ConfigError(sorted(self._found, key=_position))
-
-
-def _position(problem: Problem) -> tuple[int, int]:
-    return problem.location.line or 0, problem.location.column or 0
+        return ConfigError(
+            sorted(
+                self._found, key=lambda each: (each.location.line or 0, each.location.column or 0)
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -154,17 +153,13 @@ def _read_inline(located: Located, context: Context) -> tuple[InlineCase, ...]:
     if not located.items:
         context.add("The list of cases is empty.", located.location)
     cases = [case for item in located.items if (case := _read_case(item, context)) is not None]
-    _refuse_duplicate_ids(cases, context)
-    return tuple(cases)
-
-
-def _refuse_duplicate_ids(cases: Iterable[InlineCase], context: Context) -> None:
     first: dict[str, Location] = {}
     for case in cases:
         earlier = first.setdefault(case.id, case.location)
         if earlier is not case.location:
             hint = f"Line {earlier.line} has it already." if earlier.line else ""
             context.add(f"Duplicate case id: {case.id}.", case.location, hint)
+    return tuple(cases)
 
 
 def _read_case(located: Located, context: Context) -> InlineCase | None:

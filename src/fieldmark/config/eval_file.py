@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from fieldmark.config.context import Context
 from fieldmark.config.eval_cases import (
-    CaseSource,
     cases_schema,
     read_cases,
     read_metadata,
@@ -53,9 +52,6 @@ from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["CONVENTION_KEYS", "EVAL_KEYS", "GATE_KEYS", "load_eval", "read_eval"]
 
-_NOTHING: Final = Located(value=None)
-
-
 # --- conventions ----------------------------------------------------------------------------------
 
 CONVENTION_KEYS: Final = KeyTable(
@@ -76,42 +72,31 @@ def _read_convention(located: Located, context: Context) -> Convention:
         hint = "Write convention: confusion, or {name: confusion, …}."
         context.add("A convention without a name.", located.location, hint)
         return DEFAULT_CONVENTION
-    convention = _find_convention(named, context)
-    for option, given in located.entries.items():
-        if option != "name":
-            convention = _with_option(convention, option, given, located, context)
-    return convention
-
-
-def _find_convention(named: Located, context: Context) -> Convention:
-    valid = f"Valid conventions: {', '.join(CONVENTIONS)}."
+    convention, valid = DEFAULT_CONVENTION, f"Valid conventions: {', '.join(CONVENTIONS)}."
     if not isinstance(named.value, str):
         context.add(f"Not a convention: {describe(named.value)}.", named.location, valid)
-        return DEFAULT_CONVENTION
-    try:
-        return find_convention(named.value)
-    except OptionError:
-        hint = f"{valid} {did_you_mean(named.value, CONVENTIONS)}".rstrip()
-        context.add(f"Invalid convention: {named.value}.", named.location, hint)
-        return DEFAULT_CONVENTION
-
-
-def _with_option(
-    convention: Convention, option: str, given: Located, located: Located, context: Context
-) -> Convention:
-    if option not in CONVENTION_KEYS.names:
-        owner = _KEYS_OF_RULES.get(option)
-        belongs = f"It belongs to the {owner} of rules." if owner else ""
-        hint = belongs or did_you_mean(option, CONVENTION_KEYS.names)
-        context.add(f"Unknown key: {option}.", located.key_location(option), hint)
-        return convention
-    try:
-        return convention.with_options({option: given.value})
-    except OptionError as error:
-        message = f"{error.option}: {error.message}"
-        inner = given.entries.get(error.option.rpartition(".")[2], given)
-        context.add(message if message.endswith("?") else f"{message}.", inner.location)
-        return convention
+    else:
+        try:
+            convention = find_convention(named.value)
+        except OptionError:
+            hint = f"{valid} {did_you_mean(named.value, CONVENTIONS)}".rstrip()
+            context.add(f"Invalid convention: {named.value}.", named.location, hint)
+    for option, given in located.entries.items():
+        if option == "name":
+            continue
+        if option not in CONVENTION_KEYS.names:
+            owner = _KEYS_OF_RULES.get(option)
+            belongs = f"It belongs to the {owner} of rules." if owner else ""
+            hint = belongs or did_you_mean(option, CONVENTION_KEYS.names)
+            context.add(f"Unknown key: {option}.", located.key_location(option), hint)
+            continue
+        try:
+            convention = convention.with_options({option: given.value})
+        except OptionError as error:
+            message = f"{error.option}: {error.message}"
+            inner = given.entries.get(error.option.rpartition(".")[2], given)
+            context.add(message if message.endswith("?") else f"{message}.", inner.location)
+    return convention
 
 
 # --- gates ----------------------------------------------------------------------------------------
@@ -132,77 +117,52 @@ _DATA_PREFIXES: Final = ("attributes.", "detection.")
 """Which attributes and regions there are is known only when the data has been read."""
 
 
-class _Gates(NamedTuple):
-    gates: tuple[Gate, ...] = ()
-    max_errors: int = 0
-
-
 def _read_gates(
-    located: Located,
+    given: Located | None,
     convention: Convention,
-    cases: CaseSource,
-    evaluators: Sequence[ConfiguredEvaluator],
+    members: Sequence[ConfiguredEvaluator],
     context: Context,
-) -> _Gates:
-    """Read the gates; a figure that no run has is a problem."""
-    if located.value is None:
-        return _Gates()
-    if not expect_object(located, "gates", context, "Write {min: {macro_f1_by_attribute: 0.9}}."):
-        return _Gates()
-    GATE_KEYS.refuse_unknown(located, context)
+) -> tuple[tuple[Gate, ...], int]:
+    """Read the gates and how many errors are allowed; a figure that no run has is a problem."""
+    nothing: tuple[tuple[Gate, ...], int] = ((), _MAX_ERRORS.default)
+    if given is None or given.value is None:
+        return nothing
+    if not expect_object(given, "gates", context, "Write {min: {macro_f1_by_attribute: 0.9}}."):
+        return nothing
+    GATE_KEYS.refuse_unknown(given, context)
     before = len(context.problems)
-    figures = _empty_figures(convention, cases, evaluators)
-    # An evaluator that could not be read would be missed a second time here.
-    unread = (_EVALUATOR_PREFIX,) if before else ()
+    figures = _empty_figures(convention, members)
     of_evaluators = cast("JsonObject", figures["evaluators"])
-    dependent = data_dependent_prefixes(of_evaluators, _EVALUATOR_PREFIX)
-    unchecked = (*_DATA_PREFIXES, *unread, *dependent)
-    gates = tuple(
-        gate
-        for kind in GateKind
-        for gate in _read_limits(located, kind, figures, unchecked, context)
-    )
-    max_errors = _MAX_ERRORS.read(located, context)
-    return _Gates(gates, max_errors) if len(context.problems) == before else _Gates()
-
-
-def _read_limits(
-    located: Located,
-    kind: GateKind,
-    figures: JsonObject,
-    unchecked: tuple[str, ...],
-    context: Context,
-) -> Iterator[Gate]:
-    limits = located.get(kind.value)
-    if limits is None:
-        return
-    if not expect_object(limits, f"limits for {kind.value}", context, "Write {figure: limit}."):
-        return
-    for name, given in limits.entries.items():
-        limit = read_option(given, name, float, context)
-        if not isinstance(limit, int | float):
+    unchecked = (*_DATA_PREFIXES, *data_dependent_prefixes(of_evaluators, _EVALUATOR_PREFIX))
+    if before:  # an evaluator that could not be read would be missed a second time here
+        unchecked = (*unchecked, _EVALUATOR_PREFIX)
+    gates: list[Gate] = []
+    for kind in GateKind:
+        limits = given.get(kind.value)
+        if limits is None:
             continue
-        gate = Gate(name=name, limit=float(limit), kind=kind)
-        try:
-            if not name.startswith(unchecked):
-                check_gate(gate, figures)
-        except OptionError as error:
-            message, _, question = error.message.partition(". ")
-            sentence = f"{message[0].upper()}{message[1:]}."
-            context.add(sentence, limits.key_location(name), question)
-        else:
-            yield gate
+        expect_object(limits, f"limits for {kind.value}", context, "Write {figure: limit}.")
+        for name, located in limits.entries.items():
+            limit = read_option(located, name, float, context)
+            if not isinstance(limit, int | float):
+                continue
+            gates.append(Gate(name=name, limit=float(limit), kind=kind))
+            try:
+                if not name.startswith(unchecked):
+                    check_gate(gates[-1], figures)
+            except OptionError as error:
+                message, _, question = error.message.partition(". ")
+                sentence = f"{message[0].upper()}{message[1:]}."
+                context.add(sentence, limits.key_location(name), question)
+    max_errors = _MAX_ERRORS.read(given, context)
+    return (tuple(gates), max_errors) if len(context.problems) == before else nothing
 
 
-def _empty_figures(
-    convention: Convention, cases: CaseSource, evaluators: Sequence[ConfiguredEvaluator]
-) -> JsonObject:
+def _empty_figures(convention: Convention, members: Sequence[ConfiguredEvaluator]) -> JsonObject:
     """Return every figure that a run of these evaluators has, from a summary of no cases."""
-    inline = cases.cases if isinstance(cases.cases, tuple) else ()
-    used = [*evaluators, *(each for case in inline for each in case.evaluators)]
-    figures = dataset_figures(used, start_accumulators(used))
+    figures = dataset_figures(members, start_accumulators(members))
     empty = EvaluatorSummary(mean_score=None, scored=0, errors=0, verdicts=VerdictCounts())
-    summaries = {each.name: replace(empty, figures=figures.get(each.name, {})) for each in used}
+    summaries = {each.name: replace(empty, figures=figures.get(each.name, {})) for each in members}
     summary = summarise(Tally(AttributeTable()), convention, evaluators=summaries)
     return summary_to_json(replace(summary, usage=NO_USAGE))
 
@@ -280,10 +240,6 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
 
     if is_agentv(located):
         return read_agentv(located, context)
-    return _read_native(located, context)
-
-
-def _read_native(located: Located, context: Context) -> EvalSpec:
     hint = "It is an object with cases and evaluators."
     if expect_object(located, "an eval file", context, hint):
         EVAL_KEYS.refuse_unknown(located, context)
@@ -292,8 +248,9 @@ def _read_native(located: Located, context: Context) -> EvalSpec:
     convention = _CONVENTION.read(located, context)
     cases = read_cases(located, context)
     evaluators = _EVALUATORS.read(located, context)
-    given_gates = located.entries.get("gates", _NOTHING)
-    gates = _read_gates(given_gates, convention, cases, evaluators, context)
+    inline = cases.cases if isinstance(cases.cases, tuple) else ()
+    members = (*evaluators, *(each for case in inline for each in case.evaluators))
+    gates, max_errors = _read_gates(located.get("gates"), convention, members, context)
     if "target" in located.entries and "candidates" in located.entries:
         message = "Both candidates and a target that produces them."
         context.add(message, located.key_location("target"), "Keep one of them.")
@@ -310,8 +267,8 @@ def _read_native(located: Located, context: Context) -> EvalSpec:
         rules=_read_rules(located.get("rules"), convention, context),
         provider=context.provider,
         evaluators=evaluators,
-        gates=gates.gates,
-        max_errors=gates.max_errors,
+        gates=gates,
+        max_errors=max_errors,
         concurrency=_CONCURRENCY.read(located, context),
         id_key=cases.id_key,
         expected_key=cases.expected_key,
@@ -342,7 +299,7 @@ def _read_rules(given: Located | None, convention: Convention, context: Context)
 
 def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None:
     """Check that candidates come from somewhere, and that cases have what evaluators need."""
-    cases = located.entries.get("cases", _NOTHING)
+    cases = located.entries.get("cases", Located(value=None))
     produced = "candidates" in located.entries or "target" in located.entries
     inline = spec.cases if isinstance(spec.cases, tuple) else ()
     if inline and not produced and not any(case.has_candidate for case in inline):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import fields
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from fieldmark import registry
@@ -29,10 +28,6 @@ TARGET_WORDS: Final = {
 _DEFAULTS: Final[dict[str, Any]] = {field.name: field.default for field in fields(Target)}
 
 
-def _read_cache(given: Located, context: Context) -> Path | None:
-    return None if given.value in (None, False) else named_path(given, "cache", context)
-
-
 CALL_KEYS: Final = KeyTable(
     ConfigKey(
         "timeout",
@@ -42,11 +37,7 @@ CALL_KEYS: Final = KeyTable(
         schema={"type": "number", "exclusiveMinimum": 0},
     ),
     ConfigKey(
-        "retries",
-        int,
-        "How often a case is tried again.",
-        default=_DEFAULTS["retries"],
-        minimum=0,
+        "retries", int, "How often a case is tried again.", default=_DEFAULTS["retries"], minimum=0
     ),
     ConfigKey(
         "concurrency",
@@ -59,7 +50,9 @@ CALL_KEYS: Final = KeyTable(
         "cache",
         description="A folder that keeps answers.",
         schema={"type": ["string", "boolean", "null"]},
-        reader=_read_cache,
+        reader=lambda given, context: (
+            None if given.value in (None, False) else named_path(given, "cache", context)
+        ),
     ),
 )
 """The keys that every target has."""
@@ -90,7 +83,12 @@ def read_target(located: Located, context: Context) -> Target | None:
     before = len(context.problems)
     target_keys(choice.name).refuse_unknown(located, context)
     options = registry.options(choice.strategy)
-    settings = _with_option_names(located, choice.name)
+    # The key that names the target stands for one of its options.
+    short = {word: option for word, (kind, option) in TARGET_WORDS.items() if kind == choice.name}
+    settings = located._replace(
+        entries={short.get(key, key): value for key, value in located.entries.items()},
+        keys={short.get(key, key): location for key, location in located.keys.items()},
+    )
     own = [key for key in settings.entries if key in options]
     choice = with_working_folder(choice.with_options(settings, own), context)
     source = build(choice, context, option_readers(choice.strategy, context))
@@ -119,11 +117,3 @@ def _choose_target(located: Located, context: Context) -> StrategyChoice | None:
         message = f"A target is one of {', '.join(TARGET_WORDS)}, not several."
         context.add(message, located.key_location(word))
     return choose(Plugin.TARGETS, Located(value={}, entries={"type": named}), context)
-
-
-def _with_option_names(located: Located, name: str) -> Located:
-    """Replace the keys that stand for an option by the name of the option."""
-    short = {word: option for word, (kind, option) in TARGET_WORDS.items() if kind == name}
-    entries = {short.get(key, key): value for key, value in located.entries.items()}
-    keys = {short.get(key, key): location for key, location in located.keys.items()}
-    return located._replace(entries=entries, keys=keys)

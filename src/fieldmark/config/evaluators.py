@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Final, cast
@@ -84,7 +84,8 @@ def evaluator_keys(strategy: type) -> KeyTable:
     One that compares fields takes some keys of rules files, unless they are options of its own.
     """
     own = [*ENTRY_KEYS, *option_keys(strategy)]
-    own += [ConfigKey(SAFETY, schema=ref(SAFETY))] if _takes_safety(strategy) else []
+    if registry.with_safety(str(getattr(strategy, "name", ""))) is not None:
+        own.append(ConfigKey(SAFETY, schema=ref(SAFETY)))
     names = {key.name for key in own}
     shared = (*_DEFAULT_KEYS, STRICT, PROVIDER) if _compares(strategy) else ()
     return KeyTable(*own, *(key for key in shared if key.name not in names))
@@ -94,10 +95,6 @@ def _compares(strategy: type) -> bool:
     """Whether an evaluator takes rules or a comparator."""
     kinds = [option.type for option in registry.options(strategy).values()]
     return any(element_of(kind) is Rule or plain(kind) is Comparator for kind in kinds)
-
-
-def _takes_safety(strategy: type) -> bool:
-    return registry.with_safety(str(getattr(strategy, "name", ""))) is not None
 
 
 # --- lists ----------------------------------------------------------------------------------------
@@ -119,30 +116,8 @@ def read_evaluators(
         context.add(message, located.location)
         return ()
     read = [(item, read_evaluator(item, context, depth)) for item in located.items]
-    _refuse_duplicate_names(located.items, context)
-    taken = {each.name for item, each in read if each is not None and "name" in item.entries}
-    kept: list[ConfiguredEvaluator] = []
-    for item, each in read:
-        if each is None:
-            continue
-        named = "name" in item.entries
-        kept.append(each if named else replace(each, name=_unused_name(each.name, taken)))
-        taken.add(kept[-1].name)
-    return tuple(kept)
-
-
-def _unused_name(name: str, taken: set[str]) -> str:
-    """Return the name, with the first number that makes it unique if it is taken."""
-    unused, number = name, 1
-    while unused in taken:
-        number += 1
-        unused = f"{name}_{number}"
-    return unused
-
-
-def _refuse_duplicate_names(items: Iterable[Located], context: Context) -> None:
     first: dict[JsonValue, Located] = {}
-    for item in items:
+    for item in located.items:
         name = item.get("name")
         if name is None or not isinstance(name.value, str):
             continue
@@ -151,6 +126,18 @@ def _refuse_duplicate_names(items: Iterable[Located], context: Context) -> None:
             line = earlier.location.line
             hint = f"Line {line} has it already." if line else ""
             context.add(f"Two evaluators called {name.value}.", name.location, hint)
+    taken = {each.name for item, each in read if each is not None and "name" in item.entries}
+    named: list[ConfiguredEvaluator] = []
+    for item, each in read:
+        if each is None:
+            continue
+        unique, number = each.name, 1
+        while unique in taken and "name" not in item.entries:
+            number += 1
+            unique = f"{each.name}_{number}"
+        taken.add(unique)
+        named.append(replace(each, name=unique))
+    return tuple(named)
 
 
 # --- one evaluator --------------------------------------------------------------------------------
@@ -163,7 +150,10 @@ def read_evaluator(
     if not expect_object(located, "an evaluator", context, "Write {name: header, type: …}."):
         return None
     if "type" not in located.entries:
-        _refuse_without_type(located, context)
+        valid = f"Valid types: {', '.join(registry.names(Plugin.EVALUATORS))}."
+        typo = next((key for key in located.entries if is_typo(key, "type")), None)
+        hint = valid if typo is None else f"{typo}: did you mean type? {valid}"
+        context.add("An evaluator without a type.", located.location, hint)
         return None
     typed = located.with_entries({"type": located.entries["type"]})
     choice = choose(Plugin.EVALUATORS, typed, context)
@@ -173,30 +163,15 @@ def read_evaluator(
     name = _NAME.read(located, context) or choice.name
     weight = _WEIGHT.read(located, context)
     evaluator = _build_evaluator(located, choice, context, depth)
-    if SAFETY in located.entries and _takes_safety(choice.strategy):
-        evaluator = _with_safety(evaluator, choice, located.entries[SAFETY], context)
+    combined = registry.with_safety(choice.name)
+    if SAFETY in located.entries and combined is not None:
+        judge = build(choose(Plugin.SAFETY, located.entries[SAFETY], context), context)
+        if evaluator is not None and judge is not None:
+            evaluator = registry.made(combined, {"quality": evaluator, "safety": judge})
     if len(context.problems) > before:
         return None
     built = cast("Evaluator | Judge | Combiner", evaluator)
     return ConfiguredEvaluator(name=name, type=choice.name, evaluator=built, weight=float(weight))
-
-
-def _refuse_without_type(located: Located, context: Context) -> None:
-    valid = f"Valid types: {', '.join(registry.names(Plugin.EVALUATORS))}."
-    typo = next((key for key in located.entries if is_typo(key, "type")), None)
-    hint = valid if typo is None else f"{typo}: did you mean type? {valid}"
-    context.add("An evaluator without a type.", located.location, hint)
-
-
-def _with_safety(
-    evaluator: object, choice: StrategyChoice, settings: Located, context: Context
-) -> object | None:
-    """Combine an evaluator with the judge of safety that its settings name."""
-    judge = build(choose(Plugin.SAFETY, settings, context), context)
-    combined = registry.with_safety(choice.name)
-    if evaluator is None or judge is None or combined is None:
-        return None
-    return registry.made(combined, {"quality": evaluator, "safety": judge})
 
 
 def _build_evaluator(
@@ -211,7 +186,10 @@ def _build_evaluator(
         refuse_unknown(located, known, context, lambda key: _owners(key, choice, known))
     defaults = FieldDefaults()
     if _compares(choice.strategy):
-        context = _own_context(located, context, options)
+        if "strict" in located.entries and "strict" not in options:
+            context = replace(context, strict=STRICT.read(located, context) or context.strict)
+        if "provider" in located.entries and "provider" not in options:
+            context = replace(context, provider=PROVIDER.read(located, context))
         defaults = _read_field_defaults(located, choice, context)
     own = choice.with_options(located, [key for key in located.entries if key in options])
     own = with_working_folder(own, context)
@@ -225,16 +203,6 @@ def _build_evaluator(
         read_evaluators=lambda inner: read_evaluators(inner, context, depth + 1),
     )
     return build(own, context, readers)
-
-
-def _own_context(located: Located, context: Context, options: Iterable[str]) -> Context:
-    """Return the context with the evaluator's own strictness and provider."""
-    own = set(options)
-    if "strict" in located.entries and "strict" not in own:
-        context = replace(context, strict=STRICT.read(located, context) or context.strict)
-    if "provider" in located.entries and "provider" not in own:
-        context = replace(context, provider=PROVIDER.read(located, context))
-    return context
 
 
 def _read_field_defaults(

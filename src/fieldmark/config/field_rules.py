@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from fieldmark import registry
 from fieldmark.compare.any_of import AnyOf
@@ -110,22 +110,20 @@ def read_fields(
     fields: Iterable[Located], context: Context, defaults: FieldDefaults = _NO_DEFAULTS
 ) -> tuple[Rule, ...]:
     """Read the rules of a list of fields, each of which names its path."""
-    rules = [_read_field(located, context, defaults) for located in fields]
+    rules: list[Rule | None] = []
+    for located in fields:
+        if not isinstance(located.value, dict):
+            message = f"Not the settings of a field: {describe(located.value)}."
+            context.add(message, located.location, "Write {path: total, match: exact}.")
+            continue
+        given = located.get("path")
+        if given is None:
+            context.add("A field without a path.", located.location)
+            given = Located(value=None, location=located.location)
+        elif not isinstance(given.value, str):
+            read_option(given, "path", str, context)
+        rules.append(_rule(given.value, given.location, located, context, defaults))
     return _without_duplicates(rules, context)
-
-
-def _read_field(located: Located, context: Context, defaults: FieldDefaults) -> Rule | None:
-    if not isinstance(located.value, dict):
-        message = f"Not the settings of a field: {describe(located.value)}."
-        context.add(message, located.location, "Write {path: total, match: exact}.")
-        return None
-    given = located.get("path")
-    if given is None:
-        context.add("A field without a path.", located.location)
-        given = Located(value=None, location=located.location)
-    elif not isinstance(given.value, str):
-        read_option(given, "path", str, context)
-    return _rule(given.value, given.location, located, context, defaults)
 
 
 def _rule(
@@ -293,17 +291,34 @@ def _assign_option(
 # --- rules by path --------------------------------------------------------------------------------
 
 
-class _Leaf(NamedTuple):
-    path: str
-    location: Location
-    located: Located
-
-
 def read_by_path(
     located: Located, context: Context, defaults: FieldDefaults = _NO_DEFAULTS
 ) -> tuple[Rule, ...]:
     """Read the rules of a mapping from paths to settings or words."""
-    rules = [_rule_at(leaf, context, defaults) for leaf in _leaves(located, "")]
+    rules: list[Rule | None] = []
+    for path, location, leaf in _leaves(located, ""):
+        word = leaf.value
+        if isinstance(word, dict) and leaf.entries:
+            if "path" in leaf.entries:
+                context.add("A path inside the settings of a path.", leaf.key_location("path"))
+            rules.append(_rule(path, location, leaf, context, defaults))
+            continue
+        if not isinstance(word, str):
+            hint = f"Valid strategies: {', '.join(STRATEGIES)}."
+            context.add(f"Not a strategy: {describe(word)}.", leaf.location, hint)
+            continue
+        comparator = strategy_from_word(word, context.provider)
+        if comparator is None:
+            if registry.canonical(Plugin.COMPARATORS, word) is None:
+                guess = did_you_mean(word, [name.lower() for name in STRATEGIES])
+                if word.isupper():
+                    guess = guess.upper().replace("DID YOU MEAN", "Did you mean")
+                hint = f"Valid types: {', '.join(STRATEGIES)}. {guess}".rstrip()
+                context.add(f"Invalid strategy: {word}.", leaf.location, hint)
+                continue
+            comparator = build_comparator(choose(Plugin.COMPARATORS, leaf, context), context)
+        _check_path(path, location, context)
+        rules.append(Rule(path=path, comparator=comparator, location=location))
     return _without_duplicates(rules, context)
 
 
@@ -336,7 +351,8 @@ def uses_strategies(located: Located) -> bool:
     return any(word.strip().upper() in STRATEGIES for word in strategy_words(located))
 
 
-def _leaves(located: Located, path: str) -> Iterator[_Leaf]:
+def _leaves(located: Located, path: str) -> Iterator[tuple[str, Location, Located]]:
+    """Yield the path, its location and its word or settings for each leaf of a mapping."""
     for key, below in located.entries.items():
         joined = append_path(path, key)
         inner = below
@@ -345,31 +361,4 @@ def _leaves(located: Located, path: str) -> Iterator[_Leaf]:
         if isinstance(inner.value, dict) and inner.entries and not is_settings(inner):
             yield from _leaves(inner, joined)
         else:
-            yield _Leaf(joined, located.key_location(key), inner)
-
-
-def _rule_at(leaf: _Leaf, context: Context, defaults: FieldDefaults) -> Rule | None:
-    path, location, located = leaf
-    if isinstance(located.value, dict) and located.entries:
-        if "path" in located.entries:
-            context.add("A path inside the settings of a path.", located.key_location("path"))
-        return _rule(path, location, located, context, defaults)
-    if not isinstance(located.value, str):
-        hint = f"Valid strategies: {', '.join(STRATEGIES)}."
-        context.add(f"Not a strategy: {describe(located.value)}.", located.location, hint)
-        return None
-    comparator = strategy_from_word(located.value, context.provider)
-    if comparator is None:
-        if registry.canonical(Plugin.COMPARATORS, located.value) is None:
-            _refuse_word(located.value, located.location, context)
-            return None
-        comparator = build_comparator(choose(Plugin.COMPARATORS, located, context), context)
-    _check_path(path, location, context)
-    return Rule(path=path, comparator=comparator, location=location)
-
-
-def _refuse_word(word: str, location: Location, context: Context) -> None:
-    guess = did_you_mean(word, [name.lower() for name in STRATEGIES])
-    guess = guess.upper().replace("DID YOU MEAN", "Did you mean") if word.isupper() else guess
-    hint = f"Valid types: {', '.join(STRATEGIES)}. {guess}".rstrip()
-    context.add(f"Invalid strategy: {word}.", location, hint)
+            yield joined, located.key_location(key), inner

@@ -106,31 +106,27 @@ def _is_inside(path: Path, context: Context) -> bool:
         return False
 
 
-def _may_read(path: Path, named: Located, context: Context) -> bool:
-    """Whether a file may be read: a foreign configuration names only files beside it or below."""
-    if not context.contained:
-        return True
-    if not _is_inside(path, context):
-        hint = "Put it beside the configuration or below it."
-        context.add(f"A file elsewhere: {named.value}.", named.location, hint)
-        return False
-    try:
-        is_special = path.exists() and not path.is_file()
-    except OSError:
-        is_special = False
-    if is_special:  # reading from a pipe could block for ever
-        context.add(f"Not a file: {named.value}.", named.location)
-    return not is_special
-
-
 def load_named(named: Located, key: str, context: Context, load: Callable[[Path], T]) -> T | None:
     """Load the file that a text names; its problems join those of the configuration.
 
-    Problems without a line are located where the file is named.
+    Under `contained`, only a file in the folder of the configuration or below it is read. Problems
+    without a line are located where the file is named.
     """
     path = named_path(named, key, context)
-    if path is None or not _may_read(path, named, context):
+    if path is None:
         return None
+    if context.contained:
+        if not _is_inside(path, context):
+            hint = "Put it beside the configuration or below it."
+            context.add(f"A file elsewhere: {named.value}.", named.location, hint)
+            return None
+        try:
+            is_special = path.exists() and not path.is_file()
+        except OSError:
+            is_special = False
+        if is_special:  # reading from a pipe could block for ever
+            context.add(f"Not a file: {named.value}.", named.location)
+            return None
     try:
         return load(path)
     except ConfigError as error:

@@ -15,6 +15,7 @@ from fieldmark.config.located import (
     MAX_NODES,
     Entry,
     Located,
+    located_list,
     located_object,
 )
 from fieldmark.errors import Location
@@ -94,7 +95,7 @@ class _Parser:
         self._position += 1
         while self._has_next("]", first=not items):
             items.append(self._value(depth + 1))
-        return Located(value=[item.value for item in items], location=location, items=items)
+        return located_list(items, location)
 
     def _has_next(self, end: str, *, first: bool) -> bool:
         character = self._peek()
@@ -128,9 +129,6 @@ class _Parser:
             self._fail("A JSON value is expected here.")
         if number.end() - number.start() > MAX_DIGITS:
             self._fail(f"A number of more than {MAX_DIGITS} digits.")
-        return self._number(number)
-
-    def _number(self, number: re.Match[str]) -> JsonValue:
         whole, fraction, exponent = number.groups()
         value = float(number.group()) if fraction or exponent else int(whole)
         if value in {float("inf"), float("-inf")}:

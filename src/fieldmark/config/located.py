@@ -88,22 +88,18 @@ def located_object(entries: Iterable[Entry], location: Location, problems: Probl
 
     Keys that differ only in their Unicode normalization form count as equal.
     """
-    first: dict[str, Location] = {}
-    kept: dict[str, Entry] = {}
+    first: dict[str, Entry] = {}
     for entry in entries:
-        normalized = unicodedata.normalize("NFC", entry.key)
-        if normalized in first:
-            line = first[normalized].line
+        earlier = first.setdefault(unicodedata.normalize("NFC", entry.key), entry)
+        if earlier is not entry:
+            line = earlier.location.line
             hint = f"It is first given on line {line}." if line else ""
             problems.add(f"Duplicate key: {entry.key}.", entry.location, hint)
-        else:
-            first[normalized] = entry.location
-            kept[entry.key] = entry
     return Located(
-        value={key: entry.located.value for key, entry in kept.items()},
+        value={entry.key: entry.located.value for entry in first.values()},
         location=location,
-        entries={key: entry.located for key, entry in kept.items()},
-        keys={key: entry.location for key, entry in kept.items()},
+        entries={entry.key: entry.located for entry in first.values()},
+        keys={entry.key: entry.location for entry in first.values()},
     )
 
 
@@ -133,23 +129,20 @@ def locate(value: object, problems: Problems, *, file: str = "", depth: int = 0)
         )
         return located_object(entries, location, problems)
     if isinstance(value, list | tuple):
-        items = [locate(inner, problems, file=file, depth=depth + 1) for inner in value]
-        return Located(value=[item.value for item in items], location=location, items=items)
-    return Located(value=_scalar(value, problems, location), location=location)
-
-
-def _scalar(value: object, problems: Problems, location: Location) -> JsonValue:
+        items = (locate(inner, problems, file=file, depth=depth + 1) for inner in value)
+        return located_list(items, location)
     if isinstance(value, Decimal):
         value = int(value) if value.is_finite() and value == value.to_integral() else float(value)
+    scalar: JsonValue = None
     if isinstance(value, float) and not math.isfinite(value):
         problems.add(f"Not a number that can be used: {value}.", location)
-        return None
-    if isinstance(value, str):
-        return str(value)
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    problems.add(f"Not a JSON value: {type(value).__name__}.", location)
-    return None
+    elif isinstance(value, str):
+        scalar = str(value)
+    elif value is None or isinstance(value, bool | int | float):
+        scalar = value
+    else:
+        problems.add(f"Not a JSON value: {type(value).__name__}.", location)
+    return Located(value=scalar, location=location)
 
 
 def describe(value: JsonValue) -> str:

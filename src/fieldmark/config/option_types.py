@@ -130,35 +130,46 @@ def read_option(located: Located, name: str, annotation: object, context: Contex
 
 
 def _read(located: Located, annotation: object) -> object:
+    value = located.value
     if annotation in _SCALARS:
-        return _read_scalar(located.value, annotation)
+        scalar = _SCALARS[annotation]
+        if isinstance(value, bool) != (annotation is bool) or not isinstance(
+            value, scalar.accepted
+        ):
+            raise _WrongTypeError(f"must be {scalar.noun}, not {describe(value)}")
+        # Through its text, because 0.1 means one tenth to whoever wrote it.
+        return Decimal(str(value)) if annotation is Decimal else value
     if is_json(annotation):
-        return located.value
+        return value
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return annotation(_read_word(located.value, [str(member.value) for member in annotation]))
+        return annotation(_read_word(value, [str(member.value) for member in annotation]))
     origin, inner = get_origin(annotation), get_args(annotation)
     if is_union(annotation):
-        return _read_union(located, inner)
+        if value is None and type(None) in inner:
+            return None
+        errors: list[_WrongTypeError] = []
+        for arm in inner:
+            if arm is not type(None):
+                try:
+                    return _read(located, arm)
+                except _WrongTypeError as error:
+                    errors.append(error)
+        raise errors[0]
     if origin is Literal:
-        known = located.value in inner
-        return located.value if known else _read_word(located.value, [*map(str, inner)])
+        return value if value in inner else _read_word(value, [*map(str, inner)])
     if origin in _LISTS:
+        if not isinstance(value, str | list):
+            raise _WrongTypeError(f"must be a list, not {describe(value)}")
+        # A list of one is often written without its brackets.
+        items = [located] if isinstance(value, str) else located.items
         make: type = origin if origin in (list, frozenset) else tuple
-        return cast("object", make(_read_elements(located, inner)))
+        return cast("object", make(_read(item, inner[0] if inner else object) for item in items))
     if origin in _MAPPINGS:
-        if not isinstance(located.value, dict):
-            raise _WrongTypeError(f"must be an object, not {describe(located.value)}")
+        if not isinstance(value, dict):
+            raise _WrongTypeError(f"must be an object, not {describe(value)}")
         kind = inner[1] if len(inner) > 1 else object
         return {key: _read(item, kind) for key, item in located.entries.items()}
-    return located.value
-
-
-def _read_scalar(value: JsonValue, annotation: object) -> object:
-    scalar = _SCALARS[annotation]
-    if isinstance(value, bool) != (annotation is bool) or not isinstance(value, scalar.accepted):
-        raise _WrongTypeError(f"must be {scalar.noun}, not {describe(value)}")
-    # Through its text, because 0.1 means one tenth to whoever wrote it.
-    return Decimal(str(value)) if annotation is Decimal else value
+    return value
 
 
 def _read_word(value: JsonValue, valid: Sequence[str]) -> str:
@@ -169,27 +180,6 @@ def _read_word(value: JsonValue, valid: Sequence[str]) -> str:
     hint = did_you_mean(value, valid) if isinstance(value, str) else ""
     listed = f"must be one of {', '.join(valid)}, not {describe(value)}"
     raise _WrongTypeError(f"{listed}. {hint}".rstrip("?. ") + ("?" if hint else ""))
-
-
-def _read_union(located: Located, arms: tuple[object, ...]) -> object:
-    if located.value is None and type(None) in arms:
-        return None
-    errors: list[_WrongTypeError] = []
-    for arm in arms:
-        if arm is not type(None):
-            try:
-                return _read(located, arm)
-            except _WrongTypeError as error:
-                errors.append(error)
-    raise errors[0]
-
-
-def _read_elements(located: Located, inner: tuple[object, ...]) -> list[object]:
-    # A list of one is often written without its brackets.
-    items = [located] if isinstance(located.value, str) else located.items
-    if not isinstance(located.value, str | list):
-        raise _WrongTypeError(f"must be a list, not {describe(located.value)}")
-    return [_read(item, inner[0] if inner else object) for item in items]
 
 
 # --- JSON Schema ----------------------------------------------------------------------------------
@@ -256,7 +246,12 @@ def value_schema(annotation: object) -> JsonObject:
     if origin is Literal:
         return enum_schema(map(str, inner))
     if origin in _LISTS:
-        return _list_schema(inner[0])
+        if inner[0] in _LIST_DEFINITIONS:
+            return ref(_LIST_DEFINITIONS[inner[0]])
+        item = value_schema(inner[0])
+        many: JsonObject = {"type": "array", "items": item}
+        # A list of one text may be written without its brackets.
+        return any_of([many, item]) if item.get("type") == "string" or "enum" in item else many
     if origin in _MAPPINGS:
         return {"type": "object", "additionalProperties": value_schema(inner[1])}
     if isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -269,15 +264,6 @@ def value_schema(annotation: object) -> JsonObject:
             **options_schema(cast("type", annotation)),
         }
     return {}
-
-
-def _list_schema(item: object) -> JsonObject:
-    if item in _LIST_DEFINITIONS:
-        return ref(_LIST_DEFINITIONS[item])
-    inside = value_schema(item)
-    many: JsonObject = {"type": "array", "items": inside}
-    # A list of one text may be written without its brackets.
-    return any_of([many, inside]) if inside.get("type") == "string" or "enum" in inside else many
 
 
 def options_schema(strategy: type) -> JsonObject:

@@ -29,7 +29,8 @@ def render_proposal(proposals: Iterable[InferredRule], *, cases: int) -> str:
     if fields:
         lines.append("fields:")
     for proposal in fields:
-        lines.append(f"  # {_one_line(proposal.reason)}")
+        reason = "".join(each if each.isprintable() else " " for each in proposal.reason)
+        lines.append(f"  # {reason}")
         lines.append(f"  - {_flow_style({'path': proposal.path, **proposal.settings})}")
     return "\n".join(lines) + "\n"
 
@@ -41,14 +42,11 @@ def _flow_style(value: JsonValue) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_flow_style, value))}]"
     if isinstance(value, str):
-        return value if _PLAIN.fullmatch(value) and value not in _WORDS else _quoted(value)
+        is_plain = _PLAIN.fullmatch(value) and value not in _WORDS
+        return value if is_plain else f'"{"".join(map(_escape, value))}"'
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return f"{value:f}".rstrip("0") if isinstance(value, float) else str(value)
-
-
-def _quoted(text: str) -> str:
-    return f'"{"".join(map(_escape, text))}"'
 
 
 def _escape(character: str) -> str:
@@ -60,7 +58,3 @@ def _escape(character: str) -> str:
     code = ord(character)
     sign, width = next((sign, width) for top, sign, width in _WIDTHS if code <= top)
     return f"\\{sign}{code:0{width}x}"
-
-
-def _one_line(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)

@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 AUTO: Final = "auto"
+_NO_DEFAULTS: Final = FieldDefaults()
 
 _SCOPE: Final[ConfigKey[Scope | None]] = ConfigKey("scope", Scope, summary_of(Scope))
 _DEPTH: Final[ConfigKey[Depth | None]] = ConfigKey("depth", Depth, summary_of(Depth))
@@ -137,26 +138,19 @@ def _rules(located: Located, context: Context) -> Rules:
         context.add(f"Not rules: {describe(located.value)}.", located.location, hint)
         return Rules()
     if _is_by_path(located):
-        fields = read_by_path(located, context)
-        return Rules(fields=fields, default=_auto(context) if uses_strategies(located) else None)
-    return _native(located, context)
-
-
-def _is_by_path(located: Located) -> bool:
-    entries = located.entries
-    if any(key.name in entries and fits(entries[key.name]) for key, fits in _NATIVE_FORM.items()):
-        return False
-    if any(map(is_settings, entries.values())):
-        return True
-    known = [*(word.lower() for word in STRATEGIES), *registry.names(Plugin.COMPARATORS)]
-    return any(word in known or did_you_mean(word, known) for word in strategy_words(located))
-
-
-def _native(located: Located, context: Context) -> Rules:
+        by_path = read_by_path(located, context)
+        return Rules(fields=by_path, default=_auto(context) if uses_strategies(located) else None)
     RULES_KEYS.refuse_unknown(located, context)
     context = replace(context, strict=_STRICT.read(located, context) or context.strict)
     defaults = read_defaults(located.get("defaults"), context)
-    fields = _read_fields(located.get("fields"), context, defaults)
+    fields: tuple[Rule, ...] = ()
+    given = located.get("fields")
+    if given is not None and isinstance(given.value, dict) and given.entries:
+        fields = read_by_path(given, context, defaults)
+    elif given is not None and isinstance(given.value, list):
+        fields = _read_list(given, context, defaults)
+    elif given is not None:
+        context.add(f"fields must be a list, not {describe(given.value)}.", given.location)
     scope = _SCOPE.read(located, context)
     if scope is Scope.CONFIGURED and "fields" not in located.entries:
         message = "The scope is configured, but no fields are."
@@ -174,25 +168,22 @@ def _native(located: Located, context: Context) -> Rules:
     )
 
 
-def _read_fields(
-    given: Located | None, context: Context, defaults: FieldDefaults
-) -> tuple[Rule, ...]:
-    if given is None:
-        return ()
-    if isinstance(given.value, dict) and given.entries:
-        return read_by_path(given, context, defaults)
-    if isinstance(given.value, list):
-        return _read_list(given, context, defaults)
-    context.add(f"fields must be a list, not {describe(given.value)}.", given.location)
-    return ()
+def _is_by_path(located: Located) -> bool:
+    entries = located.entries
+    if any(key.name in entries and fits(entries[key.name]) for key, fits in _NATIVE_FORM.items()):
+        return False
+    if any(map(is_settings, entries.values())):
+        return True
+    known = [*(word.lower() for word in STRATEGIES), *registry.names(Plugin.COMPARATORS)]
+    return any(word in known or did_you_mean(word, known) for word in strategy_words(located))
 
 
 def _read_list(
-    fields: Located, context: Context, defaults: FieldDefaults | None = None
+    fields: Located, context: Context, defaults: FieldDefaults = _NO_DEFAULTS
 ) -> tuple[Rule, ...]:
     if not fields.items:
         context.add("The list of fields is empty.", fields.location)
-    return read_fields(fields.items, context, defaults or FieldDefaults())
+    return read_fields(fields.items, context, defaults)
 
 
 def _default(located: Located, context: Context) -> Comparator | None:

@@ -33,6 +33,7 @@ from fieldmark.config.located import (
     MAX_NODES,
     Entry,
     Located,
+    located_list,
     located_object,
 )
 from fieldmark.errors import Location
@@ -79,17 +80,14 @@ def parse_yaml(text: str, *, file: str = "") -> Located:
     return (_parse_cached(text, file) if len(text) <= _MAX_CACHED else _parse(text, file)).copy()
 
 
-@lru_cache(maxsize=8)
-def _parse_cached(text: str, file: str) -> Located:
-    return _parse(text, file)
-
-
 def _parse(text: str, file: str) -> Located:
     problems = Problems()
-    composer = _Composer(text, file, problems)
-    document = composer.document()
+    document = _Composer(text, file, problems).document()
     problems.raise_any()
     return document
+
+
+_parse_cached: Final = lru_cache(maxsize=8)(_parse)
 
 
 class _Composer:
@@ -162,7 +160,7 @@ class _Composer:
             self._unknown_tag(event.tag, event)
         if is_list:
             items = [self._node(inner, depth + 1) for inner in self._until(SequenceEndEvent)]
-            return Located(value=[item.value for item in items], location=location, items=items)
+            return located_list(items, location)
         entries = [self._entry(inner, depth) for inner in self._until(MappingEndEvent)]
         named = [entry for entry in entries if entry is not None]
         return located_object(named, location, self._problems)
@@ -176,12 +174,10 @@ class _Composer:
         elif isinstance(key.value, str):
             return Entry(key.value, self._location(event.start_mark), located)
         else:
-            shown = (
-                _shorten(event.value) if isinstance(event, ScalarEvent) else "a list or an object"
-            )
-            self._add_problem(
-                f"Not a text as a key: {shown or 'nothing'}.", event, "Put it in quotes."
-            )
+            shown = "a list or an object"
+            if isinstance(event, ScalarEvent):
+                shown = _shorten(event.value) or "nothing"
+            self._add_problem(f"Not a text as a key: {shown}.", event, "Put it in quotes.")
         return None
 
     def _alias(self, event: AliasEvent, depth: int) -> Located:
