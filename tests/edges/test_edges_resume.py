@@ -26,6 +26,8 @@ JUDGE = """
 import json, os, sys, time
 for line in sys.stdin:
     case = json.loads(line)
+    with open("asked", "a") as asked:
+        print(case["case_id"], file=asked)
     while case["case_id"] == "200" and os.path.exists("hold"):
         time.sleep(0.01)
     print(json.dumps({"score": case["candidate"].get("total", 0) % 2, "details": {"id": case["case_id"]}}), flush=True)
@@ -72,6 +74,11 @@ def until_rows(path, number):
     assert eventually(lambda: results.exists() and results.read_bytes().count(b"\n") >= number)
 
 
+def asked():
+    """The ids of the cases that the judge was asked about, in order."""
+    return Path("asked").read_text().split() if Path("asked").exists() else []
+
+
 def score_with_small_files(out, on_excess):
     """Score in a process that may write no more than a million bytes to a file.
 
@@ -113,9 +120,12 @@ def test_an_interrupted_evaluation_asks_nobody_twice(data):
     Path("a.eval.yaml").write_text(EVAL)
     Path("judge.py").write_text(JUDGE)
     assert run("eval", "a.eval.yaml", "--out", "whole", "-q")[0] == 0
+    Path("asked").unlink()
     Path("hold").touch()
     process = start("eval", "a.eval.yaml", "--out", "cut", "-q")
-    until_rows("cut", 64)
+    # The run waits for the judge when the interrupt comes, and has written the cases before.
+    assert eventually(lambda: "200" in asked())
+    until_rows("cut", 192)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=100)
     Path("hold").unlink()
@@ -124,6 +134,7 @@ def test_an_interrupted_evaluation_asks_nobody_twice(data):
     code, _, err = run("eval", "--resume", "cut", "-q")
     assert code == 0, err
     assert content("cut") == content("whole")
+    assert [asked().count(str(case)) for case in range(192)] == [1] * 192
 
 
 def test_the_second_writer_is_told_who_holds_the_run(data):

@@ -14,7 +14,9 @@ import pytest
 from fieldmark.config.eval_spec import Target
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
+from fieldmark.judges import http_client
 from fieldmark.judges.retry import Backoff
+from fieldmark.judges.time_limit import OverdueError, TimeLimit
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING
 from fieldmark.run.targets.candidates import (
@@ -299,10 +301,10 @@ def test_nothing_is_asked_again_when_the_run_is_broken_off():
     assert len(source.requests) <= 1
 
 
-def http(server, retries=2, timeout=PATIENCE):
+def http(server):
     from fieldmark.run.targets.http import HttpTarget
 
-    return Target(type="http", source=HttpTarget(url=server.url), retries=retries, timeout=timeout)
+    return Target(type="http", source=HttpTarget(url=server.url), retries=2, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -311,7 +313,6 @@ def http(server, retries=2, timeout=PATIENCE):
         pytest.param([Answer(status=429), replied({})], 2, "", id="too-many-requests-then-an-answer"),
         pytest.param([Answer(status=500), Answer(status=503), replied({})], 3, "", id="down-twice-then-an-answer"),
         pytest.param([Answer(hang_up=True), replied({})], 2, "", id="hung-up-then-an-answer"),
-        pytest.param([Answer(after=PATIENCE), replied({})], 2, "", id="too-slow-then-an-answer"),
         pytest.param([Answer(status=502)], 3, "HTTP 502: {} (asked 3 times)", id="down-for-good"),
         pytest.param([Answer(status=400), replied({})], 1, "HTTP 400: {}", id="a-bad-request-stays-bad"),
         pytest.param([Answer(status=302, headers={"Location": "/"}), replied({})], 1, "redirects", id="a-redirect-stays-one"),
@@ -319,11 +320,27 @@ def http(server, retries=2, timeout=PATIENCE):
 )  # fmt: skip
 def test_an_endpoint_is_asked_again_if_it_may_answer(answers, times, failure):
     with loopback(*answers) as server:
-        timeout = 2.0 if answers[0].after else PATIENCE
-        (asked,) = produce_candidates(http(server, timeout=timeout), cases(1), backoff=AT_ONCE)
+        (asked,) = produce_candidates(http(server), cases(1), backoff=AT_ONCE)
         assert len(server.received) == times
     assert failure in asked.failure
     assert bool(asked.failure) == bool(failure)
+
+
+def test_an_endpoint_that_was_too_slow_is_asked_again(monkeypatch):
+    calls = []
+
+    class FirstCallIsOverdue(TimeLimit):
+        def call(self, function):
+            calls.append(super().call(function))
+            if len(calls) == 1:
+                raise OverdueError
+            return calls[-1]
+
+    monkeypatch.setattr(http_client, "TimeLimit", FirstCallIsOverdue)
+    with loopback(replied({"reply": 1}), replied({"reply": 2})) as server:
+        (asked,) = produce_candidates(http(server), cases(1), backoff=AT_ONCE)
+        assert len(server.received) == 2
+    assert (asked.failure, asked.case.candidate) == ("", {"reply": 2})
 
 
 def test_a_run_that_is_broken_off_ends_its_connections():
@@ -332,7 +349,7 @@ def test_a_run_that_is_broken_off_ends_its_connections():
 
     with loopback(script=script) as server:
         target = http(server)
-        running = produce_candidates(replace(target, timeout=PATIENCE, concurrency=3), cases(20))
+        running = produce_candidates(replace(target, concurrency=3), cases(20))
         next(running)
         assert eventually(lambda: server.busy)
         running.close()
