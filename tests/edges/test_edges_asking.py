@@ -11,9 +11,9 @@ from edges.llm_server import serving
 from fieldmark.api.evaluate import resume_eval
 from fieldmark.api.score import resume_score
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
-from fieldmark.judges import clock
-from fieldmark.judges.clock import Clock
+from fieldmark.judges import rate_limiter
 from fieldmark.judges.providers.openai import OpenAi
+from fieldmark.judges.rate_limiter import Clock
 
 OPENAI = {"type": "openai", "model": "m", "base_url": "https://models.test/v1"}
 RULES = {"provider": OPENAI, "fields": [{"path": "note", "match": "semantic"}]}
@@ -28,7 +28,7 @@ ROW = {
 
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch, tmp_path):
-    monkeypatch.setattr(clock, "SYSTEM", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "kept"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 

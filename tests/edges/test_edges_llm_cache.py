@@ -15,12 +15,11 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import Exchange, first, serving, status
-from fieldmark.judges import clock
-from fieldmark.judges.clock import Clock
+from fieldmark.judges import rate_limiter
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.judges.providers.openai_embeddings import OpenAiEmbeddings
-from fieldmark.judges.rate_limiter import rate_limiter
+from fieldmark.judges.rate_limiter import Clock, shared_rate_limiter
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Comparison
 from waiting import PATIENCE
@@ -31,7 +30,7 @@ PRICES = {"input_price": 2.0, "output_price": 8.0}
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch, tmp_path):
-    monkeypatch.setattr(clock, "SYSTEM", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "kept"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     return tmp_path / "kept" / "llm.sqlite3"
@@ -335,13 +334,13 @@ def test_a_rate_is_kept_by_all_who_ask_an_endpoint(monkeypatch):
         waited.append(round(seconds, 6))
         now += seconds
 
-    monkeypatch.setattr(clock, "SYSTEM", Clock(now=lambda: now, sleep=sleep))
+    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(now=lambda: now, sleep=sleep))
     with serving() as server:
         for _ in range(2):
             asked = provider(server, batch=1, concurrency=1, per_minute=30, cache=False)
             asked.similarities(PAIRS[:2])
     assert waited == [0.0, 2.0, 2.0, 2.0]
-    assert rate_limiter("a") is rate_limiter("a") is not rate_limiter("b")
+    assert shared_rate_limiter("a") is shared_rate_limiter("a") is not shared_rate_limiter("b")
 
 
 def test_the_usual_place_can_be_named(monkeypatch, tmp_path):

@@ -13,11 +13,11 @@ import fieldmark as fm
 from edges.llm_server import Exchange, first, saying, serving, status
 from edges.test_edges_llm_server import ANSWERS, FAILURES
 from fieldmark.errors import OptionError
-from fieldmark.judges import clock
-from fieldmark.judges.clock import Clock
+from fieldmark.judges import rate_limiter
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.judges.providers.openai_embeddings import OpenAiEmbeddings
+from fieldmark.judges.rate_limiter import Clock
 from fieldmark.judges.safety import LlmSafety
 from fieldmark.model.case import Case
 
@@ -28,7 +28,7 @@ FOUND = [{"id": "1", "note": "somebody paid the bill"}]
 
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch, tmp_path):
-    monkeypatch.setattr(clock, "SYSTEM", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 

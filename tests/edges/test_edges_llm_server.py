@@ -8,9 +8,9 @@ import json
 import pytest
 
 from edges.llm_server import Exchange, drip, first, saying, serving, status
-from fieldmark.judges import clock
-from fieldmark.judges.clock import Clock
+from fieldmark.judges import rate_limiter
 from fieldmark.judges.providers.openai import OpenAi
+from fieldmark.judges.rate_limiter import Clock
 from fieldmark.model.comparison import Comparison
 
 PAIR = ("Paid within thirty days", "Payment is due in 30 days")
@@ -22,7 +22,9 @@ TRIES = 4
 def pauses(monkeypatch, tmp_path):
     """The seconds that would have been waited; the cache is the test's own."""
     waited: list[float] = []
-    monkeypatch.setattr(clock, "SYSTEM", Clock(sleep=waited.append, chance=lambda: 0.5))
+    monkeypatch.setattr(
+        rate_limiter, "SYSTEM_CLOCK", Clock(sleep=waited.append, chance=lambda: 0.5)
+    )
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-sentinel-0123456789")
     return waited

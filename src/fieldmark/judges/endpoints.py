@@ -11,7 +11,7 @@ import re
 import socket
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from fieldmark.errors import OptionError
 from fieldmark.judges.redaction import is_secret_name
@@ -81,31 +81,37 @@ def parse_endpoint(url: str, option: str = "url") -> Endpoint:
     >>> parse_endpoint("http://localhost:8000/extract").netloc
     'localhost:8000'
     """
-    try:
-        return _parse(url)
-    except OptionError as error:
-        raise OptionError(option, error.message) from None
-
-
-def _parse(url: str) -> Endpoint:
     if not _PRINTABLE.match(url) or "\\" in url:
-        raise OptionError("url", "must be a URL of plain characters; encode all others")
+        raise OptionError(option, "must be a URL of plain characters; encode all others")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise OptionError("url", f"is no URL: {error}") from None
+        raise OptionError(option, f"is no URL: {error}") from None
     if parts.scheme not in _PORTS:
-        raise OptionError("url", "must begin with https:// or http://")
-    _check_parts(parts)
-    endpoint = Endpoint(
+        raise OptionError(option, "must begin with https:// or http://")
+    if "@" in parts.netloc:
+        raise OptionError(option, "must not hold a user or a password; use headers with ${NAME}")
+    if parts.fragment:
+        raise OptionError(option, "must not have a part after #")
+    for name, _ in parse_qsl(parts.query, keep_blank_values=True):
+        if is_secret_name(name):
+            message = f"must not hold the secret {name}; use a header with ${{NAME}}"
+            raise OptionError(option, message)
+    if port == 0:
+        raise OptionError(option, "must not name the port 0")
+    if ":" not in host and not _HOST.match(host):
+        raise OptionError(option, "must name a host")
+    if ":" in host or _NUMERIC.match(host.rpartition(".")[2]):
+        _check_address(host, parts.scheme, option)
+    elif parts.scheme == "http" and not _LOCALHOST.match(host):
+        raise OptionError(option, "must begin with https://, because its host is another machine")
+    return Endpoint(
         scheme=parts.scheme,
         host=host,
         port=_PORTS[parts.scheme] if port is None else port,
         path=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
     )
-    _check_host(endpoint)
-    return endpoint
 
 
 def resolve_addresses(endpoint: Endpoint) -> tuple[str, ...]:
@@ -118,41 +124,17 @@ def resolve_addresses(endpoint: Endpoint) -> tuple[str, ...]:
     return texts
 
 
-def _check_parts(parts: SplitResult) -> None:
-    if "@" in parts.netloc:
-        raise OptionError("url", "must not hold a user or a password; use headers with ${NAME}")
-    if parts.fragment:
-        raise OptionError("url", "must not have a part after #")
-    for name, _ in parse_qsl(parts.query, keep_blank_values=True):
-        if is_secret_name(name):
-            raise OptionError(
-                "url", f"must not hold the secret {name}; use a header with ${{NAME}}"
-            )
-
-
-def _check_host(endpoint: Endpoint) -> None:
-    host = endpoint.host
-    if not endpoint.port:
-        raise OptionError("url", "must not name the port 0")
-    if ":" not in host and not _HOST.match(host):
-        raise OptionError("url", "must name a host")
-    if ":" in host or _NUMERIC.match(host.rpartition(".")[2]):
-        if problem := _address_problem(_parse_address(host), endpoint.scheme):
-            raise OptionError("url", f"{host}: {problem}")
-    elif endpoint.scheme == "http" and not _LOCALHOST.match(host):
-        raise OptionError("url", "must begin with https://, because its host is another machine")
-
-
-def _parse_address(host: str) -> Address:
-    """Parse an address in its full form; short, octal and hexadecimal forms are errors."""
+def _check_address(host: str, scheme: str, option: str) -> None:
+    """Refuse forbidden addresses, and those in a short, octal or hexadecimal form."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
         message = f"{host} is no address in its full form; write it like 127.0.0.1"
-        raise OptionError("url", message) from None
+        raise OptionError(option, message) from None
     if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
-        raise OptionError("url", f"{host} is an address of one network interface only")
-    return address
+        raise OptionError(option, f"{host} is an address of one network interface only")
+    if problem := _address_problem(address, scheme):
+        raise OptionError(option, f"{host}: {problem}")
 
 
 def _address_problem(address: Address, scheme: str) -> str:

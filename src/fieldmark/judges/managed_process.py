@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import IO, Final, NamedTuple, Self, cast
+from typing import IO, Final, Self, cast
 
 __all__ = [
     "LIMITS",
@@ -37,6 +37,9 @@ MEGABYTE: Final = 1 << 20
 MARKER_VARIABLE: Final = "FIELDMARK_CONTAINED"
 """The variable with the markers of all programs that a process descends from."""
 _PROC: Final = Path("/proc")
+_PARENT: Final = 1
+_START_TIME: Final = 19
+"""Positions of fields that `_read_stat` returns; the start time tells reused ids apart."""
 _KILL_ROUNDS: Final = 100
 _KILL_PAUSE: Final = 0.005
 
@@ -141,6 +144,11 @@ class ManagedProcess:
             bufsize=0,
             start_new_session=True,
         )
+        self.pid = self._process.pid
+        """The id of the first process and of its group."""
+        self.stdin = cast("IO[bytes]", self._process.stdin)
+        self.stdout = cast("IO[bytes]", self._process.stdout)
+        self.stderr = cast("IO[bytes]", self._process.stderr)
         try:
             _set_limits(self.pid, limits)
             if sys.platform == "linux":
@@ -148,26 +156,6 @@ class ManagedProcess:
         except BaseException:
             self.close()
             raise
-
-    @property
-    def pid(self) -> int:
-        """Return the id of the first process and of its group."""
-        return self._process.pid
-
-    @property
-    def stdin(self) -> IO[bytes]:
-        """Return the pipe to standard input."""
-        return cast("IO[bytes]", self._process.stdin)
-
-    @property
-    def stdout(self) -> IO[bytes]:
-        """Return the pipe from standard output."""
-        return cast("IO[bytes]", self._process.stdout)
-
-    @property
-    def stderr(self) -> IO[bytes]:
-        """Return the pipe from standard error."""
-        return cast("IO[bytes]", self._process.stderr)
 
     @property
     def exit_code(self) -> int | None:
@@ -200,7 +188,7 @@ class ManagedProcess:
         """Terminate the group, kill it after the grace period, and kill processes that left it."""
         if self._ended:
             return
-        descendants = [] if self.exited() else _descendants(self.pid)
+        descendants = {} if self.exited() else _descendants(self.pid)
         try:
             if not self.exited():
                 self._signal_group(signals.SIGTERM)
@@ -208,10 +196,11 @@ class ManagedProcess:
         finally:
             self._signal_group(signals.SIGKILL)
             self._process.wait()
-            for process in descendants:
+            for pid, started in descendants.items():
                 # The id may belong to another process by now.
-                if _start_time(process.pid) == process.started:
-                    _kill(process.pid)
+                stat = _read_stat(pid)
+                if stat and stat[_START_TIME] == started:
+                    _kill(pid)
             kill_marked(self._marker)
             self._ended = True
 
@@ -263,18 +252,14 @@ class ProcessGroup:
         self._marker = secrets.token_hex(12)
         self._started = 0
         self._running = 0
-        self._stopped = False
         self._change = threading.Condition()
-
-    @property
-    def stopped(self) -> bool:
-        """Return whether all programs have to end."""
-        return self._stopped
+        self.stopped = False
+        """Whether all programs have to end."""
 
     def stop(self) -> None:
         """Start no further program, and end those that run."""
         with self._change:
-            self._stopped = True
+            self.stopped = True
 
     def new_marker(self) -> str:
         """Return the marker for one more program."""
@@ -286,7 +271,7 @@ class ProcessGroup:
     def running(self) -> Iterator[None]:
         """Keep the group open while a program runs; raise GroupStopped if it was stopped."""
         with self._change:
-            if self._stopped:
+            if self.stopped:
                 raise GroupStopped
             self._running += 1
         try:
@@ -321,33 +306,17 @@ def kill_marked(marker: str) -> None:
         time.sleep(_KILL_PAUSE)
 
 
-class _Process(NamedTuple):
-    """A process id and its start time, because the system reuses ids."""
-
-    pid: int
-    started: bytes
-
-
-def _descendants(root: int) -> list[_Process]:
-    parents: dict[int, int] = {}
-    started: dict[int, bytes] = {}
-    for pid in _other_pids():
-        fields = _stat(pid)
-        if fields:
-            parents[pid] = int(fields[1])
-            started[pid] = fields[19]
-    return [_Process(pid, started[pid]) for pid in parents if _descends(pid, root, parents)]
-
-
-def _descends(pid: int, root: int, parents: Mapping[int, int]) -> bool:
-    # A snapshot taken while processes start and exit may contain a cycle.
-    seen: set[int] = set()
-    while pid not in seen:
-        seen.add(pid)
-        pid = parents.get(pid, 0)
-        if pid == root:
-            return True
-    return False
+def _descendants(root: int) -> dict[int, bytes]:
+    """Return the processes that descend from one, with their start times."""
+    stats = {pid: fields for pid in _other_pids() if (fields := _read_stat(pid))}
+    found: dict[int, bytes] = {}
+    parents = {root}
+    while parents:
+        children = [pid for pid, fields in stats.items() if int(fields[_PARENT]) in parents]
+        # A snapshot taken while processes start and exit may contain a cycle.
+        parents = set(children) - found.keys()
+        found |= {pid: stats[pid][_START_TIME] for pid in parents}
+    return found
 
 
 def _other_pids() -> Iterator[int]:
@@ -359,13 +328,8 @@ def _other_pids() -> Iterator[int]:
             yield int(name)
 
 
-def _start_time(pid: int) -> bytes | None:
-    fields = _stat(pid)
-    return fields[19] if fields else None
-
-
-def _stat(pid: int) -> list[bytes]:
-    """Return the fields of /proc/PID/stat after the name: state, parent, and so on."""
+def _read_stat(pid: int) -> list[bytes]:
+    """Return the fields of /proc/PID/stat after the name of the program."""
     return _read_proc(pid, "stat").rpartition(b")")[2].split()
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import selectors
 import time
-from collections.abc import Callable
 from enum import Enum, auto
-from typing import IO, Final, Self
+from typing import IO, Final, cast
 
 from fieldmark.judges.managed_process import ManagedProcess, ProcessGroup, ProcessLimits
 
@@ -45,18 +44,11 @@ class ProcessPipes:
         self._program = program
         self._limits = limits
         self._selector = selectors.DefaultSelector()
-        for pipe, read in self._readers():
+        for pipe in (program.stdin, program.stdout, program.stderr):
             os.set_blocking(pipe.fileno(), False)
-            self._selector.register(pipe, selectors.EVENT_READ, read)
-        os.set_blocking(program.stdin.fileno(), False)
-        if program.exit_fd is not None:
-            self._selector.register(program.exit_fd, selectors.EVENT_READ)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        for source in (program.stdout, program.stderr, program.exit_fd):
+            if source is not None:
+                self._selector.register(source, selectors.EVENT_READ)
 
     def close(self) -> None:
         """Stop watching the pipes, which belong to the program."""
@@ -108,7 +100,7 @@ class ProcessPipes:
         elif last:
             stdin.close()
         if self._pending:
-            self._selector.register(stdin, selectors.EVENT_WRITE, self._write)
+            self._selector.register(stdin, selectors.EVENT_WRITE)
 
     def wait_for_exit(self, deadline: float, group: ProcessGroup) -> PipeState:
         """Wait for the program to exit, then briefly for children that hold its output open."""
@@ -128,8 +120,13 @@ class ProcessPipes:
         seen = 0
         while self.output.find(b"\n", seen) < 0:
             seen = len(self.output)
-            if self._output_ended():
+            if not self.output_open:
                 return PipeState.EXITED
+            if not self._is_watched(self._program.exit_fd) and self._program.exited():
+                # More output can only come from a process left behind.
+                self.drain()
+                if len(self.output) == seen:
+                    return PipeState.EXITED
             if (failure := self._failure(deadline, group)) is not None:
                 return failure
             self._step(deadline)
@@ -143,19 +140,9 @@ class ProcessPipes:
 
     def drain(self) -> None:
         """Read what has been written, without waiting for more."""
-        for pipe, read in self._readers():
-            while self._is_open(pipe) and not self.too_much_output and read():
+        for pipe in (self._program.stdout, self._program.stderr):
+            while self._is_open(pipe) and not self.too_much_output and self._read(pipe):
                 pass
-
-    def _output_ended(self) -> bool:
-        """Return whether no more output can come, except from a process left behind."""
-        if not self.output_open:
-            return True
-        if self._is_watched(self._program.exit_fd) or not self._program.exited():
-            return False
-        before = len(self.output)
-        self.drain()
-        return len(self.output) == before
 
     def _failure(self, deadline: float, group: ProcessGroup) -> PipeState | None:
         if self.too_much_output:
@@ -167,24 +154,20 @@ class ProcessPipes:
     def _step(self, deadline: float) -> None:
         longest = _POLL_SECONDS_WITHOUT_EXIT_FD if self._program.exit_fd is None else _POLL_SECONDS
         for key, _ in self._selector.select(max(0.0, min(longest, deadline - time.monotonic()))):
-            if key.data is None:
+            if key.fileobj == self._program.exit_fd:
                 # The exit stays readable; it is noticed once.
                 self._forget(self._program.exit_fd)
+            elif key.fileobj is self._program.stdin:
+                self._write()
             else:
-                key.data()
+                self._read(cast("IO[bytes]", key.fileobj))
 
-    def _readers(self) -> tuple[tuple[IO[bytes], Callable[[], bool]], ...]:
-        return (
-            (self._program.stdout, self._read_output),
-            (self._program.stderr, self._read_errors),
-        )
-
-    def _write(self) -> bool:
+    def _write(self) -> None:
         stdin = self._program.stdin
         try:
             sent = os.write(stdin.fileno(), self._pending[:_CHUNK])
         except BlockingIOError:
-            return False
+            return
         except OSError:
             # The program closed its input; it may still answer.
             self._pending = memoryview(b"")
@@ -195,32 +178,25 @@ class ProcessPipes:
             self._forget(stdin)
             if self._last:
                 stdin.close()
-        return True
 
-    def _read_output(self) -> bool:
-        data = self._read_chunk(self._program.stdout)
-        self.output += data
-        return bool(data)
-
-    def _read_errors(self) -> bool:
-        data = self._read_chunk(self._program.stderr)
-        self._error_bytes += len(data)
-        self._errors += data
-        if len(self._errors) > 2 * self._limits.tail_bytes:
-            del self._errors[: -self._limits.tail_bytes]
-        return bool(data)
-
-    def _read_chunk(self, pipe: IO[bytes]) -> bytes:
-        """Return some bytes; none if there are none yet, or if the pipe is closed."""
+    def _read(self, pipe: IO[bytes]) -> bool:
+        """Read some output or errors; return false if there are none yet, or no more."""
         try:
             data = os.read(pipe.fileno(), _CHUNK)
         except BlockingIOError:
-            return b""
+            return False
         except OSError:
             data = b""
         if not data:
             self._forget(pipe)
-        return data
+        elif pipe is self._program.stdout:
+            self.output += data
+        else:
+            self._error_bytes += len(data)
+            self._errors += data
+            if len(self._errors) > 2 * self._limits.tail_bytes:
+                del self._errors[: -self._limits.tail_bytes]
+        return bool(data)
 
     def _is_open(self, pipe: IO[bytes]) -> bool:
         return not pipe.closed and self._is_watched(pipe)

@@ -149,7 +149,11 @@ class ProcessPool:
         worker = self._idle.get()
         try:
             with self._group.running():
-                worker, result = self._ask_twice(worker, request)
+                worker, result = self._ask_once(worker, request)
+                if result.failure is ProcessFailure.DIED:
+                    worker, result = self._ask_once(None, request)
+                    if result.failure is ProcessFailure.DIED:
+                        result = replace(result, reason=f"{result.reason} (the second time)")
         except GroupStopped:
             return interrupted()
         except (OSError, ValueError) as error:
@@ -158,17 +162,6 @@ class ProcessPool:
         finally:
             self._idle.put(worker)
         return result
-
-    def _ask_twice(
-        self, worker: _Worker | None, request: bytes
-    ) -> tuple[_Worker | None, ProcessResult]:
-        worker, result = self._ask_once(worker, request)
-        if result.failure is not ProcessFailure.DIED:
-            return worker, result
-        worker, again = self._ask_once(None, request)
-        if again.failure is not ProcessFailure.DIED:
-            return worker, again
-        return None, replace(again, reason=f"{again.reason} (the second time)")
 
     def _ask_once(
         self, worker: _Worker | None, request: bytes

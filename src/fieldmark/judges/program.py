@@ -121,7 +121,13 @@ def check_startable(argv: Sequence[str], cwd: Path | None, env: Mapping[str, str
     folder = cwd or Path()
     if not folder.is_dir():
         return f"the folder {folder} does not exist"
-    return _program_problem(argv[0], folder, env) or _script_problem(argv[1:], folder)
+    if problem := _program_problem(argv[0], folder, env):
+        return problem
+    # The script of an interpreter is the first argument that looks like one.
+    script = next((word for word in argv[1:] if _SCRIPT.fullmatch(word)), None)
+    if script is None or (folder / script).is_file() or _CODE_OPTIONS.intersection(argv[1:]):
+        return None
+    return f"the script {script} does not exist in {folder}"
 
 
 def _program_problem(name: str, folder: Path, env: Mapping[str, str]) -> str | None:
@@ -154,13 +160,3 @@ def _interpreter_problem(name: str, file: Path) -> str | None:
     if head and b"\0" not in head:
         return f"{name} does not begin with #!; name its interpreter first"
     return None
-
-
-def _script_problem(words: Sequence[str], folder: Path) -> str | None:
-    """Return why an interpreter cannot find its script, the first argument that looks like one."""
-    if _CODE_OPTIONS.intersection(words):
-        return None
-    script = next((word for word in words if _SCRIPT.fullmatch(word)), None)
-    if script is None or (folder / script).is_file():
-        return None
-    return f"the script {script} does not exist in {folder}"

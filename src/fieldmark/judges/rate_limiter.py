@@ -1,17 +1,28 @@
-"""Limits the requests to an endpoint, at the same time and per minute."""
+"""Limits the requests to an endpoint, at the same time and per minute, by a replaceable clock."""
 
 from __future__ import annotations
 
+import random
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
-from fieldmark.judges.clock import Clock
+__all__ = ["SYSTEM_CLOCK", "Clock", "RateLimiter", "shared_rate_limiter"]
 
-__all__ = ["RateLimiter", "rate_limiter"]
 
-_MINUTE: Final = 60.0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """A monotonic time in seconds, a way to sleep, and a random number between 0 and 1."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random
+
+
+SYSTEM_CLOCK: Final = Clock()
 
 
 class RateLimiter:
@@ -30,27 +41,23 @@ class RateLimiter:
             self._active += 1
         try:
             if per_minute is not None:
-                clock.sleep(self._reserve_time(_MINUTE / per_minute, clock))
+                with self._condition:
+                    now = clock.now()
+                    reserved = max(now, self._next)
+                    self._next = reserved + 60.0 / per_minute
+                clock.sleep(reserved - now)
             yield
         finally:
             with self._condition:
                 self._active -= 1
                 self._condition.notify()
 
-    def _reserve_time(self, spacing: float, clock: Clock) -> float:
-        """Reserve the next free time and return the seconds until then."""
-        with self._condition:
-            now = clock.now()
-            reserved = max(now, self._next)
-            self._next = reserved + spacing
-        return reserved - now
-
 
 _LIMITERS: Final[dict[str, RateLimiter]] = {}
 _LOCK: Final = threading.Lock()
 
 
-def rate_limiter(endpoint: str) -> RateLimiter:
+def shared_rate_limiter(endpoint: str) -> RateLimiter:
     """Return the limiter that everything in this process shares for an endpoint."""
     with _LOCK:
         return _LIMITERS.setdefault(endpoint, RateLimiter())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -86,47 +87,35 @@ def run_process(
     group = ProcessGroup() if group is None else group
     try:
         with group.running():
-            return _run(argv, stdin, cwd, env, limits, group)
+            deadline = time.monotonic() + limits.seconds
+            marker = group.new_marker()
+            try:
+                with (
+                    ManagedProcess(argv, cwd=cwd, env=env, limits=limits, marker=marker) as program,
+                    closing(ProcessPipes(program, limits)) as pipes,
+                ):
+                    pipes.send(stdin, last=True)
+                    state = pipes.wait_for_exit(deadline, group)
+                    program.end()
+                    pipes.drain()
+            except KeyboardInterrupt:
+                # It may have come while the program was starting and no context owned it yet.
+                kill_marked(marker)
+                raise
     except GroupStopped:
         return interrupted()
     except (OSError, ValueError) as error:
         return not_started(argv[0], error)
-
-
-def _run(
-    argv: Sequence[str],
-    stdin: bytes,
-    cwd: Path | None,
-    env: Mapping[str, str],
-    limits: ProcessLimits,
-    group: ProcessGroup,
-) -> ProcessResult:
-    deadline = time.monotonic() + limits.seconds
-    marker = group.new_marker()
-    try:
-        with (
-            ManagedProcess(argv, cwd=cwd, env=env, limits=limits, marker=marker) as program,
-            ProcessPipes(program, limits) as pipes,
-        ):
-            pipes.send(stdin, last=True)
-            state = pipes.wait_for_exit(deadline, group)
-            program.end()
-            pipes.drain()
-            state = PipeState.TOO_MUCH_OUTPUT if pipes.too_much_output else state
-    except KeyboardInterrupt:
-        # It may have come while the program was starting and no context owned it yet.
-        kill_marked(marker)
-        raise
+    state = PipeState.TOO_MUCH_OUTPUT if pipes.too_much_output else state
     failure, message = _failure(state, program, limits)
     tail = pipes.error_tail
     stderr = Redactor.from_environment(env).redact(tail) if tail else ""
-    return ProcessResult(
+    ended = ProcessResult(stderr=stderr) if failure is None else failed(failure, message, stderr)
+    return replace(
+        ended,
         stdout=bytes(pipes.output),
-        stderr=stderr,
         exit_code=program.exit_code,
         signal=program.signal,
-        failure=failure,
-        reason="" if failure is None else failed(failure, message, stderr).reason,
     )
 
 

@@ -5,9 +5,9 @@ import pytest
 from edges.llm_server import first, serving, status
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.judges import clock
-from fieldmark.judges.clock import Clock
+from fieldmark.judges import rate_limiter
 from fieldmark.judges.llm_judge import LlmJudge
+from fieldmark.judges.rate_limiter import Clock
 from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING
 
@@ -22,7 +22,7 @@ CASE = Case(id="1", expected=EXPECTED, candidate=CANDIDATE)
 
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch, tmp_path):
-    monkeypatch.setattr(clock, "SYSTEM", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 

@@ -11,13 +11,13 @@ from fieldmark.compare.provider_lookup import find_providers, with_provider_opti
 from fieldmark.compare.semantic import Semantic, is_guarded, is_persuadable
 from fieldmark.config.rules_file import read_rules
 from fieldmark.errors import OptionError
-from fieldmark.judges import clock
-from fieldmark.judges.clock import Clock
+from fieldmark.judges import rate_limiter
 from fieldmark.judges.providers import model2vec
 from fieldmark.judges.providers.model2vec import Model2Vec
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.judges.providers.openai_embeddings import OpenAiEmbeddings
 from fieldmark.judges.providers.python import PythonProvider
+from fieldmark.judges.rate_limiter import Clock
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.outcome import Reason
@@ -25,7 +25,7 @@ from fieldmark.model.outcome import Reason
 
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch, tmp_path):
-    monkeypatch.setattr(clock, "SYSTEM", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 

@@ -5,8 +5,8 @@ import pytest
 from edges.llm_server import saying, serving, status
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import Status
-from fieldmark.judges import clock
-from fieldmark.judges.clock import Clock
+from fieldmark.judges import rate_limiter
+from fieldmark.judges.rate_limiter import Clock
 from fieldmark.judges.safety import LlmSafety, NoSafety, SafeResponseQuality, WordlistSafety
 from fieldmark.model.case import Case, CaseInput
 
@@ -15,7 +15,7 @@ CASE = Case(id="1", expected={"a": 1, "b": "x"}, candidate={"a": 1, "b": "x"})
 
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch, tmp_path):
-    monkeypatch.setattr(clock, "SYSTEM", Clock(sleep=lambda _: None))
+    monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import isfinite
 from typing import Final, NamedTuple
 
@@ -23,7 +24,6 @@ from fieldmark.values.presence import is_blank
 __all__ = [
     "MAX_DATA_CHARACTERS",
     "Grade",
-    "GradedReply",
     "GradedSamples",
     "ask_for_grades",
     "grade_samples",
@@ -49,13 +49,6 @@ class Grade(NamedTuple):
     reason: str = ""
 
 
-class GradedReply(NamedTuple):
-    """The grades of a reply by id, and the call."""
-
-    grades: dict[str, Grade]
-    call: LlmCall
-
-
 class GradedSamples(NamedTuple):
     """The grades of every sample by id, and their calls."""
 
@@ -72,34 +65,22 @@ def grade_samples(
     samples: int,
 ) -> GradedSamples:
     """Ask the same question several times; one failure is a failure of all samples."""
-    answers = [
-        _grade_sample(client, connection, prompt, data, ids, repeat) for repeat in range(samples)
-    ]
+
+    def ask(llm: LlmClient, repeat: int) -> list[CachedAnswer]:
+        grades, call = ask_for_grades(llm, connection, prompt, data, ids, repeat)
+        return [CachedAnswer({name: list(grade) for name, grade in grades.items()}, call)]
+
+    answers: list[CachedAnswer] = []
+    for repeat in range(samples):
+        question: JsonObject = {"data": data, "ids": list(ids), "repeat": repeat}
+        (answer,) = client.lookup([question])
+        if answer is None:
+            (answer,) = client.ask([question], partial(ask, repeat=repeat))
+        answers.append(answer)
     return GradedSamples(
         tuple(_cached_grades(each.answer, ids) for each in answers),
         tuple(each.call for each in answers),
     )
-
-
-def _grade_sample(
-    client: CachedClient,
-    connection: ChatConnection,
-    prompt: Prompt,
-    data: JsonObject,
-    ids: Sequence[str],
-    repeat: int,
-) -> CachedAnswer:
-    question: JsonObject = {"data": data, "ids": list(ids), "repeat": repeat}
-    (cached,) = client.lookup([question])
-    if cached is not None:
-        return cached
-
-    def ask(llm: LlmClient) -> list[CachedAnswer]:
-        grades, call = ask_for_grades(llm, connection, prompt, data, ids, repeat)
-        return [CachedAnswer({name: list(grade) for name, grade in grades.items()}, call)]
-
-    (answer,) = client.ask([question], ask)
-    return answer
 
 
 def _cached_grades(answer: JsonValue, ids: Sequence[str]) -> dict[str, Grade]:
@@ -120,8 +101,8 @@ def ask_for_grades(
     data: JsonValue,
     ids: Sequence[str],
     repeat: int = 0,
-) -> GradedReply:
-    """Ask a model to grade data; a reply of any other form is an error.
+) -> tuple[dict[str, Grade], LlmCall]:
+    """Ask a model for the grades of data by id; a reply of any other form is an error.
 
     `repeat` is added to the seed, so that samples can differ.
     """
@@ -133,17 +114,14 @@ def ask_for_grades(
         "max_tokens": connection.max_reply_tokens,
         "seed": None if connection.seed is None else connection.seed + repeat,
     }
-    match connection.reply_format:
-        case ReplyFormat.JSON_OBJECT:
-            payload["response_format"] = {"type": "json_object"}
-        case ReplyFormat.JSON_SCHEMA:
-            schema = prompt.schema(block.nonce, ids)
-            payload["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "marks", "strict": True, "schema": schema},
-            }
-        case ReplyFormat.NONE:
-            pass
+    if connection.reply_format is ReplyFormat.JSON_OBJECT:
+        payload["response_format"] = {"type": "json_object"}
+    elif connection.reply_format is ReplyFormat.JSON_SCHEMA:
+        schema = prompt.schema(block.nonce, ids)
+        payload["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "marks", "strict": True, "schema": schema},
+        }
     body, call = client.post(
         "chat/completions", connection.with_request_options(payload), connection.longest_reply()
     )
@@ -151,7 +129,7 @@ def ask_for_grades(
     redacted = {
         name: grade._replace(reason=client.redact(grade.reason)) for name, grade in grades.items()
     }
-    return GradedReply(redacted, call)
+    return redacted, call
 
 
 def reply_text(body: JsonObject) -> str:
@@ -188,26 +166,21 @@ def read_grades(text: str, nonce: str, ids: Sequence[str], *, reasons: bool) -> 
         raise UnusableReplyError("the reply does not hold the nonce of this call")
     if set(value) != {"nonce", "marks"} or not isinstance(value["marks"], list):
         raise UnusableReplyError("the reply is not of the form that was asked for")
+    keys = {"id", "score", "reason"} if reasons else {"id", "score"}
     grades: dict[str, Grade] = {}
     for entry in value["marks"]:
-        name, grade = _read_grade(entry, reasons=reasons)
+        if not isinstance(entry, dict) or set(entry) != keys:
+            raise UnusableReplyError("a mark is not of the form that was asked for")
+        name, score, reason = entry["id"], entry["score"], entry.get("reason", "")
+        if not isinstance(name, str) or not isinstance(reason, str):
+            raise UnusableReplyError("a mark is not of the form that was asked for")
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            raise UnusableReplyError("a score is no number")
+        if not (isfinite(score) and 0 <= score <= 1):
+            raise UnusableReplyError("a score is not between 0 and 1")
         if name in grades or name not in ids:
             raise UnusableReplyError("the reply marks something twice, or what was not asked")
-        grades[name] = grade
+        grades[name] = Grade(float(score), reason[:_MAX_REASON])
     if len(grades) != len(ids):
         raise UnusableReplyError(f"the reply marks {len(grades)} of {len(ids)}")
     return grades
-
-
-def _read_grade(entry: JsonValue, *, reasons: bool) -> tuple[str, Grade]:
-    keys = {"id", "score", "reason"} if reasons else {"id", "score"}
-    if not isinstance(entry, dict) or set(entry) != keys:
-        raise UnusableReplyError("a mark is not of the form that was asked for")
-    name, score, reason = entry["id"], entry["score"], entry.get("reason", "")
-    if not isinstance(name, str) or not isinstance(reason, str):
-        raise UnusableReplyError("a mark is not of the form that was asked for")
-    if isinstance(score, bool) or not isinstance(score, int | float):
-        raise UnusableReplyError("a score is no number")
-    if not (isfinite(score) and 0 <= score <= 1):
-        raise UnusableReplyError("a score is not between 0 and 1")
-    return name, Grade(float(score), reason[:_MAX_REASON])

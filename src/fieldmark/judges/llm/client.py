@@ -9,18 +9,11 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.errors import MissingExtra
-from fieldmark.judges import clock as clocks
-from fieldmark.judges.http_client import (
-    HttpClient,
-    HttpError,
-    HttpResponse,
-    excerpt,
-    status_error,
-)
+from fieldmark.judges import rate_limiter
+from fieldmark.judges.http_client import HttpClient, HttpError, excerpt, status_error
 from fieldmark.judges.llm.answer_cache import AnswerCache, CachedAnswer, CacheError, answer_key
 from fieldmark.judges.llm.connection import Connection
 from fieldmark.judges.llm.usage_log import BudgetExceededError, LlmCall, TokenCount
-from fieldmark.judges.rate_limiter import rate_limiter
 from fieldmark.judges.redaction import Redactor
 from fieldmark.judges.retry import Backoff, call_with_retries
 from fieldmark.model.json import JsonObject, JsonValue
@@ -86,7 +79,7 @@ class LlmClient:
         self._connection = connection
         self._http = http
         self._redactor = redactor
-        self._rate_limiter = rate_limiter(connection.endpoint.netloc)
+        self._rate_limiter = rate_limiter.shared_rate_limiter(connection.endpoint.netloc)
 
     @classmethod
     @contextmanager
@@ -132,7 +125,7 @@ class LlmClient:
         with self._rate_limiter.slot(
             concurrency=connection.concurrency,
             per_minute=connection.per_minute,
-            clock=clocks.SYSTEM,
+            clock=rate_limiter.SYSTEM_CLOCK,
         ):
             try:
                 usage_log.reserve(limit)
@@ -153,10 +146,17 @@ class LlmClient:
             return _Attempt(paid=paid, failure=str(error), transient=error.transient)
         text = self.redact(response.body.decode("utf-8", "replace"))
         if response.status != _OK:
-            return _refused(response, text)
+            refusal = status_error(response, text)
+            return _Attempt(
+                failure=str(refusal),
+                # An unpaid bill has the same status as a rate limit.
+                transient=refusal.transient and "insufficient_quota" not in text,
+                retry_after=refusal.retry_after,
+            )
         try:
             # Once more after parsing: a secret may be escaped inside of strings.
-            value = self._redact_strings(parse_object(text))
+            parsed = parse_object(text)
+            value = {key: self._redact_strings(item) for key, item in parsed.items()}
         except NotAnObjectError as error:
             return _Attempt(paid=limit, failure=f"the reply is not JSON: {error}")
         if "error" in value and value["error"] is not None:
@@ -165,19 +165,15 @@ class LlmClient:
         paid = TokenCount(call.input_tokens, call.output_tokens)
         return _Attempt(LlmResponse(value, call), paid)
 
-    def _redact_strings(self, body: JsonObject) -> JsonObject:
-        """Redact the values of an object; keys and lists of floats (vectors) are left alone."""
-
-        def redacted(value: JsonValue) -> JsonValue:
-            if isinstance(value, str):
-                return self.redact(value)
-            if isinstance(value, dict):
-                return {key: redacted(item) for key, item in value.items()}
-            if isinstance(value, list) and not all(isinstance(item, float) for item in value):
-                return [redacted(item) for item in value]
-            return value
-
-        return {key: redacted(value) for key, value in body.items()}
+    def _redact_strings(self, value: JsonValue) -> JsonValue:
+        """Redact a JSON value, except for keys and lists of floats (vectors)."""
+        if isinstance(value, str):
+            return self.redact(value)
+        if isinstance(value, dict):
+            return {key: self._redact_strings(item) for key, item in value.items()}
+        if isinstance(value, list) and not all(isinstance(item, float) for item in value):
+            return [self._redact_strings(item) for item in value]
+        return value
 
 
 class NotAnObjectError(Exception):
@@ -211,18 +207,9 @@ def _refuse(violation: Violation, detail: str) -> None:
 
 
 def _sleep(retry: int, retry_after: float | None) -> bool:
-    clocks.SYSTEM.sleep(_BACKOFF.delay(retry, retry_after, clocks.SYSTEM.chance))
+    clock = rate_limiter.SYSTEM_CLOCK
+    clock.sleep(_BACKOFF.delay(retry, retry_after, clock.chance))
     return False
-
-
-def _refused(response: HttpResponse, text: str) -> _Attempt:
-    error = status_error(response, text)
-    return _Attempt(
-        failure=str(error),
-        # An unpaid bill has the same status as a rate limit.
-        transient=error.transient and "insufficient_quota" not in text,
-        retry_after=error.retry_after,
-    )
 
 
 def _read_call(body: JsonObject, limit: TokenCount) -> LlmCall:

@@ -70,18 +70,6 @@ class Connection:
     )
 
     def __post_init__(self) -> None:
-        self._check_texts()
-        self._check_numbers()
-        budget = Budget(
-            calls=self.max_calls,
-            tokens=self.max_tokens,
-            cost=self.max_cost,
-            input_price=self.input_price,
-            output_price=self.output_price,
-        )
-        object.__setattr__(self, "_usage_log", UsageLog(budget))
-
-    def _check_texts(self) -> None:
         if is_blank(self.model):
             raise OptionError("model", "must name a model")
         if "?" in self.base_url:
@@ -99,8 +87,6 @@ class Connection:
         check_flag("offline", self.offline)
         if self.offline and self.cache is False:
             raise OptionError("offline", "needs a cache, since nothing else is asked")
-
-    def _check_numbers(self) -> None:
         check_number("timeout", self.timeout, least=0, above=True)
         for option in ("retries", "max_calls", "max_tokens", "max_cost"):
             check_number(option, getattr(self, option), least=0)
@@ -111,6 +97,14 @@ class Connection:
         if self.max_cost is not None and None in {self.input_price, self.output_price}:
             message = "needs input_price and output_price, per million tokens"
             raise OptionError("max_cost", message)
+        budget = Budget(
+            calls=self.max_calls,
+            tokens=self.max_tokens,
+            cost=self.max_cost,
+            input_price=self.input_price,
+            output_price=self.output_price,
+        )
+        object.__setattr__(self, "_usage_log", UsageLog(budget))
 
     @property
     def endpoint(self) -> Endpoint:

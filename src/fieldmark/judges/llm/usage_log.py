@@ -74,9 +74,16 @@ class UsageLog:
     def reserve(self, tokens: TokenCount) -> None:
         """Reserve the tokens of a call, or raise BudgetExceededError."""
         with self._lock:
-            problem = self._budget_problem(tokens)
-            if problem:
-                raise BudgetExceededError(problem)
+            budget = self._budget
+            if budget.calls is not None and self._requests >= budget.calls:
+                raise BudgetExceededError(f"the budget of {budget.calls} calls is spent")
+            total = _add(_add(self._spent, self._reserved), tokens)
+            message = "one more call could exceed the budget of "
+            if budget.tokens is not None and sum(total) > budget.tokens:
+                raise BudgetExceededError(f"{message}{budget.tokens} tokens")
+            cost = budget.price(*total)
+            if budget.cost is not None and cost is not None and cost > budget.cost:
+                raise BudgetExceededError(f"{message}{budget.cost:g}")
             self._requests += 1
             self._reserved = _add(self._reserved, tokens)
 
@@ -119,18 +126,6 @@ class UsageLog:
                 "output_tokens": self._spent.output_tokens,
                 "cost": self._budget.price(*self._spent),
             }
-
-    def _budget_problem(self, tokens: TokenCount) -> str:
-        budget = self._budget
-        if budget.calls is not None and self._requests >= budget.calls:
-            return f"the budget of {budget.calls} calls is spent"
-        total = _add(_add(self._spent, self._reserved), tokens)
-        if budget.tokens is not None and sum(total) > budget.tokens:
-            return f"one more call could exceed the budget of {budget.tokens} tokens"
-        cost = budget.price(*total)
-        if budget.cost is not None and cost is not None and cost > budget.cost:
-            return f"one more call could exceed the budget of {budget.cost:g}"
-        return ""
 
 
 def _add(one: TokenCount, other: TokenCount) -> TokenCount:
