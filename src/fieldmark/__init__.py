@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from fieldmark.api.calibrate import Calibration, calibrate
     from fieldmark.api.compare import compare
+    from fieldmark.api.compare_many import ManyResult, compare_many
     from fieldmark.api.diff import diff
     from fieldmark.api.diff_result import DiffResult
-    from fieldmark.api.evaluate import EvalResult, evaluate
+    from fieldmark.api.evaluate import evaluate
     from fieldmark.api.improve import improve
     from fieldmark.api.improve_result import ImproveResult
     from fieldmark.api.infer import infer
-    from fieldmark.api.rank import RankResult, rank
     from fieldmark.api.rescore import rescore
-    from fieldmark.api.run_result import RunResult
     from fieldmark.api.runs import RunList, runs
     from fieldmark.api.score import score
     from fieldmark.data.inputs import Inputs
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     )
     from fieldmark.metrics.summary import Summary
     from fieldmark.model.json import MISSING
+    from fieldmark.run.run_result import EvalResult, RunResult
     from fieldmark.wire.case_result import CaseResult, FieldResult
 
 __all__ = [
@@ -52,9 +52,9 @@ __all__ = [
     "ImproveResult",
     "Inputs",
     "LimitError",
+    "ManyResult",
     "MissingExtra",
     "OptionError",
-    "RankResult",
     "RunList",
     "RunResult",
     "StorageError",
@@ -62,11 +62,11 @@ __all__ = [
     "__version__",
     "calibrate",
     "compare",
+    "compare_many",
     "diff",
     "evaluate",
     "improve",
     "infer",
-    "rank",
     "rescore",
     "runs",
     "score",
@@ -79,17 +79,17 @@ _HOMES: Final = {
     "CaseResult": "fieldmark.wire.case_result",
     "FieldResult": "fieldmark.wire.case_result",
     "compare": "fieldmark.api.compare",
+    "ManyResult": "fieldmark.api.compare_many",
+    "compare_many": "fieldmark.api.compare_many",
     "diff": "fieldmark.api.diff",
     "DiffResult": "fieldmark.api.diff_result",
-    "EvalResult": "fieldmark.api.evaluate",
+    "EvalResult": "fieldmark.run.run_result",
     "evaluate": "fieldmark.api.evaluate",
     "improve": "fieldmark.api.improve",
     "ImproveResult": "fieldmark.api.improve_result",
     "infer": "fieldmark.api.infer",
-    "RankResult": "fieldmark.api.rank",
-    "rank": "fieldmark.api.rank",
     "rescore": "fieldmark.api.rescore",
-    "RunResult": "fieldmark.api.run_result",
+    "RunResult": "fieldmark.run.run_result",
     "RunList": "fieldmark.api.runs",
     "runs": "fieldmark.api.runs",
     "score": "fieldmark.api.score",

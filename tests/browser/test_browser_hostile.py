@@ -13,7 +13,7 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.report.html.page import page as whole_page
 from fieldmark.report.html.shown import ShownRun
 from fieldmark.report.html.view import view_of
-from fieldmark.store.reader import StoredCase
+from fieldmark.store.run_reader import StoredCase
 
 LISTS = json.loads(
     (Path(__file__).parents[1] / "data" / "naughty" / "strings.json").read_text("utf-8")

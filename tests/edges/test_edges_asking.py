@@ -74,7 +74,7 @@ evaluators:
     [
         pytest.param(lambda: fm.score([ROW], rules=RULES), id="score"),
         pytest.param(lambda: fm.compare({}, {}, rules=RULES), id="compare"),
-        pytest.param(lambda: fm.rank({}, [{}], rules=RULES), id="rank"),
+        pytest.param(lambda: fm.compare_many({}, [{}], rules=RULES), id="rank"),
         pytest.param(lambda: fm.calibrate([{"expected": "a", "candidate": "b", "verdict": True}], rules=RULES, path="note"), id="calibrate"),
         pytest.param(lambda: fm.evaluate({"cases": [ROW], "provider": OPENAI, "evaluators": [{"type": "field_accuracy", "fields": RULES["fields"]}]}), id="eval"),
     ],
@@ -327,7 +327,7 @@ def test_an_evaluation_that_goes_on_counts_what_was_spent_before_it_broke_off(fo
         eval_file(folder, server.url)
         with pytest.raises(BrokenOffError):
             fm.evaluate("a.eval.yaml", out="run", progress=breaking_off(33))
-        before = {each["name"]: each["calls"] for each in read(folder, "usage")["asked"]}
+        before = {each["name"]: each["calls"] for each in read(folder, "usage")["usage"]}
         assert before["llm_judge"] == 32
         usage = resume_eval("run").summary.usage
     assert usage["calls"] == server.attempts

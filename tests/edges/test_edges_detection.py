@@ -145,12 +145,12 @@ def test_without_the_candidates_of_the_cases_done_a_run_cannot_go_on(folder, com
 
 
 def test_candidates_of_files_need_not_be_kept(pages, command, monkeypatch):
-    from fieldmark.store.rundir import RunFolder
+    from fieldmark.store.run_folder import RunFolder
 
     append, times = RunFolder.append, []
 
-    def interrupted(self, rows):
-        append(self, rows)
+    def interrupted(self, rows, attributes):
+        append(self, rows, attributes)
         times.append(1)
         raise KeyboardInterrupt
 

@@ -9,7 +9,6 @@ import json
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.diff import drops
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.difference import DiffVerdict
 
@@ -221,7 +220,7 @@ def test_a_run_that_cannot_be_found(runs, command, name, words):
 
 def test_a_run_of_a_newer_version_is_refused(runs):
     manifest = runs / "good" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 2'))
+    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 3'))
     with pytest.raises(DataError, match="update fieldmark"):
         fm.diff(runs / "bad", runs / "good")
 
@@ -280,15 +279,14 @@ def test_names_of_runs_cannot_either(folder, command):
 
 
 def test_a_baseline_for_gates_of_a_run(runs):
-    good, bad = (fm.score(TRUTH, rows(right)).to_dict() for right in (55, 30))
-    [gate] = drops(runs / "good", bad, {"mean_score": 0.05})
+    limits = {"max_drop": {"mean_score": 0.05}}
+    [gate] = fm.score(TRUTH, rows(30), baseline=runs / "good", **limits).summary.gates
     assert not gate.passed
     assert gate.value == pytest.approx(25 / 120)
-    [gate] = drops(runs / "bad", good, {"mean_score": 0.05})
+    [gate] = fm.score(TRUTH, rows(55), baseline=runs / "bad", **limits).summary.gates
     assert gate.passed
-    other = fm.score(TRUTH, rows(55), options={"wrong_value": "fp"}).to_dict()
     with pytest.raises(ConfigError, match="compared or counted otherwise"):
-        drops(runs / "good", other, {"mean_score": 0.05})
+        fm.score(TRUTH, rows(55), options={"wrong_value": "fp"}, baseline=runs / "good", **limits)
 
 
 def test_evaluations_are_compared_by_what_their_evaluators_said(folder):

@@ -327,7 +327,7 @@ def test_a_run_that_goes_on_remembers_how_many_errors_it_may_have(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr("fieldmark.api.score.summarise", interrupt)
+        broken.setattr("fieldmark.run.session.summarise", interrupt)
         assert command(*words, "--max-errors", "1").code == 130
     assert command("score", "--resume", "run", *resumed).code == code
 
@@ -341,7 +341,7 @@ def test_a_run_that_goes_on_still_must_not_fall_behind_its_baseline(command, fol
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr("fieldmark.api.score.summarise", interrupt)
+        broken.setattr("fieldmark.run.session.summarise", interrupt)
         assert command(*words, "run", "--baseline", "before", "--max-drop", "0.01").code == 130
     done = command("score", "--resume", "run", "--quiet")
     assert done.code == 1

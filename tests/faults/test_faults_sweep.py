@@ -11,8 +11,8 @@ from broken_disk import BrokenDisk, Killed
 
 import fieldmark as fm
 from fieldmark.errors import StorageError
-from fieldmark.run.segments import SEGMENT
-from fieldmark.store.reader import open_run
+from fieldmark.run.partition_worker import SEGMENT
+from fieldmark.store.run_reader import open_run
 
 CASES = 3 * SEGMENT + 40
 EVERY = os.environ.get("FIELDMARK_PROVE") == "1"

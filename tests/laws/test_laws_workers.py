@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 import fieldmark as fm
-from fieldmark.api import score_run
 from fieldmark.data.inputs import Inputs, Limits
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import partition
-from fieldmark.run.segments import SEGMENT
+from fieldmark.run import session
+from fieldmark.run.partition_worker import SEGMENT
 
 
 @pytest.fixture(autouse=True)
 def _small_files_are_shared_too(monkeypatch):
-    monkeypatch.setattr(score_run, "_WORTH_SHARING", 0)
+    monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
 
 
 def rows(cases, seed, *, lost=0.0):

@@ -7,9 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
-from fieldmark.api.asking import Asked
-from fieldmark.api.settings import RulesLike, settle
-from fieldmark.api.watching import Source
+from fieldmark.data.inputs import InputLike
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.sources import open_source
 from fieldmark.errors import ConfigError, DataError, Location
@@ -23,6 +21,8 @@ from fieldmark.metrics.agreement import (
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.run.provider_set import ProviderSet
+from fieldmark.run.settings import RulesLike, resolve_settings
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -80,7 +80,7 @@ class Calibration:
 
 
 def calibrate(
-    labels: Source,
+    labels: InputLike,
     *,
     rules: RulesLike = None,
     match: str | None = None,
@@ -101,7 +101,7 @@ def calibrate(
     if not read:
         raise DataError("there are no labels", Location(str(labels)))
     comparator = _comparator(rules, match, path)
-    Asked(comparator).refuse_unready()
+    ProviderSet(comparator).check_ready()
     answers = _recorded(read) if comparator is None else _compared(comparator, read)
     limit = threshold
     if limit is None:
@@ -125,7 +125,7 @@ def calibrate(
 def _comparator(rules: RulesLike, match: str | None, path: str | None) -> Comparator | None:
     if rules is None and match is None:
         return None
-    settled = settle(rules, match=match).rules
+    settled = resolve_settings(rules, match=match).rules
     if path is None:
         return settled.default
     for rule in settled.fields:
@@ -134,7 +134,7 @@ def _comparator(rules: RulesLike, match: str | None, path: str | None) -> Compar
     raise ConfigError.of(f"path: the rules say nothing of {path}.")
 
 
-def _labels(source: Source) -> Iterator[_Label]:
+def _labels(source: InputLike) -> Iterator[_Label]:
     opened = open_source(source, JsonDialect(), side="labels")
     with closing(opened):
         for block in opened.blocks():

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from fieldmark.api.asking import Asked
-from fieldmark.api.settings import RulesLike, Settings, settle
 from fieldmark.data.json_documents import ensure_json
 from fieldmark.data.rows import with_location
 from fieldmark.errors import DataError, Location
-from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonValue
 from fieldmark.plan import compile_plan
-from fieldmark.run.guard import guarded
+from fieldmark.run.partition_worker import CaseProcessor
+from fieldmark.run.provider_set import ProviderSet
+from fieldmark.run.settings import RulesLike, Settings, resolve_settings
 from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["compare", "compare_under", "json_of"]
@@ -34,8 +33,8 @@ def compare(
     ...     "total": {"match": "numeric_tolerance", "tolerance": 0.05}}).score
     1.0
     """
-    settings = settle(rules, convention=convention, options=options)
-    Asked(settings.rules).refuse_unready()
+    settings = resolve_settings(rules, convention=convention, options=options)
+    ProviderSet(settings.rules).check_ready()
     return compare_under(settings, *json_of({"expected": expected, "candidate": candidate}))
 
 
@@ -52,6 +51,5 @@ def compare_under(settings: Settings, expected: JsonValue, candidate: JsonValue)
     """Compare one pair under settings that were made before."""
     plan = compile_plan(settings.rules)
     case = Case("1", expected, candidate)
-    (block,) = guarded(plan, [case])
-    stats = CaseCounter(settings.convention, plan.table).stats(block)
-    return CaseResult(case, block, stats, plan.table, settings.convention)
+    (result,) = CaseProcessor(plan, settings.convention).process([case])
+    return result

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import zip_longest
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from fieldmark.api.counted import CountedCase, CountedRun, RunLike, stamp_of, stored_run, worth_of
-from fieldmark.api.diff_checks import obstacles, same_truth
 from fieldmark.api.diff_result import DiffResult, RunName
-from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.api.recount import RecountedRun, RunLike, attribute_weights, stored_run
+from fieldmark.errors import ConfigError, Problem
 from fieldmark.metrics.difference import CaseInRun, PairedCases, ResamplingOptions, paired_figures
-from fieldmark.metrics.gates import GateResult, drop_gates
-from fieldmark.metrics.summary import Summary
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.store.reader import StoredRun
+from fieldmark.metrics.summary import AppliedConvention, Summary
+from fieldmark.model.json import MISSING, JsonObject
+from fieldmark.run.gates import check_drops
+from fieldmark.store.run_reader import StoredRun
 from fieldmark.values.equality import equal
+from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.manifest import Manifest
 from fieldmark.wire.summary import summary_to_json
 
-__all__ = ["diff", "drops", "refuse_unlike"]
+__all__ = ["diff"]
 
-_Pair: TypeAlias = "tuple[CountedCase | None, CountedCase | None]"
+_RULES: Final = "Score both with the same rules, or compare them anyway with --force."
+_COUNTING: Final = "Count the second as the first was with --rescore, or use --force."
+_DATA: Final = "Compare runs over the same truth, or what they have in common with --force."
+_STATUS: Final = "Let it finish, or compare what is there with --force."
+_EVALUATORS: Final = "Evaluate both with the same file, or compare them anyway with --force."
+_Pair: TypeAlias = "tuple[CaseResult | None, CaseResult | None]"
 
 
 def diff(
@@ -51,9 +58,9 @@ def diff(
     found = [] if force else obstacles(old, new, rescore=rescore)
     if found:
         raise ConfigError(found)
-    first = CountedRun(old)
-    convention, worth = (first.convention, worth_of(old)) if rescore else (None, None)
-    second = CountedRun(new, convention, worth, first.table)
+    first = RecountedRun(old)
+    convention, weights = (first.convention, attribute_weights(old)) if rescore else (None, None)
+    second = RecountedRun(new, convention, weights, first.table)
     gathered = _Gathered(first, second, strict=not force, trusted=same_truth(old, new) is True)
     gathered.all()
     if not gathered.pairs.cases:
@@ -65,9 +72,9 @@ def diff(
         first.convention.counting,
         ResamplingOptions(seed=seed),
     )
-    stamp = stamp_of(old) if rescore else None
-    summaries = first.summary(), second.summary(stamp)
-    gates = _checked(_figures(summaries[0], old), _figures(summaries[1], new), max_drop)
+    applied = old.manifest.convention if rescore else None
+    summaries = first.summary(), second.summary(applied)
+    gates = check_drops(_figures(summaries[0], old), _figures(summaries[1], new), max_drop)
     return DiffResult(
         before=_name(old),
         after=_name(new),
@@ -81,38 +88,11 @@ def diff(
     )
 
 
-def drops(
-    baseline: RunLike, summary: JsonObject, max_drop: Mapping[str, float]
-) -> tuple[GateResult, ...]:
-    """How far the figures of a summary fall behind those of a run that was kept.
-
-    The baseline must have been compared and counted alike.
-    """
-    return _checked(_basis(baseline, summary.get("convention")), summary, max_drop)
-
-
-def refuse_unlike(baseline: RunLike, stamp: JsonObject, max_drop: Mapping[str, float]) -> None:
-    """Refuse a baseline that was compared or counted otherwise, or lacks a figure."""
-    before = _basis(baseline, stamp)
-    _checked(before, before, max_drop)
-
-
-def _basis(baseline: RunLike, stamp: JsonValue) -> JsonObject:
-    """The summary of a baseline that was compared and counted as a stamp says."""
-    stored = stored_run(baseline)
-    if stored.summary is None:
-        raise ConfigError.of(f"{stored.path} has no summary: it is {stored.status}.")
-    if _hashes(stamp) != _hashes(stored.manifest.get("convention")):
-        hint = "Score the baseline again with the same rules and convention."
-        raise ConfigError.of(f"{stored.path} was compared or counted otherwise.", hint=hint)
-    return stored.summary
-
-
 class _Gathered:
     """Brings the cases of two runs together."""
 
     def __init__(
-        self, first: CountedRun, second: CountedRun, *, strict: bool, trusted: bool
+        self, first: RecountedRun, second: RecountedRun, *, strict: bool, trusted: bool
     ) -> None:
         self._runs = (first, second)
         self._strict = strict
@@ -133,26 +113,25 @@ class _Gathered:
                 self._other_truth += 1
             first.add(old)
             second.add(new)
-            self.pairs.add(old.stored.id, _side(old, first), _side(new, second))
+            self.pairs.add(old.id, _side(old, first), _side(new, second))
         if self._strict:
             self._refuse_other_data()
 
-    def _alone(self, case: CountedCase | None, *, side: int) -> None:
-        if case is not None and case.stored.id in self._runs[1 - side].failed:
+    def _alone(self, case: CaseResult | None, *, side: int) -> None:
+        if case is not None and case.id in self._runs[1 - side].failed:
             self._failed += 1
         else:
             self.only[side] += 1
 
     def _refuse_other_data(self) -> None:
-        hint = "Compare runs over the same truth, or what they have in common with --force."
         if self._other_truth:
             said = f"{self._other_truth} case(s) have another truth in the second run."
-            raise ConfigError.of(said, hint=hint)
+            raise ConfigError.of(said, hint=_DATA)
         if any(self.only):
             said = (
                 f"{self.only[0]} case(s) are only in the first run, {self.only[1]} in the second."
             )
-            raise ConfigError.of(said, hint=hint)
+            raise ConfigError.of(said, hint=_DATA)
 
     def notes(self, *, rescored: bool, forced: bool) -> Iterator[str]:
         """What a reader of the comparison must know."""
@@ -171,61 +150,102 @@ class _Gathered:
                 yield f"{number} case(s) are only in {name} and were left out"
 
 
-def _side(case: CountedCase, run: CountedRun) -> CaseInRun:
-    return CaseInRun(block=case.block, stats=case.stats, table=run.table)
+def _side(case: CaseResult, run: RecountedRun) -> CaseInRun:
+    return CaseInRun(block=case.outcomes, stats=case.stats, table=run.table)
 
 
-def _paired(first: Iterable[CountedCase], second: Iterable[CountedCase]) -> Iterator[_Pair]:
+def _paired(first: Iterable[CaseResult], second: Iterable[CaseResult]) -> Iterator[_Pair]:
     """Cases of the same id; while both runs have the same order, nothing has to wait."""
-    waiting: tuple[dict[str, deque[CountedCase]], dict[str, deque[CountedCase]]] = ({}, {})
+    waiting: tuple[dict[str, deque[CaseResult]], dict[str, deque[CaseResult]]] = ({}, {})
     for pair in zip_longest(first, second):
         old, new = pair
-        if old is not None and new is not None and old.stored.id == new.stored.id:
+        if old is not None and new is not None and old.id == new.id:
             yield pair
             continue
         for side, case in enumerate(pair):
             if case is None:
                 continue
-            partners = waiting[1 - side].get(case.stored.id)
+            partners = waiting[1 - side].get(case.id)
             if partners:
                 partner = partners.popleft()
                 yield (case, partner) if side == 0 else (partner, case)
             else:
-                waiting[side].setdefault(case.stored.id, deque()).append(case)
+                waiting[side].setdefault(case.id, deque()).append(case)
     yield from ((case, None) for cases in waiting[0].values() for case in cases)
     yield from ((None, case) for cases in waiting[1].values() for case in cases)
 
 
-def _other_truth(old: CountedCase, new: CountedCase) -> bool:
+def _other_truth(old: CaseResult, new: CaseResult) -> bool:
     """Whether two cases are not about the same document; a run without values cannot tell."""
-    ours, theirs = old.stored.expected, new.stored.expected
+    ours, theirs = old.expected, new.expected
     return ours is not MISSING and theirs is not MISSING and not equal(ours, theirs)
 
 
 def _figures(summary: Summary, run: StoredRun) -> JsonObject:
     """The figures that a gate can name; those of evaluators are taken as the run has them."""
-    said = (run.summary or {}).get("evaluators")
-    return {**summary_to_json(summary), "evaluators": said if isinstance(said, dict) else {}}
-
-
-def _checked(
-    before: JsonObject, after: JsonObject, max_drop: Mapping[str, float] | None
-) -> tuple[GateResult, ...]:
-    try:
-        return drop_gates(before, after, max_drop or {})
-    except OptionError as error:
-        raise ConfigError([Problem(f"max_drop: {error.message}")]) from error
+    evaluators = {} if run.summary is None else run.summary.evaluators
+    return summary_to_json(replace(summary, evaluators=evaluators))
 
 
 def _name(run: StoredRun) -> RunName:
-    started = run.manifest.get("started_at")
     return RunName(
-        name=run.path.name,
-        path=str(run.path),
-        started_at=started if isinstance(started, str) else None,
+        name=run.path.name, path=str(run.path), started_at=run.manifest.started_at or None
     )
 
 
-def _hashes(stamp: object) -> tuple[object, object]:
-    known = stamp if isinstance(stamp, dict) else {}
-    return known.get("comparison_sha256"), known.get("counting_sha256")
+def obstacles(before: StoredRun, after: StoredRun, *, rescore: bool = False) -> list[Problem]:
+    """Everything that speaks against comparing two runs, each with a way out."""
+    return [
+        Problem(message, hint=hint) for message, hint in _obstacles(before, after, rescore=rescore)
+    ]
+
+
+def _obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterator[tuple[str, str]]:
+    for run in (before, after):
+        if run.status != "complete":
+            yield f"{run.path} is not complete but {run.status}.", _STATUS
+    old, new = before.manifest.convention, after.manifest.convention
+    if old.comparison_sha256 != new.comparison_sha256:
+        yield f"The runs were compared by different rules{_differences(old, new)}.", _RULES
+    if old.counting_sha256 != new.counting_sha256 and not rescore:
+        message = f"The runs were counted by different conventions{_differences(old, new)}."
+        yield message, _COUNTING
+    if same_truth(before, after) is False:
+        yield "The runs were scored against different truths.", _DATA
+    if _evaluators(before) != _evaluators(after):
+        yield "The runs were scored by different evaluators.", _EVALUATORS
+
+
+def same_truth(before: StoredRun, after: StoredRun) -> bool | None:
+    """Whether the truths were the same files; nothing if hashes cannot tell."""
+    old, new = _truth_hash(before.manifest), _truth_hash(after.manifest)
+    return None if old is None or new is None else old == new
+
+
+def _truth_hash(manifest: Manifest) -> str | None:
+    """The hash of the truth, if it is a file of its own.
+
+    An evaluation names its eval file first. A file that holds both sides changes with its
+    candidates.
+    """
+    place = 1 if manifest.command == "eval" else 0
+    return manifest.inputs[place].sha256 if len(manifest.inputs) == place + 2 else None
+
+
+def _differences(old: AppliedConvention, new: AppliedConvention) -> str:
+    """What is different, as far as the runs know."""
+    parts = [
+        f"{name} {getattr(old, name)} and {getattr(new, name)}"
+        for name in ("name", "version")
+        if getattr(old, name) != getattr(new, name)
+    ]
+    parts += [
+        f"{name} {old.options.get(name)} and {new.options.get(name)}"
+        for name in {**old.options, **new.options}
+        if old.options.get(name) != new.options.get(name)
+    ]
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def _evaluators(run: StoredRun) -> list[str]:
+    return [] if run.summary is None else list(run.summary.evaluators)

@@ -1,62 +1,50 @@
-"""Use case: run an eval file, from its cases to a verdict that a release can be gated on."""
+"""Run an eval file, from its cases to a verdict that a release can be gated on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias
 
-from fieldmark.api.asking import Asked
-from fieldmark.api.asking import offline as went_offline
-from fieldmark.api.baseline import baseline_of
-from fieldmark.api.books import Books
-from fieldmark.api.detection import with_regions
-from fieldmark.api.eval_cases import (
-    Wanted,
-    fingerprints,
-    inputs_of,
-    open_cases,
-    refuse_unmet,
-    refuse_unready,
-    sources_of,
-    with_nothing_expected,
-)
-from fieldmark.api.eval_rules import settings_of
-from fieldmark.api.eval_run import EvalRun, nothing_said
-from fieldmark.api.finishing import Finishing
-from fieldmark.api.gates import check_names, gates_of
-from fieldmark.api.lists import list_notes
-from fieldmark.api.requests import EvalRequest, baseline_request, eval_request, request_of_run
-from fieldmark.api.resuming import Keeping, begin, finish, folder_for
-from fieldmark.api.run_result import RunResult
-from fieldmark.api.settings import Settings
-from fieldmark.api.watching import Progress, manifest, teller
 from fieldmark.config.context import Context
 from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.config.located import locate
-from fieldmark.data.inputs import Inputs
-from fieldmark.data.pairing import PairStream
-from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.evaluation import Observer
+from fieldmark.errors import ConfigError
+from fieldmark.evaluators.base import dataset_figures, start_accumulators
+from fieldmark.metrics.summary import EvaluatorSummary, Summary
+from fieldmark.model.json import JsonValue
+from fieldmark.run.detection import with_regions
+from fieldmark.run.eval_cases import (
+    CaseSelection,
+    check_ready,
+    check_selection,
+    eval_inputs,
+    eval_sources,
+    fingerprints,
+    open_cases,
+    own_evaluators,
+    with_optional_truth,
+)
+from fieldmark.run.eval_rules import eval_settings
+from fieldmark.run.evaluator_runner import EvaluatorTotals, has_judges
+from fieldmark.run.gates import RunGates
+from fieldmark.run.options import RunOptions, options_of_run
+from fieldmark.run.provider_set import ProviderSet
+from fieldmark.run.provider_set import offline as take_offline
+from fieldmark.run.run_manifest import make_manifest
+from fieldmark.run.run_result import EvalResult
+from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
 
-__all__ = ["EvalResult", "EvalSource", "evaluate", "refuse_unready_eval", "resume_eval"]
+__all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with", "resume_eval"]
 
 EvalSource: TypeAlias = "str | Path | Mapping[str, JsonValue] | EvalSpec"
 """An eval file, or what one holds."""
 
-
-@dataclass(frozen=True, repr=False)
-class EvalResult(RunResult):
-    """A run of an eval file: every figure, what each evaluator said, and its gates.
-
-    `unmet` says which of the tags and ids that were asked for no case has.
-    """
-
-    name: str = ""
-    unmet: tuple[str, ...] = ()
+_SEGMENT: Final = 256
+_SLOW_SEGMENT: Final = 32
+"""Where judges or targets are asked, results are written more often: each may take its time."""
 
 
 def evaluate(
@@ -82,12 +70,12 @@ def evaluate(
 ) -> EvalResult:
     """Run all evaluators of an eval file over its cases.
 
-    `only` keeps the cases with one of some tags, `cases` those whose id fits a pattern. Gates are
-    added to those of the file. `out` names a new folder for the run's results, or with `resume`
-    that of a run that was broken off. With `offline`, models are asked for nothing but answers
-    that are kept. With `intervals`, and for a run that is kept, figures get confidence intervals.
-    `max_drop` says how far figures may fall below those of a `baseline`. `preflight` looks whether
-    everybody can be asked before anybody is; `refuse_unready_eval` does the same beforehand.
+    `only` keeps the cases with one of some tags, `cases` those whose id matches a pattern. Gates
+    are added to those of the file. `out` names a new folder for the results of the run, or with
+    `resume` that of an interrupted run. With `offline`, models answer from their cache only. With
+    `intervals`, and for a saved run, figures get confidence intervals. `max_drop` says how far
+    figures may drop below those of a `baseline`. `preflight` checks that every judge, model and
+    target can be used before the first case; `check_ready_eval` does the same beforehand.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -97,109 +85,49 @@ def evaluate(
     >>> run.mean_score
     1.0
     """
-    spec = went_offline(_spec(source), wanted=offline)
-    if max_errors is not None:
-        spec = replace(spec, max_errors=max_errors)
-    keeping = Keeping(
+    spec = _spec(source)
+    options = RunOptions(
+        file=spec.location.file,
+        only=_texts(only),
+        cases=_texts(cases),
+        concurrency=concurrency,
+        at_least=at_least or {},
+        at_most=at_most or {},
         out=out,
+        values=values,
         resume=resume,
         accept_changes=accept_changes,
-        values=values,
+        offline=offline,
         intervals=intervals,
+        baseline=baseline,
+        max_drop=max_drop or {},
+        max_errors=max_errors,
     )
-    gates = [*spec.gates, *gates_of(at_least, at_most)]
-    finishing = Finishing(gates=gates, baseline=baseline_of(baseline, max_drop))
-    limits = {"at_least": at_least or {}, "at_most": at_most or {}}
-    chosen = {"only": _texts(only), "cases": _texts(cases), **limits, "values": values}
-    chosen |= {"max_errors": max_errors, **baseline_request(finishing.baseline)}
-    prepared = _prepared(spec, finishing, chosen, preflight=preflight)
-    return prepared.run(keeping, concurrency or spec.concurrency, observers, progress)
+    return evaluate_with(options, spec, preflight=preflight, observers=observers, progress=progress)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Prepared:
-    """An evaluation with everything checked that can be checked before it is run."""
-
-    spec: EvalSpec
-    settings: Settings
-    stream: PairStream
-    wanted: Wanted
-    asked: Asked
-    about: JsonObject
-    finishing: Finishing
-
-    def run(
-        self,
-        keeping: Keeping,
-        concurrency: int,
-        observers: Sequence[Observer],
-        progress: Progress | None,
-    ) -> EvalResult:
-        """Run it, from its first case to its verdict."""
-        spec, stream, settings = self.spec, self.stream, self.settings
-        with ExitStack() as stack:
-            stack.enter_context(closing(stream))
-            folder = stack.enter_context(folder_for(keeping, self.about) or nullcontext())
-            run = EvalRun(spec, settings, stream, self.wanted, begin(settings, folder))
-            if keeping.sampled:
-                run.watchers.append(run.sampled())
-            if progress is not None:
-                run.watchers.append(teller(progress, stream))
-            if folder is not None:
-                run.write_to(folder, values=keeping.values)
-            books = Books(self.asked, folder)
-            run.observers += observers
-            summary = books.added(run.finished(concurrency, values=keeping.values))
-            summary = self.finishing.finished(summary, run.sample, settings.convention)
-            lists = run.plan.lists()
-            path = finish(folder, run.plan.table, lists, summary, self.asked.spent())
-        notes = (*stream.notes, *list_notes(lists))
-        return EvalResult(
-            summary, notes, path, name=spec.name, max_errors=spec.max_errors, unmet=run.unmet
-        )
-
-
-def _prepared(
-    spec: EvalSpec, finishing: Finishing, chosen: Mapping[str, object], *, preflight: bool
-) -> _Prepared:
-    spec = with_nothing_expected(spec)
-    reading = inputs_of(spec)
-    settings = with_regions(settings_of(spec), reading)
-    check_names(finishing.gates, settings, lambda: nothing_said(spec))
-    if finishing.baseline is not None:
-        finishing.baseline.refuse_unlike(settings)
-    asked = Asked(settings.rules, spec.evaluators, spec.cases)
-    if preflight:
-        refuse_unready(spec, asked.unready())
-    about = {**_about(spec, settings, reading, chosen), "providers": asked.identities()}
-    wanted = Wanted(cast("list[str]", chosen["only"]), cast("list[str]", chosen["cases"]))
-    refuse_unmet(spec, wanted)
-    return _Prepared(
-        spec=spec,
-        settings=settings,
-        stream=open_cases(spec, reading),
-        wanted=wanted,
-        asked=asked,
-        about=about,
-        finishing=finishing,
+def evaluate_with(
+    options: RunOptions,
+    spec: EvalSpec,
+    *,
+    preflight: bool = True,
+    observers: Sequence[Observer] = (),
+    progress: Progress | None = None,
+) -> EvalResult:
+    """Run an evaluation with run options."""
+    if options.max_errors is not None:
+        spec = replace(spec, max_errors=options.max_errors)
+    selection = CaseSelection(options.only, options.cases)
+    prepared = _prepare(spec, options, selection, preflight=preflight)
+    run = run_session(prepared, options, progress=progress, observers=observers)
+    return EvalResult(
+        run.summary,
+        run.notes,
+        run.path,
+        name=spec.name,
+        max_errors=spec.max_errors,
+        unmet=tuple(map(str, selection.unmet())),
     )
-
-
-def refuse_unready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
-    """Refuse an evaluation in which somebody cannot be asked: who judges, or makes candidates."""
-    spec = went_offline(spec, wanted=offline)
-    settings = with_regions(settings_of(spec), inputs_of(spec))
-    refuse_unready(spec, Asked(settings.rules, spec.evaluators, spec.cases).unready())
-
-
-def _about(
-    spec: EvalSpec, settings: Settings, reading: Inputs, chosen: Mapping[str, object]
-) -> JsonObject:
-    """What the manifest of a run says of an evaluation."""
-    made_from = manifest(settings, reading, *sources_of(spec))
-    request = eval_request(spec.location.file, **chosen)
-    about: JsonObject = {"command": "eval", "eval": spec.name, **made_from}
-    return {**about, "evaluators": fingerprints(spec), "request": request}
 
 
 def resume_eval(
@@ -211,30 +139,86 @@ def resume_eval(
     observers: Sequence[Observer] = (),
     progress: Progress | None = None,
 ) -> EvalResult:
-    """Go on with a run that was broken off, from what its manifest says that was asked for."""
-    asked = cast("EvalRequest", request_of_run(Path(run), "eval"))
-    return evaluate(
-        asked["file"],
-        only=asked["only"],
-        cases=asked["cases"],
-        concurrency=concurrency,
-        at_least=asked["at_least"],
-        at_most=asked["at_most"],
-        max_errors=asked["max_errors"],
-        baseline=asked.get("baseline"),
-        max_drop=asked.get("max_drop"),
-        out=run,
-        values=asked["values"],
-        resume=True,
-        accept_changes=accept_changes,
-        offline=offline,
-        observers=observers,
-        progress=progress,
+    """Resume an interrupted run with the options that its manifest stores."""
+    options = options_of_run(Path(run), "eval").resumed(
+        run, accept_changes=accept_changes, offline=offline, concurrency=concurrency
+    )
+    spec = load_eval(options.file)
+    return evaluate_with(options, spec, observers=observers, progress=progress)
+
+
+def check_ready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
+    """Raise an error if a judge, a model or the target of an evaluation cannot be used."""
+    spec = take_offline(spec, wanted=offline)
+    settings = with_regions(eval_settings(spec), eval_inputs(spec))
+    check_ready(spec, ProviderSet(settings.rules, spec.evaluators, spec.cases).unready())
+
+
+def _prepare(
+    spec: EvalSpec, options: RunOptions, selection: CaseSelection, *, preflight: bool
+) -> PreparedRun:
+    """Resolve an evaluation and check it, before any case is run."""
+    gates = RunGates.of(options, spec.gates)
+    spec = with_optional_truth(take_offline(spec, wanted=options.offline))
+    inputs = eval_inputs(spec)
+    settings = with_regions(eval_settings(spec), inputs)
+    gates.check_names(settings, lambda: _empty_summaries(spec))
+    providers = ProviderSet(settings.rules, spec.evaluators, spec.cases)
+    if preflight:
+        check_ready(spec, providers.unready())
+    own = own_evaluators(spec)
+    evaluators = [*spec.evaluators, *(each for single in own.values() for each in single)]
+    slow = spec.target is not None or has_judges(evaluators)
+    size = _SLOW_SEGMENT if slow else _SEGMENT
+    manifest = None
+    if options.out is not None or options.resume:
+        manifest = make_manifest(
+            "eval",
+            settings,
+            providers,
+            limits=inputs.limits,
+            sources=eval_sources(spec),
+            options=options.stored("eval"),
+            segment_size=size,
+            name=spec.name,
+            evaluators=fingerprints(spec),
+        )
+    check_selection(spec, selection)
+
+    def check_end(summary: Summary) -> None:
+        if selection.left_out and not summary.cases.total:
+            raise ConfigError.of(
+                f"None of {selection.left_out} cases is wanted: {selection}.",
+                spec.location,
+                "Check the tags and ids that were asked for.",
+            )
+
+    return PreparedRun(
+        settings=settings,
+        stream=open_cases(spec, inputs),
+        gates=gates,
+        providers=providers,
+        segment_size=size,
+        manifest=manifest,
+        evaluators=spec.evaluators,
+        own_evaluators=own,
+        evaluator_names=[member.name for member in spec.members],
+        concurrency=options.concurrency or spec.concurrency,
+        target=spec.target,
+        selection=selection,
+        location=spec.location,
+        check_end=check_end,
     )
 
 
-def _texts(given: Iterable[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+def _empty_summaries(spec: EvalSpec) -> dict[str, EvaluatorSummary]:
+    """The summaries of evaluators that have seen no case: every figure that they have."""
+    figures = dataset_figures(spec.members, start_accumulators(spec.members))
+    return EvaluatorTotals(member.name for member in spec.members).summaries(figures)
+
+
+def _texts(given: Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _spec(source: EvalSource) -> EvalSpec:

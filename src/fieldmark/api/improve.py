@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from fieldmark.api.counted import CountedCase, CountedRun, RunLike, stored_run
 from fieldmark.api.improve_result import AttributeGain, ImproveResult
+from fieldmark.api.recount import RecountedRun, RunLike, stored_run
 from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.clusters import CaseDocuments, MistakeClusters
@@ -15,9 +15,9 @@ from fieldmark.metrics.rates import f1
 from fieldmark.metrics.summary import AttributeSummary, Micro, Summary
 from fieldmark.model.case import CaseInput
 from fieldmark.model.counts import Counts
-from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Outcomes
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["improve"]
 
@@ -52,18 +52,15 @@ def improve(run: RunLike) -> ImproveResult:
     >>> step.attributes[0].attribute, step.clusters[0].pattern.title
     ('date', 'day and month exchanged')
     """
-    counted = CountedRun(stored_run(run))
+    counted = RecountedRun(stored_run(run))
     clusters, gains = MistakeClusters(), _Gains(counted)
     blind = 0
     for case in counted.cases():
         counted.add(case)
         gains.add(case)
-        stored = case.stored
-        blind += stored.expected is MISSING
-        documents = CaseDocuments(
-            stored.id, stored.expected, stored.candidate, CaseInput(stored.input)
-        )
-        clusters.add(case.block, counted.table, documents)
+        blind += not case.has_values
+        documents = CaseDocuments(case.id, case.expected, case.candidate, case.case.input)
+        clusters.add(case.outcomes, counted.table, documents)
     summary = counted.summary()
     return ImproveResult(
         run=counted.run.path.name,
@@ -79,26 +76,26 @@ class _Gains:
 
     __slots__ = ("_counter", "_table", "cases", "scored", "scores")
 
-    def __init__(self, counted: CountedRun) -> None:
+    def __init__(self, counted: RecountedRun) -> None:
         self._table = counted.table
         self._counter = CaseCounter(counted.convention, counted.table)
         self.scored = 0
         self.scores: dict[str, float] = {}
         self.cases: Counter[str] = Counter()
 
-    def add(self, case: CountedCase) -> None:
+    def add(self, case: CaseResult) -> None:
         """Try every wrong attribute of one case."""
-        unreadable = case.stored.input != CaseInput.OK
-        base = self._counter.stats(case.block, unreadable=unreadable).score
+        unreadable = case.case.input is not CaseInput.OK
+        base = self._counter.stats(case.outcomes, unreadable=unreadable).score
         self.scored += base is not None
         wrong = {
             self._table.path(cell >> CELL_BITS)
-            for cell in case.block.cells
+            for cell in case.outcomes.cells
             if _FIXED[cell & FACT_MASK] != cell & FACT_MASK
         }
         for path in wrong:
             self.cases[path] += 1
-            repaired = self._repaired(case.block, path)
+            repaired = self._repaired(case.outcomes, path)
             score = self._counter.stats(repaired, unreadable=unreadable).score
             if base is not None and score is not None:
                 self.scores[path] = self.scores.get(path, 0.0) + score - base

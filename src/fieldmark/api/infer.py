@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from fieldmark.api.reading import InputsLike, inputs_of
-from fieldmark.api.watching import Source
 from fieldmark.config.proposal import render_proposal
+from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import open_pairs, open_truth
 from fieldmark.errors import DataError
 from fieldmark.model.case import CaseInput
 from fieldmark.plan.infer import RuleInferrer
+from fieldmark.run.input_options import InputsLike, read_inputs
 
 __all__ = ["infer"]
 
 
-def infer(truth: Source, candidate: Source | None = None, *, inputs: InputsLike = None) -> str:
+def infer(
+    truth: InputLike, candidate: InputLike | None = None, *, inputs: InputsLike = None
+) -> str:
     """The text of a rules file that fits the data, with a reason for every choice.
 
     >>> import fieldmark as fm
@@ -23,7 +25,7 @@ def infer(truth: Source, candidate: Source | None = None, *, inputs: InputsLike 
       - {path: issued, match: date}
     """
     inferrer = RuleInferrer()
-    how = inputs_of(inputs)
+    how = read_inputs(inputs)
     stream = open_truth(truth, how) if candidate is None else open_pairs(truth, candidate, how)
     unread = ""
     with closing(stream):

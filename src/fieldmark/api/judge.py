@@ -17,7 +17,7 @@ from fieldmark.errors import ConfigError, DataError
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.run.panel import open_panel
+from fieldmark.run.evaluator_runner import open_evaluators
 
 __all__ = ["as_judge", "open_judge"]
 
@@ -61,8 +61,8 @@ def open_judge(
 
 def _judged(member: ConfiguredEvaluator, request: JsonObject) -> JsonObject:
     case = _case(request)
-    with open_panel([member]) as panel:
-        ((result,),) = panel.judge_all([case])
+    with open_evaluators([member]) as runner:
+        (result,) = runner.score(case)
     named = {"case_id": request["case_id"]} if "case_id" in request else {}
     return {**named, **result.score.to_dict()}
 

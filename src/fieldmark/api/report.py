@@ -8,23 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, cast
 
-from fieldmark.api.counted import CountedRun, stored_run
+from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.api.runs import ROOT
 from fieldmark.errors import ConfigError, DataError, Location
-from fieldmark.metrics.bootstrap import run_intervals
-from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.report.exports.hiding import shown_with
 from fieldmark.report.html.page import page
-from fieldmark.report.html.shown import ShownRun, mapping
+from fieldmark.report.html.shown import ShownRun
 from fieldmark.report.html.trend import Earlier
 from fieldmark.report.html.view import view_of
 from fieldmark.report.html.worst import Limits
-from fieldmark.run.collector import patient_collector
-from fieldmark.store.durable import write_whole
-from fieldmark.store.index import list_runs
-from fieldmark.store.reader import StoredRun, open_run
+from fieldmark.run.gc_tuning import relaxed_gc
+from fieldmark.store.disk import write_atomic
+from fieldmark.store.run_index import list_runs
+from fieldmark.store.run_reader import StoredRun, open_run
 from fieldmark.values.text import did_you_mean
-from fieldmark.wire.summary import with_intervals
+from fieldmark.wire.manifest import manifest_to_json
+from fieldmark.wire.summary import summary_to_json, with_intervals
 
 __all__ = ["KINDS", "file_name", "html_report", "write_report"]
 
@@ -97,7 +96,7 @@ def write_report(
     """
     place = Path(run) / file_name(kind) if out is None else Path(out)
     if kind == HTML:
-        write_whole(place, html_report(run, against=against, values=values))
+        write_atomic(place, html_report(run, against=against, values=values))
         return place
     if against is not None:
         raise ConfigError.of(f"Only an HTML report compares two runs, not {kind}.")
@@ -118,7 +117,7 @@ def html_report(
     """The report of a run as one page that needs nothing else; with another run, a comparison."""
     shown = shown_with(_with_intervals(_shown(run), stored_run(run)), values=values)
     other = None if against is None else shown_with(_shown(against), values=values)
-    with patient_collector():
+    with relaxed_gc():
         return page(view_of(shown, other, earlier=_earlier(Path(run)), limits=limits))
 
 
@@ -130,25 +129,23 @@ def _shown(path: Path | str) -> ShownRun:
             Location(str(run.path)),
         )
     return ShownRun(
-        name=run.path.resolve().name, manifest=run.manifest, summary=run.summary, cases=run.cases
+        name=run.path.resolve().name,
+        manifest=manifest_to_json(run.manifest),
+        summary=summary_to_json(run.summary),
+        cases=run.cases,
+        attributes=run.compared_attributes,
     )
 
 
 def _with_intervals(shown: ShownRun, stored: StoredRun) -> ShownRun:
-    """The run with intervals around its figures: those it was stored with, or drawn now.
+    """The run with intervals around its figures: those it was stored with, or computed now.
 
-    Drawing takes another reading of the cases; where there are many, intervals are narrow anyway.
+    That takes another reading of the cases; where there are many, intervals are narrow anyway.
     """
-    total = mapping(shown.summary.get("cases")).get("total")
-    if "intervals" in shown.summary or not isinstance(total, int) or total > _DRAWN_FROM:
+    summary = stored.summary
+    if summary is None or summary.intervals or summary.cases.total > _DRAWN_FROM:
         return shown
-    counted = CountedRun(stored)
-    sample = CaseSample(counted.table)
-    for case in counted.cases():
-        counted.add(case)
-        sample.add(case.stored.id, case.block, case.stats)
-    drawn = run_intervals(sample, counted.summary(), counted.convention.counting)
-    return replace(shown, summary=with_intervals(shown.summary, drawn))
+    return replace(shown, summary=with_intervals(shown.summary, stored_intervals(stored)))
 
 
 def _earlier(path: Path) -> list[Earlier]:
@@ -166,6 +163,7 @@ def _earlier(path: Path) -> list[Earlier]:
         if each.comparable == own.comparable and each.started_at < own.started_at
     ]
     return [
-        Earlier(each.id, mapping(open_run(path.parent / each.id).summary))
+        Earlier(each.id, {} if summary is None else summary_to_json(summary))
         for each in before[-_EARLIER:]
+        for summary in [open_run(path.parent / each.id).summary]
     ]

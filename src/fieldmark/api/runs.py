@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,13 +12,15 @@ from fieldmark.errors import ConfigError, OptionError
 from fieldmark.metrics.headline import HEADLINE_FIGURES
 from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
-from fieldmark.run.collector import patient_collector
-from fieldmark.store.index import CORRUPT, RunEntry, list_runs
+from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
+from fieldmark.store.run_index import CORRUPT, RunEntry, list_runs
 from fieldmark.values.presence import is_blank
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from fieldmark.store.run_reader import StoredRun
 
 __all__ = [
     "ROOT",
@@ -110,7 +112,7 @@ def runs(
     ['first']
     """
     wanted = _Wanted(tags=frozenset(tags), status=status, since=_since(since))
-    with patient_collector():
+    with relaxed_gc():
         return RunList(entries=tuple(entry for entry in list_runs(root) if wanted(entry)))
 
 
@@ -142,22 +144,22 @@ def find_run(name: str | Path, root: Path | str = ROOT) -> Path:
 
 def describe_run(name: str | Path, root: Path | str = ROOT) -> JsonObject:
     """Everything about one run: its manifest, its figures with intervals, its notes."""
-    from fieldmark.api.counted import stored_run  # a list of runs needs none of it
+    from fieldmark.store.run_reader import open_run  # a list of runs needs none of it
+    from fieldmark.wire.manifest import manifest_to_json
+    from fieldmark.wire.summary import summary_to_json
 
     path = find_run(name, root)
-    stored = stored_run(path)
+    stored = open_run(path)
     notes = read_notes(path)
-    manifest = {
-        key: value for key, value in stored.manifest.items() if key not in {"attributes", "lists"}
-    }
-    summary = stored.summary or {}
+    manifest = manifest_to_json(replace(stored.manifest, lists={}))
+    summary = {} if stored.summary is None else summary_to_json(stored.summary)
     return {
         "format": 1,
         "id": path.name,
         "path": str(path),
         "manifest": manifest,
         "summary": {key: value for key, value in summary.items() if key != "attributes"},
-        "intervals": _intervals(path, summary),
+        "intervals": _intervals(stored),
         "tags": list(notes.tags),
         "note": notes.note,
     }
@@ -190,24 +192,14 @@ def remove_run(name: str | Path, root: Path | str = ROOT) -> Path:
     return path
 
 
-def _intervals(path: Path, summary: JsonObject) -> JsonObject:
+def _intervals(run: StoredRun) -> JsonObject:
     """The intervals that the summary has, or else those that the rows give."""
-    known = summary.get("intervals")
-    if isinstance(known, dict):
-        return known
-    if not summary:
-        return {}
-    from fieldmark.api.counted import CountedRun, stored_run
-    from fieldmark.metrics.bootstrap import run_intervals
-    from fieldmark.metrics.case_sample import CaseSample
+    from fieldmark.api.recount import stored_intervals  # loads numpy
     from fieldmark.wire.summary import intervals_to_json
 
-    counted = CountedRun(stored_run(path))
-    sample = CaseSample(counted.table)
-    for case in counted.cases():
-        counted.add(case)
-        sample.add(case.stored.id, case.block, case.stats)
-    return intervals_to_json(run_intervals(sample, counted.summary(), counted.convention.counting))
+    if run.summary is None:
+        return {}
+    return intervals_to_json(run.summary.intervals or stored_intervals(run))
 
 
 def _since(when: str | datetime | None) -> str:

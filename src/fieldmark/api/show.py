@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from fieldmark.api.counted import RunLike, stored_run
+from fieldmark.api.recount import RunLike, stored_run
 from fieldmark.errors import DataError, Location
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.exports.attributes import ERROR_TYPES
-from fieldmark.report.exports.hiding import hidden_case
-from fieldmark.report.html.shown import ShownCase, mapping, whole
 from fieldmark.report.html.worst import Limits, choose
 from fieldmark.values.text import did_you_mean
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["CaseFilter", "CaseList", "show_case", "show_cases"]
 
@@ -30,12 +29,11 @@ class CaseFilter:
     mistake: str | None = None
     tag: str | None = None
 
-    def takes(self, case: ShownCase) -> bool:
+    def takes(self, case: CaseResult) -> bool:
         """Whether a case is one of them."""
-        mistakes = mapping(case.row.get("errors_by_type"))
         return (
             (self.verdict is None or (case.verdict or case.status) == self.verdict)
-            and (self.mistake is None or whole(mistakes.get(self.mistake)) > 0)
+            and (self.mistake is None or case.errors_by_type.get(self.mistake, 0) > 0)
             and (self.tag is None or self.tag in case.tags)
         )
 
@@ -69,13 +67,13 @@ def show_cases(
     return CaseList(total=chosen.total, lines=chosen.lines)
 
 
-def show_case(run: RunLike, case_id: str, *, values: bool = True) -> ShownCase:
+def show_case(run: RunLike, case_id: str, *, values: bool = True) -> CaseResult:
     """The case of this id; where there is none, the nearest id is named."""
     stored = stored_run(run)
     ids: list[str] = []
     for case in stored.cases():
         if case.id == case_id:
-            return case if values else hidden_case(case)
+            return case if values else case.without_values()
         if len(ids) < _REMEMBERED:
             ids.append(case.id)
     raise DataError(_unknown(case_id, ids), Location(str(stored.path)))

@@ -10,9 +10,7 @@ from typing import Unpack
 
 import click
 
-from fieldmark.api.evaluate import EvalResult, evaluate, refuse_unready_eval, resume_eval
-from fieldmark.api.requests import request_of_run
-from fieldmark.api.watching import Progress
+from fieldmark.api.evaluate import check_ready_eval, evaluate, resume_eval
 from fieldmark.cli.exit_codes import ExitCode, run_exit_code, strongest
 from fieldmark.cli.github import GitHubAnnotations, in_github_workflow
 from fieldmark.cli.options import (
@@ -32,12 +30,15 @@ from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.metrics.gates import GateKind
-from fieldmark.model.case import CaseInput
+from fieldmark.model.case import Case, CaseInput
 from fieldmark.report.junit import JunitFile
 from fieldmark.report.tables import gate_text
-from fieldmark.run.evaluation import Judged, Observer
-from fieldmark.store.rundir import new_run_id
+from fieldmark.run.options import options_of_run
+from fieldmark.run.run_result import EvalResult
+from fieldmark.run.session import Observer, Progress
+from fieldmark.store.run_folder import new_run_id
 from fieldmark.values.escape import visible
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["command"]
 
@@ -102,7 +103,7 @@ def command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
         raise click.UsageError("--junit and --format json are for one eval file at a time.")
     if given["resume"] is not None:
         check_resume(given, files)
-        file = str(request_of_run(given["resume"], "eval")["file"])
+        file = options_of_run(given["resume"], "eval").file
         return _run(load_eval(file), given)
     if not files:
         raise click.UsageError("Name an eval file, or a run with --resume.")
@@ -119,7 +120,7 @@ def _load_specs(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
     for file in files:
         try:
             spec = load_eval(file)
-            refuse_unready_eval(spec, offline=offline)
+            check_ready_eval(spec, offline=offline)
             specs.append(spec)
         except ConfigError as error:
             problems += error.problems
@@ -245,18 +246,16 @@ def _folder_name(name: str) -> str:
 def _junit_observer(junit: JunitFile, *, values: bool) -> Observer:
     """Return an observer that adds cases in order; without values, nothing quotes a document."""
 
-    def add(judged: Judged) -> None:
-        rows = iter(zip(judged.batch.stats, judged.scores, strict=True))
-        for case in judged.all:
+    def add(results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
+        for each in results:
+            case = each.case
             if case.input is CaseInput.FAILED:
                 junit.add(case.id, None, case.note if values else "no candidate", ())
-                continue
-            stats, score = next(rows)
-            if values:
-                junit.add(case.id, stats.verdict, score.reasoning or case.note, score.misses)
+            elif values:
+                junit.add(case.id, each.verdict, each.reasoning or case.note, each.misses)
             else:
-                junit.add(case.id, stats.verdict, f"{len(score.misses)} misses", ())
-        for case in judged.unread:
+                junit.add(case.id, each.verdict, f"{len(each.misses)} misses", ())
+        for case in unreadable:
             junit.add(case.id, None, case.note if values else "the truth cannot be read", ())
 
     return add

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fieldmark.api.run_result import RunResult
+    from fieldmark.run.run_result import RunResult
 
 __all__ = ["ExitCode", "run_exit_code", "strongest"]
 

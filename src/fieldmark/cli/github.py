@@ -9,10 +9,10 @@ from typing import Final
 from fieldmark.cli.output import print_message
 from fieldmark.evaluators.base import Status
 from fieldmark.metrics.summary import Summary
-from fieldmark.model.case import Verdict
+from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.report.tables import gate_text
-from fieldmark.run.evaluation import Judged
 from fieldmark.values.escape import visible
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["GitHubAnnotations", "in_github_workflow"]
 
@@ -35,17 +35,19 @@ class GitHubAnnotations:
         self._values = values
         self._lines: list[str] = []
 
-    def __call__(self, judged: Judged) -> None:
+    def __call__(self, results: Sequence[CaseResult], _: Sequence[Case]) -> None:
         """Add the cases that did not pass."""
-        for case, score in zip(judged.batch.cases, judged.scores, strict=True):
+        failed = [each for each in results if each.case.input is CaseInput.FAILED]
+        for each in [each for each in results if each not in failed] + failed:
+            score = each.overall
+            if score is None:
+                continue
             if score.status is Status.ERROR:
-                self._add("error", f"case {case.id}", self._text(score.reasoning))
+                self._add("error", f"case {each.id}", self._text(score.reasoning))
             elif score.verdict in (Verdict.FAIL, Verdict.PARTIAL):
                 self._add(
-                    "warning", f"case {case.id}: {score.verdict}", self._text(_listed(score.misses))
+                    "warning", f"case {each.id}: {score.verdict}", self._text(_listed(score.misses))
                 )
-        for case in judged.failed:
-            self._add("error", f"case {case.id}", self._text(case.note))
 
     def print(self, summary: Summary) -> None:
         """Print the annotations, failed gates first."""

@@ -21,7 +21,7 @@ from fieldmark.model.json import JsonObject
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fieldmark.api.run_result import RunResult
+    from fieldmark.run.run_result import RunResult
 
 __all__ = [
     "OutputFormat",

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from fieldmark.api.watching import Progress
 from fieldmark.cli.output import OutputOptions, has_color, print_message
+from fieldmark.run.session import Progress
 
 __all__ = ["show_progress"]
 

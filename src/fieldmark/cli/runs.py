@@ -16,7 +16,7 @@ from fieldmark.cli.options import SuggestingChoice, output_options
 from fieldmark.cli.output import OutputOptions, OutputViews, print_message, write_stdout
 from fieldmark.metrics.headline import HEADLINE_FIGURES
 from fieldmark.model.json import JsonObject
-from fieldmark.run.collector import patient_collector
+from fieldmark.run.gc_tuning import relaxed_gc
 
 __all__ = ["command"]
 
@@ -116,7 +116,7 @@ def command(run: str | None, **given: Unpack[_Arguments]) -> int:
     if run is not None and changes:
         add, remove, note = given["add_tag"], given["remove_tag"], given["note"]
         api.annotate(run, given["root"], add=add, remove=remove, note=note)
-    with patient_collector():
+    with relaxed_gc():
         # The entries are freed before the collector runs normally again.
         _show(run, given)
     return ExitCode.OK

@@ -8,9 +8,7 @@ from typing import Unpack
 
 import click
 
-from fieldmark.api.run_result import RunResult
 from fieldmark.api.score import resume_score, score
-from fieldmark.api.watching import Progress
 from fieldmark.cli.exit_codes import run_exit_code
 from fieldmark.cli.options import (
     RunArguments,
@@ -33,7 +31,9 @@ from fieldmark.cli.progress import show_progress
 from fieldmark.data.inputs import Inputs
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.metrics.gates import GateKind
-from fieldmark.store.rundir import new_run_id
+from fieldmark.run.run_result import RunResult
+from fieldmark.run.session import Progress
+from fieldmark.store.run_folder import new_run_id
 
 __all__ = ["command"]
 

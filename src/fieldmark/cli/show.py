@@ -17,7 +17,7 @@ from fieldmark.model.case import Verdict
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fieldmark.report.html.shown import ShownCase
+    from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["command"]
 
@@ -93,7 +93,7 @@ def _list_views(found: CaseList) -> OutputViews:
     )
 
 
-def _case_views(case: ShownCase, given: _Arguments) -> OutputViews:
+def _case_views(case: CaseResult, given: _Arguments) -> OutputViews:
     from fieldmark.report.case_tables import case_csv, case_markdown
     from fieldmark.report.exports.json import case_document
 

@@ -326,17 +326,21 @@ def _result_row() -> JsonObject:
             "quality": _described(_integers(QualityCounts._fields), "The sizes of the buckets."),
             "cells": _described(
                 {"type": "array", "items": {"type": "integer"}},
-                "One integer a field: attribute, outcome and both presences.",
+                "One integer per field: the number of its attribute << 7 | outcome and presences.",
             ),
             "comparisons": _described(
                 _LISTS, "[position, similarity, score, reason, flags, note] where there is more."
             ),
             "items": _described(
-                _LISTS, "[position, list, expected index, candidate index, similarity] of items."
+                _LISTS,
+                "[position, list, expected index, candidate index, similarity] of aligned items.",
             ),
-            "attributes": _described(
-                {"type": "array"}, "[first number, attributes]: those that this row uses first."
+            "totals": _described(
+                {"type": "array", "items": {"type": "integer"}},
+                "[hits, misses, skipped, errors]: how many fields, or entries of evaluators.",
             ),
+            "vacuous": _described({"const": True}, "There was nothing to score."),
+            "safety": _described(_RATE, "The score of a safety judge."),
             "segment": _described(
                 {"type": "array", "items": {"type": "integer"}},
                 "[number, rows]: how many rows from here on were written together.",

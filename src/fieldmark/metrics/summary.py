@@ -43,6 +43,13 @@ class AppliedConvention:
     comparison_sha256: str
     counting_sha256: str
 
+    def is_comparable(self, other: AppliedConvention) -> bool:
+        """Whether figures of both can be compared: same comparison, same counting."""
+        return (self.comparison_sha256, self.counting_sha256) == (
+            other.comparison_sha256,
+            other.counting_sha256,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Micro:

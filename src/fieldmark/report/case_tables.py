@@ -11,8 +11,9 @@ from fieldmark.report.exports.csv import csv_text
 from fieldmark.report.exports.markdown import in_code
 from fieldmark.report.exports.outcomes import MISTAKES, VALUES, OutcomeRow, outcome_rows
 from fieldmark.report.exports.text import json_text
-from fieldmark.report.html.shown import ShownCase, figure, listed, whole
+from fieldmark.report.html.shown import figure, listed, whole
 from fieldmark.report.tables import number
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["case_csv", "case_markdown", "list_csv", "list_markdown"]
 
@@ -41,13 +42,13 @@ def list_markdown(lines: Sequence[Sequence[JsonValue]], total: int) -> str:
     return "\n".join(table) + "\n"
 
 
-def case_csv(case: ShownCase, *, values: bool = True, only_mistakes: bool = False) -> str:
+def case_csv(case: CaseResult, *, values: bool = True, only_mistakes: bool = False) -> str:
     """The fields of a case, one row a field."""
     columns = [name for name in OutcomeRow._fields if values or name not in VALUES]
     return csv_text(columns, (row[: len(columns)] for row in _rows(case, only_mistakes)))
 
 
-def case_markdown(case: ShownCase, *, values: bool = True, only_mistakes: bool = False) -> str:
+def case_markdown(case: CaseResult, *, values: bool = True, only_mistakes: bool = False) -> str:
     """The verdict of a case, and its fields as a table."""
     word = in_code(case.verdict or case.status)
     lines = [f"{in_code(case.id)}: {word}, score {number(case.score)}", ""]
@@ -60,7 +61,7 @@ def case_markdown(case: ShownCase, *, values: bool = True, only_mistakes: bool =
     return "\n".join(lines) + "\n"
 
 
-def _rows(case: ShownCase, only_mistakes: bool) -> list[OutcomeRow]:  # noqa: FBT001 - passed on
+def _rows(case: CaseResult, only_mistakes: bool) -> list[OutcomeRow]:  # noqa: FBT001 - passed on
     return [row for row in outcome_rows(case) if not only_mistakes or row.outcome in MISTAKES]
 
 

@@ -14,11 +14,12 @@ from rich.text import Text
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.case_tree_view import tree_table
 from fieldmark.report.exports.attributes import ERROR_TYPES
-from fieldmark.report.html.shown import ShownCase, figure, listed, mapping, whole
+from fieldmark.report.html.shown import figure, listed, whole
 from fieldmark.report.html.slots import cut_text
 from fieldmark.report.html.tree import case_tree
 from fieldmark.report.tables import number
 from fieldmark.values.escape import visible
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["case_list", "case_view"]
 
@@ -28,13 +29,13 @@ _LONGEST: Final = 20_000
 _LISTS: Final = (("hits", "=", "green"), ("misses", "x", "red"), ("skipped", "~", "dim"))
 
 
-def case_view(case: ShownCase, *, only_mistakes: bool = False, styled: bool = True) -> Group:
+def case_view(case: CaseResult, *, only_mistakes: bool = False, styled: bool = True) -> Group:
     """The verdict, both documents as one tree, and what every evaluator said."""
     nodes = case_tree(case).nodes
     parts: list[RenderableType] = [*_head(case), Text()]
     parts.append(tree_table(nodes, only_mistakes=only_mistakes, styled=styled))
     for result in case.evaluator_results:
-        parts += [Text(), *_evaluator(result)]
+        parts += [Text(), *_evaluator(result.to_dict())]
     return Group(*parts)
 
 
@@ -66,27 +67,26 @@ def _said(read: str, mistakes: list[JsonValue]) -> str:
     return ", ".join([*([read.replace("_", " ")] if read != "ok" else []), *parts])
 
 
-def _head(case: ShownCase) -> Iterator[Text]:
+def _head(case: CaseResult) -> Iterator[Text]:
     word = case.verdict or case.status
     title = Text("case ", no_wrap=True, overflow="ignore")
     title.append(visible(case.id), "bold")
     title.append(f"  {visible(word)}", _STYLES.get(word, "bold red"))
     title.append(f"  score {number(case.score)}")
     yield title
-    mistakes = mapping(case.row.get("errors_by_type"))
     facts = (
-        _said("ok", [mistakes.get(name) for name in ERROR_TYPES]),
+        _said("ok", list(case.stats.errors)),
         "" if case.input == "ok" else f"the candidate is {case.input.replace('_', ' ')}",
-        f"taken out of text ({read})" if (read := case.row.get("parsed_from")) else "",
+        f"taken out of text ({read})" if (read := case.case.parsed_from) else "",
         f"tags: {', '.join(case.tags)}" if case.tags else "",
         "a list was paired by a cheaper method than the one asked for"
-        if case.block.fallback
+        if case.outcomes.fallback
         else "",
     )
     if told := "; ".join(filter(None, facts)):
         yield Text(visible(told))
     yield from _paragraph(case.note)
-    yield from _paragraph(str(case.row.get("reasoning") or ""))
+    yield from _paragraph(case.evaluation)
 
 
 def _evaluator(result: JsonObject) -> Iterator[RenderableType]:

@@ -1,26 +1,22 @@
 """An index of the cases of a run: what lists show, and where each row is in the results.
 
-Every row is read once for its head. A case is then opened by seeking to its row: a segment can be
-read from its first row and the first row of all, which describe the attributes.
+Every row is read once for its head. A case is then opened by seeking to its row.
 """
 
 from __future__ import annotations
 
-import tempfile
 import threading
-from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import groupby
-from pathlib import Path
-from typing import IO, Final, NamedTuple, cast
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
-from fieldmark.store.reader import StoredCase, StoredRun
-from fieldmark.store.rundir import RESULTS
-from fieldmark.values.json_text import read_json
+from fieldmark.store.run_folder import RESULTS
+from fieldmark.store.run_reader import StoredRun, parse_row, read_row
+from fieldmark.wire.attributes import StoredAttributes
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["CaseHead", "CaseIndex"]
 
@@ -53,12 +49,12 @@ class CaseHead(NamedTuple):
 class CaseIndex:
     """The heads of all cases, and access to any of them."""
 
-    def __init__(self, results: Path) -> None:
-        self._results = results
+    def __init__(self, run: StoredRun) -> None:
+        self._run = run
+        self._results = run.path / RESULTS
         self._lock = threading.Lock()
         self._is_read = False
         self._offsets: list[int] = []
-        self._segments: list[int] = []
         self._selections: dict[Hashable, list[CaseHead]] = {}
         self.heads: list[CaseHead] = []
 
@@ -80,54 +76,34 @@ class CaseIndex:
                 self._selections.pop(next(iter(self._selections)), None)
         return found
 
-    def open(self, numbers: Iterable[int]) -> Iterator[StoredCase]:
-        """Read the cases with some numbers, which count from 1 and ascend."""
+    def open(self, numbers: Iterable[int]) -> Iterator[CaseResult]:
+        """Read the cases with some numbers, which count from 1."""
+        attributes = StoredAttributes(self._run.attributes)
         with self._results.open("rb") as file:
-            for segment, members in groupby(
-                numbers, key=lambda number: bisect_right(self._segments, number - 1) - 1
-            ):
-                yield from self._read_segment(file, segment, set(members))
-
-    def _read_segment(
-        self, file: IO[bytes], segment: int, wanted: set[int]
-    ) -> Iterator[StoredCase]:
-        needed = sorted({1, self._segments[segment] + 1} | wanted)
-        with tempfile.TemporaryDirectory() as folder:
-            with (Path(folder) / RESULTS).open("wb") as rows:
-                for number in needed:
-                    file.seek(self._offsets[number - 1])
-                    rows.write(file.readline())
-            run = StoredRun(path=Path(folder), manifest={}, summary=None)
-            for number, case in zip(needed, run.cases(), strict=True):
-                if number in wanted:
-                    yield case
+            for number in numbers:
+                file.seek(self._offsets[number - 1])
+                location = Location(self._results.name, number)
+                row = parse_row(file.readline(), location)
+                yield read_row(row, attributes, self._run.convention, location)
 
     def _read(self) -> None:
-        shared: list[str] = []
-        attributes: list[str] = []
+        paths = {number: each.path for number, each in self._run.attributes.items()}
         offset = 0
         with self._results.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     return
+                location = Location(self._results.name, number)
+                row = parse_row(line, location)
                 try:
-                    row = cast("JsonObject", read_json(line))
-                    described = row.get("attributes")
-                    if described is not None:
-                        start, fresh = cast("tuple[int, list[list[str]]]", described)
-                        attributes = [*(shared or attributes)[:start], *(each[0] for each in fresh)]
-                        shared = shared or attributes
-                    if "segment" in row or number == 1:
-                        self._segments.append(number - 1)
-                    self.heads.append(_head(number, row, attributes))
-                except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-                    location = Location(self._results.name, number)
+                    self.heads.append(_head(number, row, paths))
+                except (ValueError, TypeError, KeyError, AttributeError) as error:
                     raise DataError(f"not a row of results: {error!r}", location) from error
                 self._offsets.append(offset)
                 offset += len(line)
 
 
-def _head(number: int, row: JsonObject, attributes: Sequence[str]) -> CaseHead:
+def _head(number: int, row: JsonObject, paths: Mapping[int, str]) -> CaseHead:
     score, verdict, tags = row["score"], row.get("verdict"), row.get("tags")
     counts, cells = row.get("errors_by_type"), row.get("cells")
     counted = counts if isinstance(counts, dict) else {}
@@ -135,7 +111,7 @@ def _head(number: int, row: JsonObject, attributes: Sequence[str]) -> CaseHead:
     wrong = frozenset[str]()
     if any(errors) and isinstance(cells, list):
         wrong = frozenset(
-            attributes[cell >> CELL_BITS]
+            paths[cell >> CELL_BITS]
             for cell in cells
             if isinstance(cell, int) and _IS_ERROR[cell & FACT_MASK]
         )

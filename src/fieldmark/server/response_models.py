@@ -16,7 +16,7 @@ from fieldmark.model.counts import Counts
 from fieldmark.server.case_index import CaseHead
 from fieldmark.server.data_roots import FileEntry
 from fieldmark.server.jobs import JobState
-from fieldmark.store.index import RunEntry
+from fieldmark.store.run_index import RunEntry
 from fieldmark.wire.case_result import FieldResult
 
 __all__ = [

@@ -9,12 +9,11 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fieldmark.api.counted import stored_run
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.case_index import CaseIndex
-from fieldmark.store.index import RunEntry, list_runs
-from fieldmark.store.reader import StoredRun
-from fieldmark.store.rundir import RESULTS
+from fieldmark.store.run_folder import RESULTS
+from fieldmark.store.run_index import RunEntry, list_runs
+from fieldmark.store.run_reader import StoredRun, open_run
 
 __all__ = ["RUN_ID", "CatalogEntry", "RunCatalog"]
 
@@ -80,7 +79,7 @@ class RunCatalog:
 
     def open(self, run: str) -> StoredRun:
         """Open a run by its id."""
-        return stored_run(self.path(run))
+        return open_run(self.path(run))
 
     def cases(self, run: str) -> CaseIndex:
         """Return the case index of a run, which is rebuilt when its results change."""
@@ -91,7 +90,7 @@ class RunCatalog:
             raise ApiError(ErrorCode.NOT_FOUND, "The run has no results.") from None
         key = (str(path), status.st_mtime_ns, status.st_size)
         with self._lock:
-            index = self._indexes.setdefault(key, CaseIndex(path))
+            index = self._indexes.setdefault(key, CaseIndex(open_run(path.parent)))
             self._indexes.move_to_end(key)
             while len(self._indexes) > _MAX_INDEXES:
                 self._indexes.popitem(last=False)

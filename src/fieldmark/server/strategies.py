@@ -8,8 +8,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from fieldmark.api.gates import check_names, gates_of
-from fieldmark.api.settings import settle
 from fieldmark.config.context import Problems
 from fieldmark.config.field_rules import is_settings
 from fieldmark.config.files import load_file
@@ -17,11 +15,13 @@ from fieldmark.config.located import Located, locate
 from fieldmark.config.rules_file import read_rules
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.run.gates import RunGates, parse_gates
+from fieldmark.run.settings import resolve_settings
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState
 from fieldmark.server.request_models import GateLimits, StrategiesRequest, as_json, as_object
 from fieldmark.server.request_rules import resolve_rules
-from fieldmark.store.durable import write_whole
+from fieldmark.store.disk import write_atomic
 from fieldmark.values.json_text import pretty_json
 from fieldmark.values.paths import PathError, Wildcard, append_path, join, parse_path
 
@@ -66,18 +66,19 @@ def write_strategies(request: StrategiesRequest, state: AppState) -> None:
         if request.revision not in {None, _revision(state.options.strategies)}:
             message = "The rules were changed elsewhere since they were read; load them again."
             raise ApiError(ErrorCode.CONFLICT, message)
-        write_whole(state.options.strategies, pretty_json(content))
+        write_atomic(state.options.strategies, pretty_json(content))
 
 
 def check_strategies(request: StrategiesRequest, state: AppState) -> None:
     """Raise an error with all problems of rules, options and gates."""
     rules = as_json(request.rules) or None
-    settings = settle(
+    settings = resolve_settings(
         resolve_rules(rules, state.options.provider, request.convention),
         convention=request.convention,
         options=as_object(request.options),
     )
-    check_names(gates_of(request.gates.min, request.gates.max), settings)
+    gates = parse_gates(request.gates.min, request.gates.max)
+    RunGates(gates=tuple(gates)).check_names(settings)
 
 
 def _read_file(path: Path) -> JsonObject:

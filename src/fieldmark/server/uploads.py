@@ -11,19 +11,20 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from fieldmark.errors import FieldmarkError
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.data_roots import DataRoots, OpenedPath
 from fieldmark.server.options import ServerLimits
-from fieldmark.store.durable import write_whole
-from fieldmark.store.reader import open_run
-from fieldmark.store.rundir import MANIFEST
+from fieldmark.store.disk import write_atomic
+from fieldmark.store.run_folder import MANIFEST
+from fieldmark.store.run_reader import open_run
 from fieldmark.values.json_text import pretty_json
+from fieldmark.wire.manifest import manifest_to_json
 
 __all__ = ["InputSource", "Uploads", "record_input_sources"]
 
@@ -104,35 +105,26 @@ class InputSource:
 
 def record_input_sources(run: Path, sources: Sequence[InputSource]) -> None:
     """Replace the copies in a run's manifest by the original inputs, if there is a manifest."""
+    names = {str(source.copy): source.name for source in sources}
     try:
         manifest = open_run(run).manifest
-        changed = {
-            **manifest,
-            "inputs": _inputs(manifest.get("inputs"), sources),
-            "request": _request(manifest.get("request"), sources),
-        }
-        write_whole(run / MANIFEST, pretty_json(changed))
+        inputs = tuple(
+            replace(each, name=names.get(each.name, each.name)) for each in manifest.inputs
+        )
+        options = _resume_options(manifest.options, sources)
+        changed = replace(manifest, inputs=inputs, options=options)
+        write_atomic(run / MANIFEST, pretty_json(manifest_to_json(changed)))
     except FieldmarkError:
         # The manifest still names the copies; nothing else is lost.
         return
 
 
-def _inputs(inputs: JsonValue, sources: Sequence[InputSource]) -> JsonValue:
-    if not isinstance(inputs, list):
-        return inputs
-    names = {str(source.copy): source.name for source in sources}
-    return [
-        {**each, "name": names.get(str(each.get("name")), each.get("name"))}
-        if isinstance(each, dict)
-        else each
-        for each in inputs
-    ]
-
-
-def _request(request: JsonValue, sources: Sequence[InputSource]) -> JsonObject | None:
-    """Return the request to resume with, or None if an input existed in the HTTP request alone."""
+def _resume_options(
+    options: JsonObject | None, sources: Sequence[InputSource]
+) -> JsonObject | None:
+    """Return the options to resume with, or None if an input existed in the HTTP request alone."""
     files = [source.file for source in sources]
-    if not isinstance(request, dict) or None in files:
+    if options is None or None in files:
         return None
     truth, *candidate = files
-    return {**request, "truth": truth, "candidate": candidate[0] if candidate else None}
+    return {**options, "truth": truth, "candidate": candidate[0] if candidate else None}

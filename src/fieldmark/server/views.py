@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import orjson
@@ -26,32 +27,21 @@ from fieldmark.report.html.method import evaluator_lines
 from fieldmark.report.html.shown import mapping, whole
 from fieldmark.server.app_state import AppState
 from fieldmark.store.notes import read_notes
-from fieldmark.store.reader import StoredCase, StoredRun
+from fieldmark.store.run_reader import StoredRun
 from fieldmark.values.paths import PathError, covers, parse_path
 from fieldmark.wire.case_result import CaseResult, FieldResult
+from fieldmark.wire.manifest import manifest_to_json
+from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["case_documents", "comparators_by_attribute", "describe_run", "pair_view", "run_view"]
 
 _AUTO: Final = "auto"
-_PRIVATE_KEYS: Final = frozenset({"attributes", "lists", "request"})
-"""Keys of a manifest that responses leave out: long, or with locations of files."""
 
 
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
     """Return what the tabs of a compared pair show beside its figures."""
-    case = result.case
-    stored = StoredCase(
-        id=case.id,
-        score=result.score,
-        verdict=result.verdict,
-        status=result.status,
-        block=result.outcomes,
-        table=result.attributes,
-        expected=case.expected,
-        candidate=case.candidate,
-    )
     return {
-        "documents": case_documents(stored),
+        "documents": case_documents(result),
         "buckets": _paths_by_bucket(result),
         "fields": [
             _compared_field(field, rules)
@@ -62,7 +52,7 @@ def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
     }
 
 
-def case_documents(case: StoredCase) -> JsonValue:
+def case_documents(case: CaseResult) -> JsonValue:
     """Return both documents of a case side by side, or None where they are too large."""
     view = opened_case(case)
     documents: JsonValue = None if view is None else orjson.loads(view)
@@ -131,15 +121,15 @@ def describe_run(state: AppState, run: str) -> JsonObject:
     """Return everything about a run but its cases and attributes."""
     stored = state.catalog.open(run)
     notes = read_notes(stored.path)
-    manifest: JsonObject = {
-        key: value for key, value in stored.manifest.items() if key not in _PRIVATE_KEYS
-    }
+    # Responses leave out what is long, and what names locations of files.
+    manifest = manifest_to_json(replace(stored.manifest, lists={}, options=None))
+    summary = None if stored.summary is None else summary_to_json(stored.summary)
     return {
         "id": run,
         "status": stored.status,
         "kept": state.catalog.is_kept(run),
         "manifest": state.redactor.redact(manifest),
-        "summary": state.redactor.redact(stored.summary),
+        "summary": state.redactor.redact(summary),
         "tags": list(notes.tags),
         "note": notes.note,
     }
@@ -148,11 +138,8 @@ def describe_run(state: AppState, run: str) -> JsonObject:
 def comparators_by_attribute(stored: StoredRun) -> dict[str, str]:
     """Return the comparator of every attribute; several where rules differ by position."""
     found: dict[str, dict[str, None]] = {}
-    listed = stored.manifest.get("attributes")
-    for each in listed if isinstance(listed, list) else []:
-        attribute = mapping(each)
-        names = found.setdefault(str(attribute.get("path", "")), {})
-        names[str(attribute.get("comparator", ""))] = None
+    for each in stored.compared_attributes:
+        found.setdefault(each.path, {})[each.comparator] = None
     return {path: ", ".join(names) for path, names in found.items()}
 
 
@@ -189,12 +176,12 @@ def run_view(state: AppState, run: str) -> JsonObject:
 
 
 def _resume_advice(stored: StoredRun) -> str:
-    if not isinstance(stored.manifest.get("request"), dict):
+    if stored.manifest.options is None:
         return (
             "It has no figures, and it cannot go on: what it was made from came with a request,"
             " from memory or from standard input. Start it again."
         )
-    command = f"fieldmark {stored.manifest.get('command')} --resume runs/{stored.path.name}"
+    command = f"fieldmark {stored.manifest.command} --resume runs/{stored.path.name}"
     return f"It has no figures. If nothing writes to it any more, it can go on with: {command}"
 
 

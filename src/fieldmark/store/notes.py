@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
-from fieldmark.model.json import JsonObject
-from fieldmark.store.durable import write_whole
-from fieldmark.store.heads import Unreadable, notes_of
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import RunLock
-from fieldmark.store.rundir import MANIFEST, RESULTS
-from fieldmark.values.json_text import pretty_json
+from fieldmark.store.run_folder import MANIFEST, RESULTS
+from fieldmark.values.json_text import pretty_json, read_json
 
-__all__ = ["NOTES", "RunNotes", "delete_run", "read_notes", "write_notes"]
+__all__ = ["NOTES", "RunNotes", "delete_run", "parse_notes", "read_notes", "write_notes"]
 
 NOTES: Final = "notes.json"
 _LONGEST: Final = 10_000
 _OURS: Final = (
-    "*.part", "attributes.csv", "eval-results.json", "junit.xml", "lock", "manifest.json",
+    "*.part", "attributes.csv", "attributes.jsonl", "eval-results.json", "junit.xml", "lock",
+    "manifest.json",
     "notes.json", "outcomes.parquet", "report.*", "results.jsonl", "results.torn-*", "shard-*",
     "summary.json", "usage.json",
 )  # fmt: skip
@@ -50,14 +50,26 @@ class RunNotes:
 
 def read_notes(run: Path) -> RunNotes:
     """The notes beside a run; without any, none."""
-    path = run / NOTES
-    if not path.exists():
-        return RunNotes()
     try:
-        tags, note = notes_of(str(path))
-    except Unreadable as error:
-        raise DataError(str(error), Location(str(run))) from error
+        content = (run / NOTES).read_bytes()
+    except FileNotFoundError:
+        return RunNotes()
+    except OSError as error:
+        raise DataError(f"{NOTES} cannot be read: {error.strerror}", Location(str(run))) from error
+    try:
+        tags, note = parse_notes(read_json(content))
+    except ValueError as error:
+        raise DataError(f"{NOTES}: {error}", Location(str(run))) from error
     return RunNotes(tags=tags, note=note)
+
+
+def parse_notes(document: JsonValue) -> tuple[tuple[str, ...], str]:
+    """The tags and the note that a file holds; a wrong shape is a `ValueError`."""
+    if isinstance(document, dict):
+        tags, note = document.get("tags", []), document.get("note", "")
+        if isinstance(tags, list) and isinstance(note, str):
+            return tuple(map(str, tags)), note
+    raise ValueError("holds no notes")
 
 
 def write_notes(run: Path, notes: RunNotes) -> None:
@@ -67,7 +79,7 @@ def write_notes(run: Path, notes: RunNotes) -> None:
             raise ConfigError.of(f"A tag or note has at most {_LONGEST} characters.")
     if not (run / MANIFEST).is_file():
         raise ConfigError.of(f"{run} holds no run.")
-    write_whole(run / NOTES, pretty_json(notes.to_dict()))
+    write_atomic(run / NOTES, pretty_json(notes.to_dict()))
 
 
 def delete_run(run: Path) -> None:

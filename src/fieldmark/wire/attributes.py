@@ -23,6 +23,7 @@ __all__ = [
     "RowNumbers",
     "StoredAttributes",
     "StoredItem",
+    "is_list",
     "path_steps",
 ]
 
@@ -104,6 +105,11 @@ class RowNumbers:
             number = _content_number(attribute)
             self._new.append((number, attribute))
         return number
+
+
+def is_list(attribute: Attribute) -> bool:
+    """Whether a stored attribute is a list whose items were aligned."""
+    return attribute.comparator == _ALIGN
 
 
 def _list_attribute(path: str) -> Attribute:
@@ -233,7 +239,7 @@ class StoredAttributes:
         self._lists: dict[int, str] = {}
         self._limit = 0
         for number, attribute in sorted(stored.items()):
-            if attribute.comparator == _ALIGN:
+            if is_list(attribute):
                 self._lists[number] = attribute.path
             else:
                 self._numbers[number] = self.table.add(attribute)

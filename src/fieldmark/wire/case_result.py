@@ -16,7 +16,7 @@ from fieldmark.evaluators.hits_and_misses import (
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.quality import Quality, quality
-from fieldmark.model.case import Case, Verdict
+from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence, Reason
@@ -116,6 +116,26 @@ class CaseResult:
     def id(self) -> str:
         """The id of the case."""
         return self.case.id
+
+    @property
+    def input(self) -> str:
+        """What could be read of the case."""
+        return self.case.input.value
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the case."""
+        return self.case.tags
+
+    @property
+    def note(self) -> str:
+        """Why the candidate could not be read."""
+        return "" if self.case.input is CaseInput.FAILED else self.case.note
+
+    @property
+    def evaluation(self) -> str:
+        """What the evaluators say together; nothing without evaluators."""
+        return "" if self.overall is None else self.overall.reasoning
 
     @property
     def score(self) -> float | None:

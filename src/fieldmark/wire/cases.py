@@ -66,7 +66,8 @@ class CaseEncoder:
         return lines
 
     def _line(self, result: CaseResult, *, non_finite: bool) -> bytes:
-        case, outcomes, values = result.case, result.outcomes, self._values
+        case, outcomes = result.case, result.outcomes
+        values = self._values and result.has_values
         parts = [b'{"case_id":', strict_json(case.id), self._record(result)]
         if case.input is not CaseInput.OK or case.parsed_from or case.tags:
             parts += [b",", strict_json(_reading(case, notes=values))[1:-1]]
@@ -80,7 +81,7 @@ class CaseEncoder:
             parts += [b',"items":', strict_json(self.numbers.items(outcomes.items))]
         if outcomes.fallback:
             parts.append(b',"fallback":true')
-        if values and case.input is not CaseInput.FAILED:
+        if values:
             parts += [b',"expected":', strict_json(case.expected)]
             if case.candidate is not MISSING:
                 text = strict_json(case.candidate)
@@ -88,7 +89,7 @@ class CaseEncoder:
                 odd = non_finite and b"null" in text
                 parts += [b',"candidate":', finite_json(case.candidate) if odd else text]
         if result.overall is not None:
-            parts += [b",", finite_json(self._evaluations(result, result.overall))[1:-1]]
+            parts += [b",", finite_json(_evaluations(result, result.overall, values=values))[1:-1]]
         parts.append(b"}\n")
         return b"".join(parts)
 
@@ -118,22 +119,23 @@ class CaseEncoder:
             self._cache[id(stats)] = stats, cells, text
         return text
 
-    def _evaluations(self, result: CaseResult, overall: Score) -> JsonObject:
-        """The lists of the case and the result of every evaluator.
 
-        Details stay as the evaluator gave them: they are the user's.
-        """
-        results: list[JsonValue] = [
-            _evaluator_result(each, values=self._values) for each in result.evaluator_results
-        ]
-        if not self._values:
-            return {"evaluator_results": results}
-        return {
-            "hits": list(overall.hits),
-            "misses": list(overall.misses),
-            "reasoning": overall.reasoning,
-            "evaluator_results": results,
-        }
+def _evaluations(result: CaseResult, overall: Score, *, values: bool) -> JsonObject:
+    """The lists of the case and the result of every evaluator.
+
+    Details stay as the evaluator gave them: they are the user's.
+    """
+    results: list[JsonValue] = [
+        _evaluator_result(each, values=values) for each in result.evaluator_results
+    ]
+    if not values:
+        return {"evaluator_results": results}
+    return {
+        "hits": list(overall.hits),
+        "misses": list(overall.misses),
+        "reasoning": overall.reasoning,
+        "evaluator_results": results,
+    }
 
 
 def _reading(case: Case, *, notes: bool) -> JsonObject:

@@ -22,9 +22,9 @@ from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth
 from fieldmark.wire.json_fields import JsonFields
+from fieldmark.wire.stored_format import FORMAT, check_format
 
 __all__ = [
-    "SUMMARY_FORMAT",
     "attribute_to_json",
     "convention_from_json",
     "convention_to_json",
@@ -36,8 +36,6 @@ __all__ = [
     "with_intervals",
 ]
 
-SUMMARY_FORMAT: Final = 1
-
 _COUNTS: Final = ("tp", "tn", "fp", "fn")
 _RATES: Final = ("precision", "recall", "f1")
 _QUALITY: Final = ("completeness", "hallucination", "accuracy", "safety", "rqs", "rqs_max")
@@ -47,7 +45,7 @@ _VERDICTS: Final = {"pass": "passed", "partial": "partial", "fail": "failed"}
 def summary_to_json(summary: Summary) -> JsonObject:
     """The summary as JSON, in the order in which people read it."""
     figures: JsonObject = {
-        "format": SUMMARY_FORMAT,
+        "format": FORMAT,
         "convention": convention_to_json(summary.convention),
         "cases": dict(summary.cases._asdict()),
         "verdicts": _verdicts_to_json(summary.verdicts),
@@ -75,9 +73,7 @@ def summary_to_json(summary: Summary) -> JsonObject:
 def summary_from_json(value: JsonObject) -> Summary:
     """The summary that `summary_to_json` wrote; a wrong shape raises `ValueError`."""
     fields = JsonFields(value)
-    written = fields.integer("format")
-    if written > SUMMARY_FORMAT:
-        raise ValueError(f"format {written} is newer than this version reads")
+    check_format(value)
     macro, attributes = fields.object("macro"), dict(fields.objects("attributes"))
     return Summary(
         convention=convention_from_json(fields.object("convention").value),

@@ -31,7 +31,7 @@ def test_what_is_no_json_is_refused_by_its_path(document, said):
     for call, where in (
         (lambda: fm.compare(document, document), "expected: "),
         (lambda: fm.compare({}, document), "candidate: "),
-        (lambda: fm.rank({}, [{}, document]), "candidates[1]: "),
+        (lambda: fm.compare_many({}, [{}, document]), "candidates[1]: "),
         (lambda: fm.score([document], [{}]), "the truth row 1: "),
         (lambda: fm.score([{}, {}], [{}, document]), "the candidate row 2: "),
         (lambda: fm.score(document, {}), "the truth: "),

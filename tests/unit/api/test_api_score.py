@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import fieldmark as fm
+from fieldmark.store.run_reader import open_run
 
 TRUTH = [{"id": "a", "total": 1, "name": "x"}, {"id": "b", "total": 2, "name": "y"}]
 FOUND = [{"id": "b", "total": 2}, {"id": "a", "total": 3, "name": "x"}]
@@ -95,7 +96,7 @@ def test_a_run_is_written_where_it_should_be(tmp_path):
     assert json.loads((run.path / "summary.json").read_text()) == run.to_dict()
     manifest = json.loads((run.path / "manifest.json").read_text())
     assert manifest["inputs"] == [{"name": "(in memory)"}] * 2
-    assert [each["path"] for each in manifest["attributes"]] == ["name", "total"]
+    assert [each.path for each in open_run(run.path).compared_attributes] == ["name", "total"]
 
 
 def test_bad_input_leaves_no_folder_behind(tmp_path):

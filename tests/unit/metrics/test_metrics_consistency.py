@@ -64,7 +64,7 @@ def test_reordered_items_are_consistent():
 
 
 def test_candidates_are_ranked_and_compared_with_one_another():
-    ranked = fm.rank(
+    ranked = fm.compare_many(
         {"total": 5, "name": "x"}, [{"total": 6, "name": "x"}, {"total": 5, "name": "x"}]
     )
     assert ranked.best is ranked.results[1]
@@ -97,7 +97,7 @@ def test_candidates_are_ranked_and_compared_with_one_another():
     ],
 )
 def test_no_candidate_is_taken_for_the_truth(candidates, rules, expected):
-    assert fm.rank({"a": "x", "b": 2}, candidates, rules=rules).agreement == expected
+    assert fm.compare_many({"a": "x", "b": 2}, candidates, rules=rules).agreement == expected
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,19 @@ from collections import Counter
 
 import pytest
 
-from fieldmark.api.settings import settle
 from fieldmark.model._lines import Line
 from fieldmark.model.json import MISSING
 from fieldmark.model.lines import learn_form
 from fieldmark.model.rule import Rules
 from fieldmark.plan.plan import compile_plan
+from fieldmark.run.settings import resolve_settings
 
 FULL = {"a": 1, "b": "x", "n": {"x": "y", "m": {"z": 1}}}
 
 
 def plan_of(rules=None, **settings):
     choice = {"convention": "confusion", "options": {}, "match": None, "align": None}
-    return compile_plan(settle(rules, **choice, scope=None, depth=None, **settings).rules)
+    return compile_plan(resolve_settings(rules, **choice, scope=None, depth=None, **settings).rules)
 
 
 def fields(*given, **more):

@@ -22,7 +22,7 @@ from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import Outcome, Reason
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import compile_plan
-from fieldmark.run.guard import guarded
+from fieldmark.run.error_boundary import compare_cases
 
 
 def outcomes_of(expected, candidate, rules=None):
@@ -427,7 +427,7 @@ def test_discarded_comparisons_are_not_made_later():
 
 def test_a_crash_leaves_no_comparison_behind():
     plan, batch = batch_plan()
-    guarded(plan, [Case("1", {"a": "old", "b": 1}, {"a": "old", "b": "crash"})])
+    compare_cases(plan, [Case("1", {"a": "old", "b": 1}, {"a": "old", "b": "crash"})])
     batch.calls.clear()
     plan.compare({"a": "new"}, {"a": "new"})
     assert batch.calls == [[("new", "new")]]

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import fieldmark as fm
 from fieldmark.report.html.shown import ShownRun
-from fieldmark.store.reader import open_run
+from fieldmark.store.run_reader import open_run
+from fieldmark.wire.manifest import manifest_to_json
+from fieldmark.wire.summary import summary_to_json
 
 DATA = Path(__file__).parents[2] / "data"
 FORMULAS = (DATA / "csv-injection" / "csv-payload.txt").read_text("utf-8").splitlines()
@@ -49,7 +51,13 @@ SECRETS = ("Acme", "Gmbh", "twelve", "Gone", "Bolt", "12.5")
 
 def shown(folder):
     run = open_run(folder)
-    return ShownRun(name=run.path.name, manifest=run.manifest, summary=run.summary, cases=run.cases)
+    return ShownRun(
+        name=run.path.name,
+        manifest=manifest_to_json(run.manifest),
+        summary=summary_to_json(run.summary),
+        cases=run.cases,
+        attributes=run.compared_attributes,
+    )
 
 
 def ordinary_run(folder, **options):

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import fieldmark as fm
+from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.report.case_view import case_list, case_view
-from fieldmark.report.exports.hiding import hidden_case
 from fieldmark.report.terminal import as_text
 from fieldmark.report.text_difference import differing
-from fieldmark.store.reader import open_run
+from fieldmark.store.run_reader import open_run
 
 TRUTH = {
     "vendor": "Acme GmbH",
@@ -92,7 +92,7 @@ def test_only_mistakes_leaves_out_what_is_right(tmp_path):
 
 
 def test_without_values_paths_and_outcomes_are_left(tmp_path):
-    shown = text(hidden_case(stored(tmp_path)))
+    shown = text(stored(tmp_path).without_values())
     assert "x  items[0].d  wrong value; different" in shown
     assert "Acme" not in shown
     assert "Expected" not in shown
@@ -100,8 +100,11 @@ def test_without_values_paths_and_outcomes_are_left(tmp_path):
 
 def test_a_judge_tells_why(tmp_path):
     case = stored(tmp_path)
-    row = {**case.row, "evaluator_results": [JUDGE], "reasoning": "two judges"}
-    shown = text(replace(case, row=row))
+    judge = EvaluatorResult(
+        name=JUDGE["name"], type=JUDGE["type"], weight=2.0, score=Score.from_dict(JUDGE)
+    )
+    overall = Score(score=0.5, verdict=None, reasoning="two judges")
+    shown = text(replace(case, evaluator_results=(judge,), overall=overall))
     assert "\ntwo judges\n" in shown
     assert shown.endswith("""
 tone (llm_judge)  partial  score 0.500  weight 2
@@ -139,14 +142,14 @@ def test_a_terminal_with_colour_has_no_brackets(tmp_path):
 @pytest.mark.parametrize("value", ["\x1b[2J", "a\nb", "\u202e", "[bold]x[/bold]", "\ud800"])
 def test_no_text_commands_the_terminal(tmp_path, value):
     case = stored(tmp_path)
-    case = replace(
-        case,
+    odd = case.case._replace(
         id=value,
         note=value,
         tags=(value,),
         expected={value: value, "vendor": value},
         candidate={value: f"{value}!", "vendor": f"{value}?"},
     )
+    case = replace(case, case=odd)
     shown = text(case)
     assert not {"\x1b", "\u202e", "\ud800"} & set(shown)
     assert "[bold]x[/bold]" in shown if "bold" in value else True

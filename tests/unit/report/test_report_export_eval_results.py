@@ -10,6 +10,7 @@ import jsonschema_rs
 import pytest
 
 import fieldmark as fm
+from fieldmark.model.case import CaseInput
 from fieldmark.report.exports.eval_results import write_eval_results
 from unit.report.exported import FOUND, TRUTH, hostile_run, ordinary_run, shown
 
@@ -131,8 +132,10 @@ def test_an_extraction_without_output_scores_nothing(tmp_path):
 def test_what_could_not_be_evaluated_is_in_no_figure(tmp_path):
     run = ordinary_run(tmp_path / "run")
     cases = list(run.cases())
-    broken = replace(cases[0], id="z", score=None, verdict=None, status="error")
-    failed = replace(broken, id="y", input="failed", row={"case_id": "y", "score": None})
+    case, stats = cases[0].case, cases[0].stats
+    stats = stats._replace(score=None, verdict=None, errors_count=1)
+    broken = replace(cases[0], case=case._replace(id="z"), stats=stats)
+    failed = replace(broken, case=case._replace(id="y", input=CaseInput.FAILED))
     document = written(replace(run, cases=lambda: [*cases, broken, failed]), tmp_path)
     assert document["not_evaluated"] == [
         {"eval_id": "z", "input": "ok"},

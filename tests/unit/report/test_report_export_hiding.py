@@ -10,9 +10,11 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
+from fieldmark.evaluators.base import EvaluatorResult, Score
+from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcomes import Outcomes
-from fieldmark.report.exports.hiding import hidden_case, without_values
+from fieldmark.report.exports.hiding import without_values
 from fieldmark.report.exports.json import write_json
 from unit.report.exported import SECRETS, ordinary_run
 
@@ -36,20 +38,25 @@ def run(tmp_path):
     plain = ordinary_run(tmp_path / "run", at_least={"micro.f1": 0.1})
 
     def loud(case):
-        said = {place: each._replace(note=QUOTE) for place, each in case.block.comparisons.items()}
-        judge = {
-            "name": "judge", "type": "llm_judge", "score": 0.5, "weight": 1, "verdict": "partial",
-            "status": "ok", "reasoning": QUOTE, "hits": [QUOTE], "misses": [QUOTE],
-            "skipped": [QUOTE], "details": {"quote": QUOTE},
-        }  # fmt: skip
-        row = {**case.row, "reasoning": QUOTE, "note": QUOTE, "hits": [QUOTE], "other": QUOTE}
-        row["evaluator_results"] = [judge]
-        block = Outcomes(case.block.cells, said, case.block.items)
-        return replace(case, block=block, note=QUOTE, row=row)
+        said = {
+            place: each._replace(note=QUOTE) for place, each in case.outcomes.comparisons.items()
+        }
+        score = Score(
+            score=0.5, verdict=Verdict.PARTIAL, reasoning=QUOTE, hits=(QUOTE,), misses=(QUOTE,),
+            skipped=(QUOTE,), details={"quote": QUOTE},
+        )  # fmt: skip
+        judge = EvaluatorResult(name="judge", type="llm_judge", weight=1.0, score=score)
+        return replace(
+            case,
+            case=case.case._replace(note=QUOTE),
+            outcomes=Outcomes(case.outcomes.cells, said, case.outcomes.items),
+            evaluator_results=(judge,),
+            overall=score,
+        )
 
     return replace(
         plain,
-        manifest={**plain.manifest, "request": {"rules": QUOTE}},
+        manifest={**plain.manifest, "options": {"rules": QUOTE}},
         summary={**plain.summary, "warnings": [QUOTE, QUOTE]},
         cases=lambda: map(loud, plain.cases()),
     )
@@ -83,10 +90,10 @@ def test_scores_and_paths_stay(run):
     for case, plain in zip(hidden.cases(), run.cases(), strict=True):
         assert (case.id, case.score, case.verdict) == (plain.id, plain.score, plain.verdict)
         assert case.expected is case.candidate is MISSING
-        assert [each.path for each in case.block.records(case.table)] == [
-            each.path for each in plain.block.records(plain.table)
+        assert [each.path for each in case.outcomes.records(case.attributes)] == [
+            each.path for each in plain.outcomes.records(plain.attributes)
         ]
-        assert case.evaluator_results[0]["score"] == 0.5
+        assert case.evaluator_results[0].score.score == 0.5
         assert QUOTE not in repr(case)
     assert hidden.summary["micro"] == run.summary["micro"]
     assert hidden.summary["warnings"] == ["2 warnings are not shown: values are left out"]
@@ -94,7 +101,7 @@ def test_scores_and_paths_stay(run):
 
 def test_the_run_that_was_given_stays_as_it_is(run):
     before = next(iter(run.cases()))
-    hidden_case(before)
+    before.without_values()
     assert before.note == QUOTE
 
 

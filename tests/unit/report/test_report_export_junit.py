@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from fieldmark.evaluators.base import Score
 from fieldmark.report.exports.junit import write_junit
 from unit.report.exported import hostile_run, ordinary_run
 
@@ -63,14 +64,12 @@ def test_wrong_is_a_failure_and_right_is_nothing(run, tmp_path):
 
 def test_what_could_not_run_is_an_error(run, tmp_path):
     first = next(iter(run.cases()))
-    broken = replace(
-        first, score=None, verdict=None, status="error", row={"reasoning": "no answer"}
-    )
-    odd = replace(first, verdict="splendid")
-    unscored = replace(first, score=None)
-    root = parsed(replace(run, cases=lambda: [broken, odd, unscored]), tmp_path)
-    told = [case.find("error").get("message") for case in root[:3]]
-    assert told == ["no answer", "3 mistakes", "3 mistakes"]
+    stats = first.stats._replace(score=None, verdict=None, errors_count=1)
+    broken = replace(first, stats=stats, overall=Score.error("no answer"))
+    unscored = replace(first, stats=first.stats._replace(score=None))
+    root = parsed(replace(run, cases=lambda: [broken, unscored]), tmp_path)
+    told = [case.find("error").get("message") for case in root[:2]]
+    assert told == ["no answer", "3 mistakes"]
 
 
 def test_without_values_only_paths_and_reasons_are_left(run, tmp_path):

@@ -8,7 +8,7 @@ import fieldmark as fm
 from fieldmark.model.json import MISSING
 from fieldmark.report.html.slots import HIDDEN, both_slots, slot
 from fieldmark.report.html.tree import NOT_COMPARED, case_tree
-from fieldmark.store.reader import open_run
+from fieldmark.store.run_reader import open_run
 
 MATCH, WRONG, FORMAT, OMITTED, INVENTED, EMPTY, IGNORED = range(7)
 ABSENT = {"m": 1}

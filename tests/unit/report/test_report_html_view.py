@@ -11,11 +11,11 @@ from fieldmark.api.report import html_report, write_report
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.report.html.case_view import LARGEST_CASE, opened_case
 from fieldmark.report.html.regions import Region, drawn_regions
-from fieldmark.report.html.shown import ShownRun
 from fieldmark.report.html.trend import Earlier, trends_of
 from fieldmark.report.html.view import view_of
 from fieldmark.report.html.worst import Limits
-from fieldmark.store.reader import open_run
+from fieldmark.store.run_reader import open_run
+from unit.report.exported import shown
 
 TRUTH = [{"id": str(n), "total": n, "vendor": {"name": f"v{n}"}} for n in range(20)]
 
@@ -36,10 +36,7 @@ def worse_by(wrong, missing=0):
 def run(tmp_path):
     def made(candidate, name="run", truth=TRUTH, **options):
         fm.score(truth, candidate, out=tmp_path / name, **options)
-        stored = open_run(tmp_path / name)
-        return ShownRun(
-            name=name, manifest=stored.manifest, summary=stored.summary, cases=stored.cases
-        )
+        return shown(tmp_path / name)
 
     return made
 

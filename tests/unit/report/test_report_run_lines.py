@@ -10,7 +10,7 @@ from rich.console import Console
 
 from fieldmark.report.run_lines import RunLines, lines_of
 from fieldmark.report.runs_view import runs_view
-from fieldmark.store.index import RunEntry
+from fieldmark.store.run_index import RunEntry
 
 TITLES = ("Run", "Began", "Status", "Cases", "Tags and note")
 

@@ -126,8 +126,8 @@ def test_a_broken_entry_is_asked_for_again_with_a_warning(tmp_path, broken):
 
 def test_an_entry_is_whole_or_not_there(tmp_path, monkeypatch):
     written = []
-    real = module.write_whole
-    monkeypatch.setattr(module, "write_whole", lambda *a: (written.append(a[0]), real(*a)))
+    real = module.write_atomic
+    monkeypatch.setattr(module, "write_atomic", lambda *a: (written.append(a[0]), real(*a)))
     asking(tmp_path, Counting(TargetResponse(value=1)))(REQUEST)
     (entry,) = tmp_path.rglob("*.json")
     assert written == [entry]

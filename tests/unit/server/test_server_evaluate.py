@@ -55,7 +55,7 @@ def test_several_candidates_are_ranked_as_the_library_ranks_them(evaluate):
     candidates = [{"total": 6}, {"total": 5}, {"total": 5}]
     answer = evaluate(expected={"total": 5}, candidates=candidates)
     assert answer.json()["ranking"] == json.loads(
-        json.dumps(fm.rank({"total": 5}, candidates).to_dict())
+        json.dumps(fm.compare_many({"total": 5}, candidates).to_dict())
     )
 
 

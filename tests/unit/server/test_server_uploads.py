@@ -13,7 +13,7 @@ from fieldmark.errors import ConfigError
 from fieldmark.server.data_roots import DataRoots
 from fieldmark.server.options import ServerLimits
 from fieldmark.server.uploads import InputSource, record_input_sources
-from fieldmark.store.reader import open_run
+from fieldmark.store.run_reader import open_run
 from unit.server.live_server import FOUND, PATIENCE, TRUTH, held_job, lines, live  # noqa: F401
 
 
@@ -48,9 +48,9 @@ def test_inputs_are_called_what_people_called_them(tmp_path, root, sides, names,
         job = server.ask.post("/api/batch", json=body).json()["id"]
         run = tmp_path / "runs" / server.finished(job)["result"]["run"]
     manifest = open_run(run).manifest
-    assert [each["name"] for each in manifest["inputs"]] == names
+    assert [each.name for each in manifest.inputs] == names
     assert "fieldmark-serve-" not in (run / "manifest.json").read_text("utf-8")
-    assert isinstance(manifest["request"], dict) is resumable
+    assert (manifest.options is not None) is resumable
 
 
 def broken_off(folder, sources):

@@ -19,7 +19,8 @@ from fieldmark.report.exports.hiding import shown_with
 from fieldmark.report.exports.outcomes import outcome_rows
 from fieldmark.report.exports.text import json_bytes
 from fieldmark.report.exports.whole import whole_file
-from fieldmark.report.html.shown import ShownCase, ShownRun, mapping, whole
+from fieldmark.report.html.shown import ShownRun, mapping
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["write_eval_results"]
 
@@ -74,18 +75,12 @@ class _Aggregate:
         }
 
 
-def _counted(case: ShownCase) -> tuple[Counts, ErrorCounts] | None:
+def _counted(case: CaseResult) -> tuple[Counts, ErrorCounts] | None:
     """The counts of a case; one that could not be evaluated has none."""
-    counts, errors = case.row.get("counts"), mapping(case.row.get("errors_by_type"))
-    if case.score is None or not isinstance(counts, dict):
-        return None
-    return (
-        Counts(**{name: whole(counts.get(name)) for name in Counts._fields}),
-        ErrorCounts(**{name: whole(errors.get(name)) for name in ErrorCounts._fields}),
-    )
+    return None if case.score is None else (case.stats.counts, case.stats.errors)
 
 
-def _eval(case: ShownCase, counts: Counts, errors: ErrorCounts, *, values: bool) -> JsonObject:
+def _eval(case: CaseResult, counts: Counts, errors: ErrorCounts, *, values: bool) -> JsonObject:
     metrics: JsonObject = {
         **_named(_rates(counts)),
         "true_positives": counts.tp,
@@ -104,7 +99,7 @@ def _eval(case: ShownCase, counts: Counts, errors: ErrorCounts, *, values: bool)
     }
 
 
-def _discrepancies(case: ShownCase, *, values: bool) -> list[JsonValue]:
+def _discrepancies(case: CaseResult, *, values: bool) -> list[JsonValue]:
     found: list[JsonValue] = []
     for row in outcome_rows(case):
         if row.outcome not in _TYPES:

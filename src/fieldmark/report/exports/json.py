@@ -5,20 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from fieldmark.evaluators.base import Score
+from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.report.exports.hiding import shown_with
 from fieldmark.report.exports.outcomes import VALUES, OutcomeRow, outcome_rows
 from fieldmark.report.exports.text import json_bytes
 from fieldmark.report.exports.whole import whole_file
-from fieldmark.report.html.shown import ShownCase, ShownRun
+from fieldmark.report.html.shown import ShownRun
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["case_document", "write_json"]
 
 _FORMAT: Final = 1
-_STORED: Final = frozenset(
-    {"segment", "attributes", "cells", "comparisons", "items", "expected", "candidate"}
-)
-"""Parts of a row that outcomes say in full."""
+_WITHOUT_TEXT: Final = ("name", "type", "weight", "score", "verdict", "status")
+"""What the result of an evaluator says without quoting a document."""
 
 
 def write_json(run: ShownRun, out: Path, *, values: bool = True) -> None:
@@ -39,13 +40,48 @@ def write_json(run: ShownRun, out: Path, *, values: bool = True) -> None:
         file.write(b"\n]}\n")
 
 
-def case_document(case: ShownCase, *, values: bool = True) -> JsonObject:
+def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
     """All that is known of a case, its outcomes as objects."""
-    said = {key: value for key, value in case.row.items() if key not in _STORED}
-    if "evaluator_results" in case.row or case.evaluator_results:
-        said["evaluator_results"] = list(case.evaluator_results)
+    stats, read = case.stats, case.case
+    document: JsonObject = {
+        "case_id": case.id,
+        "score": case.score,
+        "verdict": case.verdict,
+        "status": case.status,
+        "counts": dict(stats.counts._asdict()),
+        "errors_by_type": dict(stats.errors._asdict()),
+        "quality": dict(stats.quality._asdict()),
+    }
+    if read.input is not CaseInput.OK:
+        document["input"] = case.input
+        if case.has_values:
+            document["note"] = read.note
+    if read.parsed_from:
+        document["parsed_from"] = read.parsed_from
+    if case.tags:
+        document["tags"] = list(case.tags)
+    if case.outcomes.fallback:
+        document["fallback"] = True
+    if case.overall is not None:
+        document |= _evaluations(case, case.overall)
     outcomes = [_outcome(row, values=values) for row in outcome_rows(case)]
-    return {"case_id": case.id, **said, "outcomes": list(outcomes)}
+    return {**document, "outcomes": list(outcomes)}
+
+
+def _evaluations(case: CaseResult, overall: Score) -> JsonObject:
+    results = [each.to_dict() for each in case.evaluator_results]
+    if case.has_values:
+        return {
+            "hits": list(overall.hits),
+            "misses": list(overall.misses),
+            "reasoning": overall.reasoning,
+            "evaluator_results": list(results),
+        }
+    return {
+        "hits_total": case.stats.hits,
+        "misses_total": case.stats.misses,
+        "evaluator_results": [{key: each[key] for key in _WITHOUT_TEXT} for each in results],
+    }
 
 
 def _outcome(row: OutcomeRow, *, values: bool) -> JsonObject:

@@ -11,9 +11,10 @@ from fieldmark.report.exports.gates import gate_texts
 from fieldmark.report.exports.hiding import shown_with
 from fieldmark.report.exports.outcomes import MISTAKES, OutcomeRow, outcome_rows
 from fieldmark.report.exports.text import json_text
-from fieldmark.report.html.shown import ShownCase, ShownRun
+from fieldmark.report.html.shown import ShownRun
 from fieldmark.report.html.slots import cut_text
 from fieldmark.report.junit import JunitFile
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["write_junit"]
 
@@ -32,13 +33,13 @@ def write_junit(run: ShownRun, out: Path, *, values: bool = True) -> None:
             file.add_gate(gate.text, passed=gate.passed)
 
 
-def _verdict(case: ShownCase) -> Verdict | None:
+def _verdict(case: CaseResult) -> Verdict | None:
     """The verdict; a case without a score could not be evaluated, whatever else it says."""
     return None if case.score is None else _VERDICTS.get(case.verdict or "")
 
 
-def _reason(case: ShownCase, mistakes: int) -> str:
-    said = str(case.row.get("reasoning") or case.note)
+def _reason(case: CaseResult, mistakes: int) -> str:
+    said = case.evaluation or case.note
     if said:
         return said
     if case.input != "ok":

@@ -24,10 +24,11 @@ from fieldmark.report.exports.whole import whole_file
 from fieldmark.report.html.detection import detection_lines
 from fieldmark.report.html.figures import tiles, verdict_of
 from fieldmark.report.html.method import evaluator_lines
-from fieldmark.report.html.shown import ShownCase, ShownRun, figure, listed, mapping, whole
+from fieldmark.report.html.shown import ShownRun, figure, listed, mapping, whole
 from fieldmark.report.html.slots import cut_text
 from fieldmark.report.tables import AttributeRow, number
 from fieldmark.values.escape import visible
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["in_code", "markdown", "short_markdown", "write_markdown", "write_markdown_short"]
 
@@ -188,7 +189,7 @@ def _worst(run: ShownRun, *, values: bool) -> Iterator[str]:
         yield from _case(case, values=values)
 
 
-def _case(case: ShownCase, *, values: bool) -> Iterator[str]:
+def _case(case: CaseResult, *, values: bool) -> Iterator[str]:
     mistakes = list(islice((r for r in outcome_rows(case) if r.outcome in MISTAKES), _FIELDS + 1))
     head = f"{in_code(case.id)} | {number(case.score)}"
     if not mistakes:

@@ -9,8 +9,8 @@ from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
 from fieldmark.model.outcomes import FieldOutcome
-from fieldmark.report.html.shown import ShownCase
 from fieldmark.values.paths import ROOT, resolve
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["MISTAKES", "VALUES", "OutcomeRow", "outcome_rows"]
 
@@ -56,10 +56,10 @@ class OutcomeRow(NamedTuple):
     note: str = ""
 
 
-def outcome_rows(case: ShownCase) -> Iterator[OutcomeRow]:
+def outcome_rows(case: CaseResult) -> Iterator[OutcomeRow]:
     """The fields of a case in the order of the walk."""
-    for record in case.block.records(case.table):
-        rule = case.table.attributes[record.attribute]
+    for record in case.outcomes.records(case.attributes):
+        rule = case.attributes.attributes[record.attribute]
         said = record.comparison
         reason = mismatch_reason(record)
         flags = [] if said is None else [name for name in _FLAGS if getattr(said, name)]

@@ -148,7 +148,6 @@ def _figures(run: ShownRun) -> Iterator[list[_Cell]]:
 
 def _cases(run: ShownRun) -> Iterator[list[_Cell]]:
     for case in run.cases():
-        errors = mapping(case.row.get("errors_by_type"))
         yield [
             case.id,
             figure(case.score),
@@ -156,7 +155,7 @@ def _cases(run: ShownRun) -> Iterator[list[_Cell]]:
             case.status,
             case.input,
             ", ".join(case.tags),
-            *(whole(errors.get(name)) for name in ERROR_TYPES),
+            *case.stats.errors,
         ]
 
 

@@ -11,9 +11,10 @@ from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.regions import drawn_regions
-from fieldmark.report.html.shown import ShownCase, figure, listed, mapping, whole
+from fieldmark.report.html.shown import figure, listed
 from fieldmark.report.html.slots import cut_text
 from fieldmark.report.html.tree import case_tree
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["ERROR_TYPES", "LARGEST_CASE", "case_line", "opened_case"]
 
@@ -28,9 +29,8 @@ _MATCH: Final = 0
 _MARK, _MEMBERS = 1, 5
 
 
-def case_line(case: ShownCase) -> list[JsonValue]:
+def case_line(case: CaseResult) -> list[JsonValue]:
     """A line of the list: id, score, verdict, status, input, tags, mistakes by type."""
-    errors = mapping(case.row.get("errors_by_type"))
     return [
         cut_text(case.id, _LONGEST_NAME),
         figure(case.score),
@@ -38,11 +38,11 @@ def case_line(case: ShownCase) -> list[JsonValue]:
         case.status,
         case.input,
         list[JsonValue](cut_text(tag, _LONGEST_NAME) for tag in case.tags[:20]),
-        [whole(errors.get(name)) for name in ERROR_TYPES],
+        list(case.stats.errors),
     ]
 
 
-def opened_case(case: ShownCase) -> bytes | None:
+def opened_case(case: CaseResult) -> bytes | None:
     """The view of a case as JSON to embed; none where even its mistakes are too many."""
     nodes, regions = case_tree(case)
     view: JsonObject = {"tree": nodes, **_told(case)}
@@ -54,15 +54,14 @@ def opened_case(case: ShownCase) -> bytes | None:
     return text if len(text) <= LARGEST_CASE else None
 
 
-def _told(case: ShownCase) -> JsonObject:
+def _told(case: CaseResult) -> JsonObject:
     """What was said of a case in words; only what there is."""
-    row = case.row
     told: JsonObject = {
         "note": cut_text(case.note),
-        "reasoning": cut_text(str(row.get("reasoning") or "")),
-        "parsed_from": str(row.get("parsed_from") or ""),
-        "fallback": case.block.fallback,
-        "evaluators": [_evaluator(each) for each in case.evaluator_results[:_MOST_LINES]],
+        "reasoning": cut_text(case.evaluation),
+        "parsed_from": case.case.parsed_from,
+        "fallback": case.outcomes.fallback,
+        "evaluators": [_evaluator(each.to_dict()) for each in case.evaluator_results[:_MOST_LINES]],
     }
     return {key: value for key, value in told.items() if value}
 

@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
-from fieldmark.report.html.shown import ShownCase
 from fieldmark.report.html.slots import HIDDEN, cut_text, slot
 from fieldmark.values.paths import resolve
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["Mistakes"]
 
@@ -53,7 +53,7 @@ class Mistakes:
         self._cases: Counter[Kind] = Counter()
         self._examples: dict[Kind, _Example] = {}
 
-    def add(self, case: ShownCase, times: Counter[int], rank: int | None) -> None:
+    def add(self, case: CaseResult, times: Counter[int], rank: int | None) -> None:
         """Count the mistakes of one case; one of the list may serve as an example."""
         if not any(cell & FACT_MASK in _WRONG_CODES for cell in times):
             return
@@ -69,12 +69,12 @@ class Mistakes:
             if better:
                 self._take_examples(case, rank, better)
 
-    def _take_examples(self, case: ShownCase, rank: int, wanted: set[Kind]) -> None:
-        for told in case.block.records(case.table):
+    def _take_examples(self, case: CaseResult, rank: int, wanted: set[Kind]) -> None:
+        for told in case.outcomes.records(case.attributes):
             if told.outcome not in _WRONG:
                 continue
             reason = told.comparison.reason if told.comparison else None
-            kind = Kind(case.table.path(told.attribute), told.outcome, reason or "")
+            kind = Kind(case.attributes.path(told.attribute), told.outcome, reason or "")
             if kind in wanted:
                 wanted.discard(kind)
                 self._examples[kind] = _Example(
@@ -95,7 +95,7 @@ class Mistakes:
 
 
 def _shown(
-    case: ShownCase, document: JsonValue | Missing, path: str, presence: Presence
+    case: CaseResult, document: JsonValue | Missing, path: str, presence: Presence
 ) -> JsonValue:
     """One side of a mistake; the place of an item that is not there may be that of another."""
     if case.expected is MISSING:
@@ -106,9 +106,9 @@ def _shown(
     return slot(cut_text(value, _LONGEST) if isinstance(value, str) else value)
 
 
-def _kinds(case: ShownCase, times: Counter[int]) -> Counter[Kind]:
+def _kinds(case: CaseResult, times: Counter[int]) -> Counter[Kind]:
     """The mistakes of a case by kind; what comparators said tells reasons apart."""
-    table, cells = case.table, case.block.cells
+    table, cells = case.attributes, case.outcomes.cells
 
     def kind(cell: int, reason: str = "") -> Kind:
         return Kind(table.path(cell >> CELL_BITS), fact_of(cell).outcome, reason)
@@ -117,7 +117,7 @@ def _kinds(case: ShownCase, times: Counter[int]) -> Counter[Kind]:
     for cell, number in times.items():
         if cell & FACT_MASK in _WRONG_CODES:
             kinds[kind(cell)] += number
-    for position, said in case.block.comparisons.items():
+    for position, said in case.outcomes.comparisons.items():
         cell = cells[position]
         if said.reason is not None and cell & FACT_MASK in _WRONG_CODES:
             kinds[kind(cell)] -= 1

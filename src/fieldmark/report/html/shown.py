@@ -2,85 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue, Missing
-from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.model.outcomes import Attribute
+from fieldmark.wire.case_result import CaseResult
 
-__all__ = ["Figure", "ShownCase", "ShownRun", "figure", "listed", "mapping", "pairs_of", "whole"]
+__all__ = ["Figure", "ShownRun", "figure", "listed", "mapping", "pairs_of", "whole"]
 
 Figure: TypeAlias = float | int | None
-
-
-class ShownCase(Protocol):
-    """One stored case. Nothing in it is trusted to be right."""
-
-    @property
-    def id(self) -> str:
-        """The name of the case."""
-        ...
-
-    @property
-    def score(self) -> float | None:
-        """What it earned, unless it could not be scored."""
-        ...
-
-    @property
-    def verdict(self) -> str | None:
-        """Pass, partial or fail."""
-        ...
-
-    @property
-    def status(self) -> str:
-        """Whether something could not be compared."""
-        ...
-
-    @property
-    def block(self) -> Outcomes:
-        """Its outcomes."""
-        ...
-
-    @property
-    def table(self) -> AttributeTable:
-        """The attributes that its outcomes name."""
-        ...
-
-    @property
-    def expected(self) -> JsonValue | Missing:
-        """The truth, if it was kept."""
-        ...
-
-    @property
-    def candidate(self) -> JsonValue | Missing:
-        """What was extracted, if there is such a thing and it was kept."""
-        ...
-
-    @property
-    def input(self) -> str:
-        """How the candidate was read."""
-        ...
-
-    @property
-    def note(self) -> str:
-        """Why it could not be read."""
-        ...
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """Words to choose cases by."""
-        ...
-
-    @property
-    def row(self) -> JsonObject:
-        """All that was written of it."""
-        ...
-
-    @property
-    def evaluator_results(self) -> list[JsonObject]:
-        """What each evaluator said."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +22,8 @@ class ShownRun:
     name: str
     manifest: JsonObject
     summary: JsonObject
-    cases: Callable[[], Iterable[ShownCase]]
+    cases: Callable[[], Iterable[CaseResult]]
+    attributes: Sequence[Attribute] = ()
 
 
 def mapping(value: JsonValue | Missing) -> JsonObject:

@@ -15,9 +15,9 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.report.html.places import ItemPair, Place, Placed, Told, placed
 from fieldmark.report.html.regions import Region, is_region
-from fieldmark.report.html.shown import ShownCase
 from fieldmark.report.html.slots import HIDDEN, both_slots, cut_text, shell
 from fieldmark.values.paths import ROOT, join
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["NOT_COMPARED", "CaseTree", "case_tree"]
 
@@ -35,15 +35,15 @@ class CaseTree(NamedTuple):
     regions: list[Region]
 
 
-def case_tree(case: ShownCase) -> CaseTree:
+def case_tree(case: CaseResult) -> CaseTree:
     """Both documents as one tree; where they were not kept, one node for each outcome."""
     if case.expected is MISSING and case.candidate is MISSING:
         nodes: list[JsonValue] = [
             [each.path, int(each.outcome), HIDDEN, HIDDEN, _said(each.comparison)]
-            for each in case.block.records(case.table)
+            for each in case.outcomes.records(case.attributes)
         ]
         return CaseTree(nodes, [])
-    tree = _Tree(placed(case.block, case.table), case.table)
+    tree = _Tree(placed(case.outcomes, case.attributes), case.attributes)
     root = tree.node("", Place(""), case.expected, case.candidate)
     members = root[5] if len(root) > 5 and isinstance(root[5], list) else [root]  # noqa: PLR2004
     return CaseTree([*members, *tree.elsewhere()], tree.regions)

@@ -10,7 +10,8 @@ from fieldmark.metrics.taxonomy import ERROR_TABLE
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.report.html.figures import tiles
-from fieldmark.report.html.shown import Figure, ShownCase, ShownRun, figure, mapping
+from fieldmark.report.html.shown import Figure, ShownRun, figure, mapping
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["Versus"]
 
@@ -39,7 +40,7 @@ class Versus:
         self._changed: list[tuple[float, int, JsonValue]] = []
         self._worse = self._better = self._same = self._fresh = 0
 
-    def add(self, case: ShownCase, rank: int | None) -> None:
+    def add(self, case: CaseResult, rank: int | None) -> None:
         """Compare one case of the run."""
         before = self._before.pop(case.id, None)
         if before is None:
@@ -90,11 +91,11 @@ def _refuse_unlike(run: ShownRun, other: ShownRun) -> None:
         )
 
 
-def _mistakes(case: ShownCase) -> Counter[str]:
+def _mistakes(case: CaseResult) -> Counter[str]:
     found: Counter[str] = Counter()
-    for cell in case.block.cells:
+    for cell in case.outcomes.cells:
         if any(ERROR_TABLE[cell & FACT_MASK]):
-            found[case.table.path(cell >> CELL_BITS)] += 1
+            found[case.attributes.path(cell >> CELL_BITS)] += 1
     return found
 
 

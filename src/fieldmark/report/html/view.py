@@ -19,7 +19,7 @@ from fieldmark.report.html.figures import (
 from fieldmark.report.html.heat import HeatMap
 from fieldmark.report.html.method import method_of
 from fieldmark.report.html.mistakes import Mistakes
-from fieldmark.report.html.shown import ShownRun, listed, mapping, whole
+from fieldmark.report.html.shown import ShownRun, mapping, whole
 from fieldmark.report.html.trend import Earlier, trends_of
 from fieldmark.report.html.versus import Versus
 from fieldmark.report.html.worst import Chosen, Limits, choose
@@ -52,8 +52,8 @@ def view_of(
     for position, case in enumerate(run.cases()):
         rank = chosen.rank.get(position)
         values = values or case.expected is not MISSING or case.candidate is not MISSING
-        times = Counter(case.block.cells)
-        heat.add(times, case.table, rank)
+        times = Counter(case.outcomes.cells)
+        heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
         if versus is not None:
             versus.add(case, rank)
@@ -140,11 +140,10 @@ def _cases(chosen: Chosen, opened: int) -> JsonObject:
 def _comparators(run: ShownRun) -> dict[str, str]:
     """The comparator of every attribute; several where places of a path have their own."""
     found: dict[str, list[str]] = {}
-    for each in map(mapping, listed(run.manifest.get("attributes"))):
-        names = found.setdefault(str(each.get("path", "")), [])
-        name = str(each.get("comparator", ""))
-        if name not in names:
-            names.append(name)
+    for each in run.attributes:
+        names = found.setdefault(each.path, [])
+        if each.comparator not in names:
+            names.append(each.comparator)
     return {path: ", ".join(names) for path, names in found.items()}
 
 

@@ -10,7 +10,7 @@ from operator import itemgetter
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import JsonValue
 from fieldmark.report.html.case_view import case_line
-from fieldmark.report.html.shown import ShownCase
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["Chosen", "Limits", "choose"]
 
@@ -33,7 +33,7 @@ class Chosen:
     rank: dict[int, int]
 
 
-def choose(cases: Iterable[ShownCase], limits: Limits) -> Chosen:
+def choose(cases: Iterable[CaseResult], limits: Limits) -> Chosen:
     """The worst cases by score, then by mistakes, then in the order of the run."""
     total = 0
 

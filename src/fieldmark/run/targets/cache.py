@@ -13,7 +13,7 @@ from fieldmark.data.json_parser import parse_json
 from fieldmark.errors import DataError, StorageError
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.run.targets.target import TargetCall, TargetResponse
-from fieldmark.store.durable import write_whole
+from fieldmark.store.disk import write_atomic
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.strict_json import all_finite
@@ -91,7 +91,7 @@ class TargetCache:
         try:
             self._make_folder()
             self.path(key).parent.mkdir(exist_ok=True)
-            write_whole(self.path(key), strict_json(entry))
+            write_atomic(self.path(key), strict_json(entry))
         except (StorageError, OSError) as error:
             self._unwritable = True
             self._warn(f"{self._folder}: no further answers are cached: {error}")
@@ -103,7 +103,7 @@ class TargetCache:
                 return
             self._folder.mkdir(parents=True, exist_ok=True)
             # Responses quote documents, which do not belong into a repository.
-            write_whole(self._folder / ".gitignore", b"*\n")
+            write_atomic(self._folder / ".gitignore", b"*\n")
 
 
 def _read_entry(entry: object, key: str) -> TargetResponse:

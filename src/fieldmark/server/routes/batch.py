@@ -11,9 +11,9 @@ from fastapi import APIRouter, Query
 
 from fieldmark.api.runs import annotate, remove_run
 from fieldmark.api.score import score
-from fieldmark.api.settings import settle
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
+from fieldmark.run.settings import resolve_settings
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.data_roots import FileEntry
 from fieldmark.server.jobs import BackgroundJob, JobCancelled
@@ -28,7 +28,7 @@ from fieldmark.server.request_rules import provider_for_run, resolve_rules
 from fieldmark.server.response_models import FileListResponse, JobResponse, error_responses
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.uploads import InputSource, record_input_sources
-from fieldmark.store.rundir import new_run_id
+from fieldmark.store.run_folder import new_run_id
 from fieldmark.values.presence import is_blank
 
 __all__ = ["router"]
@@ -50,7 +50,7 @@ async def batch(request: BatchRequest, state: StateDependency) -> ApiResponse:
     the server.
     """
     rules = resolve_rules(as_json(request.rules), state.options.provider, request.convention)
-    settle(rules, convention=request.convention, options=as_object(request.options))
+    resolve_settings(rules, convention=request.convention, options=as_object(request.options))
     batch = _Batch(request, state)
     try:
         await anyio.to_thread.run_sync(batch.copy_inputs)

@@ -9,8 +9,7 @@ from fastapi import APIRouter, Path, Query
 
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
-from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import Presence
+from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import StateDependency
 from fieldmark.server.case_index import CaseHead, CaseIndex
@@ -23,8 +22,7 @@ from fieldmark.server.response_models import (
 )
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import case_documents
-from fieldmark.store.reader import StoredCase
-from fieldmark.values.paths import ROOT, resolve
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["router"]
 
@@ -137,35 +135,25 @@ def _may_contain(head: CaseHead, query: OutcomeQuery) -> bool:
     return query.attribute is None or query.attribute in head.wrong_attributes
 
 
-def _outcome_rows(number: int, stored: StoredCase, query: OutcomeQuery) -> list[JsonValue]:
+def _outcome_rows(number: int, case: CaseResult, query: OutcomeQuery) -> list[JsonValue]:
     rows: list[JsonValue] = []
-    for record in stored.block.records(stored.table):
-        attribute = stored.table.path(record.attribute)
-        if query.outcome not in {None, record.outcome.label}:
+    for field in case.iter_fields():
+        if query.outcome not in {None, field.outcome}:
             continue
-        if query.attribute not in {None, attribute}:
+        if query.attribute not in {None, field.attribute}:
             continue
-        comparison = record.comparison
         row: JsonObject = {
             "case": number,
-            "case_id": stored.id,
-            "path": record.path,
-            "attribute": attribute,
-            "outcome": record.outcome.label,
-            "similarity": comparison.similarity if comparison else None,
-            "reason": comparison.reason.value if comparison and comparison.reason else None,
+            "case_id": case.id,
+            "path": field.path,
+            "attribute": field.attribute,
+            "outcome": field.outcome,
+            "similarity": field.similarity,
+            "reason": field.reason,
         }
-        expected = _value(stored.expected, record.path, record.expected_presence)
-        candidate = _value(stored.candidate, record.candidate_path, record.candidate_presence)
-        if expected is not MISSING:
-            row["expected"] = expected
-        if candidate is not MISSING:
-            row["candidate"] = candidate
+        if field.expected is not MISSING:
+            row["expected"] = field.expected
+        if field.candidate is not MISSING:
+            row["candidate"] = field.candidate
         rows.append(row)
     return rows
-
-
-def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
-    if document is MISSING or presence is Presence.ABSENT:
-        return MISSING
-    return document if path == ROOT else resolve(document, path)

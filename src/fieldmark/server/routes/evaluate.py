@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from fieldmark.api.compare import compare_under, json_of
-from fieldmark.api.rank import rank
-from fieldmark.api.settings import settle
+from fieldmark.api.compare_many import compare_many
 from fieldmark.model.json import JsonObject
+from fieldmark.run.settings import resolve_settings
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.request_models import EvaluateRequest, as_json, as_object
 from fieldmark.server.request_rules import resolve_rules
@@ -29,7 +29,7 @@ router = APIRouter(route_class=StrictRoute, tags=["evaluate"])
 async def evaluate(request: EvaluateRequest, state: StateDependency) -> ApiResponse:
     """Compare a candidate with the truth field by field, or rank several candidates.
 
-    The numbers are those of `fieldmark.compare` and `fieldmark.rank`.
+    The numbers are those of `fieldmark.compare` and `fieldmark.compare_many`.
     """
     return ApiResponse(await state.run_evaluation(_evaluate, request, state))
 
@@ -37,7 +37,7 @@ async def evaluate(request: EvaluateRequest, state: StateDependency) -> ApiRespo
 def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
     rules = resolve_rules(as_json(request.rules), state.options.provider, request.convention)
     options = as_object(request.options)
-    settings = settle(rules, convention=request.convention, options=options)
+    settings = resolve_settings(rules, convention=request.convention, options=options)
     response: JsonObject
     if request.candidates is None:
         pair = {"expected": as_json(request.expected), "candidate": as_json(request.candidate)}
@@ -45,7 +45,7 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
         results: tuple[CaseResult, ...] = (result,)
         response = {"result": result.to_dict()}
     else:
-        ranked = rank(
+        ranked = compare_many(
             as_json(request.expected),
             [as_json(each) for each in request.candidates],
             rules=rules,

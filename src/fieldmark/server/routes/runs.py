@@ -29,7 +29,8 @@ from fieldmark.server.response_models import (
 from fieldmark.server.run_catalog import RUN_ID, CatalogEntry
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import comparators_by_attribute, describe_run
-from fieldmark.store.reader import StoredRun
+from fieldmark.store.run_reader import StoredRun
+from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["router"]
 
@@ -99,7 +100,7 @@ def attributes(run: str, state: StateDependency) -> ApiResponse:
     """Every attribute with its counts, rates and mistakes; the worst first."""
     stored = _finished_run(state, run)
     comparators = comparators_by_attribute(stored)
-    summary = stored.summary or {}
+    summary = {} if stored.summary is None else summary_to_json(stored.summary)
     figures = mapping(summary.get("attributes"))
     paths = [str(line[0]) for line in attribute_lines(summary, {}) if isinstance(line, list)]
     rows = [

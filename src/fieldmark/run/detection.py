@@ -1,0 +1,74 @@
+"""Runs over files of object detection: the rules that fit them, and the figures of the field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from fieldmark.align.greedy import Greedy
+from fieldmark.compare.ignore import Ignore
+from fieldmark.compare.iou import Iou
+from fieldmark.data.inputs import Inputs
+from fieldmark.evaluators.detection_ap import DetectionAp
+from fieldmark.metrics.summary import Summary
+from fieldmark.model.case import CaseInput
+from fieldmark.model.rule import Rule
+from fieldmark.run.settings import Settings
+from fieldmark.values.boxes import BoxFormat
+from fieldmark.wire.case_result import CaseResult
+
+__all__ = ["COCO", "RegionTotals", "with_regions"]
+
+COCO: Final = DetectionAp(format=BoxFormat.XYWH, area="regions[].area", crowd="crowd[]")
+"""Where the documents of COCO files keep what the figures need."""
+
+
+def with_regions(settings: Settings, reading: Inputs) -> Settings:
+    """The settings with rules for regions before those of the user, if the input has regions.
+
+    Regions are paired by their overlap. What only a detector has, its scores, is no field; nor is
+    an area, which follows from the box or the outline; and nobody has to find a crowd. They are
+    no keys that could be missing or invented either.
+    """
+    if reading.format_in is None:
+        return settings
+    rules = settings.rules
+    aligner = Greedy(match_fields=("bbox",), similarity={"type": Iou.name, "format": "xywh"})
+    ours = (
+        Rule(path="regions", aligner=aligner),
+        Rule(path="regions[*].bbox", comparator=Iou(format=BoxFormat.XYWH)),
+        Rule(path="regions[*].score", comparator=Ignore()),
+        Rule(path="regions[*].area", comparator=Ignore()),
+        Rule(path="crowd", comparator=Ignore()),
+    )
+    return replace(
+        settings,
+        rules=replace(rules, fields=(*ours, *rules.fields)),
+        convention=settings.convention.with_options({"ignore_scope": "all"}),
+    )
+
+
+class RegionTotals:
+    """Figures of object detection over all cases, if the input holds regions."""
+
+    __slots__ = ("_tally",)
+
+    def __init__(self, format_in: str | None) -> None:
+        self._tally = None if format_in is None else COCO.start()
+
+    def __bool__(self) -> bool:
+        return self._tally is not None
+
+    def add(self, results: Iterable[CaseResult]) -> None:
+        """Add some cases."""
+        if self._tally is None:
+            return
+        for case in (result.case for result in results):
+            if case.input is not CaseInput.FAILED:
+                unreadable = case.input is not CaseInput.OK
+                self._tally.add(case.expected, case.candidate, unreadable=unreadable)
+
+    def added_to(self, summary: Summary) -> Summary:
+        """The summary with the figures of the regions."""
+        return summary if self._tally is None else replace(summary, detection=self._tally.summary())

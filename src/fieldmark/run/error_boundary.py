@@ -1,0 +1,120 @@
+"""A crash inside a plug-in becomes an error, never a score, and affects only its field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+from fieldmark.compare.any_of import AnyOf
+from fieldmark.compare.ignore import Ignore
+from fieldmark.evaluators.base import Score
+from fieldmark.model.case import Case
+from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
+from fieldmark.model.json import JsonValue
+from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, Reason, fact
+from fieldmark.model.outcomes import Attribute, Outcomes
+from fieldmark.model.rule import Rules
+from fieldmark.plan import Plan, compile_plan
+
+__all__ = ["compare_cases", "score_or_error"]
+
+_CRASH: Final = fact(Outcome.ERROR, Presence.VALUE, Presence.VALUE)
+
+
+def compare_cases(plan: Plan, cases: Sequence[Case]) -> list[Outcomes]:
+    """Compare cases; a field whose comparator crashes is marked as an error."""
+    try:
+        return plan.compare_all([(case.expected, case.candidate) for case in cases])
+    except Exception:  # noqa: BLE001 - the cases are compared again, one by one
+        plan.discard_deferred()
+        safe = compile_plan(_safe_rules(plan.rules), plan.table)
+        return [_compare_one(safe, case) for case in cases]
+
+
+def score_or_error(name: str, score: Callable[[], Score]) -> Score:
+    """The score of an evaluator; a crash inside it is an error."""
+    try:
+        return score()
+    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
+        return Score.error(f"{name} crashed: {error!r}")
+
+
+def _compare_one(plan: Plan, case: Case) -> Outcomes:
+    """One case; a crash outside of its comparators is an error of the whole case."""
+    try:
+        return plan.compare(case.expected, case.candidate)
+    except Exception as error:  # noqa: BLE001
+        plan.discard_deferred()
+        number = plan.table.add(Attribute(path="$", comparator=""))
+        return Outcomes(cells=[number << CELL_BITS | _CRASH], comparisons={0: _crashed(error)})
+
+
+def _crashed(error: Exception) -> Comparison:
+    return Comparison.error(Reason.CRASHED, note=f"{type(error).__name__}: {error}")
+
+
+def _safe_rules(rules: Rules) -> Rules:
+    """The same rules with comparators that cannot crash."""
+    return replace(
+        rules,
+        default=None if rules.default is None else _safe(rules.default),
+        fields=tuple(
+            rule if rule.comparator is None else replace(rule, comparator=_safe(rule.comparator))
+            for rule in rules.fields
+        ),
+    )
+
+
+def _safe(comparator: Comparator) -> Comparator:
+    if isinstance(comparator, Ignore):
+        return comparator
+    if isinstance(comparator, AnyOf):
+        return AnyOf(inner=_safe(comparator.inner))
+    if hasattr(comparator, "settle"):
+        return cast(Comparator, _SafeBatchComparator(inner=comparator))
+    return cast(Comparator, _SafeComparator(inner=comparator))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SafeComparator:
+    """A comparator that returns an error instead of raising."""
+
+    inner: Comparator
+
+    @property
+    def name(self) -> str:
+        """The name of the inner comparator."""
+        return self.inner.name
+
+    @property
+    def reflexive(self) -> bool:
+        """Equal values are compared too, since that may be what crashes."""
+        return False
+
+    def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
+        """Compare one pair."""
+        try:
+            return self.inner.compare(expected, candidate)
+        except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is this field's error
+            return _crashed(error)
+
+
+class _SafeBatchComparator(_SafeComparator):
+    """The same for a comparator that asks a provider."""
+
+    __slots__ = ()
+
+    def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:
+        """Decide at once if possible, else return the pair of texts to ask about."""
+        try:
+            return cast(BatchComparator, self.inner).settle(expected, candidate)
+        except Exception as error:  # noqa: BLE001
+            return _crashed(error)
+
+    def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
+        """Decide a batch of pairs."""
+        try:
+            return cast(BatchComparator, self.inner).ask(pairs)
+        except Exception as error:  # noqa: BLE001
+            return [_crashed(error)] * len(pairs)

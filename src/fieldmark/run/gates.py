@@ -1,0 +1,182 @@
+"""Gates of a run: limits on its figures, and on their drop below a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, cast
+
+from fieldmark.errors import ConfigError, OptionError, Problem
+from fieldmark.evaluators.base import data_dependent_prefixes
+from fieldmark.metrics.gates import Gate, GateKind, GateResult, check_gate, check_gates, drop_gates
+from fieldmark.metrics.summary import (
+    AppliedConvention,
+    EvaluatorSummary,
+    Summary,
+    applied_convention,
+    summarise,
+)
+from fieldmark.metrics.tally import Tally
+from fieldmark.metrics.usage import NO_USAGE
+from fieldmark.model.json import JsonObject
+from fieldmark.model.outcomes import AttributeTable
+from fieldmark.model.rule import Depth, Rules, Scope
+from fieldmark.run.options import RunOptions
+from fieldmark.run.settings import Settings
+from fieldmark.store.run_reader import open_run
+from fieldmark.values.paths import PathError, attribute_of, parse_path
+from fieldmark.values.text import did_you_mean
+from fieldmark.wire.summary import evaluator_to_json, summary_to_json
+
+__all__ = ["RunGates", "check_drops", "parse_gates"]
+
+_ATTRIBUTES: Final = "attributes."
+_DATA_DEPENDENT: Final = (_ATTRIBUTES, "detection.")
+"""Figures that are known only when the data has been read."""
+
+
+def parse_gates(
+    at_least: Mapping[str, float] | None, at_most: Mapping[str, float] | None
+) -> list[Gate]:
+    """Limits by the names of figures, as gates."""
+    limits = (
+        ("at_least", GateKind.MIN, at_least or {}),
+        ("at_most", GateKind.MAX, at_most or {}),
+    )
+    gates: list[Gate] = []
+    problems: list[Problem] = []
+    for argument, kind, given in limits:
+        for name, limit in given.items():
+            try:
+                gates.append(Gate(name=name, limit=limit, kind=kind))
+            except OptionError as error:
+                problems.append(Problem(f"{argument}: {error.message}"))
+            except TypeError:
+                message = f"{argument}: the limit of {name} must be a number, not {limit!r}"
+                problems.append(Problem(message))
+    if problems:
+        raise ConfigError(problems)
+    return gates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunGates:
+    """The gates of a run, and how far its figures may drop below those of a baseline."""
+
+    gates: tuple[Gate, ...] = ()
+    baseline: Path | str | None = None
+    max_drop: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: RunOptions, gates: Sequence[Gate] = ()) -> RunGates:
+        """The gates that are asked for, besides some others."""
+        if options.baseline is None and options.max_drop:
+            raise ConfigError.of(
+                "max_drop: nothing says below what a figure must not fall.",
+                hint="Name a run as the baseline.",
+            )
+        if options.baseline is not None and not options.max_drop:
+            raise ConfigError.of(
+                "baseline: nothing says how far figures may fall below it.",
+                hint="Give max_drop, such as 0.01 or micro.f1=0.02.",
+            )
+        return cls(
+            gates=(*gates, *parse_gates(options.at_least, options.at_most)),
+            baseline=options.baseline,
+            max_drop=options.max_drop,
+        )
+
+    def check_names(
+        self,
+        settings: Settings,
+        evaluators: Callable[[], Mapping[str, EvaluatorSummary]] = dict,
+    ) -> None:
+        """Raise an error for figures that no run with these settings has, before anything runs.
+
+        `evaluators` makes the summaries of evaluators that have seen no case.
+        """
+        problems = list(_unconfigured(self.gates, settings.rules))
+        known = [gate for gate in self.gates if not gate.name.startswith(_DATA_DEPENDENT)]
+        if known:
+            empty = summarise(
+                Tally(AttributeTable()),
+                settings.convention,
+                rules=settings.rules,
+                evaluators=evaluators(),
+            )
+            empty = replace(empty, usage=NO_USAGE)
+            figures = {name: evaluator_to_json(each) for name, each in empty.evaluators.items()}
+            unsure = tuple(data_dependent_prefixes(cast("JsonObject", figures), "evaluators."))
+            sure = [gate for gate in known if not gate.name.startswith(unsure)]
+            problems += _unknown(sure, summary_to_json(empty))
+        if problems:
+            raise ConfigError(problems)
+        if self.baseline is not None:
+            before = self._baseline_figures(
+                self.baseline, applied_convention(settings.convention, settings.rules)
+            )
+            check_drops(before, before, self.max_drop)
+
+    def checked(self, summary: Summary) -> Summary:
+        """The summary with every gate checked; a figure that it lacks fails its gate."""
+        summary = replace(summary, gates=check_gates(self.gates, summary_to_json(summary)))
+        if self.baseline is None:
+            return summary
+        before = self._baseline_figures(self.baseline, summary.convention)
+        drops = check_drops(before, summary_to_json(summary), self.max_drop)
+        return replace(summary, gates=(*summary.gates, *drops))
+
+    def _baseline_figures(self, baseline: Path | str, convention: AppliedConvention) -> JsonObject:
+        """The figures of the baseline, which must have been compared and counted alike."""
+        stored = open_run(baseline)
+        if stored.summary is None:
+            raise ConfigError.of(f"{stored.path} has no summary: it is {stored.status}.")
+        if not convention.is_comparable(stored.manifest.convention):
+            hint = "Score the baseline again with the same rules and convention."
+            raise ConfigError.of(f"{stored.path} was compared or counted otherwise.", hint=hint)
+        return summary_to_json(stored.summary)
+
+
+def check_drops(
+    before: JsonObject, after: JsonObject, max_drop: Mapping[str, float] | None
+) -> tuple[GateResult, ...]:
+    """How far figures drop, against how far they may."""
+    try:
+        return drop_gates(before, after, max_drop or {})
+    except OptionError as error:
+        raise ConfigError([Problem(f"max_drop: {error.message}")]) from error
+
+
+def _unconfigured(gates: Sequence[Gate], rules: Rules) -> Iterator[Problem]:
+    """Gates on attributes that no rule names, where only the fields of rules are compared."""
+    if rules.scope is not Scope.CONFIGURED or rules.depth is Depth.TOP or not rules.fields:
+        return
+    paths = [_attribute(rule.path) for rule in rules.fields]
+    for gate in gates:
+        name = gate.name.removeprefix(_ATTRIBUTES)
+        if name == gate.name or any(_may_be_of(name, path) for path in paths):
+            continue
+        figure = name.rpartition(".")[2]
+        hint = did_you_mean(gate.name, [f"{_ATTRIBUTES}{path}.{figure}" for path in paths])
+        yield Problem(f"unknown figure {gate.name!r}. {hint}".rstrip(". "))
+
+
+def _attribute(path: str) -> str:
+    try:
+        return attribute_of(parse_path(path))
+    except PathError:
+        return path
+
+
+def _may_be_of(name: str, path: str) -> bool:
+    """Whether a figure's name begins with an attribute of a rule; a pattern may be many."""
+    return "*" in path or name.startswith((f"{path}.", f"{path}["))
+
+
+def _unknown(gates: Sequence[Gate], figures: JsonObject) -> Iterator[Problem]:
+    for gate in gates:
+        try:
+            check_gate(gate, figures)
+        except OptionError as error:
+            yield Problem(error.message)

@@ -1,0 +1,95 @@
+"""The manifest of a run that is about to start: what it is made from."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from fieldmark.data.inputs import InputLike, Limits
+from fieldmark.metrics.summary import applied_convention
+from fieldmark.model.json import JsonObject
+from fieldmark.run.provider_set import ProviderSet
+from fieldmark.run.settings import Settings
+from fieldmark.version import VERSION
+from fieldmark.wire.manifest import InputFile, Manifest
+
+__all__ = ["make_manifest"]
+
+_LARGE: Final = 32 << 20
+"""Bytes of a file that take longer to hash than threads take to start."""
+
+
+def make_manifest(
+    command: str,
+    settings: Settings,
+    providers: ProviderSet,
+    *,
+    limits: Limits,
+    sources: Sequence[InputLike],
+    options: JsonObject | None,
+    segment_size: int,
+    name: str = "",
+    evaluators: Mapping[str, str] | None = None,
+) -> Manifest:
+    """The manifest of a new run; its inputs are hashed."""
+    return Manifest(
+        command=command,
+        fieldmark=VERSION,
+        python=platform.python_version(),
+        convention=applied_convention(settings.convention, settings.rules),
+        eval=name,
+        providers=providers.identities(),
+        inputs=tuple(_hash_inputs(sources)),
+        limits=asdict(limits),
+        weights=tuple((rule.path, rule.weight, rule.required) for rule in settings.rules.fields),
+        evaluators=evaluators or {},
+        options=options,
+        segment_size=segment_size,
+    )
+
+
+def _hash_inputs(sources: Sequence[InputLike]) -> list[InputFile]:
+    """The inputs with their hashes; large files are hashed concurrently."""
+    if not any(_is_large(source) for source in sources):
+        return [_hash_input(source) for source in sources]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(sources)) as pool:
+        return list(pool.map(_hash_input, sources))
+
+
+def _is_large(source: InputLike) -> bool:
+    if not isinstance(source, str | Path):
+        return False
+    path = Path(source)
+    return path.is_file() and path.stat().st_size >= _LARGE
+
+
+def _hash_input(source: InputLike) -> InputFile:
+    if not isinstance(source, str | Path):
+        return InputFile(name="(in memory)")
+    path = Path(source)
+    if path.is_dir():
+        return InputFile(name=str(source), sha256=_hash_folder(path))
+    if not path.is_file():
+        return InputFile(name=str(source))
+    with path.open("rb") as file:
+        return InputFile(
+            name=str(source),
+            bytes=path.stat().st_size,
+            sha256=hashlib.file_digest(file, "sha256").hexdigest(),
+        )
+
+
+def _hash_folder(folder: Path) -> str:
+    """A hash that changes when a file in a folder is added, removed or rewritten."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        state = path.lstat()
+        line = f"{path.name}\0{state.st_size}\0{state.st_mtime_ns}\0"
+        digest.update(line.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()

@@ -1,0 +1,107 @@
+"""Rules and convention of a run, resolved from what a caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from fieldmark.config.context import Context
+from fieldmark.config.located import Located
+from fieldmark.config.rules_file import LoadedRules
+from fieldmark.config.strategies import build_aligner, build_comparator, choose
+from fieldmark.errors import ConfigError, Location, OptionError
+from fieldmark.metrics.conventions import Convention, find_convention
+from fieldmark.model.comparison import Provider
+from fieldmark.model.json import JsonValue
+from fieldmark.model.rule import Depth, Rules, Scope
+from fieldmark.registry import Plugin
+from fieldmark.values.text import did_you_mean
+
+__all__ = ["RulesLike", "Settings", "resolve_settings"]
+
+RulesLike: TypeAlias = "Rules | Mapping[str, JsonValue] | Sequence[JsonValue] | str | Path | None"
+"""Rules as callers give them: made already, as plain data, the name of a file, or none."""
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A convention and the rules under it, with everything filled in."""
+
+    rules: Rules
+    convention: Convention
+    warnings: tuple[str, ...] = ()
+
+
+def resolve_settings(
+    rules: RulesLike = None,
+    *,
+    convention: str = "confusion",
+    options: Mapping[str, JsonValue] | None = None,
+    match: str | None = None,
+    align: str | None = None,
+    scope: str | None = None,
+    depth: str | None = None,
+) -> Settings:
+    """Resolve the rules and the convention; every mistake in them is an error before any data."""
+    loaded = _read(rules)
+    given = loaded.rules
+    try:
+        chosen = find_convention(convention).with_options(options or {})
+        if given.default is None and loaded.provider is not None:
+            # The convention's own comparator would not know who judges meaning.
+            match = match or chosen.comparison.comparator
+        given = _with_defaults(given, match, align, loaded.provider)
+        if scope is not None:
+            given = replace(given, scope=_one_of(Scope, "scope", scope))
+        if depth is not None:
+            given = replace(given, depth=_one_of(Depth, "depth", depth))
+    except OptionError as error:
+        raise ConfigError.of(str(error)) from error
+    except ValueError as error:
+        raise ConfigError.of(str(error)) from error
+    return Settings(
+        rules=chosen.rules_for(given), convention=chosen, warnings=tuple(map(str, loaded.warnings))
+    )
+
+
+def _one_of(words: type[_Word], argument: str, word: str) -> _Word:
+    try:
+        return words(word)
+    except ValueError:
+        hint = did_you_mean(str(word), words)
+        message = f"{argument}: must be one of {', '.join(words)}, not {word!r}."
+        raise ConfigError.of(message, hint=hint) from None
+
+
+def _with_defaults(
+    rules: Rules, match: str | None, align: str | None, provider: Provider | None
+) -> Rules:
+    """The rules with another default comparator and aligner, by their names."""
+    context = Context(provider=provider)
+    if match is not None:
+        choice = choose(
+            Plugin.COMPARATORS, Located(value=match, location=Location("match")), context
+        )
+        if choice is not None:
+            rules = replace(rules, default=build_comparator(choice, context))
+    if align is not None:
+        choice = choose(Plugin.ALIGNERS, Located(value=align, location=Location("align")), context)
+        if choice is not None:
+            rules = replace(rules, aligner=build_aligner(choice, context))
+    context.problems.raise_any()
+    return rules
+
+
+def _read(rules: RulesLike) -> LoadedRules:
+    if rules is None:
+        return LoadedRules(rules=Rules())
+    if isinstance(rules, Rules):
+        return LoadedRules(rules=rules)
+    # Without a rules file, what reads one need not be loaded.
+    from fieldmark.config.rules_file import load_rules, read_rules
+
+    return load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)

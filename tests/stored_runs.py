@@ -1,0 +1,25 @@
+"""The records of a run that is written by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fieldmark.metrics.conventions import find_convention
+from fieldmark.metrics.summary import applied_convention, summarise
+from fieldmark.metrics.tally import Tally
+from fieldmark.model.outcomes import AttributeTable
+from fieldmark.model.rule import Rules
+from fieldmark.wire.manifest import Manifest
+
+CONFUSION = find_convention("confusion")
+MANIFEST = Manifest(
+    command="score",
+    fieldmark="0",
+    python="3",
+    convention=applied_convention(CONFUSION, Rules()),
+)
+SUMMARY = summarise(Tally(AttributeTable()), CONFUSION, rules=Rules())
+
+
+def manifest(**changes):
+    return replace(MANIFEST, **changes)

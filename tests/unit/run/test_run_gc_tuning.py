@@ -1,0 +1,35 @@
+"""The cycle collector during a run."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from fieldmark.run.gc_tuning import relaxed_gc
+
+
+def test_the_collector_looks_less_often_during_a_run_and_as_before_afterwards():
+    before = gc.get_threshold()
+    with relaxed_gc():
+        assert gc.isenabled()
+        assert gc.get_threshold()[0] > before[0]
+    assert gc.get_threshold() == before
+
+
+def test_the_last_of_several_runs_restores_what_held_before_the_first():
+    before = gc.get_threshold()
+    first, second = relaxed_gc(), relaxed_gc()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert gc.get_threshold() != before
+    second.__exit__(None, None, None)
+    assert gc.get_threshold() == before
+
+
+def test_a_run_that_fails_leaves_the_collector_as_it_was():
+    before = gc.get_threshold()
+    with pytest.raises(ZeroDivisionError), relaxed_gc():
+        _ = 1 / 0
+    assert gc.get_threshold() == before

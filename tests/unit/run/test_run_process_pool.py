@@ -1,0 +1,107 @@
+"""Partitions are done by worker processes that may die or raise."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from fieldmark.errors import DataError
+from fieldmark.run import process_pool
+from fieldmark.run.process_pool import WorkersDiedError, _SpooledResult, _WorkerPool
+
+
+def start(work):
+    """The initializer of workers that do this with a task; the job is the function itself."""
+
+    def initialize(job, spools, parent, files):
+        process_pool._worker = work
+
+    return initialize
+
+
+def done(pool, tasks):
+    pending = [pool.submit(task) for task in tasks]
+    results = []
+    while pending:
+        results.append(pool.result(pending))
+        pending.pop(0)
+    return results
+
+
+@pytest.fixture
+def pool(monkeypatch):
+    """A pool whose workers do something else than partitions."""
+
+    def make(work, workers=2):
+        monkeypatch.setattr(process_pool, "_start_worker", start(work))
+        return _WorkerPool(workers, (None, ""), ())
+
+    return make
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_every_task_has_its_own_result(pool, workers):
+    with pool(lambda number: 2 * number, workers) as own:
+        assert done(own, range(1, 20)) == [2 * number for number in range(1, 20)]
+
+
+def test_a_worker_that_is_killed_is_replaced_and_its_tasks_are_redone(pool, tmp_path):
+    marker = tmp_path / "died"
+
+    def die_once(number):
+        if number == 3 and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    with pool(die_once) as own:
+        assert done(own, range(10)) == list(range(10))
+    assert marker.exists()
+
+
+def test_workers_that_die_again_and_again_end_the_run(pool):
+    with pool(lambda _: os._exit(1)) as own, pytest.raises(WorkersDiedError, match="--workers 1"):
+        done(own, range(10))
+
+
+def test_an_error_is_raised_where_the_result_is_wanted(pool):
+    def fail(_):
+        raise DataError("unreadable")
+
+    with pool(fail) as own, pytest.raises(DataError, match="unreadable"):
+        done(own, [1])
+
+
+def test_no_worker_is_left_at_the_end(pool):
+    with pool(lambda _: os.getpid(), 3) as own:
+        processes = set(done(own, range(12)))
+    for number in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+
+
+def test_a_process_with_other_threads_does_not_fork(monkeypatch):
+    contexts = []
+    monkeypatch.setattr(
+        process_pool, "ProcessPoolExecutor", lambda *_, **options: contexts.append(options)
+    )
+    stop = threading.Event()
+    other = threading.Thread(target=stop.wait)
+    other.start()
+    try:
+        _WorkerPool(2, (None, ""), (7,))
+    finally:
+        stop.set()
+        other.join()
+    assert contexts[0]["mp_context"].get_start_method() == "spawn"
+    assert contexts[0]["initargs"][-1] == ()
+
+
+def test_rows_that_were_lost_on_the_way_are_an_error(tmp_path):
+    spool = tmp_path / "rows"
+    spool.write_bytes(b"short")
+    with pytest.raises(Exception, match="shorter than what was put into it"):
+        list(_SpooledResult(None, str(spool), 10).rows())

@@ -1,0 +1,238 @@
+"""Rows of results: strict lines that hold all that is known of a case, and come back as written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from fieldmark.evaluators.base import EvaluatorResult, Score, Status
+from fieldmark.metrics.conventions import find_convention
+from fieldmark.model.case import Case, CaseInput, Verdict
+from fieldmark.model.comparison import Comparison
+from fieldmark.model.json import MISSING
+from fieldmark.model.outcome import FACTS, Outcome, Reason
+from fieldmark.model.outcomes import Attribute, AttributeTable
+from fieldmark.model.rule import Rules
+from fieldmark.plan import compile_plan
+from fieldmark.run.partition_worker import CaseProcessor
+from fieldmark.values.json_text import read_json
+from fieldmark.wire.attributes import (
+    AttributeTreeReader,
+    AttributeTreeWriter,
+    RowNumbers,
+    StoredAttributes,
+    path_steps,
+)
+from fieldmark.wire.cases import CaseEncoder, case_from_json
+from json_strategies import documents
+from published.command_line import strict
+
+CONFUSION = find_convention("confusion")
+
+
+class Written:
+    """Encodes cases one after the other and reads the lines back as a strict reader does."""
+
+    def __init__(self, *, values=True):
+        self.processor = CaseProcessor(compile_plan(CONFUSION.rules_for(Rules())), CONFUSION)
+        self.encoder = CaseEncoder(RowNumbers(self.processor.plan.table), values=values)
+
+    def line(self, result):
+        (line,) = self.encoder.encode(0, [result])
+        return line
+
+    def row(self, case):
+        (result,) = self.processor.process([case])
+        line = self.line(result)
+        assert line.endswith(b"}\n")
+        assert line.count(b"\n") == 1
+        return strict(line.decode("utf-8"))
+
+
+def test_a_row_holds_all_that_is_known_of_a_case():
+    row = Written().row(Case("7", {"a": 1, "b": "x"}, {"a": 2}))
+    assert row == {
+        "case_id": "7",
+        "segment": [0, 1],
+        "score": 0.0,
+        "verdict": "fail",
+        "status": "ok",
+        "counts": {"tp": 0, "tn": 0, "fp": 1, "fn": 2},
+        "errors_by_type": {"omission": 1, "hallucination": 0, "format_error": 0, "wrong_value": 1},
+        "quality": row["quality"],
+        "totals": [0, 2, 0, 0],
+        "cells": row["cells"],
+        "comparisons": [[0, None, 0.0, "different", []]],
+        "expected": {"a": 1, "b": "x"},
+        "candidate": {"a": 2},
+    }
+
+
+def test_a_cell_is_a_number_of_an_attribute_and_a_fact():
+    row = Written().row(Case("7", {"a": 1, "b": "x"}, {"a": 2}))
+    decoded = [(cell >> 7, FACTS[cell & 0x7F].outcome) for cell in row["cells"]]
+    assert decoded == [(0, Outcome.WRONG_VALUE), (1, Outcome.OMISSION)]
+
+
+def test_cases_with_the_same_outcomes_keep_their_own_ids_and_values():
+    written = Written()
+    rows = [written.row(Case(name, {"a": name}, {"a": name})) for name in "xyz"]
+    assert [(row["case_id"], row["expected"]["a"]) for row in rows] == [
+        ("x", "x"), ("y", "y"), ("z", "z"),
+    ]  # fmt: skip
+
+
+def test_without_values_a_row_holds_neither_side():
+    row = Written(values=False).row(Case("7", {"a": "secret"}, {"a": "guess"}))
+    assert "secret" not in json.dumps(row)
+    assert "guess" not in json.dumps(row)
+    assert row["cells"]
+
+
+@pytest.mark.parametrize("values", [True, False])
+def test_why_a_candidate_could_not_be_read_goes_with_the_values(values):
+    case = Case("1", {"a": 1}, MISSING, CaseInput.PARSE_ERROR, "the key 'secret' occurs twice")
+    row = Written(values=values).row(case)
+    assert row["input"] == "parse_error"
+    assert ("note" in row) is values
+
+
+@pytest.mark.parametrize(("values", "length"), [(True, 6), (False, 5)])
+def test_a_note_may_quote_a_value_and_goes_with_the_values(values, length):
+    written = Written(values=values)
+    (result,) = written.processor.process([Case("1", {"a": 1}, {"a": 2})])
+    result.outcomes.comparisons[0] = Comparison.error(Reason.CRASHED, note="ValueError: 'secret'")
+    line = written.line(result)
+    assert len(json.loads(line)["comparisons"][0]) == length
+    assert (b"secret" in line) is values
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        pytest.param(
+            Case("1", {"a": 1}, MISSING, CaseInput.MISSING), {"input": "missing", "note": ""},
+            id="no-candidate",
+        ),
+        pytest.param(
+            Case("1", {"a": 1}, MISSING, CaseInput.PARSE_ERROR, "two values"),
+            {"input": "parse_error", "note": "two values"}, id="an-unreadable-candidate",
+        ),
+        pytest.param(
+            Case("1", {"a": 1}, {"a": 1}, CaseInput.OK, "", "fence"), {"parsed_from": "fence"},
+            id="found-in-model-text",
+        ),
+        pytest.param(
+            Case("1", {"a": 1}, {"a": 1}, CaseInput.OK, "", "", ("x",)), {"tags": ["x"]}, id="tags"
+        ),
+    ],
+)  # fmt: skip
+def test_how_a_candidate_was_read_is_kept(case, said):
+    row = Written().row(case)
+    assert {key: row.get(key) for key in said} == said
+    assert ("candidate" in row) is (case.candidate is not MISSING)
+
+
+def read_back(written, lines):
+    """The results that lines hold, with attributes that went through their own file."""
+    tree, reader = AttributeTreeWriter(), AttributeTreeReader()
+    for record in tree.records(written.encoder.numbers.take_new()):
+        reader.add(record)
+    attributes = StoredAttributes(reader.attributes)
+    return [case_from_json(read_json(line), attributes, CONFUSION) for line in lines]
+
+
+@given(expected=documents, candidate=documents)
+def test_a_case_comes_back_as_it_was_written(expected, candidate):
+    written = Written()
+    results = written.processor.process(
+        [Case("1", expected, candidate), Case("2", candidate, expected)]
+    )
+    lines = written.encoder.encode(0, results, non_finite=True)
+    for before, after in zip(results, read_back(written, lines), strict=True):
+        assert after.stats == before.stats
+        for part in ("cells", "comparisons", "items", "fallback"):
+            assert getattr(after.outcomes, part) == getattr(before.outcomes, part), part
+        assert [each.path for each in after.fields] == [each.path for each in before.fields]
+        assert after.hits == before.hits
+        assert after.misses == before.misses
+
+
+def test_what_evaluators_said_comes_back():
+    written = Written()
+    (result,) = written.processor.process([Case("1", {"a": 1}, {"a": 2})])
+    score = Score(
+        score=0.5, verdict=Verdict.PARTIAL, hits=("a",), misses=("b",), reasoning="half",
+        details={"k": [1]}, vacuous=True, skipped=("c",),
+    )  # fmt: skip
+    judged = EvaluatorResult(name="judge", type="llm_judge", weight=2.0, score=score)
+    overall = Score(score=0.5, verdict=Verdict.PARTIAL, hits=("a",), misses=("b",), reasoning="r")
+    evaluated = replace(
+        result,
+        evaluator_results=(judged,),
+        overall=overall,
+        stats=result.stats._replace(score=0.5, verdict=Verdict.PARTIAL),
+    )
+    (back,) = read_back(written, [written.line(evaluated)])
+    assert back.evaluator_results == (judged,)
+    assert (back.overall, back.score) == (overall, 0.5)
+
+
+def test_a_case_whose_target_failed_comes_back_as_an_error():
+    written = Written()
+    failed = Case("1", {"a": 1}, MISSING, CaseInput.FAILED, "no answer")
+    (result,) = written.processor.process([failed])
+    (back,) = read_back(written, [written.line(replace(result, evaluator_results=()))])
+    assert (back.status, back.input, back.score) == ("error", "failed", None)
+    assert (back.evaluation, back.overall.status) == ("no answer", Status.ERROR)
+
+
+# --- attributes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "steps"),
+    [
+        pytest.param("total", ["total"], id="a-key"),
+        pytest.param("items[].price.net", ["items", "[]", ".price", ".net"], id="a-list"),
+        pytest.param('a["x.y"][3]', ["a", '["x.y"]', "[3]"], id="quoted-and-indexed"),
+        pytest.param("a..b", ["a..b"], id="a-malformed-path-is-one-step"),
+        pytest.param("$", ["$"], id="the-root"),
+        pytest.param("[].x", ["[]", ".x"], id="a-root-list"),
+    ],
+)
+def test_the_steps_of_a_path(path, steps):
+    assert path_steps(path) == steps
+    assert "".join(path_steps(path)) == path
+
+
+def test_a_shared_prefix_is_written_once():
+    key = "k" * 1000
+    attributes = [Attribute(path=f"{key}.f{n}", comparator="exact") for n in range(50)]
+    records = list(AttributeTreeWriter().records(enumerate(attributes)))
+    assert json.dumps(records).count(key) == 1
+
+
+def test_two_workers_give_a_late_attribute_the_same_number():
+    seeds = [Attribute(path="a", comparator="exact")]
+    late = [Attribute(path="b", comparator="exact"), Attribute(path="c", comparator="fuzzy")]
+    cells = []
+    for order in (late, late[::-1]):
+        table = AttributeTable()
+        for attribute in [*seeds, *order]:
+            table.add(attribute)
+        numbers = RowNumbers(table, seeds)
+        cells.append(numbers.cells([table.add(each) << 7 for each in [*seeds, *late]]))
+    assert cells[0] == cells[1]
+    assert cells[0][0] == 0
+    assert max(cells[0]) < 1 << 63
+
+
+def test_one_number_for_two_attributes_is_refused():
+    tree = AttributeTreeWriter()
+    list(tree.records([(7, Attribute(path="a", comparator="exact"))]))
+    with pytest.raises(ValueError, match="a and b have the same number"):
+        list(tree.records([(7, Attribute(path="b", comparator="exact"))]))
