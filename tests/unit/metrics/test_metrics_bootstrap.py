@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pickle
-import random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from metrics_cells import block_of
+from sampled_runs import Run, drawn
 
 from fieldmark.metrics import bootstrap
 from fieldmark.metrics.bootstrap import (
@@ -19,31 +18,11 @@ from fieldmark.metrics.bootstrap import (
     resampling_weights,
     run_intervals,
 )
-from fieldmark.metrics.case_sample import CaseSample, Threshold
-from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, CountingOptions, RqsForm
-from fieldmark.metrics.quality import QualityCounts, QualityFigures, quality, quality_figures
+from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
 from fieldmark.metrics.rates import wilson
 from fieldmark.metrics.summary import summarise
-from fieldmark.metrics.tally import Tally
-from fieldmark.model.outcomes import AttributeTable
 
 COUNTING = DEFAULT_CONVENTION.counting
-
-
-@pytest.mark.parametrize(
-    ("part", "whole", "interval"),
-    [
-        pytest.param(0, 0, None, id="of-nothing-there-is-none"),
-        pytest.param(5, 10, (0.2366, 0.7634), id="a-half"),
-        pytest.param(0, 10, (0.0, 0.2775), id="none-of-ten-may-still-be-some"),
-        pytest.param(10, 10, (0.7225, 1.0), id="all-of-ten-may-still-not-be-all"),
-        pytest.param(81, 263, (0.2553, 0.3662), id="the-published-example-of-newcombe"),
-        pytest.param(1, 1, (0.2065, 1.0), id="a-single-case-says-little"),
-    ],
-)
-def test_the_interval_of_a_share(part, whole, interval):
-    assert wilson(part, whole) == (None if interval is None else pytest.approx(interval, abs=5e-5))
 
 
 @pytest.mark.parametrize("cases", [5, 10, 30, 100, 1000])
@@ -90,22 +69,6 @@ def test_a_product_in_parts_is_the_product(rows, inner, columns):
     assert (product(left, right) == left.astype(np.float64) @ right).all()
 
 
-@pytest.mark.parametrize("form", RqsForm)
-@pytest.mark.parametrize("safety", [0.0, 0.4, 1.0])
-def test_the_quality_of_many_draws_is_that_of_each(form, safety):
-    chance = random.Random(5)
-    counting = CountingOptions(rqs_form=form)
-    rows = [QualityCounts()] + [
-        QualityCounts(*(chance.randrange(4) for _ in range(3)), 9, chance.randrange(3), 1, 2, 3)
-        for _ in range(40)
-    ]
-    found = quality_figures(QualityCounts(*np.array(rows, np.float64).T), counting, safety)
-    for place, row in enumerate(rows):
-        known = quality(row, counting, safety)
-        for name in QualityFigures._fields:
-            assert getattr(found, name)[place] == getattr(known, name)
-
-
 @pytest.mark.parametrize(
     ("values", "cases"),
     [
@@ -137,43 +100,13 @@ def test_every_interval_contains_its_estimate_and_keeps_the_limits(estimate, low
     assert 0 <= low <= estimate <= high <= 1
 
 
-class Run:
-    """A run of cases with words for their fields."""
-
-    def __init__(self, cases, *, limit=2048, convention="confusion"):
-        self.convention = CONVENTIONS[convention]
-        self.table = AttributeTable()
-        self.tally = Tally(self.table)
-        self.sample = CaseSample(self.table, limit=limit)
-        counter = CaseCounter(self.convention, self.table)
-        for name, fields in cases:
-            block = block_of(fields, self.table)
-            stats = counter.stats(block)
-            self.tally.add(block, stats)
-            self.sample.add(name, block, stats)
-
-    def intervals(self):
-        summary = summarise(self.tally, self.convention)
-        return run_intervals(self.sample, summary, self.convention.counting, resamples=300)
-
-
-def drawn(number, *, right=0.8, seed=0):
-    chance = random.Random(seed)
-    words = ("wrong", "omission", "invented-key", "null-null")
-    return [
-        (f"case-{case}", [(path, "match" if chance.random() < right else chance.choice(words))
-                          for path in ("a", "b", "rows[].x", "rows[].x")])
-        for case in range(number)
-    ]  # fmt: skip
-
-
-def told(run):
+def intervals_of(run):
     found = run.intervals()
     return found.figures, found.attributes
 
 
 def test_every_headline_figure_and_every_attribute_has_one():
-    figures, attributes = told(Run(drawn(40)))
+    figures, attributes = intervals_of(Run(drawn(40)))
     assert set(figures) == {
         "mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1", "micro_precision",
         "micro_recall", "completeness", "hallucination", "accuracy", "rqs", "passed", "perfect",
@@ -195,23 +128,23 @@ def test_an_interval_holds_its_figure(convention):
 
 
 def test_more_cases_make_it_narrower():
-    wide, narrow = (told(Run(drawn(cases)))[0]["micro_f1"] for cases in (30, 480))
+    wide, narrow = (intervals_of(Run(drawn(cases)))[0]["micro_f1"] for cases in (30, 480))
     assert (wide[1] - wide[0]) / (narrow[1] - narrow[0]) == pytest.approx(4, rel=0.4)
 
 
 def test_a_run_without_mistakes_is_not_certain_to_stay_so():
-    _, attributes = told(Run(drawn(10, right=1.0)))
+    _, attributes = intervals_of(Run(drawn(10, right=1.0)))
     assert attributes["a"] == wilson(10, 10)
 
 
 def test_an_undefined_figure_has_no_interval():
     run = Run([("a", [("total", "wrong")]), ("b", [("total", "wrong")])])
     assert summarise(run.tally, run.convention).attributes["total"].f1 is None
-    assert "total" not in told(run)[1]
+    assert "total" not in intervals_of(run)[1]
 
 
 def test_nothing_at_all_has_none():
-    assert told(Run([])) == ({}, {})
+    assert intervals_of(Run([])) == ({}, {})
 
 
 def test_order_and_split_change_nothing():
@@ -227,53 +160,20 @@ def test_order_and_split_change_nothing():
         assert [row.means for row in rows] == [row.means for row in whole_rows]
     summary = summarise(whole.tally, DEFAULT_CONVENTION)
     merged_intervals = run_intervals(merged, summary, COUNTING, resamples=300)
-    assert (merged_intervals.figures, merged_intervals.attributes) == told(whole)
-
-
-def test_parts_that_share_a_threshold_lack_nothing_that_the_whole_keeps():
-    cases = drawn(900)
-    whole = Run(cases, limit=64)
-    parts = [Run(cases[start : start + 100], limit=64) for start in range(0, 900, 100)]
-    shared = Threshold(64)
-    merged, sent = CaseSample(AttributeTable(), limit=64), 0
-    for part in parts:
-        sample = CaseSample(part.table, threshold=shared)
-        sample.merge(part.sample)
-        sent += len(sample.rows())
-        merged.merge(pickle.loads(pickle.dumps(sample)))  # noqa: S301 - made in this line
-    assert [row.id for row in merged.rows()] == [row.id for row in whole.sample.rows()]
-    assert merged.cases == 900
-    assert sent < 5 * 64
+    assert (merged_intervals.figures, merged_intervals.attributes) == intervals_of(whole)
 
 
 def test_cases_that_are_drawn_together_vary_as_they_do_alone(monkeypatch):
     run = Run(drawn(1000))
-    alone = told(run)
+    alone = intervals_of(run)
     monkeypatch.setattr(bootstrap, "GROUPS", 250)
-    together = told(run)
+    together = intervals_of(run)
     for one, other in zip(alone, together, strict=True):
         for name, (low, high) in one.items():
             assert other[name][1] - other[name][0] == pytest.approx(high - low, rel=0.3)
 
 
-def test_memory_is_bounded_and_small_runs_are_kept_whole():
-    assert len(Run(drawn(64), limit=64).sample.rows()) == 64
-    sample = Run(drawn(2000), limit=64).sample
-    assert 16 <= len(sample.rows()) <= 64
-    assert sample.cases == 2000
-
-
-def test_ids_that_are_all_the_same_end_the_sample_not_the_run():
-    run = Run([("same", [("a", "match")])] * 100, limit=10)
-    assert len(run.sample.rows()) <= 100
-    run.intervals()
-
-
-def test_ids_that_are_no_valid_text_are_ids():
-    assert len(Run([("\ud800", [("a", "match")]), ("b", [("a", "match")])]).sample.rows()) == 2
-
-
 def test_a_sample_stands_for_the_whole_run():
     cases = drawn(3000)
-    part, whole = (told(Run(cases, limit=limit))[0]["micro_f1"] for limit in (256, 4096))
+    part, whole = (intervals_of(Run(cases, limit=limit))[0]["micro_f1"] for limit in (256, 4096))
     assert part[1] - part[0] == pytest.approx(whole[1] - whole[0], rel=0.35)

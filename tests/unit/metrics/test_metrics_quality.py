@@ -1,11 +1,21 @@
 from __future__ import annotations
 
+import random
+
+import numpy as np
 import pytest
 from metrics_cells import STRATEGY_PAIR, histogram
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm, RqsWeights
-from fieldmark.metrics.quality import QualityCounts, bucket_table, quality, quality_counts
+from fieldmark.metrics.quality import (
+    QualityCounts,
+    QualityFigures,
+    bucket_table,
+    quality,
+    quality_counts,
+    quality_figures,
+)
 
 LITERAL = CountingOptions(graded=False)
 
@@ -123,3 +133,19 @@ def test_an_evaluated_safety_is_not_flagged():
 def test_a_weight_that_is_none_is_refused(weight):
     with pytest.raises(OptionError, match=r"rqs_weights\.accuracy"):
         RqsWeights(accuracy=weight)
+
+
+@pytest.mark.parametrize("form", RqsForm)
+@pytest.mark.parametrize("safety", [0.0, 0.4, 1.0])
+def test_the_quality_of_many_draws_is_that_of_each(form, safety):
+    chance = random.Random(5)
+    counting = CountingOptions(rqs_form=form)
+    rows = [QualityCounts()] + [
+        QualityCounts(*(chance.randrange(4) for _ in range(3)), 9, chance.randrange(3), 1, 2, 3)
+        for _ in range(40)
+    ]
+    found = quality_figures(QualityCounts(*np.array(rows, np.float64).T), counting, safety)
+    for place, row in enumerate(rows):
+        known = quality(row, counting, safety)
+        for name in QualityFigures._fields:
+            assert getattr(found, name)[place] == getattr(known, name)

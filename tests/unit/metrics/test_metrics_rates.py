@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from fieldmark.metrics import rates
-from fieldmark.metrics.averages import ExactSum, MacroMean, macro_mean
 from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.rates import Rates
 from fieldmark.model.counts import Counts
@@ -53,32 +52,17 @@ def test_accuracy_is_the_share_of_fields_that_are_right(counts, wrong, expected)
 
 
 @pytest.mark.parametrize(
-    ("groups", "expected"),
+    ("part", "whole", "interval"),
     [
-        pytest.param(
-            [Counts(tp=1), Counts(fp=1, fn=1)], MacroMean(0.5, 0.5, 0.5), id="undefined-f1-is-zero"
-        ),
-        pytest.param(
-            [Counts(tp=1), Counts(tn=5)], MacroMean(1.0, 1.0, 1.0), id="true-negatives-are-left-out"
-        ),
-        pytest.param(
-            [Counts(tp=1), Counts(fn=1)], MacroMean(1.0, 0.5, 0.5), id="means-of-the-defined-ones"
-        ),
-        pytest.param([Counts(tn=2)], MacroMean(None, None, 1.0, vacuous=True), id="nothing-left"),
-        pytest.param([], MacroMean(None, None, 1.0, vacuous=True), id="nothing-at-all"),
+        pytest.param(0, 0, None, id="of-nothing-there-is-none"),
+        pytest.param(5, 10, (0.2366, 0.7634), id="a-half"),
+        pytest.param(0, 10, (0.0, 0.2775), id="none-of-ten-may-still-be-some"),
+        pytest.param(10, 10, (0.7225, 1.0), id="all-of-ten-may-still-not-be-all"),
+        pytest.param(81, 263, (0.2553, 0.3662), id="the-published-example-of-newcombe"),
+        pytest.param(1, 1, (0.2065, 1.0), id="a-single-case-says-little"),
     ],
 )
-def test_macro_mean_over_attributes(groups, expected):
-    assert macro_mean(groups, UNDEFINED) == expected
-
-
-def test_macro_mean_counts_undefined_rates_as_zero_under_that_rule():
-    assert macro_mean([Counts(tp=1), Counts(fn=1)], ZERO) == MacroMean(0.5, 0.5, 0.5)
-
-
-def test_exact_sums_do_not_lose_what_floats_lose():
-    assert ExactSum.of([(1e16, 1), (1.0, 2), (-1e16, 1)]).mean == 0.5
-
-
-def test_the_mean_of_nothing_is_undefined():
-    assert ExactSum().mean is None
+def test_the_interval_of_a_share(part, whole, interval):
+    assert rates.wilson(part, whole) == (
+        None if interval is None else pytest.approx(interval, abs=5e-5)
+    )

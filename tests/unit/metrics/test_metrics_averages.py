@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.metrics.averages import ExactSum, MacroMean, macro_mean
+from fieldmark.metrics.conventions import ZeroRule
+from fieldmark.model.counts import Counts
+
+UNDEFINED, ZERO = ZeroRule
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        pytest.param(
+            [Counts(tp=1), Counts(fp=1, fn=1)], MacroMean(0.5, 0.5, 0.5), id="undefined-f1-is-zero"
+        ),
+        pytest.param(
+            [Counts(tp=1), Counts(tn=5)], MacroMean(1.0, 1.0, 1.0), id="true-negatives-are-left-out"
+        ),
+        pytest.param(
+            [Counts(tp=1), Counts(fn=1)], MacroMean(1.0, 0.5, 0.5), id="means-of-the-defined-ones"
+        ),
+        pytest.param([Counts(tn=2)], MacroMean(None, None, 1.0, vacuous=True), id="nothing-left"),
+        pytest.param([], MacroMean(None, None, 1.0, vacuous=True), id="nothing-at-all"),
+    ],
+)
+def test_macro_mean_over_attributes(groups, expected):
+    assert macro_mean(groups, UNDEFINED) == expected
+
+
+def test_macro_mean_counts_undefined_rates_as_zero_under_that_rule():
+    assert macro_mean([Counts(tp=1), Counts(fn=1)], ZERO) == MacroMean(0.5, 0.5, 0.5)
+
+
+def test_exact_sums_do_not_lose_what_floats_lose():
+    assert ExactSum.of([(1e16, 1), (1.0, 2), (-1e16, 1)]).mean == 0.5
+
+
+def test_the_mean_of_nothing_is_undefined():
+    assert ExactSum().mean is None

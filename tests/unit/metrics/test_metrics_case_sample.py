@@ -1,0 +1,43 @@
+"""The sample of a run is bounded, and the same for every order and split of its cases."""
+
+from __future__ import annotations
+
+import pickle
+
+from sampled_runs import Run, drawn
+
+from fieldmark.metrics.case_sample import CaseSample, Threshold
+from fieldmark.model.outcomes import AttributeTable
+
+
+def test_parts_that_share_a_threshold_lack_nothing_that_the_whole_keeps():
+    cases = drawn(900)
+    whole = Run(cases, limit=64)
+    parts = [Run(cases[start : start + 100], limit=64) for start in range(0, 900, 100)]
+    shared = Threshold(64)
+    merged, sent = CaseSample(AttributeTable(), limit=64), 0
+    for part in parts:
+        sample = CaseSample(part.table, threshold=shared)
+        sample.merge(part.sample)
+        sent += len(sample.rows())
+        merged.merge(pickle.loads(pickle.dumps(sample)))  # noqa: S301 - made in this line
+    assert [row.id for row in merged.rows()] == [row.id for row in whole.sample.rows()]
+    assert merged.cases == 900
+    assert sent < 5 * 64
+
+
+def test_memory_is_bounded_and_small_runs_are_kept_whole():
+    assert len(Run(drawn(64), limit=64).sample.rows()) == 64
+    sample = Run(drawn(2000), limit=64).sample
+    assert 16 <= len(sample.rows()) <= 64
+    assert sample.cases == 2000
+
+
+def test_ids_that_are_all_the_same_end_the_sample_not_the_run():
+    run = Run([("same", [("a", "match")])] * 100, limit=10)
+    assert len(run.sample.rows()) <= 100
+    run.intervals()
+
+
+def test_ids_that_are_no_valid_text_are_ids():
+    assert len(Run([("\ud800", [("a", "match")]), ("b", [("a", "match")])]).sample.rows()) == 2

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.metrics.usage import NO_USAGE, merged_usage, total_usage
+
+OPENAI = {"name": "openai", "model": "m", "calls": 2, "input_tokens": 80, "cost": 0.5}
+LOCAL = {"name": "local", "model": "n", "calls": 1, "output_tokens": 9, "cost": None}
+
+
+@pytest.mark.parametrize(
+    ("providers", "totals"),
+    [
+        pytest.param([], (0, 0, 0, 0, 0.0), id="no-providers-cost-nothing"),
+        pytest.param([OPENAI, OPENAI], (4, 160, 0, 0, 1.0), id="figures-add"),
+        pytest.param([OPENAI, LOCAL], (3, 80, 9, 0, None), id="one-unknown-cost-is-unknown"),
+        pytest.param([{"estimated_calls": 3}], (0, 0, 0, 3, None), id="a-missing-cost-is-unknown"),
+    ],
+)
+def test_totals_over_providers(providers, totals):
+    names = ("calls", "input_tokens", "output_tokens", "estimated_calls", "cost")
+    assert total_usage(providers) == {**dict(zip(names, totals, strict=True)), "asked": providers}
+
+
+def test_no_usage_has_every_figure():
+    assert total_usage([]) == NO_USAGE
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "merged"),
+    [
+        pytest.param(
+            [OPENAI],
+            [OPENAI],
+            [{**OPENAI, "calls": 4, "input_tokens": 160, "cost": 1.0}],
+            id="the-same-providers-add",
+        ),
+        pytest.param([OPENAI], [LOCAL], [OPENAI, LOCAL], id="other-providers-are-listed"),
+        pytest.param(
+            [OPENAI], [{**OPENAI, "model": "n"}], [OPENAI, {**OPENAI, "model": "n"}],
+            id="another-model-is-another-provider",
+        ),
+        pytest.param([LOCAL], [LOCAL], [{**LOCAL, "calls": 2, "output_tokens": 18}],
+                     id="an-unknown-cost-stays-unknown"),
+        pytest.param(
+            [{"models": ["b"]}], [{"models": ["a", "b"]}], [{"models": ["a", "b"]}],
+            id="models-are-united-and-sorted",
+        ),
+        pytest.param([{"models": ["b"]}], [{}], [{}], id="only-figures-of-the-resumption-are-given"),
+        pytest.param([], [OPENAI], [OPENAI], id="nothing-before"),
+    ],
+)  # fmt: skip
+def test_usage_of_a_resumed_run(before, now, merged):
+    assert merged_usage(before, now) == merged
