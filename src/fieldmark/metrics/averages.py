@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from math import fsum
+from operator import add
 from typing import Final, NamedTuple
 
 from fieldmark.metrics import rates
@@ -46,7 +47,7 @@ class ExactSum(NamedTuple):
     def __add__(self, other: object) -> ExactSum:
         if not isinstance(other, ExactSum):
             return NotImplemented
-        return ExactSum(self.number + other.number, self.steps + other.steps)
+        return ExactSum(*map(add, self, other))
 
     @property
     def mean(self) -> float | None:
@@ -73,16 +74,13 @@ class MacroSums(NamedTuple):
     def __add__(self, other: object) -> MacroSums:
         if not isinstance(other, MacroSums):
             return NotImplemented
-        return MacroSums(
-            self.precision + other.precision, self.recall + other.recall, self.f1 + other.f1
-        )
+        return MacroSums(*map(add, self, other))
 
     def mean(self) -> MacroMean:
         """The three means; a perfect but vacuous F1 where nothing is left to average."""
-        f1 = self.f1.mean
-        if f1 is None:
-            return MacroMean(self.precision.mean, self.recall.mean, 1.0, vacuous=True)
-        return MacroMean(self.precision.mean, self.recall.mean, f1)
+        vacuous = not self.f1.number
+        f1 = 1.0 if vacuous else self.f1.mean
+        return MacroMean(self.precision.mean, self.recall.mean, f1, vacuous)
 
 
 def macro_mean(groups: Iterable[Counts], zero: ZeroRule) -> MacroMean:

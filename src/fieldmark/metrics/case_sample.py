@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
+from operator import add, itemgetter
 from typing import Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
 
@@ -16,14 +16,11 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
 __all__ = [
     "MEANS",
-    "SAMPLED",
     "STEP",
     "CaseContribution",
     "CaseRow",
     "CaseSample",
-    "FinishedCases",
     "PackedCells",
-    "SampledCase",
     "Threshold",
     "row_means",
 ]
@@ -34,18 +31,12 @@ STEP: Final = 1 << 24
 MEANS: Final = 4
 """Columns of means: the sum and the number of scores, then of F1s by case."""
 
-SAMPLED: Final = 2_048
+_SAMPLED: Final = 2_048
 """The most cases in a sample; so many estimate the variation of a figure to within 2 percent."""
 
 _CODE: Final = "q"
-_WIDTH: Final = array(_CODE).itemsize
 _ONE: Final = array(_CODE, [1]).tobytes()
 _BITS: Final = 32
-_MIX: Final = 0x9E3779B1
-_WORD: Final = (1 << _BITS) - 1
-
-FinishedCases: TypeAlias = tuple[Sequence[Case], Sequence[Outcomes], Sequence[CaseStats]]
-"""Cases with their outcomes and figures, in the same order."""
 
 
 class PackedCells(NamedTuple):
@@ -63,7 +54,7 @@ class PackedCells(NamedTuple):
     @property
     def number(self) -> int:
         """How many different cells there are."""
-        return len(self.cells) // _WIDTH
+        return len(self.cells) // len(_ONE)
 
     @property
     def times(self) -> bytes:
@@ -103,8 +94,7 @@ class CaseRow:
         """Add one case."""
         for cell, times in cells.items():
             self.cells[cell] += times
-        for place, value in enumerate(means):
-            self.means[place] += value
+        self.means = [*map(add, self.means, means)]
 
     @property
     def packed(self) -> PackedCells:
@@ -120,7 +110,7 @@ def row_means(stats: CaseStats) -> tuple[int, ...]:
     return (round(score * STEP), 1, *((0, 0) if f1 is None else (round(f1 * STEP), 1)))
 
 
-class SampledCase(NamedTuple):
+class _SampledCase(NamedTuple):
     """A sampled case; `draw` is the number that decides how long it stays in the sample."""
 
     draw: int
@@ -137,7 +127,7 @@ class Threshold:
 
     __slots__ = ("_draws", "bits", "limit")
 
-    def __init__(self, limit: int = SAMPLED, bits: int = _BITS) -> None:
+    def __init__(self, limit: int = _SAMPLED, bits: int = _BITS) -> None:
         self.limit = limit
         self.bits = bits
         self._draws: list[int] = []
@@ -169,28 +159,33 @@ class CaseSample:
         self,
         table: AttributeTable,
         *,
-        limit: int = SAMPLED,
+        limit: int = _SAMPLED,
         threshold: Threshold | None = None,
     ) -> None:
         self.table = table
         self.cases = 0
         self._threshold = Threshold(limit) if threshold is None else threshold
-        self._kept: list[SampledCase] = []
+        self._kept: list[_SampledCase] = []
 
-    def __call__(self, batch: FinishedCases) -> None:
-        """Add finished cases."""
+    def __call__(
+        self, batch: tuple[Sequence[Case], Sequence[Outcomes], Sequence[CaseStats]]
+    ) -> None:
+        """Add finished cases: the cases, their outcomes and their figures, in the same order."""
         cases, blocks, stats = batch
         self.cases += len(cases)
         limit = 1 << self._threshold.bits
-        self._keep(
-            [
-                SampledCase(
-                    draw, cases[place].id, _packed_cells(blocks[place]), row_means(stats[place])
-                )
-                for place, draw in enumerate(_draws(cases))
-                if draw < limit
-            ]
-        )
+        further: list[_SampledCase] = []
+        for place, draw in enumerate(_draws(cases)):
+            if draw >= limit:
+                continue
+            block = blocks[place]
+            if len(block.cells) <= SHORT:
+                packed = PackedCells.pack(block.cells)
+            else:
+                times = Counter(block.cells) if block.times is None else block.times
+                packed = PackedCells.pack(times, times.values())
+            further.append(_SampledCase(draw, cases[place].id, packed, row_means(stats[place])))
+        self._keep(further)
 
     def add(self, case_id: str, block: Outcomes, stats: CaseStats) -> None:
         """Add one case."""
@@ -205,11 +200,11 @@ class CaseSample:
         self.cases += other.cases
         self._keep(kept, other._threshold.bits)
 
-    def rows(self) -> list[SampledCase]:
+    def rows(self) -> list[_SampledCase]:
         """The sampled cases, in an order that depends only on their ids."""
         return sorted(self._kept, key=itemgetter(0, 1))
 
-    def _keep(self, further: Sequence[SampledCase], bits: int = _BITS) -> None:
+    def _keep(self, further: Sequence[_SampledCase], bits: int = _BITS) -> None:
         """Add the cases that are below all thresholds."""
         threshold = self._threshold
         before = threshold.bits
@@ -229,20 +224,10 @@ class CaseSample:
         self._threshold.take([each.draw for each in self._kept])
 
 
-_State: TypeAlias = tuple[AttributeTable, int, int, int, list[SampledCase]]
+_State: TypeAlias = tuple[AttributeTable, int, int, int, list[_SampledCase]]
 
 
 def _draws(cases: Sequence[Case]) -> list[int]:
     """A hash of each id; the multiplication breaks the regularity of the checksum."""
-    try:
-        return [crc32(case.id.encode()) * _MIX & _WORD for case in cases]
-    except UnicodeEncodeError:
-        return [crc32(case.id.encode("utf-8", "surrogatepass")) * _MIX & _WORD for case in cases]
-
-
-def _packed_cells(block: Outcomes) -> PackedCells:
-    """The cells of a case; long cases were counted already."""
-    if len(block.cells) <= SHORT:
-        return PackedCells.pack(block.cells)
-    times = Counter(block.cells) if block.times is None else block.times
-    return PackedCells.pack(times, times.values())
+    ids = (case.id.encode("utf-8", "surrogatepass") for case in cases)
+    return [crc32(each) * 0x9E3779B1 & 0xFFFFFFFF for each in ids]

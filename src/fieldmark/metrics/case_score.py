@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import fsum
 from struct import Struct
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics import rates
 from fieldmark.metrics.conventions import (
     Aggregation,
     Convention,
@@ -22,11 +21,10 @@ from fieldmark.metrics.conventions import (
     OnError,
     OptionalMissing,
     PrimaryScore,
-    ZeroRule,
 )
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
-from fieldmark.metrics.rates import Rates, f1_score
+from fieldmark.metrics.rates import Rates, f1_score, rates
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.metrics.verdict import Mark, mark_table, verdict_at, verdict_of
 from fieldmark.model.case import Verdict
@@ -34,24 +32,16 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
-__all__ = [
-    "PLAIN_MATCH",
-    "SHORT",
-    "CaseCounter",
-    "CaseStats",
-    "CaseView",
-    "OptionalOmissions",
-    "Scored",
-    "Scorer",
-    "Totals",
-    "scorer_for",
-]
+__all__ = ["SHORT", "CaseCounter", "CaseStats"]
 
-PLAIN_MATCH: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
+SHORT: Final = 64
+"""Cases with more cells hardly ever repeat, so they are not memoized."""
+
+_PLAIN_MATCH: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
 """The fact of most fields; only other facts are looked at one by one."""
 
 
-class Totals(NamedTuple):
+class _Totals(NamedTuple):
     """The sums over the facts of a case."""
 
     counts: Counts
@@ -64,7 +54,7 @@ class Totals(NamedTuple):
     failed: int
 
 
-class CaseView(NamedTuple):
+class _CaseView(NamedTuple):
     """A case with its sums.
 
     `times` says how often each cell occurs, `odd` are the cells that are not plain matches, and
@@ -74,7 +64,7 @@ class CaseView(NamedTuple):
     block: Outcomes
     times: Mapping[int, int]
     odd: Sequence[int]
-    totals: Totals
+    totals: _Totals
     neutral: int
     safety: float | None
 
@@ -84,15 +74,15 @@ class CaseView(NamedTuple):
         return self.totals.misses - self.neutral
 
 
-class Scored(NamedTuple):
+class _Scored(NamedTuple):
     """A score in [0, 1]; `vacuous` if there was nothing to score."""
 
     score: float
     vacuous: bool = False
 
 
-Scorer: TypeAlias = Callable[[CaseView], Scored]
-_NOTHING_TO_FIND: Final = Scored(1.0, vacuous=True)
+_Scorer: TypeAlias = Callable[[_CaseView], _Scored]
+_NOTHING_TO_FIND: Final = _Scored(1.0, vacuous=True)
 
 
 class _FieldF1(dict[int, float]):
@@ -104,16 +94,19 @@ class _FieldF1(dict[int, float]):
         return value
 
 
-def _by_attribute(counting: CountingOptions, table: AttributeTable) -> Scorer:
+def _by_attribute(counting: CountingOptions, table: AttributeTable) -> _Scorer:
     """The mean F1 of the attributes that either side has."""
     effects = tuple(cost.tp << 32 | cost.fp + cost.fn for cost in cost_table(counting))
     field_f1 = _FieldF1()
 
-    def score(case: CaseView) -> Scored:
+    def score(case: _CaseView) -> _Scored:
         times, odd = case.times, case.odd
         if not table.one_number_a_path:
-            times = _by_path(times, table)
-            odd = [cell for cell in times if cell & FACT_MASK != PLAIN_MATCH]
+            merged: Counter[int] = Counter()
+            for cell, number in zip(renumber(times, table.firsts), times.values(), strict=True):
+                merged[cell] += number
+            times = merged
+            odd = [cell for cell in times if cell & FACT_MASK != _PLAIN_MATCH]
         groups: dict[int, int] = {}
         for cell in odd:
             attribute = cell >> CELL_BITS
@@ -122,7 +115,7 @@ def _by_attribute(counting: CountingOptions, table: AttributeTable) -> Scorer:
         clean = len(times) - len(odd)
         f1s: list[float] = []
         for attribute, effect in groups.items():
-            own = attribute << CELL_BITS | PLAIN_MATCH
+            own = attribute << CELL_BITS | _PLAIN_MATCH
             if own in times:
                 clean -= 1
                 f1s.append(field_f1[effect + (times[own] << 32)])
@@ -130,51 +123,43 @@ def _by_attribute(counting: CountingOptions, table: AttributeTable) -> Scorer:
                 f1s.append(field_f1[effect])
         number = clean + len(f1s)
         f1s.append(clean)
-        return Scored(fsum(f1s) / number) if number else _NOTHING_TO_FIND
+        return _Scored(fsum(f1s) / number) if number else _NOTHING_TO_FIND
 
     return score
 
 
-def _by_path(times: Mapping[int, int], table: AttributeTable) -> dict[int, int]:
-    """The cells with one number for each path."""
-    merged: dict[int, int] = {}
-    for cell, number in zip(renumber(times, table.firsts), times.values(), strict=True):
-        merged[cell] = merged.get(cell, 0) + number
-    return merged
-
-
-def _by_case(_: CountingOptions, __: AttributeTable) -> Scorer:
+def _by_case(_: CountingOptions, __: AttributeTable) -> _Scorer:
     """The F1 of the case; undefined counts 0 unless there was nothing to find."""
 
-    def score(case: CaseView) -> Scored:
+    def score(case: _CaseView) -> _Scored:
         counts, f1 = case.totals.counts, case.totals.rates.f1
         nothing = not (counts.tp or counts.fp or counts.fn)
         if f1 is not None:
-            return Scored(f1, vacuous=nothing)
-        return _NOTHING_TO_FIND if nothing else Scored(0.0)
+            return _Scored(f1, vacuous=nothing)
+        return _NOTHING_TO_FIND if nothing else _Scored(0.0)
 
     return score
 
 
-def _rqs(counting: CountingOptions, _: AttributeTable) -> Scorer:
+def _rqs(counting: CountingOptions, _: AttributeTable) -> _Scorer:
     """The response quality score."""
 
-    def score(case: CaseView) -> Scored:
-        return Scored(quality(case.totals.quality, counting, case.safety).rqs)
+    def score(case: _CaseView) -> _Scored:
+        return _Scored(quality(case.totals.quality, counting, case.safety).rqs)
 
     return score
 
 
-def _weighted(counting: CountingOptions, table: AttributeTable) -> Scorer:
+def _weighted(counting: CountingOptions, table: AttributeTable) -> _Scorer:
     """The weighted mean of the scores of fields, or all or nothing."""
     scores = _CellScores(counting, table)
 
-    def all_or_nothing(case: CaseView) -> Scored:
+    def all_or_nothing(case: _CaseView) -> _Scored:
         if not (case.totals.hits or case.misses):
             return _NOTHING_TO_FIND
-        return Scored(0.0 if case.misses else 1.0)
+        return _Scored(0.0 if case.misses else 1.0)
 
-    def weighted_average(case: CaseView) -> Scored:
+    def weighted_average(case: _CaseView) -> _Scored:
         if not (case.totals.hits or case.misses):
             return _NOTHING_TO_FIND
         fields = [scores[cell] for cell in case.block.cells]
@@ -185,9 +170,11 @@ def _weighted(counting: CountingOptions, table: AttributeTable) -> Scorer:
                     fields[position] = (weight, weight * comparison.score)
         weights = fsum([weight for weight, _ in fields])
         if not weights:
-            return _weightless(case.block.cells, table)
+            # Weights configured as 0 score 0; if all fields are neutral, there is nothing to find.
+            attributes = (table.attributes[cell >> CELL_BITS] for cell in case.block.cells)
+            return _NOTHING_TO_FIND if any(each.weight for each in attributes) else _Scored(0.0)
         earned = fsum([earned for _, earned in fields])
-        return Scored(min(1.0, max(0.0, earned / weights)))
+        return _Scored(min(1.0, max(0.0, earned / weights)))
 
     if counting.aggregation is Aggregation.ALL_OR_NOTHING:
         return all_or_nothing
@@ -200,25 +187,20 @@ class _CellScores(dict[int, tuple[float, float]]):
     def __init__(self, counting: CountingOptions, table: AttributeTable) -> None:
         super().__init__()
         self._marks = mark_table(counting)
-        self._neutral = (
-            OptionalOmissions(table)
-            if counting.optional_missing is OptionalMissing.NEUTRAL
-            else None
-        )
+        neutral = counting.optional_missing is OptionalMissing.NEUTRAL
+        self._neutral = _OptionalOmissions(table) if neutral else None
         self._table = table
 
     def __missing__(self, cell: int) -> tuple[float, float]:
         mark = self._marks[cell & FACT_MASK]
-        scored = mark in _SCORED_MARKS and not (self._neutral is not None and self._neutral[cell])
+        neutral = self._neutral is not None and self._neutral[cell]
+        scored = mark in {Mark.HIT, Mark.MISS} and not neutral
         weight = self._table.attributes[cell >> CELL_BITS].weight if scored else 0.0
-        worth = self[cell] = (weight, weight if mark is Mark.HIT else 0.0)
-        return worth
+        weighted = self[cell] = (weight, weight if mark is Mark.HIT else 0.0)
+        return weighted
 
 
-_SCORED_MARKS: Final = frozenset({Mark.HIT, Mark.MISS})
-
-
-class OptionalOmissions(dict[int, bool]):
+class _OptionalOmissions(dict[int, bool]):
     """Whether a cell is an optional field that was omitted."""
 
     def __init__(self, table: AttributeTable) -> None:
@@ -226,19 +208,13 @@ class OptionalOmissions(dict[int, bool]):
         self._table = table
 
     def __missing__(self, cell: int) -> bool:
-        left_out = FACTS[cell & FACT_MASK].outcome is Outcome.OMISSION
-        neutral = left_out and not self._table.attributes[cell >> CELL_BITS].required
+        omitted = FACTS[cell & FACT_MASK].outcome is Outcome.OMISSION
+        neutral = omitted and not self._table.attributes[cell >> CELL_BITS].required
         self[cell] = neutral
         return neutral
 
 
-def _weightless(cells: Sequence[int], table: AttributeTable) -> Scored:
-    """Weights configured as 0 score 0; if all fields are neutral, there is nothing to find."""
-    configured = any(table.attributes[cell >> CELL_BITS].weight for cell in cells)
-    return _NOTHING_TO_FIND if configured else Scored(0.0)
-
-
-_SCORERS: Final[Mapping[PrimaryScore, Callable[[CountingOptions, AttributeTable], Scorer]]] = {
+_SCORERS: Final[Mapping[PrimaryScore, Callable[[CountingOptions, AttributeTable], _Scorer]]] = {
     PrimaryScore.MACRO_F1_BY_ATTRIBUTE: _by_attribute,
     PrimaryScore.MACRO_F1_BY_CASE: _by_case,
     PrimaryScore.WEIGHTED_AVERAGE: _weighted,
@@ -246,23 +222,10 @@ _SCORERS: Final[Mapping[PrimaryScore, Callable[[CountingOptions, AttributeTable]
 }
 
 
-def scorer_for(counting: CountingOptions, table: AttributeTable) -> Scorer:
-    """The scorer of a convention's primary score."""
-    return _SCORERS[counting.primary](counting, table)
-
-
 _LANES: Final = Struct("<20I")
-SHORT: Final = 64
-"""Cases with more cells hardly ever repeat, so they are not memoized."""
-
+_MARK_LANES: Final = (Mark.HIT, Mark.MISS, Mark.SKIPPED, Mark.ERROR)
 _MEMO_LIMIT: Final = 2048
 """Bounds the memory; frequent entries come back soon after a memo was cleared."""
-
-_MARK_LANES: Final = (Mark.HIT, Mark.MISS, Mark.SKIPPED, Mark.ERROR)
-
-
-_Key = TypeVar("_Key")
-_Known = TypeVar("_Known")
 
 
 class CaseStats(NamedTuple):
@@ -306,27 +269,30 @@ class CaseCounter:
         counting = convention.counting
         self._counting = counting
         rows = _packed_rows(counting)
-        self._plain_row = rows[PLAIN_MATCH]
-        self._odd_rows = tuple(row - rows[PLAIN_MATCH] for row in rows)
-        self._score = scorer_for(counting, table)
+        self._plain_row = rows[_PLAIN_MATCH]
+        self._odd_rows = tuple(row - rows[_PLAIN_MATCH] for row in rows)
+        self._score = _SCORERS[counting.primary](counting, table)
         neutral = counting.optional_missing is OptionalMissing.NEUTRAL
-        self._neutral = OptionalOmissions(table) if neutral else None
+        self._neutral = _OptionalOmissions(table) if neutral else None
         self._graded = counting.graded and counting.primary is PrimaryScore.WEIGHTED_AVERAGE
         self._cases: dict[tuple[int, ...], CaseStats] = {}
-        self._sums: dict[int, Totals] = {}
+        self._sums: dict[int, _Totals] = {}
 
     def stats(
         self, block: Outcomes, *, unreadable: bool = False, safety: float | None = None
     ) -> CaseStats:
         """The figures of one case; `unreadable` says that there was no candidate document."""
         alone = len(block.cells) > SHORT or unreadable or safety is not None
-        if alone or (self._graded and _has_graded_scores(block)):
+        if alone or (
+            self._graded and any(each.score != each.matched for each in block.comparisons.values())
+        ):
             return self._count(block, unreadable=unreadable, safety=safety)
         key = tuple(block.cells)
         known = self._cases.get(key)
         if known is None:
-            known = self._count(block, unreadable=False, safety=None)
-            _remember(self._cases, key, known)
+            if len(self._cases) >= _MEMO_LIMIT:
+                self._cases.clear()
+            known = self._cases[key] = self._count(block, unreadable=False, safety=None)
         return known
 
     def all(self, blocks: Sequence[Outcomes]) -> list[CaseStats]:
@@ -338,16 +304,17 @@ class CaseCounter:
         return [stats or self.stats(block) for stats, block in zip(known, blocks, strict=True)]
 
     def _count(self, block: Outcomes, *, unreadable: bool, safety: float | None) -> CaseStats:
-        times = block.times = _times(block.cells)
-        odd = [cell for cell in times if cell & FACT_MASK != PLAIN_MATCH]
-        totals = self._sum(len(block.cells), times, odd)
+        cells = block.cells
+        once = dict.fromkeys(cells, 1) if len(cells) <= SHORT else {}
+        times = block.times = once if len(once) == len(cells) else Counter(cells)
+        odd = [cell for cell in times if cell & FACT_MASK != _PLAIN_MATCH]
+        totals = self._sum(len(cells), times, odd)
         neutral = 0
         if self._neutral is not None and not unreadable:
             neutral = sum([times[cell] for cell in odd if self._neutral[cell]])
-        view = CaseView(block, times, odd, totals, neutral, safety)
+        view = _CaseView(block, times, odd, totals, neutral, safety)
         scored, verdict = self._judge(view, unreadable=unreadable)
-        misses = totals.misses - neutral
-        nothing = not (totals.hits or misses or unreadable)
+        nothing = not (totals.hits or view.misses or unreadable)
         return CaseStats(
             totals.counts,
             totals.errors,
@@ -356,14 +323,14 @@ class CaseCounter:
             scored.score if scored else None,
             verdict,
             totals.hits,
-            misses,
+            view.misses,
             totals.skipped + neutral,
             totals.failed,
             scored is not None and (scored.vacuous or nothing),
             safety,
         )
 
-    def _sum(self, number: int, times: Mapping[int, int], odd: Sequence[int]) -> Totals:
+    def _sum(self, number: int, times: Mapping[int, int], odd: Sequence[int]) -> _Totals:
         """The sums over `number` cells: as if all were plain matches, corrected for the others."""
         rows = self._odd_rows
         packed = self._plain_row * number
@@ -371,16 +338,26 @@ class CaseCounter:
             packed += rows[cell & FACT_MASK] * times[cell]
         known = self._sums.get(packed)
         if known is None:
-            known = _remember(self._sums, packed, _unpacked(packed, self._counting.zero))
+            if len(self._sums) >= _MEMO_LIMIT:
+                self._sums.clear()
+            lanes = _LANES.unpack(packed.to_bytes(_LANES.size, "little"))
+            counts = Counts(*lanes[:4])
+            known = self._sums[packed] = _Totals(
+                counts,
+                ErrorCounts(*lanes[4:8]),
+                QualityCounts(*lanes[8:16]),
+                rates(counts, self._counting.zero),
+                *lanes[16:],
+            )
         return known
 
-    def _judge(self, view: CaseView, *, unreadable: bool) -> tuple[Scored | None, Verdict | None]:
+    def _judge(self, view: _CaseView, *, unreadable: bool) -> tuple[_Scored | None, Verdict | None]:
         """The score and the verdict; unreadable data scores 0, a failed comparison has no score."""
         counting, failed = self._counting, view.totals.failed
         if failed and counting.on_error is OnError.UNDEFINED:
             return None, None
         if failed or unreadable:
-            return Scored(0.0), Verdict.FAIL
+            return _Scored(0.0), Verdict.FAIL
         scored = self._score(view)
         if counting.pass_threshold is not None:
             return scored, verdict_at(scored.score, counting.pass_threshold)
@@ -389,38 +366,9 @@ class CaseCounter:
         return scored, verdict_of(view.totals.hits, view.misses)
 
 
-def _times(cells: Sequence[int]) -> Mapping[int, int]:
-    """How often each cell occurs: in short cases mostly once."""
-    once = dict.fromkeys(cells, 1) if len(cells) <= SHORT else {}
-    return once if len(once) == len(cells) else Counter(cells)
-
-
-def _remember(memo: dict[_Key, _Known], key: _Key, value: _Known) -> _Known:
-    if len(memo) >= _MEMO_LIMIT:
-        memo.clear()
-    memo[key] = value
-    return value
-
-
-def _unpacked(packed: int, zero: ZeroRule) -> Totals:
-    lanes = _LANES.unpack(packed.to_bytes(_LANES.size, "little"))
-    counts = Counts(*lanes[:4])
-    return Totals(
-        counts,
-        ErrorCounts(*lanes[4:8]),
-        QualityCounts(*lanes[8:16]),
-        rates.rates(counts, zero),
-        *lanes[16:],
-    )
-
-
-def _has_graded_scores(block: Outcomes) -> bool:
-    """Whether some field has a graded score."""
-    return any(comparison.score != comparison.matched for comparison in block.comparisons.values())
-
-
 @lru_cache(maxsize=64)
 def _packed_rows(counting: CountingOptions) -> tuple[int, ...]:
+    """The counts, mistakes, buckets and marks of every fact, each packed into an integer."""
     costs, marks = cost_table(counting), mark_table(counting)
     buckets = bucket_table(counting.ignore_scope)
     return tuple(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from math import fsum, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
@@ -11,8 +13,8 @@ from fieldmark.model.outcomes import FieldOutcome
 
 __all__ = ["Ranking", "agreement", "consistency", "rank"]
 
-_AGREE: Final = frozenset({Outcome.MATCH, Outcome.BOTH_EMPTY})
-_SILENT: Final = frozenset({Outcome.ERROR, Outcome.IGNORED})
+_UNKNOWN: Final = frozenset({Outcome.ERROR, Outcome.IGNORED})
+_DISAGREE: Final = frozenset(Outcome) - _UNKNOWN - {Outcome.MATCH, Outcome.BOTH_EMPTY}
 
 Records: TypeAlias = Iterable[FieldOutcome]
 """The outcomes of comparing two candidates with each other."""
@@ -36,20 +38,15 @@ def agreement(pairs: Sequence[Records]) -> Mapping[str, float]:
     Empty values agree, and so do two candidates that both lack the field. A pair that could not
     be compared is left out.
     """
-    disagreements: dict[str, int] = {}
-    unknown: dict[str, int] = {}
-    for records in pairs:
-        for record in records:
-            disagreements.setdefault(record.path, 0)
-            if record.outcome in _SILENT:
-                unknown[record.path] = unknown.get(record.path, 0) + 1
-            elif record.outcome not in _AGREE:
-                disagreements[record.path] += 1
-    compared = {path: len(pairs) - unknown.get(path, 0) for path in disagreements}
+    disagreements: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
+    for record in chain.from_iterable(pairs):
+        unknown[record.path] += record.outcome in _UNKNOWN
+        disagreements[record.path] += record.outcome in _DISAGREE
     return {
-        path: (compared[path] - disagreements[path]) / compared[path]
+        path: (compared - disagreements[path]) / compared
         for path in sorted(disagreements)
-        if compared[path] > 0
+        if (compared := len(pairs) - unknown[path]) > 0
     }
 
 
@@ -65,14 +62,10 @@ def rank(scores: Sequence[float | None]) -> Ranking:
     >>> rank([0.5, None, 1.0])
     Ranking(order=(2, 0, 1), best=1.0, mean=0.75, deviation=0.25)
     """
-    order = sorted(range(len(scores)), key=lambda place: _descending(scores[place]))
+    order = sorted(range(len(scores)), key=lambda at: (scores[at] is None, -(scores[at] or 0.0)))
     defined = [score for score in scores if score is not None]
     if not defined:
         return Ranking(tuple(order), None, None, None)
     mean = fsum(defined) / len(defined)
     spread = sqrt(fsum((score - mean) ** 2 for score in defined) / len(defined))
     return Ranking(tuple(order), max(defined), mean, spread)
-
-
-def _descending(score: float | None) -> tuple[bool, float]:
-    return (True, 0.0) if score is None else (False, -score)

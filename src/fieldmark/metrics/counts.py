@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -10,7 +10,7 @@ from fieldmark.metrics.conventions import BothEmpty, CountingOptions, NullForAbs
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 
-__all__ = ["Histogram", "cost_table", "is_null_for_absent", "total"]
+__all__ = ["Histogram", "cost_table", "is_null_for_absent", "sum_rows", "total"]
 
 Histogram = Mapping[int, int]
 """How often each fact, or each cell, occurred."""
@@ -60,6 +60,15 @@ def is_null_for_absent(fact: Fact) -> bool:
     )
 
 
+def sum_rows(facts: Histogram, table: Sequence[tuple[int, ...]]) -> Iterator[int]:
+    """The columns of a table with a row for every fact, summed over some facts.
+
+    Without facts there are no sums.
+    """
+    rows = ([value * number for value in table[fact]] for fact, number in facts.items())
+    return map(sum, zip(*rows, strict=True))
+
+
 def total(facts: Histogram, costs: tuple[Counts, ...]) -> Counts:
     """The total cost of some facts."""
-    return sum((costs[fact].times(number) for fact, number in facts.items()), _NOTHING)
+    return Counts(*sum_rows(facts, costs))

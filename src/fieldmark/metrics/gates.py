@@ -97,54 +97,49 @@ def parse_gate(text: str, kind: GateKind) -> Gate:
 
 def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult, ...]:
     """Check every gate against a summary as JSON; an unknown figure fails its gate."""
-    return tuple(_checked(gate, summary) for gate in gates)
-
-
-def _checked(gate: Gate, summary: JsonObject) -> GateResult:
-    try:
-        return check_gate(gate, summary)
-    except OptionError as error:
-        return GateResult(
-            name=gate.name,
-            limit=gate.limit,
-            kind=gate.kind,
-            value=None,
-            passed=False,
-            note=error.message,
-            known=False,
-        )
+    results: list[GateResult] = []
+    for gate in gates:
+        try:
+            result = check_gate(gate, summary)
+        except OptionError as error:
+            result = GateResult(
+                name=gate.name,
+                limit=gate.limit,
+                kind=gate.kind,
+                value=None,
+                passed=False,
+                note=error.message,
+                known=False,
+            )
+        results.append(result)
+    return tuple(results)
 
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     """Check one gate; an unknown figure raises `OptionError` with a suggestion."""
     figures = {key: value for key, value in summary.items() if key not in _NOT_FIGURES}
     name = _SHORT.get(gate.name, gate.name)
-    found = next(_resolve(name, figures), _UNKNOWN)
-    if found is _UNKNOWN:
+    found = next(_resolve(name, figures), None)
+    if found is None:
         known = {*_SHORT, *_names(figures)}
         message = f"unknown figure {gate.name!r}. {did_you_mean(gate.name, known)}"
         raise OptionError(gate.kind, message.rstrip(". "))
-    value = found[0]
+    [value] = found
     micro = figures.get("micro")
     nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
     vacuous = nothing_scored and name.partition(".")[0] in _OF_FIELDS
+    passed = False
+    if value is not None and not vacuous:
+        minimum = gate.kind is GateKind.MIN
+        passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
     return GateResult(
         name=gate.name,
         limit=gate.limit,
         kind=gate.kind,
         value=value,
-        passed=value is not None and not vacuous and _within_limit(value, gate),
+        passed=passed,
         note="undefined" if value is None else "nothing was scored" if vacuous else "",
     )
-
-
-_UNKNOWN: Final[tuple[Figure, ...]] = ()
-
-
-def _within_limit(value: float, gate: Gate) -> bool:
-    if gate.kind is GateKind.MIN:
-        return value >= gate.limit - _SLACK
-    return value <= gate.limit + _SLACK
 
 
 def _is_figure(value: JsonValue) -> bool:
@@ -155,7 +150,7 @@ def _resolve(name: str, figures: JsonObject) -> Iterator[tuple[Figure, ...]]:
     """Every figure that the name can mean; keys may contain dots, so longer keys go first."""
     for key in sorted(figures, key=len, reverse=True):
         value = figures[key]
-        if name == key and (value is None or _is_figure(value)):
+        if name == key and _is_figure(value):
             yield (value,)  # type: ignore[misc]
         elif name.startswith(f"{key}.") and isinstance(value, dict):
             yield from _resolve(name[len(key) + 1 :], value)
@@ -194,19 +189,17 @@ def drop_gates(
 
     A figure that is undefined in the baseline passes; one that is undefined now fails.
     """
-    return tuple(_gate(name, limit, before, after) for name, limit in limits.items())
+    gates = (Gate(name=name, limit=limit, kind=GateKind.MAX) for name, limit in limits.items())
+    return tuple(_check_drop(gate, before, after) for gate in gates)
 
 
-def _gate(name: str, limit: float, before: JsonObject, after: JsonObject) -> GateResult:
-    gate = Gate(name=name, limit=limit, kind=GateKind.MAX)
-    old, [new] = check_gate(gate, before), check_gates([gate], after)
-    new = new if new.known else replace(new, note="undefined", known=True)
-    asked = replace(new, name=f"drop of {name}")
-    if old.value is None:
-        return replace(asked, value=0.0, passed=True, note="undefined in the baseline")
+def _check_drop(gate: Gate, before: JsonObject, after: JsonObject) -> GateResult:
+    old, [new] = check_gate(gate, before).value, check_gates([gate], after)
+    result = replace(new, name=f"drop of {gate.name}", known=True)
+    if old is None:
+        return replace(result, value=0.0, passed=True, note="undefined in the baseline")
     if new.value is None:
-        return replace(asked, passed=False, note="undefined")
-    drop = float(old.value - new.value)
-    drop = -drop if name.rpartition(".")[2] in _LESS_IS_BETTER else drop
-    keeps = check_gate(replace(gate, name="drop"), {"drop": drop}).passed
-    return replace(asked, value=drop, passed=keeps and not new.note)
+        return replace(result, passed=False, note="undefined")
+    drop = float(old - new.value)
+    drop = -drop if gate.name.rpartition(".")[2] in _LESS_IS_BETTER else drop
+    return replace(result, value=drop, passed=drop <= gate.limit + _SLACK and not new.note)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
-from typing import cast
 
 import orjson
 
@@ -23,20 +22,15 @@ def described(strategy: object) -> JsonObject:
     A strategy whose options are not all that decides, or more than that, says so by a method
     `identity`.
     """
-    options: JsonObject = {name: describe(value) for name, value in _deciding(strategy)}
-    name = getattr(type(strategy), "name", None)
-    return {"name": name, "options": options} if isinstance(name, str) else options
-
-
-def _deciding(strategy: object) -> Iterable[tuple[str, object]]:
     identity = getattr(strategy, "identity", None)
     if callable(identity):
-        return cast("Mapping[str, object]", identity()).items()
-    return [
-        (item.name, getattr(strategy, item.name))
-        for item in fields(strategy)  # type: ignore[arg-type]
-        if item.init
-    ]
+        given: Mapping[str, object] = identity()
+    else:
+        names = (item.name for item in fields(strategy) if item.init)  # type: ignore[arg-type]
+        given = {name: getattr(strategy, name) for name in names}
+    options: JsonObject = {name: describe(value) for name, value in given.items()}
+    name = getattr(type(strategy), "name", None)
+    return {"name": name, "options": options} if isinstance(name, str) else options
 
 
 def describe(value: object) -> JsonValue:

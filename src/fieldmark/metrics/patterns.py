@@ -48,6 +48,11 @@ class _TextForms:
         return str(self.value)[:_LONGEST] if isinstance(self.value, int | float) else ""
 
     @cached_property
+    def stripped(self) -> str:
+        """The text without case and surrounding white space."""
+        return self.text.strip().casefold()
+
+    @cached_property
     def bare(self) -> str:
         """The text without case and white space."""
         return _BLANKS.sub("", self.text).casefold()
@@ -118,166 +123,21 @@ class _TextForms:
         return frozenset(day for day in found if day is not None)
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """An expected value and the wrong candidate."""
-
-    expected: _TextForms
-    candidate: _TextForms
-
-    @property
-    def texts(self) -> tuple[str, str]:
-        """Both as text."""
-        return self.expected.text, self.candidate.text
-
-    @property
-    def amounts(self) -> tuple[Decimal, Decimal] | None:
-        """The numbers inside both, if there are."""
-        expected, candidate = self.expected.amount, self.candidate.amount
-        return None if expected is None or candidate is None else (expected, candidate)
-
-
 _MARKS: Final = (",", ".", "'", "\u00a0", "\u202f", " ")
 _GROUPS: Final = frozenset(Decimal(1000) ** power for power in range(4))
 _POWERS: Final = frozenset(Decimal(10) ** power for power in range(1, 13))
-_FINE: Final = 30
+_MAX_DECIMALS: Final = 30
 _NO_YEAR: Final = re.compile(r"([0-9]{1,2})[/.\- ]([0-9]{1,2})\.?\Z")
-
-
-def _date_swapped(pair: _Pair) -> bool:
-    """Day and month are swapped."""
-    expected, candidate = pair.expected.days, pair.candidate.days
-    if _is_iso(pair.expected.text) and _is_iso(pair.candidate.text):
-        return any(_swapped(day) in candidate for day in expected) and expected != candidate
-    return bool(expected & candidate) and _reordered(pair)
-
-
-def _same_date(pair: _Pair) -> bool:
-    """The same date in another format."""
-    return bool(pair.expected.days & pair.candidate.days)
-
-
-def _date_without_year(pair: _Pair) -> bool:
-    """Day and month of the expected date alone."""
-    found = _NO_YEAR.match(pair.candidate.text.strip())
-    if found is None:
-        return False
-    parts = {int(found[1]), int(found[2])}
-    return any({day.month, day.day} == parts for day in pair.expected.days)
-
-
-def _date_part(pair: _Pair) -> bool:
-    """One of day, month and year differs."""
-    return any(
-        sum((a.year != b.year, a.month != b.month, a.day != b.day)) == 1
-        for a in pair.expected.days
-        for b in pair.candidate.days
-    )
-
-
-def _is_sign(pair: _Pair) -> bool:
-    """The same number with the other sign."""
-    amounts = _amounts(pair)
-    return amounts is not None and amounts[0] == -amounts[1] != 0
-
-
-def _is_currency(pair: _Pair) -> bool:
-    """The same amount with another currency sign, or without it."""
-    return _same_amount(pair) and pair.expected.money != pair.candidate.money
-
-
-def _is_unit(pair: _Pair) -> bool:
-    """The same number with another unit, or without it."""
-    return _same_amount(pair) and pair.expected.unit != pair.candidate.unit
-
-
-def _is_separator_misread(pair: _Pair) -> bool:
-    """The same digits with other separators, or separators that were misread."""
-    amounts = _amounts(pair)
-    marked = any(mark in text for text in pair.texts for mark in _MARKS)
-    if amounts is None or not marked or not pair.expected.digits:
-        return False
-    if amounts[0] == amounts[1]:
-        return True
-    one, other = (side.rstrip("0") for side in (pair.expected.digits, pair.candidate.digits))
-    return one == other and _ratio(amounts) in _GROUPS
-
-
-def _is_scale(pair: _Pair) -> bool:
-    """Off by a power of ten: a lost decimal point, cents for units, a share for a percentage."""
-    amounts = _amounts(pair)
-    return amounts is not None and _ratio(amounts) in _POWERS
-
-
-def _is_rounded(pair: _Pair) -> bool:
-    """The expected number with fewer decimals."""
-    if pair.expected.number is None or pair.candidate.number is None:
-        return False
-    places = -int(pair.candidate.number.normalize().as_tuple().exponent)
-    if not 0 <= places < _FINE:
-        return False
-    return abs(pair.expected.number - pair.candidate.number) < Decimal(10) ** -places
-
-
-def _is_leading_zeros(pair: _Pair) -> bool:
-    """The same digits but for zeros in front."""
-    expected, candidate = (text.strip() for text in pair.texts)
-    return expected != candidate and expected.lstrip("0") == candidate.lstrip("0") != ""
-
-
-def _is_one_digit(pair: _Pair) -> bool:
-    """A single digit is wrong, missing or extra."""
-    if pair.expected.number is None or pair.candidate.number is None:
-        return False
-    digits = pair.expected.digits, pair.candidate.digits
-    return len(digits[0]) > 1 and Levenshtein.distance(*digits) == 1
-
-
-def _amounts(pair: _Pair) -> tuple[Decimal, Decimal] | None:
-    """Both numbers, if both values are a number with at most a unit or a currency sign."""
-    sides = pair.expected, pair.candidate
-    if not all(side.number is not None or side.money or side.unit for side in sides):
-        return None
-    return pair.amounts
-
-
-def _same_amount(pair: _Pair) -> bool:
-    amounts = _amounts(pair)
-    return amounts is not None and amounts[0] == amounts[1]
-
-
-def _ratio(amounts: tuple[Decimal, Decimal]) -> Decimal:
-    smaller, larger = sorted(map(abs, amounts))
-    return larger / smaller if smaller else Decimal(0)
-
-
-def _swapped(day: date) -> date | None:
-    try:
-        return day.replace(month=day.day, day=day.month)
-    except ValueError:
-        return None
-
-
-def _is_iso(text: str) -> bool:
-    return text[:4].isdigit()
-
-
-def _reordered(pair: _Pair) -> bool:
-    """Whether two dates are equal only if one is read day first and the other month first."""
-    expected, candidate = pair.expected.first_day, pair.candidate.first_day
-    return expected is not None and candidate is not None and expected != candidate
-
-
-_NOTHING: Final = frozenset(
+_PLACEHOLDERS: Final = frozenset(
     {"-", "--", "n/a", "na", "nan", "nil", "none", "null", "tbd", "undefined", "unknown"}
 )
 _TRUTHS: Final = {
     "true": True, "yes": True, "y": True, "1": True, "on": True,
     "false": False, "no": False, "n": False, "0": False, "off": False,
 }  # fmt: skip
-_CUT: Final = 4
-"""The shortest text that counts as truncated or as part of another."""
-_NEAR: Final = 0.75
+_SHORTEST: Final = 4
+"""The shortest text that counts as truncated, misspelt or part of another."""
+_SIMILAR: Final = 0.75
 _LOOK_ALIKE: Final = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8": "b"})
 
 
@@ -290,101 +150,171 @@ class Pattern:
     hint: str
 
 
-def _wrapped(pair: _Pair) -> bool:
-    expected, candidate = pair.expected.value, pair.candidate.value
-    return candidate == [expected] or expected == [candidate]
+def _is_date_swapped(expected: _TextForms, candidate: _TextForms) -> bool:
+    if expected.text[:4].isdigit() and candidate.text[:4].isdigit():  # the year comes first
+        return expected.days != candidate.days and any(
+            (day.year, day.day, day.month) == (other.year, other.month, other.day)
+            for day in expected.days
+            for other in candidate.days
+        )
+    # Otherwise the dates are equal only if one is read day first and the other month first.
+    first, other = expected.first_day, candidate.first_day
+    return bool(expected.days & candidate.days) and None not in {first, other} and first != other
 
 
-def _container(pair: _Pair) -> bool:
-    kinds = (isinstance(side.value, dict | list) for side in (pair.expected, pair.candidate))
-    return len(set(kinds)) > 1
-
-
-def _placeholder(pair: _Pair) -> bool:
-    return isinstance(pair.candidate.value, str) and pair.candidate.bare in _NOTHING
-
-
-def _truth_word(pair: _Pair) -> bool:
-    sides = pair.expected, pair.candidate
-    if not any(isinstance(side.value, bool) for side in sides):
+def _is_date_without_year(expected: _TextForms, candidate: _TextForms) -> bool:
+    found = _NO_YEAR.match(candidate.text.strip())
+    if found is None:
         return False
-    expected, candidate = (_TRUTHS.get(side.bare) for side in sides)
-    return expected is not None and expected == candidate
+    parts = {int(found[1]), int(found[2])}
+    return any({day.month, day.day} == parts for day in expected.days)
 
 
-def _kind(pair: _Pair) -> bool:
-    kinds = {isinstance(side.value, str) for side in (pair.expected, pair.candidate)}
-    return len(kinds) > 1 and bool(pair.texts[0]) and pair.texts[0].strip() == pair.texts[1].strip()
-
-
-def _case_or_blanks(pair: _Pair) -> bool:
-    return bool(pair.expected.bare) and pair.expected.bare == pair.candidate.bare
-
-
-def _punctuation(pair: _Pair) -> bool:
-    return bool(pair.expected.letters) and pair.expected.letters == pair.candidate.letters
-
-
-def _accents(pair: _Pair) -> bool:
-    return bool(pair.expected.plain) and pair.expected.plain == pair.candidate.plain
-
-
-def _word_order(pair: _Pair) -> bool:
-    return len(pair.expected.words) > 1 and pair.expected.words == pair.candidate.words
-
-
-def _truncated(pair: _Pair) -> bool:
-    whole, part = (text.strip().casefold() for text in pair.texts)
-    part = part.rstrip(". …")
-    return _CUT <= len(part) < len(whole) and whole.startswith(part)
-
-
-def _partial(pair: _Pair) -> bool:
-    whole, part = (text.strip().casefold() for text in pair.texts)
-    return _CUT <= len(part) < len(whole) and part in whole
-
-
-def _overgrown(pair: _Pair) -> bool:
-    part, whole = (text.strip().casefold() for text in pair.texts)
-    return _CUT <= len(part) < len(whole) and part in whole
-
-
-def _look_alike(pair: _Pair) -> bool:
-    expected, candidate = (
-        side.bare.translate(_LOOK_ALIKE) for side in (pair.expected, pair.candidate)
+def _is_date_part(expected: _TextForms, candidate: _TextForms) -> bool:
+    return any(
+        sum((a.year != b.year, a.month != b.month, a.day != b.day)) == 1
+        for a in expected.days
+        for b in candidate.days
     )
-    numeric = pair.expected.number is not None and pair.candidate.number is not None
-    return bool(expected) and expected == candidate and not numeric
 
 
-def _misspelt(pair: _Pair) -> bool:
-    expected, candidate = pair.expected.bare, pair.candidate.bare
-    if pair.expected.number is not None or min(len(expected), len(candidate)) < _CUT:
+def _amounts(expected: _TextForms, candidate: _TextForms) -> tuple[Decimal, Decimal] | None:
+    """Both numbers, if both values are a number with at most a unit or a currency sign."""
+    sides = expected, candidate
+    if not all(side.number is not None or side.money or side.unit for side in sides):
+        return None
+    if expected.amount is None or candidate.amount is None:
+        return None
+    return expected.amount, candidate.amount
+
+
+def _is_same_amount(expected: _TextForms, candidate: _TextForms) -> bool:
+    amounts = _amounts(expected, candidate)
+    return amounts is not None and amounts[0] == amounts[1]
+
+
+def _ratio(amounts: tuple[Decimal, Decimal]) -> Decimal:
+    """The larger amount divided by the smaller; 0 if one of them is 0."""
+    smaller, larger = sorted(map(abs, amounts))
+    return larger / smaller if smaller else Decimal(0)
+
+
+def _is_sign(expected: _TextForms, candidate: _TextForms) -> bool:
+    amounts = _amounts(expected, candidate)
+    return amounts is not None and amounts[0] == -amounts[1] != 0
+
+
+def _is_currency(expected: _TextForms, candidate: _TextForms) -> bool:
+    return _is_same_amount(expected, candidate) and expected.money != candidate.money
+
+
+def _is_unit(expected: _TextForms, candidate: _TextForms) -> bool:
+    return _is_same_amount(expected, candidate) and expected.unit != candidate.unit
+
+
+def _is_separator_misread(expected: _TextForms, candidate: _TextForms) -> bool:
+    amounts = _amounts(expected, candidate)
+    marked = any(mark in side.text for side in (expected, candidate) for mark in _MARKS)
+    if amounts is None or not marked or not expected.digits:
         return False
-    return Levenshtein.normalized_similarity(expected, candidate) >= _NEAR
+    if amounts[0] == amounts[1]:
+        return True
+    same_digits = expected.digits.rstrip("0") == candidate.digits.rstrip("0")
+    return same_digits and _ratio(amounts) in _GROUPS
 
 
-_Fits = Callable[[_Pair], bool]
+def _is_scale(expected: _TextForms, candidate: _TextForms) -> bool:
+    amounts = _amounts(expected, candidate)
+    return amounts is not None and _ratio(amounts) in _POWERS
+
+
+def _is_rounded(expected: _TextForms, candidate: _TextForms) -> bool:
+    if expected.number is None or candidate.number is None:
+        return False
+    decimals = -int(candidate.number.normalize().as_tuple().exponent)
+    if not 0 <= decimals < _MAX_DECIMALS:
+        return False
+    return abs(expected.number - candidate.number) < Decimal(10) ** -decimals
+
+
+def _is_leading_zeros(expected: _TextForms, candidate: _TextForms) -> bool:
+    one, other = expected.text.strip(), candidate.text.strip()
+    return one != other and one.lstrip("0") == other.lstrip("0") != ""
+
+
+def _is_one_digit(expected: _TextForms, candidate: _TextForms) -> bool:
+    if expected.number is None or candidate.number is None or len(expected.digits) <= 1:
+        return False
+    return Levenshtein.distance(expected.digits, candidate.digits) == 1
+
+
+def _is_wrapped(expected: _TextForms, candidate: _TextForms) -> bool:
+    return candidate.value == [expected.value] or expected.value == [candidate.value]
+
+
+def _is_structure(expected: _TextForms, candidate: _TextForms) -> bool:
+    return isinstance(expected.value, dict | list) != isinstance(candidate.value, dict | list)
+
+
+def _is_truth_word(expected: _TextForms, candidate: _TextForms) -> bool:
+    if not (isinstance(expected.value, bool) or isinstance(candidate.value, bool)):
+        return False
+    truth = _TRUTHS.get(expected.bare)
+    return truth is not None and truth == _TRUTHS.get(candidate.bare)
+
+
+def _is_type(expected: _TextForms, candidate: _TextForms) -> bool:
+    if isinstance(expected.value, str) == isinstance(candidate.value, str):
+        return False
+    return bool(expected.text) and expected.text.strip() == candidate.text.strip()
+
+
+def _is_part(part: str, whole: str) -> bool:
+    return _SHORTEST <= len(part) < len(whole) and part in whole
+
+
+def _is_truncated(expected: _TextForms, candidate: _TextForms) -> bool:
+    start = candidate.stripped.rstrip(". …")
+    return _SHORTEST <= len(start) < len(expected.stripped) and expected.stripped.startswith(start)
+
+
+def _is_look_alike(expected: _TextForms, candidate: _TextForms) -> bool:
+    if expected.number is not None and candidate.number is not None:
+        return False
+    read = expected.bare.translate(_LOOK_ALIKE)
+    return bool(read) and read == candidate.bare.translate(_LOOK_ALIKE)
+
+
+def _is_misspelt(expected: _TextForms, candidate: _TextForms) -> bool:
+    if expected.number is not None or min(len(expected.bare), len(candidate.bare)) < _SHORTEST:
+        return False
+    return Levenshtein.normalized_similarity(expected.bare, candidate.bare) >= _SIMILAR
+
+
+_Fits = Callable[[_TextForms, _TextForms], bool]
 _TABLE: Final[tuple[tuple[_Fits, str, str, str], ...]] = (
-    (_wrapped, "wrapped", "one value in a list, or a list of one without it",
+    (_is_wrapped, "wrapped", "one value in a list, or a list of one without it",
      "Ask for the plain value where one is wanted and for a list where several may stand."),
-    (_container, "other_structure", "an object or list where a value belongs, or the reverse",
+    (_is_structure, "other_structure", "an object or list where a value belongs, or the reverse",
      "Give the exact shape of this field in the schema or prompt, with an example."),
-    (_placeholder, "placeholder", "a word for nothing (N/A, none, unknown) in place of a value",
+    (lambda _, candidate: isinstance(candidate.value, str) and candidate.bare in _PLACEHOLDERS,
+     "placeholder", "a word for nothing (N/A, none, unknown) in place of a value",
      "The document has a value here. Ask for null if nothing is found, and point to the value."),
-    (_truth_word, "truth_as_word", "yes or no as text in place of true or false",
+    (_is_truth_word, "truth_as_word", "yes or no as text in place of true or false",
      "Ask for a JSON boolean, or turn these words into one after extraction."),
-    (_kind, "number_as_text", "the right characters as the wrong kind: text for a number",
+    (_is_type, "number_as_text", "the right characters as the wrong kind: text for a number",
      "Ask for a JSON number (or for text), or convert after extraction."),
-    (_case_or_blanks, "case_or_blanks", "the same but for case or blanks",
+    (lambda expected, candidate: expected.bare == candidate.bare != "",
+     "case_or_blanks", "the same but for case or blanks",
      "Ask for the text exactly as printed, or trim and re-case after extraction."),
-    (_date_swapped, "date_swapped", "day and month exchanged",
+    (_is_date_swapped, "date_swapped", "day and month exchanged",
      "State the document's date order in the prompt, and ask for ISO dates (YYYY-MM-DD)."),
-    (_same_date, "date_format", "the same day written otherwise",
+    (lambda expected, candidate: bool(expected.days & candidate.days),
+     "date_format", "the same day written otherwise",
      "Ask for ISO dates (YYYY-MM-DD), or convert after extraction."),
-    (_date_without_year, "date_without_year", "day and month without the year",
+    (_is_date_without_year, "date_without_year", "day and month without the year",
      "Ask for whole dates (YYYY-MM-DD), and say where the year stands if not beside the day."),
-    (_date_part, "date_part", "one of day, month and year is wrong",
+    (_is_date_part, "date_part", "one of day, month and year is wrong",
      "Check the reading of the page here; with two dates nearby, say which one is meant."),
     (_is_currency, "currency_sign", "the amount is right, its currency sign is not",
      "Ask for the currency in a field of its own and for amounts without a sign."),
@@ -400,23 +330,28 @@ _TABLE: Final[tuple[tuple[_Fits, str, str, str], ...]] = (
      "Ask for identifiers as text, with every digit as printed."),
     (_is_rounded, "rounded", "rounded or cut to fewer places",
      "Ask for every decimal as printed."),
-    (_accents, "accents", "accents are lost or added, or characters are of another width",
+    (lambda expected, candidate: expected.plain == candidate.plain != "",
+     "accents", "accents are lost or added, or characters are of another width",
      "Keep Unicode through the reading of the page; ask for names exactly as printed."),
-    (_punctuation, "punctuation", "the same but for punctuation",
+    (lambda expected, candidate: expected.letters == candidate.letters != "",
+     "punctuation", "the same but for punctuation",
      "Ask for the text exactly as printed, or strip punctuation after extraction."),
-    (_word_order, "word_order", "the same words in another order",
+    (lambda expected, candidate: expected.words == candidate.words and len(expected.words) > 1,
+     "word_order", "the same words in another order",
      "Say in which order parts are wanted, for example given name first."),
-    (_truncated, "truncated", "the end is cut off",
+    (_is_truncated, "truncated", "the end is cut off",
      "Ask for the whole text over all lines; check limits on length and on output tokens."),
-    (_partial, "part_of_text", "only a part of the text",
+    (lambda expected, candidate: _is_part(candidate.stripped, expected.stripped),
+     "part_of_text", "only a part of the text",
      "Say where the value begins and ends; values over several lines belong together."),
-    (_overgrown, "too_much_text", "the value with text around it",
+    (lambda expected, candidate: _is_part(expected.stripped, candidate.stripped),
+     "too_much_text", "the value with text around it",
      "Ask for the value alone, without labels, titles or neighbouring text."),
-    (_look_alike, "look_alikes", "characters that look alike: 0 and O, 1 and l, 5 and S",
+    (_is_look_alike, "look_alikes", "characters that look alike: 0 and O, 1 and l, 5 and S",
      "Raise the resolution of the page, or correct such characters by the field's format."),
     (_is_one_digit, "one_digit", "a single digit is wrong",
      "Raise the resolution of the page; check digits and totals can find these."),
-    (_misspelt, "misspelt", "nearly the same: a few characters differ",
+    (_is_misspelt, "misspelt", "nearly the same: a few characters differ",
      "Raise the resolution of the page, or look values up in a list of known ones."),
 )  # fmt: skip
 
@@ -460,5 +395,5 @@ def pattern_of(expected: JsonValue, candidate: JsonValue) -> str:
     >>> pattern_of("2024-03-02", "2024-02-03"), pattern_of("1,240.00", "1.24")
     ('date_swapped', 'thousands_separator')
     """
-    pair = _Pair(_TextForms(expected), _TextForms(candidate))
-    return next((name for fits, name, _, _ in _TABLE if fits(pair)), "different")
+    forms = _TextForms(expected), _TextForms(candidate)
+    return next((name for fits, name, _, _ in _TABLE if fits(*forms)), "different")

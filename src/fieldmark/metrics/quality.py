@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from operator import add
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm
-from fieldmark.metrics.counts import Histogram
+from fieldmark.metrics.counts import Histogram, sum_rows
 from fieldmark.metrics.rates import clip, ratio
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 
@@ -57,7 +58,7 @@ class QualityCounts(NamedTuple):
     def __add__(self, other: object) -> QualityCounts:
         if not isinstance(other, QualityCounts):
             return NotImplemented
-        return QualityCounts(*(one + two for one, two in zip(self, other, strict=True)))
+        return QualityCounts(*map(add, self, other))
 
     @property
     def expected_non_null(self) -> int:
@@ -118,15 +119,12 @@ _PARTS: Final[Mapping[Outcome, QualityCounts]] = {
 @lru_cache(maxsize=64)
 def bucket_table(ignore_scope: IgnoreScope) -> tuple[QualityCounts, ...]:
     """The bucket of every fact, by its code."""
-    return tuple(
-        _NOTHING
-        if fact.outcome is Outcome.IGNORED and ignore_scope is IgnoreScope.ALL
-        else _bucket(fact)
-        for fact in FACTS
-    )
+    return tuple(_bucket(fact, ignore_scope) for fact in FACTS)
 
 
-def _bucket(fact: Fact) -> QualityCounts:
+def _bucket(fact: Fact, ignore_scope: IgnoreScope) -> QualityCounts:
+    if fact.outcome is Outcome.IGNORED and ignore_scope is IgnoreScope.ALL:
+        return _NOTHING
     expected, candidate = fact.expected is Presence.VALUE, fact.candidate is Presence.VALUE
     if fact.expected is Presence.ABSENT:
         # A field that neither side has is no key of the union.
@@ -140,11 +138,7 @@ def _bucket(fact: Fact) -> QualityCounts:
 
 def quality_counts(facts: Histogram, buckets: tuple[QualityCounts, ...]) -> QualityCounts:
     """The buckets of facts that happened so many times."""
-    sums = [0] * len(QualityCounts._fields)
-    for fact, number in facts.items():
-        for place, one in enumerate(buckets[fact]):
-            sums[place] += one * number
-    return QualityCounts(*sums)
+    return QualityCounts(*sum_rows(facts, buckets))
 
 
 def quality(
@@ -158,8 +152,18 @@ def quality(
     """
     safe = 1.0 if safety is None else safety
     completeness, hallucination, accuracy, rqs = quality_figures(counts, counting, safe)
+    raised = (
+        ("completeness", "vacuous", not counts.expected_non_null),
+        ("hallucination", "vacuous", not counts.distinct),
+        ("accuracy", "vacuous", not counts.scorable),
+        ("accuracy", "partial", counts.failed),
+        ("safety", "not_evaluated", safety is None),
+    )
+    flags: dict[str, tuple[str, ...]] = {}
+    for figure, flag, is_raised in raised:
+        if is_raised:
+            flags[figure] = (*flags.get(figure, ()), flag)
     limit = _rqs(counting, 1.0, 1.0, 1.0, 0.0)
-    flags = _flags(counts, not_evaluated=safety is None)
     return Quality(completeness, hallucination, accuracy, safe, rqs, limit, flags)
 
 
@@ -188,18 +192,3 @@ def _rqs(
     score += weights.safety * safety
     score += weights.hallucination * (most - hallucination)
     return clip(score)
-
-
-def _flags(counts: QualityCounts, *, not_evaluated: bool) -> dict[str, tuple[str, ...]]:
-    raised = (
-        ("completeness", "vacuous", not counts.expected_non_null),
-        ("hallucination", "vacuous", not counts.distinct),
-        ("accuracy", "vacuous", not counts.scorable),
-        ("accuracy", "partial", bool(counts.failed)),
-        ("safety", "not_evaluated", not_evaluated),
-    )
-    flags: dict[str, tuple[str, ...]] = {}
-    for figure, flag, holds in raised:
-        if holds:
-            flags[figure] = (*flags.get(figure, ()), flag)
-    return flags

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
-from fieldmark.metrics.conventions import Convention, CountingOptions
-from fieldmark.metrics.counts import Histogram, cost_table, total
+from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.counts import cost_table, total
 from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality, quality_counts
 from fieldmark.metrics.rates import Interval, accuracy, rates
-from fieldmark.metrics.tally import CaseTotals, RunSums, Tally, VerdictCounts
+from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts, errors_by_type
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
@@ -128,7 +128,7 @@ class Summary:
     micro: Micro
     macro: Macro
     mean_score: float | None
-    consistency: float | None
+    consistency: float | None = None
     attributes: Mapping[str, AttributeSummary]
     errors_by_type: ErrorCounts
     quality: QualitySummary
@@ -162,22 +162,43 @@ def summarise(
     rules = Rules() if rules is None else rules
     counting = convention.counting
     costs, facts, sums = cost_table(counting), tally.facts(), tally.sums()
+    attributes: dict[str, AttributeSummary] = {}
+    by_attribute: list[Counts] = []
     pooled: Counter[int] = Counter()
-    for own in facts.values():
+    for path, own in facts.items():
         pooled.update(own)
+        counts, errors = total(own, costs), errors_by_type(own)
+        by_attribute.append(counts)
+        attributes[path] = AttributeSummary(
+            **counts._asdict(),
+            **rates(counts, counting.zero)._asdict(),
+            accuracy=accuracy(counts, errors.total),
+            errors=sum(n for fact, n in own.items() if FACTS[fact].outcome is Outcome.ERROR),
+            errors_by_type=errors,
+        )
     counts = total(pooled, costs)
-    attributes = {path: _attribute(own, costs, counting) for path, own in facts.items()}
+    macro = Macro(by_attribute=macro_mean(by_attribute, counting.zero), by_case=sums.by_case.mean())
+    if not sums.cases.scored:
+        # Without a scored case nothing is perfect, not even vacuously.
+        macro = Macro(
+            by_attribute=_undefined_if_vacuous(macro.by_attribute),
+            by_case=_undefined_if_vacuous(macro.by_case),
+        )
+    buckets = quality_counts(pooled, bucket_table(counting.ignore_scope))
     return Summary(
         convention=applied_convention(convention, rules),
         cases=sums.cases,
         verdicts=sums.verdicts,
         micro=Micro(**counts._asdict(), **rates(counts, counting.zero)._asdict()),
-        macro=_macro(attributes.values(), sums, counting),
+        macro=macro,
         mean_score=sums.scores.mean,
-        consistency=sums.consistency.mean,
         attributes=attributes,
         errors_by_type=errors_by_type(pooled),
-        quality=_quality(pooled, sums, convention, rules),
+        quality=QualitySummary(
+            **quality(buckets, counting, sums.safety.mean)._asdict(),
+            depth=rules.depth or convention.comparison.depth,
+            buckets=buckets.buckets(),
+        ),
         evaluators=dict(evaluators or {}),
         warnings=tuple(warnings),
     )
@@ -194,39 +215,5 @@ def applied_convention(convention: Convention, rules: Rules) -> AppliedConventio
     )
 
 
-def _attribute(
-    facts: Histogram, costs: tuple[Counts, ...], counting: CountingOptions
-) -> AttributeSummary:
-    counts, errors = total(facts, costs), errors_by_type(facts)
-    return AttributeSummary(
-        **counts._asdict(),
-        **rates(counts, counting.zero)._asdict(),
-        accuracy=accuracy(counts, errors.total),
-        errors=sum(n for fact, n in facts.items() if FACTS[fact].outcome is Outcome.ERROR),
-        errors_by_type=errors,
-    )
-
-
-def _macro(
-    attributes: Iterable[AttributeSummary], sums: RunSums, counting: CountingOptions
-) -> Macro:
-    groups = [Counts(each.tp, each.tn, each.fp, each.fn) for each in attributes]
-    by_attribute, by_case = macro_mean(groups, counting.zero), sums.by_case.mean()
-    if not sums.cases.scored:
-        # Without a scored case nothing is perfect, not even vacuously.
-        undefined = MacroMean(None, None, None, vacuous=True)
-        by_attribute = undefined if by_attribute.vacuous else by_attribute
-        by_case = undefined if by_case.vacuous else by_case
-    return Macro(by_attribute=by_attribute, by_case=by_case)
-
-
-def _quality(
-    facts: Histogram, sums: RunSums, convention: Convention, rules: Rules
-) -> QualitySummary:
-    counting = convention.counting
-    counts = quality_counts(facts, bucket_table(counting.ignore_scope))
-    return QualitySummary(
-        **quality(counts, counting, sums.safety.mean)._asdict(),
-        depth=rules.depth or convention.comparison.depth,
-        buckets=counts.buckets(),
-    )
+def _undefined_if_vacuous(mean: MacroMean) -> MacroMean:
+    return MacroMean(None, None, None, vacuous=True) if mean.vacuous else mean

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import add
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.averages import ExactSum, MacroSums
@@ -36,16 +37,14 @@ class CaseTotals(NamedTuple):
     def __add__(self, other: object) -> CaseTotals:
         if not isinstance(other, CaseTotals):
             return NotImplemented
-        return CaseTotals(*(one + two for one, two in zip(self, other, strict=True)))
+        return CaseTotals(*map(add, self, other))
 
-    @classmethod
-    def of_input(cls, read: CaseInput) -> CaseTotals:
-        """The counts that the input of one case adds."""
-        return cls(
-            missing=int(read is CaseInput.MISSING),
-            unparseable=int(read is CaseInput.PARSE_ERROR),
-            invalid_truth=int(read is CaseInput.INVALID_TRUTH),
-        )
+
+_INPUT_TOTALS: Final = {
+    CaseInput.MISSING: CaseTotals(missing=1),
+    CaseInput.PARSE_ERROR: CaseTotals(unparseable=1),
+    CaseInput.INVALID_TRUTH: CaseTotals(invalid_truth=1),
+}
 
 
 class VerdictCounts(NamedTuple):
@@ -58,7 +57,7 @@ class VerdictCounts(NamedTuple):
     def __add__(self, other: object) -> VerdictCounts:
         if not isinstance(other, VerdictCounts):
             return NotImplemented
-        return VerdictCounts(*(one + two for one, two in zip(self, other, strict=True)))
+        return VerdictCounts(*map(add, self, other))
 
 
 class RunSums(NamedTuple):
@@ -69,37 +68,31 @@ class RunSums(NamedTuple):
     scores: ExactSum = ExactSum()
     by_case: MacroSums = MacroSums()
     safety: ExactSum = ExactSum()
-    consistency: ExactSum = ExactSum()
 
     def __add__(self, other: object) -> RunSums:
         if not isinstance(other, RunSums):
             return NotImplemented
-        return RunSums(
-            self.cases + other.cases,
-            self.verdicts + other.verdicts,
-            self.scores + other.scores,
-            self.by_case + other.by_case,
-            self.safety + other.safety,
-            self.consistency + other.consistency,
-        )
+        return RunSums(*map(add, self, other))
 
     @classmethod
     def of(cls, counted: Sequence[CountedStats]) -> RunSums:
         """The sums over some cases; one without a score stays out of every mean by case."""
         scored = [(stats, times) for stats, times in counted if stats.score is not None]
+        verdicts: Counter[Verdict | None] = Counter()
+        for stats, times in counted:
+            verdicts[stats.verdict] += times
         return cls(
             cases=CaseTotals(
-                total=_number(counted),
-                scored=_number(scored),
-                perfect=_number(each for each in scored if _is_perfect(each[0])),
-                errors=_number(each for each in counted if each[0].errors_count),
+                total=sum(times for _, times in counted),
+                scored=sum(times for _, times in scored),
+                perfect=sum(
+                    times
+                    for stats, times in scored
+                    if not (stats.misses or stats.errors_count or stats.verdict is Verdict.FAIL)
+                ),
+                errors=sum(times for stats, times in counted if stats.errors_count),
             ),
-            verdicts=VerdictCounts(
-                *(
-                    _number(each for each in counted if each[0].verdict is verdict)
-                    for verdict in Verdict
-                )
-            ),
+            verdicts=VerdictCounts(*(verdicts[each] for each in Verdict)),
             scores=_sum((stats.score, times) for stats, times in scored),
             by_case=MacroSums(
                 _sum((stats.precision, times) for stats, times in scored),
@@ -115,14 +108,6 @@ def f1_in_mean(stats: CaseStats) -> float | None:
     if stats.f1 is None and (stats.counts.fp or stats.counts.fn):
         return 0.0
     return stats.f1
-
-
-def _is_perfect(stats: CaseStats) -> bool:
-    return not stats.misses and not stats.errors_count and stats.verdict is not Verdict.FAIL
-
-
-def _number(counted: Iterable[CountedStats]) -> int:
-    return sum(times for _, times in counted)
 
 
 def _sum(values: Iterable[tuple[float | None, int]]) -> ExactSum:
@@ -160,8 +145,8 @@ class Tally:
 
     def add(self, block: Outcomes, stats: CaseStats, read: CaseInput = CaseInput.OK) -> None:
         """Add one case that was compared."""
-        if read is not CaseInput.OK:
-            self._sums += RunSums(cases=CaseTotals.of_input(read))
+        if read in _INPUT_TOTALS:
+            self._sums += RunSums(cases=_INPUT_TOTALS[read])
         self.add_all([block], [stats])
 
     def add_all(self, blocks: Sequence[Outcomes], stats: Sequence[CaseStats]) -> None:
@@ -183,10 +168,6 @@ class Tally:
     def add_unexpected(self, number: int = 1) -> None:
         """Add candidates without ground truth."""
         self._sums += RunSums(cases=CaseTotals(unexpected=number))
-
-    def add_consistency(self, agreement: float) -> None:
-        """Add how far several candidates of one case agree."""
-        self._sums += RunSums(consistency=ExactSum.of([(agreement, 1)]))
 
     def merge(self, other: Tally) -> None:
         """Add another part of the run; its attributes get the numbers of this table."""
@@ -228,8 +209,7 @@ class Tally:
             if len(block.cells) <= SHORT:
                 short += block.cells * number
                 continue
-            counted = block.times or Counter(block.cells)
-            for cell, count in counted.items():
+            for cell, count in (block.times or Counter(block.cells)).items():
                 cells[cell] = known(cell, 0) + count * number
         cells.update(short)
         self._sums += RunSums.of([(stats, times[key]) for key, stats in distinct.items()])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import add
 from typing import Final, NamedTuple
 
-from fieldmark.metrics.counts import Histogram
+from fieldmark.metrics.counts import Histogram, sum_rows
 from fieldmark.model.outcome import FACTS, Outcome
 
 __all__ = ["ERROR_TABLE", "ErrorCounts", "errors_by_type", "truth_fields"]
@@ -22,7 +23,7 @@ class ErrorCounts(NamedTuple):
     def __add__(self, other: object) -> ErrorCounts:
         if not isinstance(other, ErrorCounts):
             return NotImplemented
-        return ErrorCounts(*(one + two for one, two in zip(self, other, strict=True)))
+        return ErrorCounts(*map(add, self, other))
 
     @property
     def total(self) -> int:
@@ -44,11 +45,7 @@ ERROR_TABLE: Final = tuple(_BY_OUTCOME.get(fact.outcome, _NOTHING) for fact in F
 
 def errors_by_type(facts: Histogram) -> ErrorCounts:
     """The mistakes among some facts."""
-    sums = [0, 0, 0, 0]
-    for fact, number in facts.items():
-        for place, one in enumerate(ERROR_TABLE[fact]):
-            sums[place] += one * number
-    return ErrorCounts(*sums)
+    return ErrorCounts(*sum_rows(facts, ERROR_TABLE))
 
 
 def truth_fields(correct: int, errors: ErrorCounts) -> int:

@@ -40,7 +40,7 @@ class TrendOptions:
             raise OptionError("min_gain", "must lie between 0 and 1")
 
 
-_USUAL: Final = TrendOptions()
+_DEFAULT: Final = TrendOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class Trend:
         }
 
 
-def trend(values: Sequence[tuple[str, float | None]], options: TrendOptions = _USUAL) -> Trend:
+def trend(values: Sequence[tuple[str, float | None]], options: TrendOptions = _DEFAULT) -> Trend:
     """What became of a figure over named iterations.
 
     A gain counts when it lifts the figure by at least `min_gain` above the last value that
@@ -107,12 +107,7 @@ def trend(values: Sequence[tuple[str, float | None]], options: TrendOptions = _U
         if value is not None and (best is None or value > best):
             best, best_name = value, name
         steps.append(TrendStep(name=name, value=value, gain=gain, best=best, counts=counts))
-    return Trend(
-        steps=tuple(steps), best=best_name, without_gain=idle, stop=_stop(best, idle, options)
-    )
-
-
-def _stop(best: float | None, idle: int, options: TrendOptions) -> Stop:
+    stop = Stop.PLATEAU if idle >= options.patience else Stop.GO_ON
     if best is not None and best >= options.target - _SLACK:
-        return Stop.TARGET
-    return Stop.PLATEAU if idle >= options.patience else Stop.GO_ON
+        stop = Stop.TARGET
+    return Trend(steps=tuple(steps), best=best_name, without_gain=idle, stop=stop)

@@ -11,7 +11,6 @@ from fieldmark.model.json import JsonObject, JsonValue
 __all__ = ["NO_USAGE", "merged_usage", "total_usage"]
 
 _COUNTED: Final = ("calls", "input_tokens", "output_tokens", "estimated_calls")
-_COST: Final = "cost"
 
 
 def total_usage(asked: Sequence[JsonObject]) -> JsonObject:
@@ -21,11 +20,9 @@ def total_usage(asked: Sequence[JsonObject]) -> JsonObject:
     >>> total_usage([usage])["calls"], total_usage([usage])["cost"]
     (2, None)
     """
-    sums: JsonObject = {name: sum(map(_integer, _values(asked, name))) for name in _COUNTED}
-    costs = [each for each in _values(asked, _COST) if isinstance(each, int | float)]
     return {
-        **sums,
-        _COST: fsum(costs) if len(costs) == len(asked) else None,
+        **{name: _total(asked, name) for name in _COUNTED},
+        "cost": _total_cost(asked),
         "asked": list[JsonValue](asked),
     }
 
@@ -37,42 +34,29 @@ def merged_usage(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> lis
     >>> merged_usage([usage], [{**usage, "calls": 3, "models": ["n"]}])
     [{'name': 'openai', 'calls': 5, 'cost': 1.0, 'models': ['m', 'n']}]
     """
-    if [_identity(each) for each in before] == [_identity(each) for each in now]:
-        return [_merged(*both) for both in zip(before, now, strict=True)]
-    return [*before, *now]
+    providers = [[(each.get("name"), each.get("model")) for each in run] for run in (before, now)]
+    if providers[0] != providers[1]:
+        return [*before, *now]
+    merged: list[JsonObject] = []
+    for both in zip(before, now, strict=True):
+        lists = [models for each in both if isinstance(models := each.get("models"), list)]
+        totals: JsonObject = {
+            **{name: _total(both, name) for name in _COUNTED},
+            "cost": _total_cost(both),
+            "models": list[JsonValue](sorted({str(model) for models in lists for model in models})),
+        }
+        merged.append({name: totals.get(name, value) for name, value in both[1].items()})
+    return merged
 
 
-def _identity(usage: JsonObject) -> tuple[JsonValue, JsonValue]:
-    return usage.get("name"), usage.get("model")
+def _total(usages: Sequence[JsonObject], name: str) -> int:
+    return sum(value for each in usages if isinstance(value := each.get(name), int))
 
 
-def _merged(before: JsonObject, now: JsonObject) -> JsonObject:
-    summed: JsonObject = {
-        name: _integer(before.get(name)) + _integer(now.get(name))
-        for name in _COUNTED
-        if name in now
-    }
-    costs = [each.get(_COST) for each in (before, now)]
-    known = [each for each in costs if isinstance(each, int | float)]
-    models = {str(each) for usage in (before, now) for each in _listed(usage.get("models"))}
-    return {
-        **now,
-        **summed,
-        **({_COST: fsum(known) if len(known) == len(costs) else None} if _COST in now else {}),
-        **({"models": list[JsonValue](sorted(models))} if "models" in now else {}),
-    }
-
-
-def _listed(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
-
-
-def _values(asked: Sequence[JsonObject], name: str) -> list[JsonValue]:
-    return [each.get(name) for each in asked]
-
-
-def _integer(value: JsonValue) -> int:
-    return value if isinstance(value, int) else 0
+def _total_cost(usages: Sequence[JsonObject]) -> float | None:
+    """The sum of all costs, if all are known."""
+    costs = [cost for each in usages if isinstance(cost := each.get("cost"), int | float)]
+    return fsum(costs) if len(costs) == len(usages) else None
 
 
 NO_USAGE: Final = total_usage([])

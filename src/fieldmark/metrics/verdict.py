@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
+from itertools import repeat
 from typing import Final
 
 from fieldmark.metrics.conventions import AbsentTruth, CountingOptions, NullForAbsent, PrimaryScore
@@ -40,28 +41,22 @@ _BY_OUTCOME: Final[Mapping[Outcome, Mark]] = {
 @lru_cache(maxsize=64)
 def mark_table(counting: CountingOptions) -> tuple[Mark, ...]:
     """The mark of every fact, by its code."""
-    costs = cost_table(counting)
-    return tuple(_mark(fact, costs[code], counting) for code, fact in enumerate(FACTS))
+    return tuple(map(_mark, FACTS, cost_table(counting), repeat(counting)))
 
 
 def _mark(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
+    no_such_key = fact.expected is Presence.ABSENT
     if fact.outcome is Outcome.BOTH_EMPTY:
-        return _mark_of_both_empty(fact, cost, counting)
-    no_such_key = fact.outcome is Outcome.HALLUCINATION and fact.expected is Presence.ABSENT
-    if no_such_key and counting.absent_truth is AbsentTruth.SKIP:
+        if is_null_for_absent(fact) and counting.null_for_absent is NullForAbsent.HALLUCINATION:
+            return Mark.MISS
+        # Agreeing on nothing is a hit where it is a true negative. Where fields are scored against
+        # a truth that lacks the key, there is nothing to hit.
+        nothing_to_hit = no_such_key and counting.primary is PrimaryScore.WEIGHTED_AVERAGE
+        return Mark.HIT if cost.tn and not nothing_to_hit else Mark.SKIPPED
+    skips = no_such_key and counting.absent_truth is AbsentTruth.SKIP
+    if skips and fact.outcome is Outcome.HALLUCINATION:
         return Mark.SKIPPED
     return _BY_OUTCOME[fact.outcome]
-
-
-def _mark_of_both_empty(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
-    """Agreeing on nothing is a hit where it is a true negative.
-
-    Where fields are marked against a truth that says nothing of the key, there is nothing to hit.
-    """
-    if is_null_for_absent(fact) and counting.null_for_absent is NullForAbsent.HALLUCINATION:
-        return Mark.MISS
-    silent = counting.primary is PrimaryScore.WEIGHTED_AVERAGE and fact.expected is Presence.ABSENT
-    return Mark.HIT if cost.tn and not silent else Mark.SKIPPED
 
 
 def verdict_of(hits: int, misses: int) -> Verdict:

@@ -130,13 +130,11 @@ def test_cases_with_long_lists_wait_for_fewer_others(monkeypatch):
     assert sums[0] == sums[1]
 
 
-def test_consistency_and_safety_are_means_over_the_cases_that_have_them():
+def test_safety_is_the_mean_over_the_cases_that_have_it():
     table = AttributeTable()
     counter = CaseCounter(CONVENTIONS["four_phase"], table)
     tally = Tally(table)
     block = block_of((("a", "match"),), table)
     tally.add(block, counter.stats(block, safety=0.5))
     tally.add(block, counter.stats(block))
-    tally.add_consistency(0.25)
-    tally.add_consistency(0.75)
-    assert (tally.sums().safety.mean, tally.sums().consistency.mean) == (0.5, 0.5)
+    assert tally.sums().safety.mean == 0.5
