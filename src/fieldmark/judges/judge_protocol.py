@@ -17,7 +17,6 @@ from fieldmark.values.strict_json import StrictJsonError, Violation, parse_stric
 
 __all__ = ["InvalidReplyError", "JudgeReply", "encode_request", "judge_request", "read_reply"]
 
-_NO_CONTEXT: Final = CaseContext()
 _MAX_DEPTH: Final = 200
 _MAX_DIGITS: Final = 1_000
 _MAX_QUOTED: Final = 200
@@ -33,7 +32,7 @@ def judge_request(case: Case, config: Mapping[str, JsonValue]) -> JsonObject:
     >>> judge_request(Case("a", {"total": 1}, {"total": 2}), {"max_gap": 3})["candidate_answer"]
     '{"total": 2}'
     """
-    context = case.context or _NO_CONTEXT
+    context = case.context or CaseContext()
     answer = _as_text(case.candidate) if context.text is None else context.text
     return {
         "candidate_answer": answer,
@@ -84,18 +83,18 @@ def _as_text(value: JsonValue | Missing) -> str:
 
 def _question(case_input: JsonValue | Missing) -> str:
     """Return the text of an input: the user's messages of a conversation, or its JSON."""
-    if isinstance(case_input, list):
-        texts = [_user_text(message) for message in case_input]
-        if texts and None not in texts:
-            return "\n".join(text for text in texts if text)
+    if isinstance(case_input, list) and case_input:
+        messages = [
+            message
+            for message in case_input
+            if isinstance(message, dict) and isinstance(message.get("role"), str)
+        ]
+        if len(messages) == len(case_input):
+            texts = (
+                _as_text(each.get("content", "")) for each in messages if each["role"] == "user"
+            )
+            return "\n".join(filter(None, texts))
     return _as_text(case_input)
-
-
-def _user_text(message: JsonValue) -> str | None:
-    """Return the text of a user's message, empty for other roles, and none if it is no message."""
-    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-        return None
-    return _as_text(message.get("content", "")) if message["role"] == "user" else ""
 
 
 class InvalidReplyError(Exception):
@@ -135,18 +134,6 @@ def _read_object(reply: JsonValue, case_id: str | None) -> JudgeReply:
         raise InvalidReplyError(f"the reply must be an object, not {_type_name(reply)}")
     if case_id is not None and reply.get("case_id", case_id) != case_id:
         raise InvalidReplyError(f"the reply is for another case than {case_id!r}")
-    score = _read_score(reply)
-    hits, misses = _read_texts(reply, "hits"), _read_texts(reply, "misses")
-    reasoning = reply.get("reasoning", "")
-    if not isinstance(reasoning, str):
-        raise InvalidReplyError(f"reasoning must be text, not {_type_name(reasoning)}")
-    details = reply.get("details", {})
-    if not isinstance(details, dict):
-        raise InvalidReplyError(f"details must be an object, not {_type_name(details)}")
-    return JudgeReply(score=score, hits=hits, misses=misses, reasoning=reasoning, details=details)
-
-
-def _read_score(reply: JsonObject) -> float:
     if "score" not in reply:
         raise InvalidReplyError("the reply has no score")
     score = reply["score"]
@@ -154,7 +141,20 @@ def _read_score(reply: JsonObject) -> float:
         raise InvalidReplyError(f"score must be a number, not {_type_name(score)}")
     if not 0 <= score <= 1:
         raise InvalidReplyError("score must lie between 0 and 1")
-    return float(score) + 0.0  # turns -0.0 into 0.0
+    hits, misses = _read_texts(reply, "hits"), _read_texts(reply, "misses")
+    reasoning = reply.get("reasoning", "")
+    if not isinstance(reasoning, str):
+        raise InvalidReplyError(f"reasoning must be text, not {_type_name(reasoning)}")
+    details = reply.get("details", {})
+    if not isinstance(details, dict):
+        raise InvalidReplyError(f"details must be an object, not {_type_name(details)}")
+    return JudgeReply(
+        score=float(score) + 0.0,  # turns -0.0 into 0.0
+        hits=hits,
+        misses=misses,
+        reasoning=reasoning,
+        details=details,
+    )
 
 
 def _read_texts(reply: JsonObject, key: str) -> tuple[str, ...]:
@@ -188,7 +188,13 @@ def _parse(raw: bytes) -> JsonValue:
     except StrictJsonError:
         _refuse(Violation.DEPTH, "")
     except json.JSONDecodeError as error:
-        raise InvalidReplyError(_describe_syntax_error(error, text)) from None
+        if error.msg == "Extra data":
+            message = "the reply must be one JSON object and nothing after it"
+        elif error.pos >= len(text.rstrip(_WHITESPACE)):
+            message = "the reply ends too early"
+        else:
+            message = f"the reply is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        raise InvalidReplyError(message) from None
 
 
 _VIOLATIONS: Final = {
@@ -201,11 +207,3 @@ _VIOLATIONS: Final = {
 
 def _refuse(violation: Violation, detail: str) -> NoReturn:
     raise InvalidReplyError(_VIOLATIONS[violation].format(detail[:20]))
-
-
-def _describe_syntax_error(error: json.JSONDecodeError, text: str) -> str:
-    if error.msg == "Extra data":
-        return "the reply must be one JSON object and nothing after it"
-    if error.pos >= len(text.rstrip(_WHITESPACE)):
-        return "the reply ends too early"
-    return f"the reply is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"

@@ -8,23 +8,22 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import fsum, isfinite
-from statistics import pstdev
+from statistics import fmean, pstdev
 from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.compare.prompt_injection import find_injections
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score
-from fieldmark.judges.llm.chat import MAX_DATA_CHARACTERS, Grade, GradedSamples, grade_samples
+from fieldmark.judges.llm.chat import MAX_DATA_CHARACTERS, GradedSamples, grade_samples
 from fieldmark.judges.llm.client import LLM_ERRORS, CachedClient
 from fieldmark.judges.llm.connection import ChatConnection, check_number
 from fieldmark.judges.llm.prompts import Prompt, rubric_prompt
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
-from fieldmark.model.outcome import Presence
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import is_path, parse_path, resolve
-from fieldmark.values.presence import is_blank, presence
+from fieldmark.values.presence import is_blank, is_present
 
 __all__ = ["Criterion", "JudgedUnit", "LlmJudge", "read_criteria"]
 
@@ -48,6 +47,35 @@ class Criterion:
     name: str
     text: str
     weight: float = 1.0
+
+
+class _Decision(NamedTuple):
+    """A score that needs no model, or none where there is nothing to judge."""
+
+    score: float | None
+    reason: str
+
+
+class _Item(NamedTuple):
+    """A case, or a field of it, as the model sees it, and its decision, failure or grades."""
+
+    path: str
+    data: JsonObject
+    decision: _Decision | None = None
+    failure: str = ""
+    grades: GradedSamples | None = None
+
+
+class _ItemScore(NamedTuple):
+    """The score of one item with its details."""
+
+    path: str
+    score: float
+    details: JsonObject
+    met: tuple[str, ...]
+    unmet: tuple[str, ...]
+    reasons: tuple[str, ...]
+    spread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +146,10 @@ class LlmJudge(ChatConnection):
         return rubric_prompt([(each.name, each.text) for each in self._criteria])
 
     def _judge(self, client: CachedClient, case: Case) -> Score:
-        items = _items_to_judge(
-            case, self.fields, with_input=self.with_input, ask_equal=self.ask_equal
-        )
         names = [criterion.name for criterion in self._criteria]
+        items = self._items(case)
         for number, item in enumerate(items):
-            if item.decision is not None:
+            if item.decision is not None or item.failure:
                 continue
             try:
                 grades = grade_samples(client, self, self._prompt(), item.data, names, self.samples)
@@ -131,8 +157,181 @@ class LlmJudge(ChatConnection):
                 where = f"{item.path}: " if item.path else ""
                 return Score.error(f"{self.name}: {where}{error}")
             items[number] = item._replace(grades=grades)
-        facts: JsonObject = {"judge": self.identity(), "samples": self.samples}
-        return _score_case(case, items, self._criteria, self.pass_threshold, facts)
+        return self._score_case(case, items)
+
+    def _items(self, case: Case) -> list[_Item]:
+        """Return the case, or each of the fields."""
+        if case.input is not CaseInput.OK:
+            return [_Item("", {}, _Decision(0.0, case.note or "no readable candidate"))]
+        shared: JsonObject = {}
+        if self.with_input and case.context is not None and case.context.input is not MISSING:
+            shared["input"] = case.context.input
+        if not self.fields:
+            return [self._item("", case.expected, case.candidate, shared)]
+        return [
+            self._item(
+                path,
+                resolve(case.expected, parse_path(path)),
+                MISSING if case.candidate is MISSING else resolve(case.candidate, parse_path(path)),
+                {**shared, "field": path},
+            )
+            for path in self.fields
+        ]
+
+    def _item(
+        self,
+        path: str,
+        expected: JsonValue | Missing,
+        candidate: JsonValue | Missing,
+        shared: JsonObject,
+    ) -> _Item:
+        data = dict(shared)
+        if expected is not MISSING and expected is not None:
+            data["expected"] = expected
+        if candidate is not MISSING:
+            data["candidate"] = candidate
+        decision = _decide_without_model(expected, candidate, ask_equal=self.ask_equal)
+        failure = ""
+        if decision is None and len(json.dumps(data)) > MAX_DATA_CHARACTERS:
+            failure = f"more than {MAX_DATA_CHARACTERS:,} characters are not sent"
+        return _Item(path, data, decision, failure)
+
+    def _score_case(self, case: Case, items: Sequence[_Item]) -> Score:
+        """Return the mean over the items; one that could not be judged makes the case an error."""
+        for item in items:
+            if item.failure:
+                return Score.error(f"{item.path or 'the case'}: {item.failure}")
+        scores = [scored for item in items if (scored := self._score_item(item)) is not None]
+        details = self._details(case, items, scores)
+        skipped = tuple(
+            item.path or "$" for item in items if item.decision and item.decision.score is None
+        )
+        if not scores:
+            return Score(
+                score=1.0,
+                verdict=Verdict.PASS,
+                reasoning="nothing to judge",
+                details=details,
+                vacuous=True,
+                skipped=skipped,
+            )
+        score = fmean(each.score for each in scores)
+        return Score(
+            score=score,
+            verdict=Verdict.PASS if self._passes(score) else Verdict.FAIL,
+            hits=tuple(name for each in scores for name in each.met),
+            misses=tuple(name for each in scores for name in each.unmet),
+            reasoning="; ".join([text for each in scores for text in each.reasons][:_MAX_REASONS]),
+            details=details,
+            skipped=skipped,
+        )
+
+    def _passes(self, score: float) -> bool:
+        return score >= self.pass_threshold - _ROUNDING
+
+    def _score_item(self, item: _Item) -> _ItemScore | None:
+        """Return the score of a decision or of grades, or none if there was nothing to judge."""
+        if item.grades is not None:
+            return self._score_grades(item.path, item.grades)
+        if item.decision is None or item.decision.score is None:
+            return None
+        score, reason = item.decision.score, item.decision.reason
+        name = item.path or "$"
+        passed = self._passes(score)
+        return _ItemScore(
+            path=item.path,
+            score=score,
+            details={"score": score, "settled": reason},
+            met=(name,) if passed else (),
+            unmet=() if passed else (f"{name} ({reason})",),
+            reasons=(reason,),
+        )
+
+    def _score_grades(self, path: str, samples: GradedSamples) -> _ItemScore:
+        weights = fsum(each.weight for each in self._criteria)
+        totals = [
+            fsum(grades[each.name].score * each.weight for each in self._criteria) / weights
+            for grades in samples.grades
+        ]
+        score, spread = fmean(totals), max(totals) - min(totals)
+        means: dict[str, float] = {}
+        rows: list[JsonValue] = []
+        for each in self._criteria:
+            scores = [grades[each.name].score for grades in samples.grades]
+            means[each.name] = fmean(scores)
+            rows.append(
+                {
+                    "name": each.name,
+                    "weight": each.weight,
+                    "score": means[each.name],
+                    "sample_scores": list[JsonValue](scores),
+                    "spread": max(scores) - min(scores),
+                    "reasons": [grades[each.name].reason for grades in samples.grades],
+                }
+            )
+        prefix = f"{path}: " if path else ""
+        return _ItemScore(
+            path=path,
+            score=score,
+            details={
+                "score": score,
+                "sample_scores": list[JsonValue](totals),
+                "spread": spread,
+                "deviation": pstdev(totals),
+                "criteria": rows,
+            },
+            met=tuple(f"{prefix}{name}" for name, mean in means.items() if self._passes(mean)),
+            unmet=tuple(
+                f"{prefix}{name} (scored {mean:.2f})"
+                for name, mean in means.items()
+                if not self._passes(mean)
+            ),
+            reasons=tuple(
+                f"{prefix}{name}: {grade.reason}"
+                for name, grade in samples.grades[0].items()
+                if grade.reason
+            ),
+            spread=spread,
+        )
+
+    def _details(
+        self, case: Case, items: Sequence[_Item], scores: Sequence[_ItemScore]
+    ) -> JsonObject:
+        calls = {call.id: call for item in items if item.grades for call in item.grades.calls}
+        # The values that read like instructions to the model, by side and path.
+        suspicious: JsonObject = {}
+        for side, value in (("expected", case.expected), ("candidate", case.candidate)):
+            if value is not MISSING and (places := find_injections(value)):
+                suspicious[side] = dict(places)
+        details: JsonObject = {
+            "judge": self.identity(),
+            "samples": self.samples,
+            "usage": {
+                "calls": len(calls),
+                "input_tokens": sum(call.input_tokens for call in calls.values()),
+                "output_tokens": sum(call.output_tokens for call in calls.values()),
+            },
+            "flags": {"instruction_like": suspicious} if suspicious else {},
+            "spread": max((each.spread for each in scores), default=0.0),
+        }
+        if len(scores) == 1 and not scores[0].path:
+            return {**details, **scores[0].details}
+        return {**details, "fields": {each.path: each.details for each in scores}}
+
+
+def _decide_without_model(
+    expected: JsonValue | Missing, candidate: JsonValue | Missing, *, ask_equal: bool
+) -> _Decision | None:
+    """Decide a candidate that is missing, equal to the ground truth or of another type."""
+    if candidate is MISSING or not is_present(candidate):
+        return _Decision(0.0, "missing") if is_present(expected) else _Decision(None, "both empty")
+    if expected is MISSING or not is_present(expected):
+        return None
+    if equal(expected, candidate) and not ask_equal:
+        return _Decision(1.0, "equal to the truth")
+    if kind_of(expected) is not kind_of(candidate):
+        return _Decision(0.0, "type mismatch")
+    return None
 
 
 def read_criteria(
@@ -171,232 +370,3 @@ def _read_criterion(given: Mapping[str, JsonValue]) -> Criterion:
     if not (isfinite(weight) and weight >= 0):
         raise OptionError("criteria", f"the weight of {name} must be at least 0")
     return Criterion(name=name, text=text, weight=float(weight))
-
-
-class _Decision(NamedTuple):
-    """A score that needs no model, or none where there is nothing to judge."""
-
-    score: float | None
-    reason: str
-    failed: bool = False
-
-
-class _Item(NamedTuple):
-    """A case, or a field of it, as the model sees it, and its decision or grades."""
-
-    path: str
-    data: JsonObject
-    decision: _Decision | None = None
-    grades: GradedSamples | None = None
-
-
-def _items_to_judge(
-    case: Case, fields: Sequence[str], *, with_input: bool, ask_equal: bool
-) -> list[_Item]:
-    if case.input is not CaseInput.OK:
-        return [_Item("", {}, _Decision(0.0, case.note or "no readable candidate"))]
-    shared: JsonObject = {}
-    if with_input and case.context is not None and case.context.input is not MISSING:
-        shared["input"] = case.context.input
-    if not fields:
-        return [_item("", case.expected, case.candidate, shared, ask_equal=ask_equal)]
-    return [
-        _item(
-            path,
-            resolve(case.expected, parse_path(path)),
-            MISSING if case.candidate is MISSING else resolve(case.candidate, parse_path(path)),
-            {**shared, "field": path},
-            ask_equal=ask_equal,
-        )
-        for path in fields
-    ]
-
-
-def _item(
-    path: str,
-    expected: JsonValue | Missing,
-    candidate: JsonValue | Missing,
-    shared: JsonObject,
-    *,
-    ask_equal: bool,
-) -> _Item:
-    decision = _decide_without_model(expected, candidate, ask_equal=ask_equal)
-    data = dict(shared)
-    if expected is not MISSING and expected is not None:
-        data["expected"] = expected
-    if candidate is not MISSING:
-        data["candidate"] = candidate
-    if decision is None and len(json.dumps(data)) > MAX_DATA_CHARACTERS:
-        reason = f"more than {MAX_DATA_CHARACTERS:,} characters are not sent"
-        decision = _Decision(None, reason, failed=True)
-    return _Item(path, data, decision)
-
-
-def _decide_without_model(
-    expected: JsonValue | Missing, candidate: JsonValue | Missing, *, ask_equal: bool
-) -> _Decision | None:
-    """Decide a candidate that is missing, equal to the ground truth or of another type."""
-    if candidate is MISSING or presence(candidate) is not Presence.VALUE:
-        if expected is MISSING or presence(expected) is not Presence.VALUE:
-            return _Decision(None, "both empty")
-        return _Decision(0.0, "missing")
-    if expected is MISSING or presence(expected) is not Presence.VALUE:
-        return None
-    if equal(expected, candidate) and not ask_equal:
-        return _Decision(1.0, "equal to the truth")
-    if kind_of(expected) is not kind_of(candidate):
-        return _Decision(0.0, "type mismatch")
-    return None
-
-
-class _ItemScore(NamedTuple):
-    """The score of one item with its details."""
-
-    path: str
-    score: float
-    details: JsonObject
-    met: tuple[str, ...]
-    unmet: tuple[str, ...]
-    reasons: tuple[str, ...]
-    spread: float = 0.0
-
-
-def _score_case(
-    case: Case,
-    items: Sequence[_Item],
-    criteria: Sequence[Criterion],
-    threshold: float,
-    facts: JsonObject,
-) -> Score:
-    """Return the mean over the items; one that could not be judged makes the case an error."""
-    decisions = [(item.path, item.decision) for item in items if item.decision]
-    for path, decision in decisions:
-        if decision.failed:
-            return Score.error(f"{path or 'the case'}: {decision.reason}")
-    scores = [
-        scored for item in items if (scored := _score_item(item, criteria, threshold)) is not None
-    ]
-    skipped = tuple(path or "$" for path, decision in decisions if decision.score is None)
-    details = _details(case, scores, items, facts)
-    if not scores:
-        return Score(
-            score=1.0,
-            verdict=Verdict.PASS,
-            reasoning="nothing to judge",
-            details=details,
-            vacuous=True,
-            skipped=skipped,
-        )
-    score = _mean([each.score for each in scores])
-    return Score(
-        score=score,
-        verdict=Verdict.PASS if score >= threshold - _ROUNDING else Verdict.FAIL,
-        hits=tuple(name for each in scores for name in each.met),
-        misses=tuple(name for each in scores for name in each.unmet),
-        reasoning="; ".join([text for each in scores for text in each.reasons][:_MAX_REASONS]),
-        details=details,
-        skipped=skipped,
-    )
-
-
-def _score_item(item: _Item, criteria: Sequence[Criterion], threshold: float) -> _ItemScore | None:
-    path, decision = item.path, item.decision
-    if item.grades is not None:
-        return _score_grades(path, item.grades, criteria, threshold)
-    if decision is None or decision.score is None:
-        return None
-    name = path or "$"
-    passed = decision.score >= threshold - _ROUNDING
-    return _ItemScore(
-        path=path,
-        score=decision.score,
-        details={"score": decision.score, "settled": decision.reason},
-        met=(name,) if passed else (),
-        unmet=() if passed else (f"{name} ({decision.reason})",),
-        reasons=(decision.reason,),
-    )
-
-
-def _score_grades(
-    path: str, samples: GradedSamples, criteria: Sequence[Criterion], threshold: float
-) -> _ItemScore:
-    totals = [_weighted_mean(grades, criteria) for grades in samples.grades]
-    by_criterion = {
-        each.name: [grades[each.name].score for grades in samples.grades] for each in criteria
-    }
-    means = {name: _mean(scores) for name, scores in by_criterion.items()}
-    score, spread = _mean(totals), max(totals) - min(totals)
-    prefix = f"{path}: " if path else ""
-    rows: list[JsonValue] = [
-        {
-            "name": each.name,
-            "weight": each.weight,
-            "score": means[each.name],
-            "sample_scores": list[JsonValue](by_criterion[each.name]),
-            "spread": max(by_criterion[each.name]) - min(by_criterion[each.name]),
-            "reasons": [grades[each.name].reason for grades in samples.grades],
-        }
-        for each in criteria
-    ]
-    return _ItemScore(
-        path=path,
-        score=score,
-        details={
-            "score": score,
-            "sample_scores": list[JsonValue](totals),
-            "spread": spread,
-            "deviation": pstdev(totals),
-            "criteria": rows,
-        },
-        met=tuple(
-            f"{prefix}{name}" for name, mean in means.items() if mean >= threshold - _ROUNDING
-        ),
-        unmet=tuple(
-            f"{prefix}{name} (scored {mean:.2f})"
-            for name, mean in means.items()
-            if mean < threshold - _ROUNDING
-        ),
-        reasons=tuple(
-            f"{prefix}{name}: {grade.reason}"
-            for name, grade in samples.grades[0].items()
-            if grade.reason
-        ),
-        spread=spread,
-    )
-
-
-def _weighted_mean(grades: Mapping[str, Grade], criteria: Sequence[Criterion]) -> float:
-    weights = fsum(criterion.weight for criterion in criteria)
-    return fsum(grades[each.name].score * each.weight for each in criteria) / weights
-
-
-def _mean(scores: Sequence[float]) -> float:
-    return fsum(scores) / len(scores)
-
-
-def _details(
-    case: Case, scores: Sequence[_ItemScore], items: Sequence[_Item], facts: JsonObject
-) -> JsonObject:
-    calls = {
-        call.id: call for item in items if item.grades is not None for call in item.grades.calls
-    }
-    usage: JsonObject = {
-        "calls": len(calls),
-        "input_tokens": sum(call.input_tokens for call in calls.values()),
-        "output_tokens": sum(call.output_tokens for call in calls.values()),
-    }
-    details: JsonObject = {**facts, "usage": usage, "flags": _flag_instructions(case)}
-    details["spread"] = max((each.spread for each in scores), default=0.0)
-    if len(scores) == 1 and not scores[0].path:
-        return {**details, **scores[0].details}
-    return {**details, "fields": {each.path: each.details for each in scores}}
-
-
-def _flag_instructions(case: Case) -> JsonObject:
-    """Return the values that read like instructions to the model, by side and path."""
-    sides: dict[str, JsonValue] = {"expected": case.expected}
-    if case.candidate is not MISSING:
-        sides["candidate"] = case.candidate
-    found = {side: find_injections(value) for side, value in sides.items()}
-    flagged: JsonObject = {side: dict(places) for side, places in found.items() if places}
-    return {"instruction_like": flagged} if flagged else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import tracemalloc
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -21,9 +21,9 @@ from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING
 from fieldmark.run.targets.candidates import (
     ProducedCase,
+    ThreadPool,
     produce_candidates,
     target_request,
-    thread_pool,
 )
 from fieldmark.run.targets.python import PythonTarget
 from fieldmark.run.targets.target import TargetResponse
@@ -282,7 +282,7 @@ def test_a_pause_ends_when_the_run_is_broken_off():
         paused.set()
         return TargetResponse(value=pool.wait_for_stop(60))
 
-    with thread_pool(1) as pool:
+    with closing(ThreadPool(1)) as pool:
         assert not pool.wait_for_stop(0)
         answer = pool.submit(task)
         paused.wait(PATIENCE)

@@ -94,9 +94,18 @@ class OpenAi(ChatConnection):
         return {"task": "similarity", "prompt": _PROMPTS[self.aspect].identity()}
 
     def _grade(self, client: CachedClient, pairs: list[TextPair]) -> list[Similarity]:
-        questions = [_question(pair) for pair in pairs]
+        ids = [f"p{number}" for number in range(1, len(pairs) + 1)]
+        data: JsonValue = [
+            {"id": name, "first": first, "second": second}
+            for name, (first, second) in zip(ids, map(_shuffled, pairs), strict=True)
+        ]
+
+        def ask(llm: LlmClient) -> list[CachedAnswer]:
+            grades, call = ask_for_grades(llm, self, _PROMPTS[self.aspect], {"pairs": data}, ids)
+            return [CachedAnswer(grades[name].score, call) for name in ids]
+
         try:
-            answers = client.ask(questions, lambda llm: self._ask(llm, pairs))
+            answers = client.ask([_question(pair) for pair in pairs], ask)
         except UnusableReplyError as error:
             if len(pairs) == 1:
                 return [provider_error(error)]
@@ -105,15 +114,6 @@ class OpenAi(ChatConnection):
         except LLM_ERRORS as error:
             return [provider_error(error)] * len(pairs)
         return [_as_similarity(each.answer) for each in answers]
-
-    def _ask(self, client: LlmClient, pairs: Sequence[TextPair]) -> list[CachedAnswer]:
-        ids = [f"p{number}" for number in range(1, len(pairs) + 1)]
-        data: JsonValue = [
-            {"id": name, "first": first, "second": second}
-            for name, (first, second) in zip(ids, map(_shuffled, pairs), strict=True)
-        ]
-        grades, call = ask_for_grades(client, self, _PROMPTS[self.aspect], {"pairs": data}, ids)
-        return [CachedAnswer(grades[name].score, call) for name in ids]
 
 
 def _question(pair: TextPair) -> Question:

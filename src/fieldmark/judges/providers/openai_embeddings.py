@@ -74,22 +74,24 @@ class OpenAiEmbeddings(Connection):
         return {"task": "embedding", "dimensions": self.dimensions}
 
     def _embed(self, client: CachedClient, texts: list[str]) -> list[Vector | Comparison]:
-        questions = [_question(text) for text in texts]
-        try:
-            answers = client.ask(questions, lambda llm: self._ask(llm, texts))
-        except LLM_ERRORS as error:
-            return [provider_error(error)] * len(texts)
-        return [_unpack(each.answer) for each in answers]
-
-    def _ask(self, client: LlmClient, texts: Sequence[str]) -> list[CachedAnswer]:
         payload: JsonObject = {
             "model": self.model,
             "input": [text.encode("utf-8", "replace").decode() for text in texts],
             "encoding_format": "float",
             "dimensions": self.dimensions,
         }
-        body, call = client.post("embeddings", self.with_request_options(payload), 0)
-        return [CachedAnswer(_pack(vector), call) for vector in _read_vectors(body, len(texts))]
+
+        def ask(llm: LlmClient) -> list[CachedAnswer]:
+            body, call = llm.post("embeddings", self.with_request_options(payload), 0)
+            vectors = _read_vectors(body, len(texts))
+            packed = [b64encode(array("f", vector).tobytes()).decode() for vector in vectors]
+            return [CachedAnswer(text, call) for text in packed]
+
+        try:
+            answers = client.ask([_question(text) for text in texts], ask)
+        except LLM_ERRORS as error:
+            return [provider_error(error)] * len(texts)
+        return [_unpack(each.answer) for each in answers]
 
 
 def _question(text: str) -> Question:
@@ -107,27 +109,19 @@ def _read_vectors(body: JsonObject, number: int) -> list[list[float]]:
         values = entry.get("embedding") if isinstance(entry, dict) else None
         if isinstance(place, bool) or not isinstance(place, int) or place in vectors:
             raise UnusableReplyError("the reply numbers its vectors wrongly")
-        vectors[place] = _read_vector(values)
+        if not isinstance(values, list) or not values:
+            raise UnusableReplyError("a vector is no list of numbers")
+        numbers = [
+            float(value)
+            for value in values
+            if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+        ]
+        if len(numbers) != len(values) or not any(numbers):
+            raise UnusableReplyError("a vector holds something else than finite numbers")
+        vectors[place] = numbers
     if sorted(vectors) != list(range(number)) or len({len(v) for v in vectors.values()}) != 1:
         raise UnusableReplyError("the reply does not hold one vector for each text")
     return [vectors[place] for place in range(number)]
-
-
-def _read_vector(values: JsonValue) -> list[float]:
-    if not isinstance(values, list) or not values:
-        raise UnusableReplyError("a vector is no list of numbers")
-    numbers = [
-        float(value)
-        for value in values
-        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    ]
-    if len(numbers) != len(values) or not any(numbers):
-        raise UnusableReplyError("a vector holds something else than finite numbers")
-    return numbers
-
-
-def _pack(vector: Sequence[float]) -> str:
-    return b64encode(array("f", vector).tobytes()).decode()
 
 
 def _unpack(answer: JsonValue) -> Vector | Comparison:

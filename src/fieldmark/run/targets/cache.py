@@ -89,21 +89,17 @@ class TargetCache:
         )
         entry = {"format": _FORMAT, "key": key, kind: content}
         try:
-            self._make_folder()
+            with self._lock:
+                if not self._folder.is_dir():
+                    self._folder.mkdir(parents=True, exist_ok=True)
+                    # Responses quote documents, which do not belong into a repository.
+                    write_atomic(self._folder / ".gitignore", b"*\n")
             self.path(key).parent.mkdir(exist_ok=True)
             write_atomic(self.path(key), strict_json(entry))
         except (StorageError, OSError) as error:
             self._unwritable = True
             self._warn(f"{self._folder}: no further answers are cached: {error}")
         return response
-
-    def _make_folder(self) -> None:
-        with self._lock:
-            if self._folder.is_dir():
-                return
-            self._folder.mkdir(parents=True, exist_ok=True)
-            # Responses quote documents, which do not belong into a repository.
-            write_atomic(self._folder / ".gitignore", b"*\n")
 
 
 def _read_entry(entry: object, key: str) -> TargetResponse:

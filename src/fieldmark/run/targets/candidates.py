@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing
 from functools import partial
 from queue import SimpleQueue
 from typing import Final, NamedTuple, TypeAlias, cast
@@ -24,7 +24,7 @@ from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.run.targets.cache import TargetCache
 from fieldmark.run.targets.target import TargetCall, TargetResponse, TargetSource
 
-__all__ = ["ProducedCase", "ThreadPool", "produce_candidates", "target_request", "thread_pool"]
+__all__ = ["ProducedCase", "ThreadPool", "produce_candidates", "target_request"]
 
 _CASES_PER_THREAD: Final = 4
 """The number of cases for each thread that are in progress or waiting."""
@@ -62,7 +62,7 @@ class ThreadPool:
         """Wait, and return at once whether the pool was stopped meanwhile."""
         return self._stopped.wait(seconds)
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Start no further task."""
         self._stopped.set()
         self._tasks.put(None)
@@ -75,16 +75,6 @@ class ThreadPool:
             except BaseException as error:  # noqa: BLE001 - raised where the result is read
                 future.set_exception(error)
         self._tasks.put(None)  # stops the next thread
-
-
-@contextmanager
-def thread_pool(size: int) -> Iterator[ThreadPool]:
-    """A pool that is stopped in the end."""
-    pool = ThreadPool(size)
-    try:
-        yield pool
-    finally:
-        pool.stop()
 
 
 def produce_candidates(
@@ -103,7 +93,7 @@ def produce_candidates(
     source = cast("TargetSource", target.source)
     used_dialect = JsonDialect(role=Role.CANDIDATE) if dialect is None else dialect
     size = max(1, target.concurrency)
-    with source.opened(target.timeout) as call_once, thread_pool(size) as pool:
+    with source.opened(target.timeout) as call_once, closing(ThreadPool(size)) as pool:
         call = _with_retries(call_once, max(0, target.retries), backoff or Backoff(), pool)
         if target.cache is not None:
             identity: JsonObject = {target.type: source.identity()}

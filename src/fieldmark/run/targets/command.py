@@ -78,7 +78,15 @@ class CommandTarget:
     def opened(self, timeout: float) -> Iterator[TargetCall]:
         """Start a program for each request; leaving ends those that still run."""
         env = program_environment(self.env)
-        redactor = Redactor({name: env[name] for name in self._secret_variables(env)})
+        declared = self.env if isinstance(self.env, Mapping) else dict.fromkeys(self.env, "")
+        redactor = Redactor(
+            {
+                name: env[name]
+                for name, value in declared.items()
+                if name in env
+                and (value.startswith(VARIABLE_PREFIX) or is_secret_variable(name, env[name]))
+            }
+        )
         argv = program_argv(self.command, env)
         limits = ProcessLimits(seconds=timeout, output_bytes=_OUTPUT_BYTES)
         config = dict(self.config)
@@ -96,16 +104,6 @@ class CommandTarget:
                 return _read_result(result, redactor)
 
             yield call
-
-    def _secret_variables(self, env: Mapping[str, str]) -> list[str]:
-        """Return the declared variables whose values are secret."""
-        declared = self.env if isinstance(self.env, Mapping) else dict.fromkeys(self.env, "")
-        return [
-            name
-            for name, value in declared.items()
-            if name in env
-            and (value.startswith(VARIABLE_PREFIX) or is_secret_variable(name, env[name]))
-        ]
 
 
 def _read_result(result: ProcessResult, redactor: Redactor) -> TargetResponse:

@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,12 +123,8 @@ def _call(
 def _run(function: Callable[[JsonObject], object], request: JsonObject, seconds: float) -> object:
     result = function(request)
     if inspect.isawaitable(result):
-        return asyncio.run(_await(result, seconds + _CANCEL_DELAY))
+        return asyncio.run(asyncio.wait_for(result, seconds + _CANCEL_DELAY))
     return result
-
-
-async def _await(result: Awaitable[object], seconds: float) -> object:
-    return await asyncio.wait_for(result, seconds)
 
 
 def _describe_error(what: str, error: BaseException) -> str:
