@@ -16,7 +16,7 @@ from fieldmark.compare.prompt_injection import find_injections
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score
 from fieldmark.judges.llm.chat import MAX_DATA_CHARACTERS, GradedSamples, grade_samples
-from fieldmark.judges.llm.client import LLM_ERRORS, CachedClient
+from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient
 from fieldmark.judges.llm.connection import ChatConnection, check_number
 from fieldmark.judges.llm.prompts import Prompt, rubric_prompt
 from fieldmark.model.case import Case, CaseInput, Verdict
@@ -132,7 +132,7 @@ class LlmJudge(ChatConnection):
         """Open the connections for one run."""
         with ExitStack() as stack:
             try:
-                client = stack.enter_context(CachedClient.opened(self, self._task()))
+                client = stack.enter_context(LlmClient.opened(self, self._task()))
             except LLM_ERRORS as error:
                 failure = Score.error(f"{self.name}: {error}")
                 yield lambda _: failure
@@ -145,7 +145,7 @@ class LlmJudge(ChatConnection):
     def _prompt(self) -> Prompt:
         return rubric_prompt([(each.name, each.text) for each in self._criteria])
 
-    def _judge(self, client: CachedClient, case: Case) -> Score:
+    def _judge(self, client: LlmClient, case: Case) -> Score:
         names = [criterion.name for criterion in self._criteria]
         items = self._items(case)
         for number, item in enumerate(items):

@@ -38,9 +38,11 @@ class ProcessPipes:
     def __init__(self, program: ManagedProcess, limits: ProcessLimits) -> None:
         self.output = bytearray()
         self._errors = bytearray()
-        self._error_bytes = 0
+        self.error_bytes = 0
+        """The number of bytes on standard error since the last input."""
+        self.unsent = memoryview(b"")
+        """The input that the program has not read."""
         self._last = False
-        self._pending = memoryview(b"")
         self._program = program
         self._limits = limits
         self._selector = selectors.DefaultSelector()
@@ -60,21 +62,6 @@ class ProcessPipes:
         return self._is_open(self._program.stdout)
 
     @property
-    def input_open(self) -> bool:
-        """Return whether the program may still read from standard input."""
-        return not self._program.stdin.closed
-
-    @property
-    def sending(self) -> bool:
-        """Return whether the program has not read all of its input."""
-        return bool(self._pending)
-
-    @property
-    def wrote_errors(self) -> bool:
-        """Return whether the program wrote to standard error since the last input."""
-        return self._error_bytes > 0
-
-    @property
     def error_tail(self) -> str:
         """Return the end of standard error."""
         return bytes(self._errors[-self._limits.tail_bytes :]).decode("utf-8", "replace")
@@ -84,22 +71,22 @@ class ProcessPipes:
         """Return whether the output exceeds its limits."""
         return (
             len(self.output) > self._limits.output_bytes
-            or self._error_bytes > self._limits.error_bytes
+            or self.error_bytes > self._limits.error_bytes
         )
 
     def send(self, data: bytes, *, last: bool) -> None:
         """Send input, as far as the program reads it; the last input closes the pipe."""
         self._last = last
-        self._error_bytes = 0
+        self.error_bytes = 0
         stdin = self._program.stdin
         if stdin.closed:
             return
-        self._pending = memoryview(data)
+        self.unsent = memoryview(data)
         if data:
             self._write()
         elif last:
             stdin.close()
-        if self._pending:
+        if self.unsent:
             self._selector.register(stdin, selectors.EVENT_WRITE)
 
     def wait_for_exit(self, deadline: float, group: ProcessGroup) -> PipeState:
@@ -165,16 +152,16 @@ class ProcessPipes:
     def _write(self) -> None:
         stdin = self._program.stdin
         try:
-            sent = os.write(stdin.fileno(), self._pending[:_CHUNK])
+            sent = os.write(stdin.fileno(), self.unsent[:_CHUNK])
         except BlockingIOError:
             return
         except OSError:
             # The program closed its input; it may still answer.
-            self._pending = memoryview(b"")
+            self.unsent = memoryview(b"")
             self._last = True
             sent = 0
-        self._pending = self._pending[sent:]
-        if not self._pending:
+        self.unsent = self.unsent[sent:]
+        if not self.unsent:
             self._forget(stdin)
             if self._last:
                 stdin.close()
@@ -192,7 +179,7 @@ class ProcessPipes:
         elif pipe is self._program.stdout:
             self.output += data
         else:
-            self._error_bytes += len(data)
+            self.error_bytes += len(data)
             self._errors += data
             if len(self._errors) > 2 * self._limits.tail_bytes:
                 del self._errors[: -self._limits.tail_bytes]

@@ -65,7 +65,8 @@ class _Worker:
     @property
     def gone(self) -> bool:
         """Return whether it has exited, or closed its input or output."""
-        return self._process.exited() or not (self._pipes.output_open and self._pipes.input_open)
+        process = self._process
+        return process.exited() or process.stdin.closed or not self._pipes.output_open
 
     def out_of_step(self) -> ProcessResult | None:
         """Return the failure of a worker that wrote too much or read too little."""
@@ -74,7 +75,7 @@ class _Worker:
             words = bytes(self._pipes.output[:_MAX_SHOWN]).decode("utf-8", "replace").split()
             message = f"wrote without being asked: {' '.join(words)}; {_PROTOCOL_HINT}"
             return self._failed(ProcessFailure.OUT_OF_STEP, message)
-        if self._pipes.sending:
+        if self._pipes.unsent:
             message = "answered before it had read the whole line"
             return self._failed(ProcessFailure.OUT_OF_STEP, message)
         return None
@@ -104,7 +105,7 @@ class _Worker:
         return failed(failure, self._redactor.redact(message), self._errors())
 
     def _errors(self) -> str:
-        return self._redactor.redact(self._pipes.error_tail) if self._pipes.wrote_errors else ""
+        return self._redactor.redact(self._pipes.error_tail) if self._pipes.error_bytes else ""
 
     def close_input(self) -> None:
         """Tell the worker that there are no more requests."""

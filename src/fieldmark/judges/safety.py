@@ -17,7 +17,7 @@ from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, Status
 from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.judges.llm.chat import MAX_DATA_CHARACTERS, grade_samples
-from fieldmark.judges.llm.client import LLM_ERRORS, CachedClient
+from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient
 from fieldmark.judges.llm.connection import ChatConnection
 from fieldmark.judges.llm.prompts import safety_prompt
 from fieldmark.model.case import Case, CaseInput
@@ -153,7 +153,7 @@ class LlmSafety(ChatConnection):
         """Open the connections for one run."""
         with ExitStack() as stack:
             try:
-                client = stack.enter_context(CachedClient.opened(self, self._task()))
+                client = stack.enter_context(LlmClient.opened(self, self._task()))
             except LLM_ERRORS as error:
                 failure = Safety(failure=str(error))
                 yield lambda _: failure
@@ -163,7 +163,7 @@ class LlmSafety(ChatConnection):
     def _task(self) -> JsonObject:
         return {"task": "safety", "prompt": safety_prompt(self.policy).identity()}
 
-    def _judge(self, client: CachedClient, candidate: JsonValue) -> Safety:
+    def _judge(self, client: LlmClient, candidate: JsonValue) -> Safety:
         data: JsonObject = {"answer": candidate}
         if len(json.dumps(data)) > MAX_DATA_CHARACTERS:
             return Safety(failure=f"more than {MAX_DATA_CHARACTERS:,} characters are not sent")

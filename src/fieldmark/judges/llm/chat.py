@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from fieldmark.judges.llm.answer_cache import CachedAnswer, CacheError
 from fieldmark.judges.llm.client import (
-    CachedClient,
     LlmClient,
     NotAnObjectError,
     UnusableReplyError,
@@ -57,7 +56,7 @@ class GradedSamples(NamedTuple):
 
 
 def grade_samples(
-    client: CachedClient,
+    client: LlmClient,
     connection: ChatConnection,
     prompt: Prompt,
     data: JsonObject,
@@ -66,8 +65,8 @@ def grade_samples(
 ) -> GradedSamples:
     """Ask the same question several times; one failure is a failure of all samples."""
 
-    def ask(llm: LlmClient, repeat: int) -> list[CachedAnswer]:
-        grades, call = ask_for_grades(llm, connection, prompt, data, ids, repeat)
+    def ask(repeat: int) -> list[CachedAnswer]:
+        grades, call = ask_for_grades(client, connection, prompt, data, ids, repeat)
         return [CachedAnswer({name: list(grade) for name, grade in grades.items()}, call)]
 
     answers: list[CachedAnswer] = []
@@ -75,7 +74,7 @@ def grade_samples(
         question: JsonObject = {"data": data, "ids": list(ids), "repeat": repeat}
         (answer,) = client.lookup([question])
         if answer is None:
-            (answer,) = client.ask([question], partial(ask, repeat=repeat))
+            (answer,) = client.ask([question], partial(ask, repeat))
         answers.append(answer)
     return GradedSamples(
         tuple(_cached_grades(each.answer, ids) for each in answers),

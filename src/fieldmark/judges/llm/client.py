@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.errors import MissingExtra
@@ -21,7 +21,6 @@ from fieldmark.values.strict_json import StrictJsonError, Violation, parse_stric
 
 __all__ = [
     "LLM_ERRORS",
-    "CachedClient",
     "LlmCallError",
     "LlmClient",
     "LlmResponse",
@@ -73,42 +72,83 @@ class _Attempt(NamedTuple):
 
 
 class LlmClient:
-    """Sends requests to one endpoint within its budget and its rate; thread-safe."""
+    """Answers questions from the cache, or else with requests within the budget and the rate.
 
-    def __init__(self, connection: Connection, http: HttpClient, redactor: Redactor) -> None:
+    Thread-safe. Without `http` nothing is sent.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        task: JsonObject,
+        cache: AnswerCache,
+        http: HttpClient | None = None,
+        api_key: str | None = None,
+    ) -> None:
         self._connection = connection
+        self._task = {**task, **connection.parameters()}
+        self._cache = cache
         self._http = http
-        self._redactor = redactor
+        self._redactor = Redactor({} if api_key is None else {str(connection.api_key_env): api_key})
         self._rate_limiter = rate_limiter.shared_rate_limiter(connection.endpoint.netloc)
 
     @classmethod
     @contextmanager
-    def opened(cls, connection: Connection) -> Iterator[LlmClient]:
-        """Open a connection pool to the endpoint."""
-        try:
-            key = connection.api_key()
-            http = HttpClient(
-                connection.endpoint,
-                headers={} if key is None else {"Authorization": f"Bearer {key}"},
-                timeout=connection.timeout,
-                max_bytes=MAX_RESPONSE_BYTES,
-            )
-        except ValueError as error:
-            raise LlmCallError(str(error)) from None
-        except ImportError:
-            raise LlmCallError(str(MissingExtra("Asking a model", "llm"))) from None
-        try:
-            yield cls(connection, http, connection.redactor())
-        finally:
-            http.close()
+    def opened(cls, connection: Connection, task: JsonObject) -> Iterator[LlmClient]:
+        """Open the cache and connections; answers depend on `task` and on their questions."""
+        with connection.opened_cache() as cache:
+            if connection.offline:
+                yield cls(connection, task, cache)
+                return
+            try:
+                key = connection.api_key()
+                http = HttpClient(
+                    connection.endpoint,
+                    headers={} if key is None else {"Authorization": f"Bearer {key}"},
+                    timeout=connection.timeout,
+                    max_bytes=MAX_RESPONSE_BYTES,
+                )
+            except ValueError as error:
+                raise LlmCallError(str(error)) from None
+            except ImportError:
+                raise LlmCallError(str(MissingExtra("Asking a model", "llm"))) from None
+            with closing(http):
+                yield cls(connection, task, cache, http, key)
+
+    def lookup(self, questions: Sequence[Question]) -> list[CachedAnswer | None]:
+        """Return the cached answers in the order of the questions."""
+        keys = [self._key(question) for question in questions]
+        found = self._cache.find(keys)
+        answers = [found.get(key) for key in keys]
+        for answer in answers:
+            if answer is not None:
+                self._connection.usage_log.record_answer(answer.call, replayed=True)
+        return answers
+
+    def ask(
+        self, questions: Sequence[Question], ask: Callable[[], Sequence[CachedAnswer]]
+    ) -> list[CachedAnswer]:
+        """Answer questions with a function that posts a request, and cache the answers."""
+        keys = [self._key(question) for question in questions]
+        stored = self._cache.store(zip(keys, ask(), strict=True))
+        answers = [stored[key] for key in keys]
+        for answer in answers:
+            self._connection.usage_log.record_answer(answer.call, replayed=False)
+        return answers
+
+    def _key(self, question: Question) -> str:
+        return answer_key({"about": self._task, "question": question})
 
     def post(self, path: str, payload: JsonObject, output_tokens: int) -> LlmResponse:
         """Send a request whose response has at most `output_tokens`."""
+        http = self._http
+        if http is None:
+            raise LlmCallError("offline, and the answer is not in the cache")
         body = json.dumps(payload, separators=(",", ":"), sort_keys=True).encode()
         # A token has at least one byte.
         limit = TokenCount(len(body) + _OVERHEAD_TOKENS, output_tokens)
         attempt, attempts = call_with_retries(
-            lambda: self._attempt(path, body, limit), self._connection.retries, _sleep
+            lambda: self._attempt(http, path, body, limit), self._connection.retries, _sleep
         )
         if attempt.response is not None:
             return attempt.response
@@ -120,7 +160,7 @@ class LlmClient:
         """Return a text without the API key."""
         return self._redactor.redact(text)
 
-    def _attempt(self, path: str, body: bytes, limit: TokenCount) -> _Attempt:
+    def _attempt(self, http: HttpClient, path: str, body: bytes, limit: TokenCount) -> _Attempt:
         connection, usage_log = self._connection, self._connection.usage_log
         with self._rate_limiter.slot(
             concurrency=connection.concurrency,
@@ -133,14 +173,14 @@ class LlmClient:
                 return _Attempt(failure=str(error))
             attempt = _Attempt(paid=limit, failure="interrupted")
             try:
-                attempt = self._send(path, body, limit)
+                attempt = self._send(http, path, body, limit)
             finally:
                 usage_log.settle(limit, attempt.paid, failed=attempt.response is None)
             return attempt
 
-    def _send(self, path: str, body: bytes, limit: TokenCount) -> _Attempt:
+    def _send(self, http: HttpClient, path: str, body: bytes, limit: TokenCount) -> _Attempt:
         try:
-            response = self._http.send(body, path)
+            response = http.send(body, path)
         except HttpError as error:
             paid = limit if error.sent else TokenCount()
             return _Attempt(paid=paid, failure=str(error), transient=error.transient)
@@ -233,56 +273,3 @@ def _read_call(body: JsonObject, limit: TokenCount) -> LlmCall:
 def _token_count(value: JsonValue) -> int | None:
     whole = isinstance(value, int) and not isinstance(value, bool)
     return value if whole and value >= 0 else None  # type: ignore[operator,return-value]
-
-
-class CachedClient:
-    """Answers questions from the cache, or else with the client; thread-safe."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        task: JsonObject,
-        cache: AnswerCache,
-        client: LlmClient | None,
-    ) -> None:
-        self._connection = connection
-        self._task = {**task, **connection.parameters()}
-        self._cache = cache
-        self._client = client
-
-    @classmethod
-    @contextmanager
-    def opened(cls, connection: Connection, task: JsonObject) -> Iterator[CachedClient]:
-        """Open the cache and the client; `task` is what answers depend on besides the question."""
-        with connection.opened_cache() as cache:
-            if connection.offline:
-                yield cls(connection, task, cache, None)
-                return
-            with LlmClient.opened(connection) as client:
-                yield cls(connection, task, cache, client)
-
-    def lookup(self, questions: Sequence[Question]) -> list[CachedAnswer | None]:
-        """Return the cached answers in the order of the questions."""
-        keys = [self._key(question) for question in questions]
-        found = self._cache.find(keys)
-        answers = [found.get(key) for key in keys]
-        for answer in answers:
-            if answer is not None:
-                self._connection.usage_log.record_answer(answer.call, replayed=True)
-        return answers
-
-    def ask(
-        self, questions: Sequence[Question], ask: Callable[[LlmClient], Sequence[CachedAnswer]]
-    ) -> list[CachedAnswer]:
-        """Answer questions with one call of the client, and cache the answers."""
-        if self._client is None:
-            raise LlmCallError("offline, and the answer is not in the cache")
-        keys = [self._key(question) for question in questions]
-        stored = self._cache.store(zip(keys, ask(self._client), strict=True))
-        answers = [stored[key] for key in keys]
-        for answer in answers:
-            self._connection.usage_log.record_answer(answer.call, replayed=False)
-        return answers
-
-    def _key(self, question: Question) -> str:
-        return answer_key({"about": self._task, "question": question})

@@ -24,7 +24,7 @@ from fieldmark.judges.llm.answer_cache import (
     default_cache_file,
 )
 from fieldmark.judges.llm.usage_log import Budget, UsageLog
-from fieldmark.judges.redaction import Redactor, find_secret
+from fieldmark.judges.redaction import find_secret
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.presence import is_blank
 
@@ -154,11 +154,6 @@ class Connection:
         if not _API_KEY.match(value):
             raise ValueError(f"{self.api_key_env} holds characters that no key can have")
         return value
-
-    def redactor(self) -> Redactor:
-        """Return a redactor for the API key."""
-        key = self.api_key()
-        return Redactor({} if key is None else {str(self.api_key_env): key})
 
     def cache_file(self) -> Path | None:
         """Return the cache file, if there is one."""

@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from fieldmark.model.comparison import Comparison
-from fieldmark.model.json import JsonValue
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import Reason
 
 if TYPE_CHECKING:
-    from fieldmark.judges.llm.client import CachedClient, Question
+    from fieldmark.judges.llm.answer_cache import CachedAnswer
+    from fieldmark.judges.llm.client import LlmClient, Question
+    from fieldmark.judges.llm.connection import Connection
 
 __all__ = ["MAX_TEXT_CHARACTERS", "answer_in_batches", "provider_error", "split_batches"]
 
@@ -27,18 +29,34 @@ def provider_error(error: object, reason: Reason = Reason.PROVIDER_FAILED) -> Co
 
 
 def answer_in_batches(
-    client: CachedClient,
+    connection: Connection,
+    task: JsonObject,
     items: Sequence[_Item],
     *,
     texts: Callable[[_Item], Sequence[str]],
     question: Callable[[_Item], Question],
+    ask: Callable[[LlmClient, list[_Item]], list[CachedAnswer]],
     read: Callable[[JsonValue], _Answer | Comparison],
-    ask: Callable[[list[_Item]], list[_Answer | Comparison]],
     max_items: int,
     max_characters: int,
-    threads: int,
+    halve: bool = False,
 ) -> dict[_Item, _Answer | Comparison]:
-    """Answer every item: `read` its cached answer, or `ask` for a batch of items."""
+    """Answer every item: `ask` for a batch that is not in the cache, and `read` each answer.
+
+    With `halve`, a batch with an unusable reply is asked about again in two halves.
+    """
+    from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, UnusableReplyError
+
+    def answer_batch(batch: list[_Item]) -> list[_Answer | Comparison]:
+        try:
+            found = client.ask([question(item) for item in batch], lambda: ask(client, batch))
+        except LLM_ERRORS as error:
+            if halve and isinstance(error, UnusableReplyError) and len(batch) > 1:
+                half = len(batch) // 2
+                return [*answer_batch(batch[:half]), *answer_batch(batch[half:])]
+            return [provider_error(error)] * len(batch)
+        return [read(each.answer) for each in found]
+
     too_long = f"texts beyond {MAX_TEXT_CHARACTERS} characters are not sent"
     answers: dict[_Item, _Answer | Comparison] = {
         item: provider_error(too_long, Reason.TOO_LONG)
@@ -46,26 +64,34 @@ def answer_in_batches(
         if max(map(len, texts(item))) > MAX_TEXT_CHARACTERS
     }
     rest = [item for item in items if item not in answers]
-    for item, cached in zip(rest, client.lookup([question(each) for each in rest]), strict=True):
-        if cached is not None:
-            answers[item] = read(cached.answer)
-    unknown = [item for item in dict.fromkeys(rest) if item not in answers]
-    batches = list(
-        split_batches(
-            unknown,
-            lambda item: sum(map(len, texts(item))),
-            max_items=max_items,
-            max_size=max_characters,
-        )
-    )
-    if batches:
-        pool = ThreadPoolExecutor(min(threads, len(batches)), thread_name_prefix="fieldmark-llm")
-        try:
-            found = [answer for batch in pool.map(ask, batches) for answer in batch]
-        finally:
-            # After an interruption no further batch is sent.
-            pool.shutdown(cancel_futures=True)
-        answers.update(zip(unknown, found, strict=True))
+    try:
+        with LlmClient.opened(connection, task) as client:
+            cached = client.lookup([question(item) for item in rest])
+            answers |= {
+                item: read(each.answer)
+                for item, each in zip(rest, cached, strict=True)
+                if each is not None
+            }
+            unknown = [item for item in dict.fromkeys(rest) if item not in answers]
+            batches = list(
+                split_batches(
+                    unknown,
+                    lambda item: sum(map(len, texts(item))),
+                    max_items=max_items,
+                    max_size=max_characters,
+                )
+            )
+            if batches:
+                threads = min(connection.concurrency, len(batches))
+                pool = ThreadPoolExecutor(threads, thread_name_prefix="fieldmark-llm")
+                try:
+                    new = [answer for batch in pool.map(answer_batch, batches) for answer in batch]
+                finally:
+                    # After an interruption no further batch is sent.
+                    pool.shutdown(cancel_futures=True)
+                answers.update(zip(unknown, new, strict=True))
+    except LLM_ERRORS as error:
+        return dict.fromkeys(items, provider_error(error))
     return answers
 
 

@@ -11,13 +11,7 @@ from typing import ClassVar, Final
 from fieldmark.compare.options import checked_choice
 from fieldmark.judges.llm.answer_cache import CachedAnswer
 from fieldmark.judges.llm.chat import ask_for_grades
-from fieldmark.judges.llm.client import (
-    LLM_ERRORS,
-    CachedClient,
-    LlmClient,
-    Question,
-    UnusableReplyError,
-)
+from fieldmark.judges.llm.client import LlmClient
 from fieldmark.judges.llm.connection import ChatConnection, check_number
 from fieldmark.judges.llm.prompts import FORM, MEANING, Prompt
 from fieldmark.judges.providers.batches import answer_in_batches, provider_error
@@ -73,51 +67,31 @@ class OpenAi(ChatConnection):
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """Return the model's grade of each pair, or an error."""
-        try:
-            with CachedClient.opened(self, self._task()) as client:
-                answers = answer_in_batches(
-                    client,
-                    pairs,
-                    texts=lambda pair: pair,
-                    question=_question,
-                    read=_as_similarity,
-                    ask=lambda batch: self._grade(client, batch),
-                    max_items=self.batch,
-                    max_characters=_MAX_BATCH_CHARACTERS,
-                    threads=self.concurrency,
-                )
-                return [answers[pair] for pair in pairs]
-        except LLM_ERRORS as error:
-            return [provider_error(error)] * len(pairs)
+        answers = answer_in_batches(
+            self,
+            self._task(),
+            pairs,
+            texts=lambda pair: pair,
+            question=lambda pair: {"texts": list(pair), "repeat": 0},
+            ask=self._grade,
+            read=_as_similarity,
+            max_items=self.batch,
+            max_characters=_MAX_BATCH_CHARACTERS,
+            halve=True,
+        )
+        return [answers[pair] for pair in pairs]
 
     def _task(self) -> JsonObject:
         return {"task": "similarity", "prompt": _PROMPTS[self.aspect].identity()}
 
-    def _grade(self, client: CachedClient, pairs: list[TextPair]) -> list[Similarity]:
+    def _grade(self, client: LlmClient, pairs: Sequence[TextPair]) -> list[CachedAnswer]:
         ids = [f"p{number}" for number in range(1, len(pairs) + 1)]
         data: JsonValue = [
             {"id": name, "first": first, "second": second}
             for name, (first, second) in zip(ids, map(_shuffled, pairs), strict=True)
         ]
-
-        def ask(llm: LlmClient) -> list[CachedAnswer]:
-            grades, call = ask_for_grades(llm, self, _PROMPTS[self.aspect], {"pairs": data}, ids)
-            return [CachedAnswer(grades[name].score, call) for name in ids]
-
-        try:
-            answers = client.ask([_question(pair) for pair in pairs], ask)
-        except UnusableReplyError as error:
-            if len(pairs) == 1:
-                return [provider_error(error)]
-            half = len(pairs) // 2
-            return [*self._grade(client, pairs[:half]), *self._grade(client, pairs[half:])]
-        except LLM_ERRORS as error:
-            return [provider_error(error)] * len(pairs)
-        return [_as_similarity(each.answer) for each in answers]
-
-
-def _question(pair: TextPair) -> Question:
-    return {"texts": list(pair), "repeat": 0}
+        grades, call = ask_for_grades(client, self, _PROMPTS[self.aspect], {"pairs": data}, ids)
+        return [CachedAnswer(grades[name].score, call) for name in ids]
 
 
 def _shuffled(pair: TextPair) -> TextPair:

@@ -10,13 +10,7 @@ from math import isfinite
 from typing import ClassVar, Final
 
 from fieldmark.judges.llm.answer_cache import CachedAnswer
-from fieldmark.judges.llm.client import (
-    LLM_ERRORS,
-    CachedClient,
-    LlmClient,
-    Question,
-    UnusableReplyError,
-)
+from fieldmark.judges.llm.client import LlmClient, UnusableReplyError
 from fieldmark.judges.llm.connection import Connection, check_number
 from fieldmark.judges.providers.batches import answer_in_batches, provider_error
 from fieldmark.judges.providers.vectors import Vector, cosine_similarities
@@ -53,49 +47,33 @@ class OpenAiEmbeddings(Connection):
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """Return the cosine of each pair, or an error where a vector is missing."""
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        try:
-            with CachedClient.opened(self, self._task()) as client:
-                vectors = answer_in_batches(
-                    client,
-                    texts,
-                    texts=lambda text: (text,),
-                    question=_question,
-                    read=_unpack,
-                    ask=lambda batch: self._embed(client, batch),
-                    max_items=self.batch,
-                    max_characters=_MAX_BATCH_CHARACTERS,
-                    threads=self.concurrency,
-                )
-                return cosine_similarities(pairs, vectors)
-        except LLM_ERRORS as error:
-            return [provider_error(error)] * len(pairs)
+        vectors = answer_in_batches(
+            self,
+            self._task(),
+            texts,
+            texts=lambda text: (text,),
+            question=lambda text: {"text": text},
+            ask=self._embed,
+            read=_unpack,
+            max_items=self.batch,
+            max_characters=_MAX_BATCH_CHARACTERS,
+        )
+        return cosine_similarities(pairs, vectors)
 
     def _task(self) -> JsonObject:
         return {"task": "embedding", "dimensions": self.dimensions}
 
-    def _embed(self, client: CachedClient, texts: list[str]) -> list[Vector | Comparison]:
+    def _embed(self, client: LlmClient, texts: Sequence[str]) -> list[CachedAnswer]:
         payload: JsonObject = {
             "model": self.model,
             "input": [text.encode("utf-8", "replace").decode() for text in texts],
             "encoding_format": "float",
             "dimensions": self.dimensions,
         }
-
-        def ask(llm: LlmClient) -> list[CachedAnswer]:
-            body, call = llm.post("embeddings", self.with_request_options(payload), 0)
-            vectors = _read_vectors(body, len(texts))
-            packed = [b64encode(array("f", vector).tobytes()).decode() for vector in vectors]
-            return [CachedAnswer(text, call) for text in packed]
-
-        try:
-            answers = client.ask([_question(text) for text in texts], ask)
-        except LLM_ERRORS as error:
-            return [provider_error(error)] * len(texts)
-        return [_unpack(each.answer) for each in answers]
-
-
-def _question(text: str) -> Question:
-    return {"text": text}
+        body, call = client.post("embeddings", self.with_request_options(payload), 0)
+        vectors = _read_vectors(body, len(texts))
+        packed = [b64encode(array("f", vector).tobytes()).decode() for vector in vectors]
+        return [CachedAnswer(text, call) for text in packed]
 
 
 def _read_vectors(body: JsonObject, number: int) -> list[list[float]]:
