@@ -23,6 +23,8 @@ from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = ["Aggregator", "Composite", "case_score"]
 
+_LISTS: Final = frozenset({"hits", "misses", "skipped"})
+
 
 class Aggregator(StrEnum):
     """How the scores of members become one."""
@@ -66,7 +68,12 @@ class Composite:
     def combine(self, results: Sequence[EvaluatorResult]) -> Score:
         """One score from the results of all evaluators, in their order."""
         counted, failed = _counted(results)
-        details = _details(self.aggregator, results)
+        # The lists of the evaluators are part of the combined score.
+        rows: list[JsonValue] = [
+            {key: value for key, value in result.to_dict().items() if key not in _LISTS}
+            for result in results
+        ]
+        details: JsonObject = {"aggregator": self.aggregator, "evaluators": rows}
         if failed:
             return replace(Score.error(_reasons(failed)), details=details)
         score = _AGGREGATES[self.aggregator](counted)
@@ -165,15 +172,3 @@ def _misses(result: EvaluatorResult, *, named: bool = False) -> tuple[str, ...]:
 def _named(result: EvaluatorResult, key: str) -> tuple[str, ...]:
     """A list of a result, each entry with the name of the evaluator."""
     return tuple(f"{result.name}: {each}" for each in getattr(result.score, key))
-
-
-def _details(aggregator: Aggregator, results: Sequence[EvaluatorResult]) -> JsonObject:
-    """Every result without its lists, which are part of the combined score."""
-    rows: list[JsonValue] = [
-        {key: value for key, value in result.to_dict().items() if key not in _LISTS}
-        for result in results
-    ]
-    return {"aggregator": aggregator, "evaluators": rows}
-
-
-_LISTS: Final = frozenset({"hits", "misses", "skipped"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from typing import ClassVar, Final, NamedTuple
@@ -117,13 +116,23 @@ class Constraints:
     def __post_init__(self) -> None:
         if not 0 < len(self.rules) <= MAX_RULES:
             raise OptionError("rules", f"must be 1 to {MAX_RULES} rules, not {len(self.rules)}")
-        constraints = tuple(_constraint(place, rule) for place, rule in enumerate(self.rules))
+        constraints: list[Constraint] = []
+        for place, rule in enumerate(self.rules):
+            if isinstance(rule, Constraint):
+                constraints.append(rule)
+                continue
+            if not isinstance(rule, str):
+                raise OptionError("rules", f"[{place}]: must be a text, not {rule!r}")
+            try:
+                constraints.append(Constraint(check=rule))
+            except ExpressionError as error:
+                raise OptionError("rules", f"[{place}], {error.message}") from error
         check_unique("rules", [constraint.title for constraint in constraints])
         if not any(constraint.weight for constraint in constraints):
             raise OptionError("rules", "needs a rule with a weight above 0")
         if self.pass_threshold is not None:
             check_share("pass_threshold", self.pass_threshold)
-        object.__setattr__(self, "_constraints", constraints)
+        object.__setattr__(self, "_constraints", tuple(constraints))
 
     @property
     def needs_expected(self) -> bool:
@@ -134,18 +143,16 @@ class Constraints:
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
         """Score a candidate; one that is unreadable or missing meets no constraint."""
-        if unreadable or candidate is MISSING:
-            fault = CheckResult(Truth.FAULT, UNREADABLE)
-            return self._score([_Checked(each, fault) for each in self._constraints])
         checked: list[_Checked] = []
         for constraint in self._constraints:
-            try:
-                checked.append(_Checked(constraint, constraint.find(expected, candidate)))
-            except TooManySteps:
-                return Score.error(f"{constraint.title}: the document is too large to check this")
-        return self._score(checked)
-
-    def _score(self, checked: Sequence[_Checked]) -> Score:
+            result = CheckResult(Truth.FAULT, UNREADABLE)
+            if not unreadable and candidate is not MISSING:
+                try:
+                    result = constraint.find(expected, candidate)
+                except TooManySteps:
+                    reason = "the document is too large to check this"
+                    return Score.error(f"{constraint.title}: {reason}")
+            checked.append(_Checked(constraint, result))
         hits = [each for each in checked if each.holds is True]
         misses = [each for each in checked if each.holds is False]
         held = fsum(each.constraint.weight for each in hits)
@@ -166,14 +173,3 @@ class Constraints:
             vacuous=not hits and not misses,
             skipped=tuple(each.text for each in checked if each.holds is None),
         )
-
-
-def _constraint(place: int, rule: Constraint | str) -> Constraint:
-    if isinstance(rule, Constraint):
-        return rule
-    if not isinstance(rule, str):
-        raise OptionError("rules", f"[{place}]: must be a text, not {rule!r}")
-    try:
-        return Constraint(check=rule)
-    except ExpressionError as error:
-        raise OptionError("rules", f"[{place}], {error.message}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Final, TypeAlias
 
 from fieldmark.compare.options import check_share, checked_choice
 from fieldmark.errors import OptionError
@@ -13,7 +13,7 @@ from fieldmark.evaluators.field_evaluator import MAX_ROWS, check_limit, confusio
 from fieldmark.evaluators.path_values import check_value_path, find_values, values_at
 from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.detection.coco import AREAS, MAX_DETECTIONS, CocoSettings, coco_figures
-from fieldmark.metrics.detection.matching import ImageMatch, match_image
+from fieldmark.metrics.detection.matching import match_image
 from fieldmark.metrics.detection.pascal import pascal_figures
 from fieldmark.metrics.detection.regions import DetectedRegion, Extent, Regions, TruthRegion
 from fieldmark.metrics.rates import f1
@@ -27,8 +27,6 @@ from fieldmark.values.paths import ROOT
 
 __all__ = ["DetectionAp", "DetectionTally"]
 
-Region = TypeVar("Region", TruthRegion, DetectedRegion)
-
 _NO_CLASS: Final = "object"
 """The class of regions without one."""
 _NOWHERE: Final[Extent] = (0.0, 0.0, 0.0, 0.0)
@@ -37,11 +35,8 @@ _SIZE: Final = 4
 _ITEMS: Final = "[]"
 
 
-class RegionsRead(NamedTuple, Generic[Region]):
-    """The regions of one document, and why boxes could not be read, by position."""
-
-    regions: list[Region]
-    invalid: dict[int, str]
+_Invalid: TypeAlias = dict[int, str]
+"""Why boxes could not be read, by position."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,74 +55,59 @@ class RegionPaths:
     crowd: str | None
     form: BoxFormat
 
-    def truths(self, document: JsonValue | Missing) -> RegionsRead[TruthRegion]:
+    def truths(self, document: JsonValue | Missing) -> tuple[list[TruthRegion], _Invalid]:
         """The regions of a ground truth, crowds of a separate list last."""
-        if self.crowd is None or not self.crowd.endswith(_ITEMS):
-            return self._truths(document)
-        boxes, label, area = (_in_list(self.crowd, p) for p in (self.boxes, self.label, self.area))
-        apart = replace(self, boxes=boxes or self.crowd, label=label, area=area, crowd=None)
-        regions, invalid = replace(self, crowd=None).truths(document)
-        crowds = [each._replace(crowd=True) for each in apart.truths(document).regions]
-        return RegionsRead([*regions, *crowds], invalid)
-
-    def _truths(self, document: JsonValue | Missing) -> RegionsRead[TruthRegion]:
+        crowd = self.crowd or ""
+        separate = crowd.endswith(_ITEMS)
         extents, invalid = self._extents(document)
         count = len(extents)
+        flags = _column(document, None if separate else self.crowd, count)
         columns = (
             extents,
             map(_label, _column(document, self.label, count)),
             map(_number, _column(document, self.area, count)),
-            (flag is True or flag == 1 for flag in _column(document, self.crowd, count)),
+            (flag is True or flag == 1 for flag in flags),
         )
-        return RegionsRead([TruthRegion(*row) for row in zip(*columns, strict=True)], invalid)
+        regions = [TruthRegion(*row) for row in zip(*columns, strict=True)]
+        if separate:
+            # The paths inside of regions[] hold inside of crowd[], too.
+            boxes, label, area = (
+                None if path is None else crowd + path.rpartition(_ITEMS)[2]
+                for path in (self.boxes, self.label, self.area)
+            )
+            paths = replace(self, boxes=boxes or crowd, label=label, area=area, crowd=None)
+            regions += [each._replace(crowd=True) for each in paths.truths(document)[0]]
+        return regions, invalid
 
-    def detections(self, document: JsonValue | Missing) -> RegionsRead[DetectedRegion]:
+    def detections(self, document: JsonValue | Missing) -> tuple[list[DetectedRegion], _Invalid]:
         """The detections of a candidate."""
         extents, invalid = self._extents(document)
         count = len(extents)
-        columns = (
-            extents,
-            map(_label, _column(document, self.label, count)),
-            map(self._score, _column(document, self.score, count)),
-        )
-        return RegionsRead([DetectedRegion(*row) for row in zip(*columns, strict=True)], invalid)
+        labels = map(_label, _column(document, self.label, count))
+        scores = [1.0] * count
+        if self.score is not None:
+            numbers = map(_number, _column(document, self.score, count))
+            scores = [_LAST if number is None else number for number in numbers]
+        rows = zip(extents, labels, scores, strict=True)
+        return [DetectedRegion(*row) for row in rows], invalid
 
-    def _extents(self, document: JsonValue | Missing) -> tuple[list[Extent], dict[int, str]]:
+    def _extents(self, document: JsonValue | Missing) -> tuple[list[Extent], _Invalid]:
+        """The corner and the size of each box."""
         extents: list[Extent] = []
-        invalid: dict[int, str] = {}
+        invalid: _Invalid = {}
         for place, value in enumerate(values_at(document, self.boxes)):
-            extent = self._extent(value)
-            if isinstance(extent, str):
-                invalid[place] = extent
-                extent = _NOWHERE
-            extents.append(extent)
+            shape = read_shape(None if value is MISSING else value, self.form)
+            if isinstance(shape, str):
+                invalid[place] = shape
+                extents.append(_NOWHERE)
+                continue
+            left, top, right, bottom, _ = shape.box
+            width, height = right - left, bottom - top
+            if self.form is BoxFormat.XYWH and isinstance(value, list):
+                # Exactly as written, without the rounding of a difference.
+                width, height = (float(number) for number in value[2:_SIZE])  # type: ignore[arg-type]
+            extents.append((left, top, width, height))
         return extents, invalid
-
-    def _score(self, score: JsonValue | Missing) -> float:
-        if self.score is None:
-            return 1.0
-        number = _number(score)
-        return _LAST if number is None else number
-
-    def _extent(self, value: JsonValue | Missing) -> Extent | str:
-        """A corner and a size, exactly as written if that is the format of the box."""
-        read = read_shape(None if value is MISSING else value, self.form)
-        if isinstance(read, str):
-            return read
-        left, top, right, bottom, _ = read.box
-        if self.form is BoxFormat.XYWH and isinstance(value, list):
-            width, height = (float(number) for number in value[2:_SIZE])  # type: ignore[arg-type]
-            return left, top, width, height
-        return left, top, right - left, bottom - top
-
-
-def _in_list(items: str, path: str | None) -> str | None:
-    """A path inside the items of one list as a path inside those of another.
-
-    >>> _in_list("crowd[]", "regions[].bbox")
-    'crowd[].bbox'
-    """
-    return None if path is None else items + path.rpartition(_ITEMS)[2]
 
 
 def _column(
@@ -222,7 +202,7 @@ class DetectionAp:
 
     def start(self) -> DetectionTally:
         """A new accumulator of images."""
-        return DetectionTally(self)
+        return DetectionTally(self, self._paths, self._settings)
 
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
@@ -230,80 +210,60 @@ class DetectionAp:
         """Score one image alone."""
         return self.start().add(expected, candidate, unreadable=unreadable)
 
-    def figures(self, regions: Regions) -> JsonObject:
-        """The figures of all images."""
-        table = regions.table()
-        coco = coco_figures(table, self._settings)
-        pascal = pascal_figures(table, iou_threshold=self.iou_threshold, pixels=self.pixels)
-        ours, theirs = coco.pop("classes"), pascal.pop("classes")
-        assert isinstance(ours, dict)  # noqa: S101 - made above
-        assert isinstance(theirs, dict)  # noqa: S101 - made above
-        return {
-            "images": table.images,
-            "regions": len(table.truth_key),
-            "detections": len(table.found_key),
-            **coco,
-            "pascal": pascal,
-            "classes": {
-                label: {**own, "pascal": theirs[label]}  # type: ignore[dict-item]
-                for label, own in ours.items()
-            },
-        }
-
-    def add_image(
-        self, regions: Regions, expected: JsonValue, candidate: JsonValue | Missing
-    ) -> Score:
-        """Add an image to the others, and return its own F1 at the IoU threshold."""
-        ours, theirs = self._paths.truths(expected), self._paths.detections(candidate)
-        regions.add(ours.regions, theirs.regions)
-        most = self.max_detections[-1]
-        found = match_image(ours.regions, theirs.regions, self.iou_threshold, most)
-        here = [each.path for each in find_values(expected, self.boxes)]
-        there = [each.path for each in find_values(candidate, self.boxes)]
-        lost = [f"{here[n]} ({ours.invalid.get(n, 'not detected')})" for n in found.lost]
-        invented = [f"{there[n]} ({theirs.invalid.get(n, 'unexpected')})" for n in found.invented]
-        unread = [f"{ROOT} ({UNREADABLE})"] if candidate is MISSING else []
-        counts = Counts(tp=len(found.pairs), fp=len(invented), fn=len(lost))
-        nothing = not any(counts) and not unread
-        score = 1.0 if nothing else f1(counts, ZeroRule.ZERO) or 0.0
-        return Score(
-            score=score,
-            verdict=verdict_at(score, self.pass_threshold),
-            hits=tuple(here[pair[0]] for pair in found.pairs),
-            misses=(*unread, *lost, *invented),
-            reasoning=f"{counts.tp} of {counts.tp + counts.fn} regions found, {counts.fp} invented",
-            details=self._details(found, counts),
-            vacuous=nothing,
-        )
-
-    def _details(self, found: ImageMatch, counts: Counts) -> JsonObject:
-        rows: list[JsonValue] = [
-            {"expected_idx": ours, "parsed_idx": theirs, "iou": iou}
-            for ours, theirs, iou in found.pairs
-        ]
-        return {
-            "iou_threshold": self.iou_threshold,
-            **confusion(counts, ZeroRule.UNDEFINED),
-            "alignment": rows[: self.max_rows],
-            "alignment_total": len(rows),
-        }
-
 
 class DetectionTally:
     """The regions of all images so far."""
 
-    __slots__ = ("_evaluator", "_regions")
+    __slots__ = ("_options", "_paths", "_regions", "_settings")
 
-    def __init__(self, evaluator: DetectionAp) -> None:
-        self._evaluator = evaluator
+    def __init__(self, options: DetectionAp, paths: RegionPaths, settings: CocoSettings) -> None:
+        self._options = options
+        self._paths = paths
+        self._settings = settings
         self._regions = Regions()
 
     def add(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Add an image; an unreadable one has no detections."""
-        return self._evaluator.add_image(
-            self._regions, expected, MISSING if unreadable else candidate
+        """Add an image, and return its own F1; an unreadable one has no detections."""
+        options = self._options
+        if unreadable:
+            candidate = MISSING
+        truths, invalid_truths = self._paths.truths(expected)
+        detections, invalid_detections = self._paths.detections(candidate)
+        self._regions.add(truths, detections)
+        match = match_image(truths, detections, options.iou_threshold, options.max_detections[-1])
+        truth_paths = [each.path for each in find_values(expected, options.boxes)]
+        paths = [each.path for each in find_values(candidate, options.boxes)]
+        lost = [
+            f"{truth_paths[place]} ({invalid_truths.get(place, 'not detected')})"
+            for place in match.lost
+        ]
+        invented = [
+            f"{paths[place]} ({invalid_detections.get(place, 'unexpected')})"
+            for place in match.invented
+        ]
+        unread = [f"{ROOT} ({UNREADABLE})"] if candidate is MISSING else []
+        counts = Counts(tp=len(match.pairs), fp=len(invented), fn=len(lost))
+        nothing = not any(counts) and not unread
+        score = 1.0 if nothing else f1(counts, ZeroRule.ZERO) or 0.0
+        rows: list[JsonValue] = [
+            {"expected_idx": truth, "parsed_idx": detection, "iou": iou}
+            for truth, detection, iou in match.pairs
+        ]
+        return Score(
+            score=score,
+            verdict=verdict_at(score, options.pass_threshold),
+            hits=tuple(truth_paths[pair[0]] for pair in match.pairs),
+            misses=(*unread, *lost, *invented),
+            reasoning=f"{counts.tp} of {counts.tp + counts.fn} regions found, {counts.fp} invented",
+            details={
+                "iou_threshold": options.iou_threshold,
+                **confusion(counts, ZeroRule.UNDEFINED),
+                "alignment": rows[: options.max_rows],
+                "alignment_total": len(rows),
+            },
+            vacuous=nothing,
         )
 
     def merge(self, other: DetectionTally) -> None:
@@ -312,4 +272,20 @@ class DetectionTally:
 
     def summary(self) -> JsonObject:
         """COCO and PASCAL VOC figures, over all classes and for each."""
-        return self._evaluator.figures(self._regions)
+        options, table = self._options, self._regions.table()
+        coco = coco_figures(table, self._settings)
+        pascal = pascal_figures(table, iou_threshold=options.iou_threshold, pixels=options.pixels)
+        coco_classes, pascal_classes = coco.pop("classes"), pascal.pop("classes")
+        assert isinstance(coco_classes, dict)  # noqa: S101 - made above
+        assert isinstance(pascal_classes, dict)  # noqa: S101 - made above
+        return {
+            "images": table.images,
+            "regions": len(table.truth_key),
+            "detections": len(table.found_key),
+            **coco,
+            "pascal": pascal,
+            "classes": {
+                label: {**figures, "pascal": pascal_classes[label]}  # type: ignore[dict-item]
+                for label, figures in coco_classes.items()
+            },
+        }

@@ -96,6 +96,7 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
 
     name: ClassVar[str]
     noun: ClassVar[str]
+    unmeasured: ClassVar[JsonObject]
     path: str = ROOT
     matching: Matching = Matching.INDEX
     pass_threshold: float | None = None
@@ -217,7 +218,13 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
         """
         ours = [None if each.value is MISSING else each.value for each in expected]
         theirs = [None if each.value is MISSING else each.value for each in candidate]
-        found = self._aligner(comparator).align(ours, theirs)
+        aligner: Aligner = Index()
+        if self.matching is not Matching.INDEX:
+            method = Greedy if self.matching is Matching.GREEDY else Optimal
+            options = {each.name: getattr(comparator, each.name) for each in fields(comparator)}
+            similarity: JsonObject = {"type": comparator.name, **options}
+            aligner = method(similarity=similarity, threshold=self._min_similarity)
+        found = aligner.align(ours, theirs)
         if found.failed is not None:
             return found.note
         sides: list[tuple[int | None, int | None]] = [pair[:2] for pair in found.pairs]
@@ -234,23 +241,12 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
                 pairs.append(ShapePair(here, there, None))
         return pairs
 
-    def _aligner(self, comparator: ShapeComparator) -> Aligner:
-        """Pairs the values of two lists, by position or by the similarity of a comparator."""
-        if self.matching is Matching.INDEX:
-            return Index()
-        options: JsonObject = {
-            option.name: getattr(comparator, option.name) for option in fields(comparator)
-        }
-        method = Greedy if self.matching is Matching.GREEDY else Optimal
-        similarity: JsonObject = {"type": comparator.name, **options}
-        return method(similarity=similarity, threshold=self._min_similarity)
-
     def _listed(self, value: JsonValue | Missing) -> list[PathValue]:
-        prefix = "" if self.path == ROOT else self.path
         if not is_present(value):
             return []
         if not isinstance(value, list) or not self._is_list(value):
             return [PathValue(self.path, value)]
+        prefix = "" if self.path == ROOT else self.path
         return [PathValue(f"{prefix}[{number}]", item) for number, item in enumerate(value)]
 
     def _nothing(self) -> Score:
@@ -271,7 +267,7 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
     ) -> Measurement:
         found = self._measure(comparator, expected, candidate)
         if isinstance(found, str):
-            return Measurement(0.0, False, {**self._no_figures(), "reason": found}, found)  # noqa: FBT003
+            return Measurement(0.0, False, {**self.unmeasured, "reason": found}, found)  # noqa: FBT003
         return found
 
     @property
@@ -297,10 +293,6 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
         """The measurement of two values, or why there is none."""
 
     @abstractmethod
-    def _no_figures(self) -> JsonObject:
-        """The figures of values that could not be measured."""
-
-    @abstractmethod
     def _is_list(self, value: list[JsonValue]) -> bool:
         """Whether a list holds several values and is not one itself."""
 
@@ -324,6 +316,7 @@ class IouScore(ShapeEvaluator[Iou]):
 
     name: ClassVar[str] = "iou_score"
     noun: ClassVar[str] = "boxes"
+    unmeasured: ClassVar[JsonObject] = {"iou": 0.0}
     format: BoxFormat = BoxFormat.XYXY
     expected_format: BoxFormat | None = None
     candidate_format: BoxFormat | None = None
@@ -361,9 +354,6 @@ class IouScore(ShapeEvaluator[Iou]):
         text = f"IoU {found.iou:.3f}{below}"
         return Measurement(found.iou, sufficient, dict(found._asdict()), text)
 
-    def _no_figures(self) -> JsonObject:
-        return {"iou": 0.0}
-
     def _is_list(self, value: list[JsonValue]) -> bool:
         formats = (self.format, self.expected_format, self.candidate_format)
         is_shape = _is_shape if BoxFormat.POLYGON in formats else _is_container
@@ -387,6 +377,7 @@ class CoordinateDistance(ShapeEvaluator[Distance]):
 
     name: ClassVar[str] = "coordinate_distance"
     noun: ClassVar[str] = "points"
+    unmeasured: ClassVar[JsonObject] = {"distance": None}
     metric: Metric = Metric.EUCLIDEAN
     threshold: float | None = None
 
@@ -425,9 +416,6 @@ class CoordinateDistance(ShapeEvaluator[Distance]):
         near = is_near(distance, self.threshold)
         beyond = "" if near else f", beyond {self.threshold:g}"
         return Measurement(float(near), near, figures, text + beyond)
-
-    def _no_figures(self) -> JsonObject:
-        return {"distance": None}
 
     def _is_list(self, value: list[JsonValue]) -> bool:
         return not value or any(map(_is_container, value))

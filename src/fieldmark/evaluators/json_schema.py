@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.errors import OptionError
@@ -15,9 +16,6 @@ from fieldmark.evaluators.field_evaluator import MAX_EXAMPLES, check_limit
 from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.paths import ROOT, join
-
-if TYPE_CHECKING:
-    from jsonschema_rs import Validator
 
 __all__ = ["Draft", "JsonSchema"]
 
@@ -76,7 +74,9 @@ class JsonSchema:
     formats: bool = True
     max_errors: int = MAX_EXAMPLES
     pass_threshold: float | None = None
-    _compiled: _CompiledSchema = field(init=False, repr=False, compare=False)
+    _validate: Callable[[JsonValue], list[_SchemaError]] = field(
+        init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         check_flag("formats", self.formats)
@@ -84,8 +84,13 @@ class JsonSchema:
         if self.pass_threshold is not None:
             check_share("pass_threshold", self.pass_threshold)
         draft = None if self.draft is None else checked_choice("draft", self.draft, Draft)
-        compiled = _CompiledSchema(self.schema, draft, formats=self.formats)
-        object.__setattr__(self, "_compiled", compiled)
+        validate = _compile(self.schema, draft, formats=self.formats)
+        object.__setattr__(self, "_validate", validate)
+
+    def __reduce__(self) -> tuple[partial[JsonSchema], tuple[()]]:
+        # A validator cannot be pickled, so it is compiled again from the options.
+        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        return partial(JsonSchema, **options), ()
 
     def evaluate(
         self,
@@ -96,10 +101,9 @@ class JsonSchema:
     ) -> Score:
         """Score a candidate; one that is unreadable or missing is invalid."""
         if unreadable or candidate is MISSING:
-            return self._score([_SchemaError(ROOT, UNREADABLE)])
-        return self._score(list(_unrepresentable(candidate)) or self._compiled.errors(candidate))
-
-    def _score(self, errors: Sequence[_SchemaError]) -> Score:
+            errors = [_SchemaError(ROOT, UNREADABLE)]
+        else:
+            errors = list(_unrepresentable(candidate)) or self._validate(candidate)
         total = len(errors)
         count = f"{total} error" if total == 1 else f"{total} errors"
         shown = [
@@ -123,30 +127,10 @@ class JsonSchema:
         )
 
 
-class _CompiledSchema:
-    """A compiled schema; pickled as its options, because validators cannot be copied."""
-
-    __slots__ = ("_draft", "_formats", "_schema", "_validator")
-
-    def __init__(self, schema: Schema, draft: Draft | None, formats: bool) -> None:  # noqa: FBT001 - as the options are called
-        self._schema = schema
-        self._draft = draft
-        self._formats = formats
-        self._validator = _validator(schema, draft, formats=formats)
-
-    def errors(self, candidate: JsonValue) -> list[_SchemaError]:
-        """All errors of a document."""
-        try:
-            errors = self._validator.iter_errors(candidate)
-        except UnicodeEncodeError:
-            errors = self._validator.iter_errors(_encodable(candidate))
-        return [_SchemaError(_path(error.instance_path), error.message) for error in errors]
-
-    def __reduce__(self) -> tuple[type[_CompiledSchema], tuple[Schema, Draft | None, bool]]:
-        return _CompiledSchema, (self._schema, self._draft, self._formats)
-
-
-def _validator(schema: Schema, draft: Draft | None, *, formats: bool) -> Validator:
+def _compile(
+    schema: Schema, draft: Draft | None, *, formats: bool
+) -> Callable[[JsonValue], list[_SchemaError]]:
+    """A function that lists the errors of a document under a schema."""
     import jsonschema_rs
 
     if not isinstance(schema, dict | bool):
@@ -155,13 +139,21 @@ def _validator(schema: Schema, draft: Draft | None, *, formats: bool) -> Validat
         jsonschema_rs.validator_for if draft is None else getattr(jsonschema_rs, _VALIDATORS[draft])
     )
     try:
-        made: Validator = make(schema, validate_formats=formats, offline=True)
+        validator = make(schema, validate_formats=formats, offline=True)
     except jsonschema_rs.ValidationError as error:
         place = _path(error.instance_path)
         raise OptionError("schema", f"is not usable: {place}: {_shorten(error.message)}") from None
     except ValueError as error:
         raise OptionError("schema", f"is not usable: {_shorten(str(error))}") from None
-    return made
+
+    def validate(document: JsonValue) -> list[_SchemaError]:
+        try:
+            errors = validator.iter_errors(document)
+        except UnicodeEncodeError:
+            errors = validator.iter_errors(_encodable(document))
+        return [_SchemaError(_path(error.instance_path), error.message) for error in errors]
+
+    return validate
 
 
 def _unrepresentable(document: JsonValue) -> Iterator[_SchemaError]:

@@ -49,24 +49,12 @@ class Token(NamedTuple):
 
 
 _WORDS: Final = frozenset(
-    [
-        "and",
-        "or",
-        "not",
-        "in",
-        "matches",
-        "if",
-        "then",
-        "else",
-        "required",
-        "missing",
-        "unique",
-        "true",
-        "false",
-        "null",
-    ]
-)
-"""What no path may be, unless it is written as `$.in` or `$["in"]`."""
+    (
+        "and", "or", "not", "in", "matches", "if", "then", "else", "required", "missing", "unique",
+        "true", "false", "null",
+    )
+)  # fmt: skip
+"""Reserved words; a path of that name is written as `$.in` or `$["in"]`."""
 _ALSO_FUNCTIONS: Final = frozenset({"missing", "unique"})
 
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
@@ -102,7 +90,7 @@ _OTHER_LANGUAGES: Final[Mapping[str, str]] = {
     "”": '"',
     "`": '"',
 }
-"""What other languages write for the same."""
+"""The same in other languages."""
 
 
 def tokenize(text: str) -> Iterator[Token]:
@@ -121,9 +109,11 @@ def tokenize(text: str) -> Iterator[Token]:
         found = pattern.match(text, place)
         if found is None:
             raise ExpressionError(place + 1, _lexical_error(text[place]))
-        token = _token(found)
-        yield token
-        last = token.text
+        kind = TokenKind(found.lastgroup or "")
+        last = found[kind]
+        if last in _WORDS and not (kind is TokenKind.FUNCTION and last in _ALSO_FUNCTIONS):
+            kind = TokenKind.WORD
+        yield Token(kind, _SYNONYMS.get(last, last), place + 1, found.end() + 1)
         place = _skip_spaces(text, found.end())
     yield Token(TokenKind.END, "", len(text) + 1, len(text) + 1)
 
@@ -135,14 +125,6 @@ def unquote(text: str) -> str:
     '[A-Z]\\d+ "x"'
     """
     return re.sub(r"\\([\"'\\])", r"\1", text[1:-1])
-
-
-def _token(found: re.Match[str]) -> Token:
-    kind = TokenKind(found.lastgroup or "")
-    text = found[kind]
-    if text in _WORDS and not (kind is TokenKind.FUNCTION and text in _ALSO_FUNCTIONS):
-        kind = TokenKind.WORD
-    return Token(kind, _SYNONYMS.get(text, text), found.start() + 1, found.end() + 1)
 
 
 def _skip_spaces(text: str, place: int) -> int:

@@ -143,21 +143,14 @@ class Arithmetic(Operand):
                 result = Decimal((result - other).days)
             else:
                 left, right = number_of(name, result), number_of(operand.text, other)
-                result = self._apply(operator, left, right)
+                if isinstance(left, CheckResult) or isinstance(right, CheckResult):
+                    result = worst(left, right)
+                elif operator is ArithmeticOperator.DIVIDE:
+                    result = divide(left, right, self.text)
+                else:
+                    result = check_range(_OPERATIONS[operator](left, right), self.text)
             name = self.text
         return result
-
-    def _apply(
-        self,
-        operator: ArithmeticOperator,
-        left: Decimal | CheckResult,
-        right: Decimal | CheckResult,
-    ) -> Decimal | CheckResult:
-        if isinstance(left, CheckResult) or isinstance(right, CheckResult):
-            return worst(left, right)
-        if operator is ArithmeticOperator.DIVIDE:
-            return divide(left, right, self.text)
-        return check_range(_OPERATIONS[operator](left, right), self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +163,78 @@ class Minus(Operand):
         """The negated number."""
         number = number_of(self.operand.text, self.operand.evaluate(env))
         return number if isinstance(number, CheckResult) else number.copy_negate()
+
+
+# --- functions of values --------------------------------------------------------------------------
+
+_NamedValue: TypeAlias = tuple[str, Value]
+_ValueFunction: TypeAlias = Callable[[Sequence[_NamedValue]], Value | CheckResult]
+_MAX_PLACES: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Operand):
+    """A call of a function of values."""
+
+    name: str
+    arguments: tuple[Operand, ...]
+
+    def evaluate(self, env: Environment) -> Value | CheckResult:
+        """The result of the function."""
+        values = [argument.evaluate(env) for argument in self.arguments]
+        named: list[_NamedValue] = []
+        for argument, value in zip(self.arguments, values, strict=True):
+            if isinstance(value, CheckResult):
+                return worst(*values)
+            env.spend_size(value)
+            named.append((argument.text, value))
+        return VALUE_FUNCTIONS[self.name](named)
+
+
+def _abs(arguments: Sequence[_NamedValue]) -> Value | CheckResult:
+    number = number_of(*arguments[0])
+    return number if isinstance(number, CheckResult) else number.copy_abs()
+
+
+def _round(arguments: Sequence[_NamedValue]) -> Value | CheckResult:
+    """Round halves away from zero, as on an invoice."""
+    number = number_of(*arguments[0])
+    places = number_of(*arguments[1]) if len(arguments) > 1 else Decimal(0)
+    if isinstance(number, CheckResult) or isinstance(places, CheckResult):
+        return worst(number, places)
+    if places != places.to_integral_value() or not 0 <= places <= _MAX_PLACES:
+        text = arguments[0][0]
+        return fault(f"{text} rounds to {places} places; 0 to {_MAX_PLACES} are possible")
+    result = CONTEXT.quantize(number, Decimal(1).scaleb(-int(places)))
+    # A number so long that the context has no room for the places has none to round.
+    return result if result.is_finite() else number
+
+
+def _len(arguments: Sequence[_NamedValue]) -> Value | CheckResult:
+    name, value = arguments[0]
+    if isinstance(value, (str, list)):
+        return Decimal(len(value))
+    return fault(f"{name} is {describe_value(value)}, neither a text nor a list")
+
+
+def _text_function(change: Callable[[str], str]) -> _ValueFunction:
+    def function(arguments: Sequence[_NamedValue]) -> Value | CheckResult:
+        name, value = arguments[0]
+        if isinstance(value, str):
+            return change(value)
+        return fault(f"{name} is {describe_value(value)}, not a text")
+
+    return function
+
+
+VALUE_FUNCTIONS: Final[Mapping[str, _ValueFunction]] = {
+    "abs": _abs,
+    "round": _round,
+    "len": _len,
+    "lower": _text_function(str.lower),
+    "upper": _text_function(str.upper),
+    "date": lambda arguments: day_of(*arguments[0]),
+}
 
 
 # --- lists and what is computed from them ---------------------------------------------------------
@@ -224,12 +289,12 @@ class ItemExpressions(ListSource):
             return found
         env.spend(self.cost * len(found.values))
         values: list[Element] = []
-        for item in found.values:
+        for place, item in enumerate(found.values):
             value = item
             if not isinstance(item, CheckResult):
                 value = self.operand.evaluate(env.within(item))  # type: ignore[arg-type] # JSON
                 if isinstance(value, CheckResult):
-                    value = _at_item(found.name(len(values)), value)
+                    value = _at_item(found.name(place), value)
             values.append(value)
         return Elements(values, found.name)
 
@@ -280,23 +345,22 @@ class Aggregate(Operand):
         days = [each for each in found.values if isinstance(each, date)]
         if days and len(days) == len(found.values) and self.name in _DATE_AGGREGATES:
             return _DATE_AGGREGATES[self.name](days)
-        amounts = [_number_at(found, place) for place in range(len(found.values))]
-        numbers = [each for each in amounts if isinstance(each, Decimal)]
-        if len(numbers) < len(amounts):
-            return worst(*amounts)
+        numbers: list[Decimal] = []
+        errors: list[Decimal | CheckResult] = []
+        for place, value in enumerate(found.values):
+            number = None
+            if not isinstance(value, CheckResult) and value is not MISSING:
+                number = to_decimal(value)
+            if number is not None:
+                numbers.append(number)
+            else:  # the name is only made where a message needs it
+                name = found.name(place)
+                errors.append(number_of(name, present(name, value)))
+        if errors:
+            return worst(*errors)
         if not numbers and self.name != "sum":
             return not_applicable(f"{self.source.text} is empty")
         return AGGREGATES[self.name](numbers, self.text)
-
-
-def _number_at(found: Elements, place: int) -> Decimal | CheckResult:
-    """The number at a position of a list; its name is only made where a message needs it."""
-    value = found.values[place]
-    number = None if isinstance(value, CheckResult) or value is MISSING else to_decimal(value)
-    if number is not None:
-        return number
-    name = found.name(place)
-    return number_of(name, present(name, value))
 
 
 def _sum(numbers: Sequence[Decimal], text: str) -> Decimal | CheckResult:
@@ -381,12 +445,8 @@ class Compare(Condition):
             return worst(left, right)
         env.spend_size(left)
         env.spend_size(right)
-        return _compare(
-            (self.left.text, left), self.relation, (self.right.text, right), self.margin
-        )
-
-
-_NamedValue: TypeAlias = tuple[str, Value]
+        ours, theirs = (self.left.text, left), (self.right.text, right)
+        return _compare(ours, self.relation, theirs, self.margin)
 
 
 def _compare(
@@ -594,17 +654,15 @@ class Unique(Condition):
                     return value
                 continue
             env.spend_size(value)
-            first = seen.setdefault(_unique_key(value), place)
+            if isinstance(value, Decimal):
+                key: Hashable = str(CONTEXT.normalize(value)).encode()
+            else:
+                key = value.isoformat().encode() if isinstance(value, date) else typed_key(value)
+            first = seen.setdefault(key, place)
             if first != place:
                 both = f"{found.name(first)} and {found.name(place)}"
                 return fails(f"{both} are both {format_value(value)}")
         return HOLDS if seen else not_applicable(f"{self.source.text} has no values")
-
-
-def _unique_key(value: Value) -> Hashable:
-    if isinstance(value, Decimal):
-        return str(CONTEXT.normalize(value)).encode()
-    return value.isoformat().encode() if isinstance(value, date) else typed_key(value)
 
 
 class Quantifier(StrEnum):
@@ -636,7 +694,12 @@ class Quantified(Condition):
         results = [self._check_item(found, place, env) for place in range(len(found.values))]
         applying = [each for each in results if each.truth is not Truth.NOT_APPLICABLE]
         if self.quantifier is Quantifier.ANY:
-            return self._any(results, applying)
+            if not results:
+                return fails("there are no items")
+            if not applying:
+                return not_applicable(f"{self.items.text} has no item that it applies to")
+            best = any_of(applying)
+            return fails(f"no item of {len(applying)} does") if best.truth is Truth.FALSE else best
         if not applying:
             return all_of(results) if results else not_applicable(f"{self.items.text} is empty")
         first = all_of(applying)
@@ -644,14 +707,6 @@ class Quantified(Condition):
         if bad <= 1:
             return first
         return first._replace(reason=f"{first.reason}; {bad} of {len(applying)} items in all")
-
-    def _any(self, results: list[CheckResult], applying: list[CheckResult]) -> CheckResult:
-        if not results:
-            return fails("there are no items")
-        if not applying:
-            return not_applicable(f"{self.items.text} has no item that it applies to")
-        best = any_of(applying)
-        return fails(f"no item of {len(applying)} does") if best.truth is Truth.FALSE else best
 
     def _check_item(self, found: Elements, place: int, env: Environment) -> CheckResult:
         item = found.values[place]

@@ -10,19 +10,13 @@ value     = numbers, texts, paths and functions joined by "*" and "/", then "+" 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from fieldmark.compare.regex import Regex
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.expressions.functions import (
-    Arguments,
-    as_condition,
-    as_operand,
-    make_call,
-)
 from fieldmark.evaluators.expressions.lexer import (
     ExpressionError,
     Token,
@@ -31,15 +25,23 @@ from fieldmark.evaluators.expressions.lexer import (
     unquote,
 )
 from fieldmark.evaluators.expressions.nodes import (
+    AGGREGATES,
+    VALUE_FUNCTIONS,
+    Aggregate,
     Arithmetic,
     ArithmeticOperator,
     BooleanOperation,
     BooleanOperator,
+    BooleanValue,
+    Call,
     Compare,
     Condition,
     Conditional,
     Constant,
+    Count,
     FieldNode,
+    ItemExpressions,
+    ListSource,
     Margin,
     Membership,
     Minus,
@@ -48,7 +50,10 @@ from fieldmark.evaluators.expressions.nodes import (
     Operand,
     PatternMatch,
     PresenceCheck,
+    Quantified,
+    Quantifier,
     Relation,
+    Truthy,
     Unique,
     ValueList,
 )
@@ -91,17 +96,9 @@ _NEGATED_REASONS: Final[Mapping[str, str]] = {"in": "is one of them", "matches":
 """What may stand after `not`, and what is said of a value that is so all the same."""
 _VALUE_KINDS: Final = {TokenKind.NUMBER, TokenKind.TEXT, TokenKind.PATH, TokenKind.FUNCTION}
 _PREFIXES: Final = {"(", "-", "not", "if", *_CONSTANTS}
-_OPERATOR_WORDS: Final = [
-    "and",
-    "or",
-    "in",
-    "matches",
-    "required",
-    "missing",
-    "unique",
-    "then",
-    "else",
-]
+_OPERATOR_WORDS: Final = (
+    "and", "or", "in", "matches", "required", "missing", "unique", "then", "else",
+)  # fmt: skip
 
 _NOTHING, _OR, _AND, _NOT, _RELATION, _SUM, _PRODUCT, _SIGN = range(8)
 """How strongly operators bind."""
@@ -134,7 +131,7 @@ class _Parser:
         node = self._expression(_NOTHING)
         if self._token.kind is not TokenKind.END:
             self._unexpected("an operator or the end")
-        return as_condition(node, column)
+        return _as_condition(node, column)
 
     # --- tokens -----------------------------------------------------------------------------------
 
@@ -177,20 +174,30 @@ class _Parser:
         left = self._prefix()
         while (binding := self._binding()) > floor:
             if binding in {_SUM, _PRODUCT}:
-                left = self._arithmetic(as_operand(left, begin.column), begin, binding)
+                first = _as_operand(left, begin.column)
+                rest: list[tuple[ArithmeticOperator, Operand]] = []
+                while self._binding() == binding:
+                    operator = ArithmeticOperator(self._next().text)
+                    rest.append((operator, self._operand(binding)))
+                left = Arithmetic(text=self._since(begin), first=first, rest=tuple(rest))
             elif binding in {_OR, _AND}:
-                left = self._boolean(as_condition(left, begin.column), begin, binding)
+                word = BooleanOperator.OR if binding == _OR else BooleanOperator.AND
+                conditions = [_as_condition(left, begin.column)]
+                while self._accept(word):
+                    conditions.append(self._condition(binding))
+                text = self._since(begin)
+                left = BooleanOperation(text=text, operator=word, conditions=tuple(conditions))
             else:
                 left = self._relation(_comparable(left, begin.column), begin)
         return left
 
     def _condition(self, floor: int) -> Condition:
         column = self._token.column
-        return as_condition(self._expression(floor), column)
+        return _as_condition(self._expression(floor), column)
 
     def _operand(self, floor: int) -> Operand:
         column = self._token.column
-        return as_operand(self._expression(floor), column)
+        return _as_operand(self._expression(floor), column)
 
     def _right_operand(self) -> Operand:
         column = self._token.column
@@ -221,7 +228,10 @@ class _Parser:
             case TokenKind.TEXT, text:
                 return Constant(text=text, constant=unquote(text))
             case TokenKind.PATH, text:
-                return self._field(token)
+                try:
+                    return FieldNode(text=text, path=parse_expression_path(text))
+                except OptionError as error:
+                    raise ExpressionError(token.column, error.message) from error
             case TokenKind.FUNCTION, _:
                 return self._call(token)
             case _, "(":
@@ -235,16 +245,14 @@ class _Parser:
                 condition = self._condition(_NOT)
                 return Not(text=self._since(token), condition=condition)
             case _, "if":
-                return self._conditional(token)
+                premise = self._condition(_NOTHING)
+                self._expect("then")
+                then = self._condition(_NOTHING)
+                other = self._condition(_NOTHING) if self._accept("else") else None
+                text = self._since(token)
+                return Conditional(text=text, premise=premise, then=then, otherwise=other)
             case _:
                 return Constant(text=token.text, constant=_CONSTANTS[token.text])
-
-    def _field(self, token: Token) -> FieldNode:
-        try:
-            path = parse_expression_path(token.text)
-        except OptionError as error:
-            raise ExpressionError(token.column, error.message) from error
-        return FieldNode(text=token.text, path=path)
 
     def _call(self, token: Token) -> Node:
         begin = self._place
@@ -256,31 +264,23 @@ class _Parser:
                 self._expect(",", "a comma or )")
             columns.append(self._token.column)
             nodes.append(self._expression(_NOTHING))
-        cost = self._place - begin
-        arguments = Arguments(self._since(token), tuple(nodes), tuple(columns), cost)
-        return make_call(token.text, token.column, arguments)
-
-    def _conditional(self, token: Token) -> Condition:
-        premise = self._condition(_NOTHING)
-        self._expect("then")
-        then = self._condition(_NOTHING)
-        otherwise = self._condition(_NOTHING) if self._accept("else") else None
-        return Conditional(text=self._since(token), premise=premise, then=then, otherwise=otherwise)
-
-    def _arithmetic(self, first: Operand, begin: Token, binding: int) -> Operand:
-        rest: list[tuple[ArithmeticOperator, Operand]] = []
-        while self._binding() == binding:
-            operator = ArithmeticOperator(self._next().text)
-            rest.append((operator, self._operand(binding)))
-        return Arithmetic(text=self._since(begin), first=first, rest=tuple(rest))
-
-    def _boolean(self, first: Condition, begin: Token, binding: int) -> Condition:
-        operator = BooleanOperator.OR if binding == _OR else BooleanOperator.AND
-        conditions = [first]
-        while self._accept(operator):
-            conditions.append(self._condition(binding))
-        text = self._since(begin)
-        return BooleanOperation(text=text, operator=operator, conditions=tuple(conditions))
+        name, text, cost = token.text, self._since(token), self._place - begin
+        function = _FUNCTIONS.get(name)
+        if function is None:
+            near = nearest(name, _FUNCTIONS)
+            hint = f"did you mean {near}?" if near else f"there are {', '.join(sorted(_FUNCTIONS))}"
+            raise ExpressionError(token.column, f"there is no function {name} ({hint})")
+        given = len(nodes)
+        least, most = function.arity
+        if most is not None and not least <= given <= most:
+            wanted = str(least) if least == most else f"{least} or {most}"
+            plural = "" if most == 1 else "s"
+            reason = f"{name} takes {wanted} argument{plural}, not {given}"
+            raise ExpressionError(token.column, reason)
+        if given < least:
+            reason = f"{name} needs a list, for example {name}(items[].amount)"
+            raise ExpressionError(token.column, reason)
+        return function.make(_FunctionCall(name, text, tuple(nodes), tuple(columns), cost))
 
     # --- relations --------------------------------------------------------------------------------
 
@@ -304,7 +304,15 @@ class _Parser:
             case "in":
                 return self._membership(left, begin)
             case "matches":
-                return self._pattern_match(left, begin)
+                if self._token.kind is not TokenKind.TEXT:
+                    self._unexpected("a pattern in quotes")
+                pattern = self._next()
+                try:
+                    regex = Regex(pattern=unquote(pattern.text))
+                except OptionError as error:
+                    reason = f"the pattern {error.message}"
+                    raise ExpressionError(pattern.column, reason) from error
+                return PatternMatch(text=self._since(begin), operand=left, regex=regex)
             case "unique":
                 source = ValueList(text=left.text, operands=(left,))
                 return Unique(text=self._since(begin), source=source)
@@ -325,21 +333,17 @@ class _Parser:
                 raise ExpressionError(column, "only a path can be compared with null, by == or !=")
             wanted = relation is Relation.UNEQUAL
             return PresenceCheck(text=self._since(begin), field=operand, wanted=wanted)
-        margin = self._margin(relation)
-        return Compare(
-            text=self._since(begin), left=left, relation=relation, right=right, margin=margin
-        )
-
-    def _margin(self, relation: Relation) -> Margin | None:
-        token = self._token
-        if not self._accept("±"):
-            return None
-        if not relation.is_equality:
-            raise ExpressionError(token.column, f"a tolerance goes with == or !=, not {relation}")
-        if self._token.kind is not TokenKind.NUMBER:
-            self._unexpected("a number")
-        amount = Decimal(self._next().text)
-        return Margin(amount=amount, percent=self._accept("%"))
+        margin, sign = None, self._token
+        if self._accept("±"):
+            if not relation.is_equality:
+                reason = f"a tolerance goes with == or !=, not {relation}"
+                raise ExpressionError(sign.column, reason)
+            if self._token.kind is not TokenKind.NUMBER:
+                self._unexpected("a number")
+            amount = Decimal(self._next().text)
+            margin = Margin(amount=amount, percent=self._accept("%"))
+        text = self._since(begin)
+        return Compare(text=text, left=left, relation=relation, right=right, margin=margin)
 
     def _membership(self, left: Operand, begin: Token) -> Condition:
         if not self._accept("["):
@@ -372,21 +376,108 @@ class _Parser:
         constant = unquote(text) if token.kind is TokenKind.TEXT else _CONSTANTS[text]
         return Constant(text=text, constant=constant)
 
-    def _pattern_match(self, left: Operand, begin: Token) -> Condition:
-        if self._token.kind is not TokenKind.TEXT:
-            self._unexpected("a pattern in quotes")
-        token = self._next()
-        try:
-            regex = Regex(pattern=unquote(token.text))
-        except OptionError as error:
-            raise ExpressionError(token.column, f"the pattern {error.message}") from error
-        return PatternMatch(text=self._since(begin), operand=left, regex=regex)
+
+def _as_condition(node: Node, column: int) -> Condition:
+    """A node as a condition; a path alone is its boolean."""
+    if isinstance(node, FieldNode) and not node.path.is_list:
+        return Truthy(text=node.text, path=node.path)
+    if isinstance(node, Constant) and isinstance(node.constant, bool):
+        return BooleanValue(text=node.text, holds=node.constant)
+    if isinstance(node, Condition):
+        return node
+    hint = "ask with all(...) or any(...)" if isinstance(node, FieldNode) else "compare it"
+    raise ExpressionError(column, f"{node.text} is a value, not a condition; {hint}")
+
+
+def _as_operand(node: Node, column: int) -> Operand:
+    """A node as a value, which null is not."""
+    if isinstance(node, Constant) and node.constant is None:
+        raise ExpressionError(column, "null is no value; write == null, or missing(...)")
+    if isinstance(node, Operand):
+        return node
+    raise ExpressionError(column, f"{node.text} is a condition, not a value")
 
 
 def _comparable(node: Node, column: int) -> Operand:
     """A value, or null, which can be compared with and nothing else."""
-    return node if isinstance(node, Constant) else as_operand(node, column)
+    return node if isinstance(node, Constant) else _as_operand(node, column)
 
 
 def _is_null(operand: Operand) -> bool:
     return isinstance(operand, Constant) and operand.constant is None
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+class _FunctionCall(NamedTuple):
+    """A call as it is written: its arguments with their columns, and its number of tokens."""
+
+    name: str
+    text: str
+    nodes: tuple[Node, ...]
+    columns: tuple[int, ...]
+    tokens: int
+
+    def operands(self) -> tuple[Operand, ...]:
+        """All arguments as values."""
+        return tuple(map(_as_operand, self.nodes, self.columns))
+
+    def field(self) -> FieldNode:
+        """The first argument, which has to be a path."""
+        node = self.nodes[0]
+        if isinstance(node, FieldNode):
+            return node
+        raise ExpressionError(self.columns[0], f"{self.name} needs a path here, not {node.text}")
+
+    def source(self) -> ListSource:
+        """One list, a list of items with an operand for each, or several operands."""
+        match self.nodes:
+            case (FieldNode() as items, node) if items.path.is_items:
+                operand = _as_operand(node, self.columns[1])
+                return ItemExpressions(
+                    text=items.text, items=items, operand=operand, cost=self.tokens
+                )
+        operands = self.operands()
+        return ValueList(text=operands[0].text, operands=operands)
+
+
+class _Function(NamedTuple):
+    """How a call becomes a node, and the least and largest number of its arguments."""
+
+    make: Callable[[_FunctionCall], Node]
+    arity: tuple[int, int | None]
+
+
+def _make_call(call: _FunctionCall) -> Node:
+    return Call(text=call.text, name=call.name, arguments=call.operands())
+
+
+def _make_aggregate(call: _FunctionCall) -> Node:
+    return Aggregate(text=call.text, name=call.name, source=call.source())
+
+
+def _make_presence_check(call: _FunctionCall) -> Node:
+    return PresenceCheck(text=call.text, field=call.field(), wanted=call.name == "exists")
+
+
+def _make_quantified(call: _FunctionCall) -> Node:
+    return Quantified(
+        text=call.text,
+        quantifier=Quantifier(call.name),
+        items=call.field(),
+        condition=_as_condition(call.nodes[1], call.columns[1]),
+        cost=call.tokens,
+    )
+
+
+_FUNCTIONS: Final[Mapping[str, _Function]] = {
+    **dict.fromkeys(VALUE_FUNCTIONS, _Function(_make_call, (1, 1))),
+    "round": _Function(_make_call, (1, 2)),
+    **dict.fromkeys(AGGREGATES, _Function(_make_aggregate, (1, None))),
+    **dict.fromkeys(Quantifier, _Function(_make_quantified, (2, 2))),
+    "count": _Function(lambda call: Count(text=call.text, source=call.source()), (1, None)),
+    "unique": _Function(lambda call: Unique(text=call.text, source=call.source()), (1, 2)),
+    "exists": _Function(_make_presence_check, (1, 1)),
+    "missing": _Function(_make_presence_check, (1, 1)),
+}
