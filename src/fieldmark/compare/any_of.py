@@ -35,22 +35,15 @@ class AnyOf:
             return self.inner.compare(expected, candidate)
         acceptable = (value for value in expected if is_present(value))
         answers = [self.inner.compare(value, candidate) for value in acceptable]
-        best = max(answers, key=_rank, default=_NONE)
-        return best if best.matched or best.failed else _none_of(answers)
-
-
-def _rank(answer: Comparison) -> tuple[bool, bool, float]:
-    """A match comes first, then a failure, since that could have been a match."""
-    return answer.matched, answer.failed, answer.score
-
-
-def _none_of(answers: list[Comparison]) -> Comparison:
-    """No acceptable value matched: the wrong kind only if it was so for each of them."""
-    similarities = [answer.similarity for answer in answers if answer.similarity is not None]
-    return _NONE._replace(
-        similarity=max(similarities, default=None),
-        wrong_kind=bool(answers) and all(answer.wrong_kind for answer in answers),
-        coerced=any(answer.coerced for answer in answers),
-        ambiguous=any(answer.ambiguous for answer in answers),
-        approximate=any(answer.approximate for answer in answers),
-    )
+        # A match comes first, then a failure, since that could have been a match.
+        best = max(answers, key=lambda each: (each.matched, each.failed, each.score), default=_NONE)
+        if best.matched or best.failed:
+            return best
+        similarities = [answer.similarity for answer in answers if answer.similarity is not None]
+        return _NONE._replace(
+            similarity=max(similarities, default=None),
+            wrong_kind=bool(answers) and all(answer.wrong_kind for answer in answers),
+            coerced=any(answer.coerced for answer in answers),
+            ambiguous=any(answer.ambiguous for answer in answers),
+            approximate=any(answer.approximate for answer in answers),
+        )

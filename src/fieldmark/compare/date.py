@@ -10,7 +10,7 @@ from fieldmark.compare.mismatch import mismatch
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
-from fieldmark.values.dates import DateFormat, DateReading, parse_formats, read_day
+from fieldmark.values.dates import DateReading, parse_formats, read_day
 
 __all__ = ["DateMatch"]
 
@@ -21,7 +21,7 @@ _UNPARSEABLE: Final = Comparison.wrong_type(Reason.UNPARSEABLE_DATE)
 _UNPARSEABLE_TRUTH: Final = Comparison.differs(
     Reason.UNPARSEABLE_DATE, note="the expected value is not a date"
 )
-_LONGEST_KEPT: Final = 64
+_MAX_CACHED_LENGTH: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +62,14 @@ class DateMatch:
     def _read(self, value: JsonValue) -> DateReading | None:
         if not isinstance(value, str):
             return None
-        return (_day if len(value) <= _LONGEST_KEPT else _day.__wrapped__)(value, self.formats)
+        read = _day if len(value) <= _MAX_CACHED_LENGTH else _day.__wrapped__
+        return read(value, self.formats)
 
 
 @lru_cache(maxsize=8192)
 def _day(text: str, formats: tuple[str, ...] | None) -> DateReading | None:
-    """The day of a text; the same few thousand days come again and again."""
-    return read_day(text, None if formats is None else _known(formats))
+    """The day of a text, cached since the same days recur."""
+    return read_day(text, None if formats is None else _parsed_formats(formats))
 
 
-@lru_cache(maxsize=64)
-def _known(formats: tuple[str, ...]) -> tuple[DateFormat, ...]:
-    return parse_formats(formats)
+_parsed_formats = lru_cache(maxsize=64)(parse_formats)

@@ -75,10 +75,6 @@ class Distance:
             read_point(candidate, self.candidate_scale),
         )
 
-    def apart(self, expected: Point, candidate: Point) -> float | str:
-        """The distance of two points, or why there is none."""
-        return distance(expected, candidate, self.metric)
-
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match points that are near enough.
 
@@ -89,9 +85,9 @@ class Distance:
         if isinstance(theirs, str):
             return Comparison.wrong_type(Reason.INVALID_POINT, note=theirs)
         if isinstance(ours, str):
-            said = Comparison.differs(Reason.INVALID_POINT, note=f"the expected value: {ours}")
-            return mismatch(expected, candidate, said)
-        apart = self.apart(ours, theirs)
+            invalid = Comparison.differs(Reason.INVALID_POINT, note=f"the expected value: {ours}")
+            return mismatch(expected, candidate, invalid)
+        apart = distance(ours, theirs, self.metric)
         if isinstance(apart, str):
             return Comparison.wrong_type(Reason.DIMENSION_MISMATCH, note=apart)
         alike = distance_similarity(apart)

@@ -75,12 +75,8 @@ class Guards:
         >>> Guards().objection("1,200 units", "12,000 units")
         'numbers differ: 1,200 against 12,000'
         """
-        for name, guard in _GUARDS.items():
-            if getattr(self, name):
-                objection = guard(expected, candidate)
-                if objection:
-                    return objection
-        return ""
+        guards = (guard for name, guard in _GUARDS.items() if getattr(self, name))
+        return next(filter(None, (guard(expected, candidate) for guard in guards)), "")
 
     def to_dict(self) -> JsonObject:
         """Which guards are on, and their version."""
@@ -98,7 +94,11 @@ def _compare_dates(expected: str, candidate: str) -> str:
 
 
 def _compare_numbers(expected: str, candidate: str) -> str:
-    want_text, got_text = (_without_codes(_without_dates(text)) for text in (expected, candidate))
+    # Dates and codes have guards of their own.
+    want_text, got_text = (
+        _CODE_TOKEN.sub(lambda code: " " if _is_code(code.group()) else code.group(), text)
+        for text in map(_without_dates, (expected, candidate))
+    )
     want, got = _find_numbers(want_text), _find_numbers(got_text)
     in_want = set[Decimal]().union(*(number.values for number in want), _number_words(want_text))
     in_got = set[Decimal]().union(*(number.values for number in got), _number_words(got_text))
@@ -219,7 +219,11 @@ def _find_dates(text: str) -> list[_WrittenDate]:
     """
     found = []
     for match in _DATE.finditer(text):
-        days = frozenset(filter(_is_valid_day, _possible_days(match)))
+        days = frozenset(
+            day
+            for day in _possible_days(match)
+            if 1 <= day.month <= _MAX_MONTH and (day.day is None or 1 <= day.day <= _MAX_DAY)
+        )
         if days:
             found.append(_WrittenDate(match.group(), match.start(), match.end(), days))
     return found
@@ -239,11 +243,6 @@ def _same_day(one: _Day, other: _Day) -> bool:
 def _full_year(year: int) -> int:
     """A year of two digits is one of this century."""
     return year + 2000 if year < _CENTURY else year
-
-
-def _is_valid_day(day: _Day) -> bool:
-    in_month = day.day is None or 1 <= day.day <= _MAX_DAY
-    return in_month and 1 <= day.month <= _MAX_MONTH
 
 
 def _possible_days(match: re.Match[str]) -> Iterator[_Day]:
@@ -344,9 +343,7 @@ def _number_words(text: str) -> set[Decimal]:
 def _number_values(match: re.Match[str]) -> set[Decimal]:
     digits, unit = match["digits"], (match["unit"] or "").lower()
     negative = match.group()[0] in "-\u2212"
-    if len(digits) > _MAX_DIGITS:
-        digits = digits[:_MAX_DIGITS]
-    plain = {Decimal(text) for text in _decimal_readings(digits)}
+    plain = {Decimal(text) for text in _decimal_readings(digits[:_MAX_DIGITS])}
     if negative:
         plain = {-value for value in plain}
     if unit in _UNIT_WORDS:
@@ -416,11 +413,6 @@ def _find_codes(text: str) -> dict[str, str]:
     return {_SEPARATOR.sub("", token).upper(): token for token in tokens if _is_code(token)}
 
 
-def _without_codes(text: str) -> str:
-    """The text with a space in place of each of its codes."""
-    return _CODE_TOKEN.sub(lambda match: " " if _is_code(match.group()) else match.group(), text)
-
-
 def _acronyms(text: str) -> list[str]:
     """Short words in capitals, unless the whole text is in capitals."""
     return [] if text.upper() == text else _ACRONYM.findall(text)
@@ -467,7 +459,15 @@ def is_name_or_code(text: str) -> bool:
     text = text.strip()
     if len(text) > _MAX_NAME_LENGTH:
         return False
-    return _CODE.match(text) is not None or _is_name(text)
+    if _CODE.match(text):
+        return True
+    # A name is two to five capitalized words, and not all in capitals.
+    words = text.split()
+    if not _MIN_NAME_WORDS <= len(words) <= _MAX_NAME_WORDS or text.upper() == text:
+        return False
+    return words[0][0].isupper() and all(
+        _NAME_WORD.match(word) and (word[0].isupper() or word in _PARTICLES) for word in words
+    )
 
 
 def equal_ignoring_punctuation(expected: str, candidate: str) -> bool:
@@ -485,17 +485,3 @@ def name_similarity(expected: str, candidate: str) -> float:
     expected, candidate = normalized(expected), normalized(candidate)
     sorted_words = fuzz.token_sort_ratio(expected, candidate) / 100
     return max(levenshtein_similarity(expected, candidate), sorted_words)
-
-
-def _is_name(text: str) -> bool:
-    """Whether a text is two to five capitalized words, and not all in capitals."""
-    words = text.split()
-    if not _MIN_NAME_WORDS <= len(words) <= _MAX_NAME_WORDS or text.upper() == text:
-        return False
-    return (
-        all(
-            _NAME_WORD.match(word) is not None and (word[0].isupper() or word in _PARTICLES)
-            for word in words
-        )
-        and words[0][0].isupper()
-    )

@@ -13,13 +13,7 @@ from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
 from fieldmark.values.boxes import BoxFormat, Shape, read_shape
-from fieldmark.values.overlap import (
-    Overlap,
-    PolygonMethod,
-    overlap,
-    overlaps,
-    require_shapely,
-)
+from fieldmark.values.overlap import PolygonMethod, overlap, overlaps, require_shapely
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,10 +76,6 @@ class Iou:
             read_shape(candidate, theirs, self.candidate_scale),
         )
 
-    def overlap(self, expected: Shape, candidate: Shape) -> Overlap | str:
-        """What two shapes have in common, or what is wrong with one of them."""
-        return overlap(expected, candidate, self.polygon)
-
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match shapes that overlap enough.
 
@@ -96,12 +86,12 @@ class Iou:
         if isinstance(theirs, str):
             return Comparison.wrong_type(Reason.INVALID_SHAPE, note=theirs)
         if isinstance(ours, str):
-            said = Comparison.differs(Reason.INVALID_SHAPE, note=f"the expected value: {ours}")
-            return mismatch(expected, candidate, said)
+            invalid = Comparison.differs(Reason.INVALID_SHAPE, note=f"the expected value: {ours}")
+            return mismatch(expected, candidate, invalid)
         try:
-            found = self.overlap(ours, theirs)
+            found = overlap(ours, theirs, self.polygon)
         except MissingExtra as missing:
-            # The values say themselves that they are polygons; the options did not.
+            # The values are polygons although the options do not say so.
             return Comparison.error(Reason.PROVIDER_FAILED, note=str(missing))
         if isinstance(found, str):
             return Comparison.wrong_type(Reason.INVALID_SHAPE, note=found)

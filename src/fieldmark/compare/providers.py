@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, cast
 
@@ -128,9 +128,24 @@ class Recorded:
     _by_pair: Mapping[TextPair, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        scores: object = self.scores
+        if isinstance(scores, Mapping):
+            rows = [(pair, similarity) for pair, similarity in scores.items()]
+        elif isinstance(scores, Sequence) and all(isinstance(row, Mapping) for row in scores):
+            rows = [
+                ((row.get("expected"), row.get("candidate")), row.get("similarity"))
+                for row in scores
+            ]
+        else:
+            raise OptionError("scores", "must list expected, candidate and similarity of each pair")
         by_pair: dict[TextPair, float] = {}
-        for pair, similarity in _entries(self.scores):
-            if by_pair.setdefault(pair, similarity) != similarity:
+        for pair, similarity in rows:
+            match pair:
+                case (str(expected), str(candidate)):
+                    check_share("scores", similarity)
+                case _:
+                    raise OptionError("scores", f"must name two texts for each pair, not {pair!r}")
+            if by_pair.setdefault((expected, candidate), float(similarity)) != similarity:
                 raise OptionError("scores", f"two similarities are recorded for {pair!r}")
         object.__setattr__(self, "_by_pair", by_pair)
 
@@ -147,22 +162,3 @@ class Recorded:
         [0.9]
         """
         return [self._by_pair.get(pair, _NOT_RECORDED) for pair in pairs]
-
-
-def _entries(scores: object) -> Iterator[tuple[TextPair, float]]:
-    """Every recorded pair with its similarity, from a mapping or from a list of objects."""
-    if isinstance(scores, Mapping):
-        rows = [(pair, similarity) for pair, similarity in scores.items()]
-    elif isinstance(scores, Sequence) and all(isinstance(row, Mapping) for row in scores):
-        rows = [
-            ((row.get("expected"), row.get("candidate")), row.get("similarity")) for row in scores
-        ]
-    else:
-        raise OptionError("scores", "must list expected, candidate and similarity of each pair")
-    for pair, similarity in rows:
-        match pair:
-            case (str(expected), str(candidate)):
-                check_share("scores", similarity)
-                yield (expected, candidate), float(similarity)
-            case _:
-                raise OptionError("scores", f"must name two texts for each pair, not {pair!r}")

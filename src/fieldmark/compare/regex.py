@@ -12,6 +12,7 @@ from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import Reason
+from fieldmark.values.text import replace_surrogates
 
 __all__ = ["MAX_PATTERN", "MAX_SUBJECT", "Regex"]
 
@@ -78,7 +79,7 @@ class Regex:
         if isinstance(compiled, str):
             note = f"the expected value is not a usable pattern: {compiled}"
             return Comparison.error(Reason.NO_PATTERN_MATCH, note=note)
-        subject = _encodable(candidate)
+        subject = replace_surrogates(candidate)
         found = compiled.search(subject) if self.search else compiled.fullmatch(subject)
         return MATCHED if found else _NO_MATCH
 
@@ -92,15 +93,8 @@ def _compiled(pattern: str) -> _Pattern | str:
     options.max_mem = _MEMORY
     options.log_errors = False
     try:
-        compiled: _Pattern = re2.compile(_encodable(pattern), options)
+        compiled: _Pattern = re2.compile(replace_surrogates(pattern), options)
     except re2.error as error:
         fault = error.args[0]
         return fault.decode("utf-8", "replace") if isinstance(fault, bytes) else str(fault)
     return compiled
-
-
-def _encodable(text: str) -> str:
-    """The text with a replacement character for every lone surrogate, which has no encoding."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

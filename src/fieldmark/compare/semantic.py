@@ -87,11 +87,8 @@ class Semantic:
             return MATCHED
         if not isinstance(expected, str) or not isinstance(candidate, str):
             return mismatch(expected, candidate)
-        if self._guards.strings and is_name_or_code(expected):
-            return self._compare_names(expected, candidate)
-        return expected, candidate
-
-    def _compare_names(self, expected: str, candidate: str) -> Comparison:
+        if not (self._guards.strings and is_name_or_code(expected)):
+            return expected, candidate
         if equal_ignoring_punctuation(expected, candidate):
             return Comparison.graded(1.0, self.threshold)
         if max(len(expected), len(candidate)) > MAX_TEXT_LENGTH:
@@ -114,17 +111,13 @@ class Semantic:
         graded = Comparison.graded(answer, self.threshold, approximate=self.provider.approximate)
         objection = self._guards.objection(*pair) if graded.matched else ""
         if objection:
-            return self._reject(graded, objection)
+            return graded._replace(
+                matched=False,
+                score=0.0,
+                similarity=max(0.0, self.threshold - _CAP_MARGIN),
+                reason=Reason.GUARD_FAILED,
+                note=objection,
+            )
         if is_persuadable(self.provider) and any(map(injection_reason, pair)):
             return graded._replace(note=INJECTION_NOTE)
         return graded
-
-    def _reject(self, graded: Comparison, objection: str) -> Comparison:
-        """The result for texts that are similar and yet say different things."""
-        return graded._replace(
-            matched=False,
-            score=0.0,
-            similarity=max(0.0, self.threshold - _CAP_MARGIN),
-            reason=Reason.GUARD_FAILED,
-            note=objection,
-        )

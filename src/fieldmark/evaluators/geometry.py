@@ -32,9 +32,9 @@ from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence, Reason
 from fieldmark.values.boxes import BoxFormat, Scale
-from fieldmark.values.overlap import PolygonMethod
+from fieldmark.values.overlap import PolygonMethod, overlap
 from fieldmark.values.paths import ROOT, is_path
-from fieldmark.values.points import Metric, distance_similarity
+from fieldmark.values.points import Metric, distance, distance_similarity
 from fieldmark.values.presence import is_present, presence
 
 __all__ = ["CoordinateDistance", "IouScore", "Matching", "ShapeEvaluator"]
@@ -346,7 +346,7 @@ class IouScore(ShapeEvaluator[Iou]):
             return f"the expected value: {ours}"
         if isinstance(theirs, str):
             return theirs
-        found = comparator.overlap(ours, theirs)
+        found = overlap(ours, theirs, self.polygon)
         if isinstance(found, str):
             return found
         sufficient = found.iou >= self.threshold - _SLACK
@@ -405,15 +405,15 @@ class CoordinateDistance(ShapeEvaluator[Distance]):
             return f"the expected value: {ours}"
         if isinstance(theirs, str):
             return theirs
-        distance = comparator.apart(ours, theirs)
-        if isinstance(distance, str):
-            return distance
-        text = f"distance {distance:.6g}"
-        figures: JsonObject = {"distance": distance}
+        apart = distance(ours, theirs, comparator.metric)
+        if isinstance(apart, str):
+            return apart
+        text = f"distance {apart:.6g}"
+        figures: JsonObject = {"distance": apart}
         if self.threshold is None:
-            score = distance_similarity(distance)
+            score = distance_similarity(apart)
             return Measurement(score, score >= self._pass_score - _SLACK, figures, text)
-        near = is_near(distance, self.threshold)
+        near = is_near(apart, self.threshold)
         beyond = "" if near else f", beyond {self.threshold:g}"
         return Measurement(float(near), near, figures, text + beyond)
 

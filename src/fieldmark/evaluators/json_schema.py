@@ -16,6 +16,7 @@ from fieldmark.evaluators.field_evaluator import MAX_EXAMPLES, check_limit
 from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.paths import ROOT, join
+from fieldmark.values.text import replace_surrogates
 
 __all__ = ["Draft", "JsonSchema"]
 
@@ -182,13 +183,13 @@ def _path(steps: Iterable[str | int]) -> str:
 
 
 def _encodable(value: JsonValue) -> JsonValue:
-    """The document with a replacement character for every lone surrogate, which has no encoding."""
+    """The document without lone surrogates."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return replace_surrogates(value)
     if isinstance(value, list):
         return [_encodable(item) for item in value]
     if isinstance(value, dict):
-        return {str(_encodable(key)): _encodable(item) for key, item in value.items()}
+        return {replace_surrogates(key): _encodable(item) for key, item in value.items()}
     return value
 
 

@@ -9,7 +9,15 @@ from unicodedata import normalize
 from fieldmark.model.json import JsonValue
 from fieldmark.values.canonical import canonical_text, integer_text
 
-__all__ = ["did_you_mean", "exact_text", "folded", "is_typo", "nearest", "normalized"]
+__all__ = [
+    "did_you_mean",
+    "exact_text",
+    "folded",
+    "is_typo",
+    "nearest",
+    "normalized",
+    "replace_surrogates",
+]
 
 _MIN_SIMILARITY: Final = 0.6
 """The least similarity of a suggestion, unless a single typo is the only difference."""
@@ -51,6 +59,17 @@ def exact_text(value: JsonValue) -> str:
     if type(value) is int:
         return integer_text(value)
     return str(value).lower()
+
+
+def replace_surrogates(text: str) -> str:
+    r"""The text with a replacement character for every lone surrogate, which has no encoding.
+
+    >>> replace_surrogates("a\ud800b") == "a\ufffdb"
+    True
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:

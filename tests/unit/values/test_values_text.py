@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.values.text import exact_text, folded, nearest, normalized
+from fieldmark.values.text import exact_text, folded, nearest, normalized, replace_surrogates
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,15 @@ def test_the_nearest_word(word, expected):
 
 def test_no_words_no_suggestion():
     assert nearest("fuzzy", []) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("plain", "plain", id="ascii"),
+        pytest.param("é😀", "é😀", id="letters-and-pairs-of-surrogates"),
+        pytest.param("a\ud800b", "a\ufffdb", id="a-lone-surrogate"),
+    ],
+)
+def test_lone_surrogates_are_replaced(text, expected):
+    assert replace_surrogates(text) == expected

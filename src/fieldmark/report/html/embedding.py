@@ -6,6 +6,8 @@ from typing import Final
 
 import orjson
 
+from fieldmark.values.text import replace_surrogates
+
 __all__ = ["embedded"]
 
 _ESCAPES: Final = (
@@ -36,7 +38,7 @@ def embedded(value: object) -> bytes:
 def _well_formed(value: object) -> object:
     """The value with lone surrogates replaced, and numbers that are too long as text."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return replace_surrogates(value)
     if isinstance(value, list | tuple):
         return [_well_formed(item) for item in value]
     if isinstance(value, dict):
