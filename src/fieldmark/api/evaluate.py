@@ -202,7 +202,6 @@ def _prepare(
         manifest=manifest,
         evaluators=spec.evaluators,
         own_evaluators=own,
-        evaluator_names=[member.name for member in spec.members],
         concurrency=options.concurrency or spec.concurrency,
         target=spec.target,
         selection=selection,

@@ -10,14 +10,12 @@ from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import open_pairs
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonValue
-from fieldmark.run.detection import with_regions
 from fieldmark.run.gates import RunGates
 from fieldmark.run.input_options import InputsLike, read_inputs
 from fieldmark.run.options import RunOptions, options_of_run
 from fieldmark.run.partition_worker import segment_size
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.provider_set import offline as take_offline
-from fieldmark.run.run_manifest import make_manifest
 from fieldmark.run.run_result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
 from fieldmark.run.settings import RulesLike, resolve_settings
@@ -125,7 +123,10 @@ def _prepare(options: RunOptions) -> PreparedRun:
         scope=options.scope,
         depth=options.depth,
     )
-    settings = with_regions(settings, options.inputs)
+    if options.inputs.format_in is not None:
+        from fieldmark.run.detection import with_regions
+
+        settings = with_regions(settings, options.inputs)
     settings = replace(settings, rules=take_offline(settings.rules, wanted=options.offline))
     providers = ProviderSet(settings.rules)
     providers.check_ready()
@@ -136,6 +137,8 @@ def _prepare(options: RunOptions) -> PreparedRun:
     size = segment_size(stream.case_bytes)
     manifest = None
     if options.out is not None or options.resume:
+        from fieldmark.run.run_manifest import make_manifest
+
         manifest = make_manifest(
             "score",
             settings,

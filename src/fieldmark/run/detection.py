@@ -50,20 +50,15 @@ def with_regions(settings: Settings, reading: Inputs) -> Settings:
 
 
 class RegionTotals:
-    """Figures of object detection over all cases, if the input holds regions."""
+    """Figures of object detection over all cases."""
 
     __slots__ = ("_tally",)
 
-    def __init__(self, format_in: str | None) -> None:
-        self._tally = None if format_in is None else COCO.start()
-
-    def __bool__(self) -> bool:
-        return self._tally is not None
+    def __init__(self) -> None:
+        self._tally = COCO.start()
 
     def add(self, results: Iterable[CaseResult]) -> None:
         """Add some cases."""
-        if self._tally is None:
-            return
         for case in (result.case for result in results):
             if case.input is not CaseInput.FAILED:
                 unreadable = case.input is not CaseInput.OK
@@ -71,4 +66,4 @@ class RegionTotals:
 
     def added_to(self, summary: Summary) -> Summary:
         """The summary with the figures of the regions."""
-        return summary if self._tally is None else replace(summary, detection=self._tally.summary())
+        return replace(summary, detection=self._tally.summary())

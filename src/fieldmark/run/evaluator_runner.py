@@ -53,7 +53,7 @@ class EvaluatorRunner:
     evaluator whose rules are those of the run scores the outcomes of the run.
     """
 
-    __slots__ = ("_accumulators", "_evaluators", "_judges", "_own", "_pool", "_rules")
+    __slots__ = ("_accumulators", "_evaluators", "_judges", "_own", "_pool", "_rules", "_totals")
 
     def __init__(
         self,
@@ -68,10 +68,9 @@ class EvaluatorRunner:
         self._judges = judges
         self._pool = pool
         self._rules = rules
-        self._accumulators: Accumulators = start_accumulators(_all_evaluators(evaluators, own))
-
-    def __bool__(self) -> bool:
-        return bool(self._evaluators or self._own)
+        configured = _all_evaluators(evaluators, own)
+        self._accumulators: Accumulators = start_accumulators(configured)
+        self._totals = EvaluatorTotals(each.name for each in configured)
 
     @property
     def has_accumulators(self) -> bool:
@@ -82,17 +81,32 @@ class EvaluatorRunner:
         """The figures for all cases so far, by the names of the evaluators that have some."""
         return dataset_figures(_all_evaluators(self._evaluators, self._own), self._accumulators)
 
+    def summaries(self) -> dict[str, EvaluatorSummary]:
+        """What each evaluator scored over all cases so far."""
+        return self._totals.summaries(self.figures())
+
     def accumulate(self, cases: Iterable[Case]) -> None:
         """Take in cases whose scores are known already, for the figures of all cases."""
         for case in cases if self._accumulators else ():
             for accumulator in _find_accumulators(self.evaluators_of(case), self._accumulators):
                 score_or_error("", partial(_accumulated, accumulator, case))
 
-    def evaluate(self, results: Sequence[CaseResult]) -> list[CaseResult]:
+    def evaluate(
+        self, results: Sequence[CaseResult], *, stored: bool = False
+    ) -> Sequence[CaseResult]:
         """The results with the score of every evaluator, in their order.
 
-        A case without a candidate, because its target failed, is an error already.
+        Results that are `stored` have their scores and are only counted. A case without a
+        candidate, because its target failed, is an error already.
         """
+        if stored:
+            self.accumulate(each.case for each in results)
+        else:
+            results = self._evaluate(results)
+        self._totals.add(results)
+        return results
+
+    def _evaluate(self, results: Sequence[CaseResult]) -> list[CaseResult]:
         pending = [
             None
             if result.case.input is CaseInput.FAILED

@@ -18,16 +18,13 @@ from fieldmark.metrics.summary import (
     summarise,
 )
 from fieldmark.metrics.tally import Tally
-from fieldmark.metrics.usage import NO_USAGE
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.run.options import RunOptions
 from fieldmark.run.settings import Settings
-from fieldmark.store.run_reader import open_run
 from fieldmark.values.paths import PathError, attribute_of, parse_path
 from fieldmark.values.text import did_you_mean
-from fieldmark.wire.summary import evaluator_to_json, summary_to_json
 
 __all__ = ["RunGates", "check_drops", "parse_gates"]
 
@@ -99,6 +96,9 @@ class RunGates:
         problems = list(_unconfigured(self.gates, settings.rules))
         known = [gate for gate in self.gates if not gate.name.startswith(_DATA_DEPENDENT)]
         if known:
+            from fieldmark.metrics.usage import NO_USAGE
+            from fieldmark.wire.summary import evaluator_to_json, summary_to_json
+
             empty = summarise(
                 Tally(AttributeTable()),
                 settings.convention,
@@ -120,6 +120,10 @@ class RunGates:
 
     def checked(self, summary: Summary) -> Summary:
         """The summary with every gate checked; a figure that it lacks fails its gate."""
+        if not self.gates and self.baseline is None:
+            return summary
+        from fieldmark.wire.summary import summary_to_json
+
         summary = replace(summary, gates=check_gates(self.gates, summary_to_json(summary)))
         if self.baseline is None:
             return summary
@@ -129,6 +133,9 @@ class RunGates:
 
     def _baseline_figures(self, baseline: Path | str, convention: AppliedConvention) -> JsonObject:
         """The figures of the baseline, which must have been compared and counted alike."""
+        from fieldmark.store.run_reader import open_run
+        from fieldmark.wire.summary import summary_to_json
+
         stored = open_run(baseline)
         if stored.summary is None:
             raise ConfigError.of(f"{stored.path} has no summary: it is {stored.status}.")

@@ -13,7 +13,6 @@ from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.run.input_options import read_inputs
 from fieldmark.run.settings import RulesLike
-from fieldmark.store.run_reader import open_run
 
 __all__ = ["RunOptions", "options_of_run"]
 
@@ -116,6 +115,8 @@ class RunOptions:
 
 def options_of_run(path: Path, command: str) -> RunOptions:
     """The options that an interrupted run was started with."""
+    from fieldmark.store.run_reader import open_run  # only a resumed run needs it
+
     manifest = open_run(path).manifest
     if manifest.command != command:
         raise ConfigError.of(

@@ -7,11 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import reduce
 from itertools import repeat
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from fieldmark.data.json_lines import LineReader
 from fieldmark.data.pairing import ReadStatistics
-from fieldmark.data.partitions import Partition, PartitionOpener
 from fieldmark.evaluators.base import Score
 from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
@@ -29,7 +27,10 @@ from fieldmark.run.error_boundary import compare_cases
 from fieldmark.run.run_warnings import CaseWarnings
 from fieldmark.wire.attributes import NumberedAttribute, RowNumbers, is_list
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.cases import CaseEncoder
+
+if TYPE_CHECKING:
+    from fieldmark.data.json_lines import LineReader
+    from fieldmark.data.partitions import Partition, PartitionOpener
 
 __all__ = [
     "SEGMENT",
@@ -185,7 +186,7 @@ class WorkerJob:
     sampled: bool = False
 
 
-NumberedPartition: TypeAlias = tuple[int, Partition]
+NumberedPartition: TypeAlias = "tuple[int, Partition]"
 """A partition with the number of its segment."""
 Task: TypeAlias = Sequence[NumberedPartition]
 """Consecutive partitions that one worker does in one go."""
@@ -230,6 +231,8 @@ class PartitionWorker:
         numbers: RowNumbers | None = None,
         restore: Restore | None = None,
     ) -> None:
+        from fieldmark.wire.cases import CaseEncoder
+
         self._job = job
         self._restore = restore
         self._threshold = Threshold()

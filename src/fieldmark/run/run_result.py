@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from fieldmark.errors import MissingExtra
 from fieldmark.metrics.summary import AttributeSummary, Micro, QualitySummary, Summary
 from fieldmark.model.json import JsonObject
-from fieldmark.report.tables import AttributeRow, attribute_rows
 from fieldmark.values.escape import html_table
 from fieldmark.wire.summary import attribute_to_json, summary_to_json
 
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     from rich.console import RenderableType
+
+    from fieldmark.report.tables import AttributeRow
 
 __all__ = ["AttributeFrame", "EvalResult", "RunResult"]
 
@@ -41,6 +42,8 @@ class AttributeFrame(Mapping[str, AttributeSummary]):
 
     def rows(self) -> list[AttributeRow]:
         """One flat row an attribute, worst first."""
+        from fieldmark.report.tables import attribute_rows
+
         return attribute_rows(self._summary)
 
     def to_dict(self) -> JsonObject:

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.compare.provider_lookup import find_providers
-from fieldmark.config.eval_spec import Target
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.pairing import PairStream, ReadStatistics
@@ -25,9 +24,6 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.rule import Rules
 from fieldmark.plan import compile_plan
-from fieldmark.run.detection import RegionTotals
-from fieldmark.run.eval_cases import CaseSelection, without_failed_target
-from fieldmark.run.evaluator_runner import EvaluatorRunner, EvaluatorTotals, open_evaluators
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.run.list_alignment import list_notes, list_settings
@@ -43,15 +39,20 @@ from fieldmark.run.partition_worker import (
     split_unreadable,
 )
 from fieldmark.run.provider_set import ProviderSet, UsageLog
-from fieldmark.run.resume import StoredResults, folder_for
 from fieldmark.run.run_result import RunResult
 from fieldmark.run.run_warnings import unused_rules
 from fieldmark.run.settings import Settings
-from fieldmark.store.run_folder import RunFolder
 from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.cases import CaseEncoder
-from fieldmark.wire.manifest import Manifest
+
+if TYPE_CHECKING:
+    from fieldmark.config.eval_spec import Target
+    from fieldmark.run.detection import RegionTotals
+    from fieldmark.run.eval_cases import CaseSelection
+    from fieldmark.run.evaluator_runner import EvaluatorRunner
+    from fieldmark.run.resume import StoredResults
+    from fieldmark.store.run_folder import RunFolder
+    from fieldmark.wire.manifest import Manifest
 
 __all__ = ["Observer", "PreparedRun", "Progress", "run_session"]
 
@@ -75,8 +76,8 @@ _NOT_KEPT: Final = (
 class PreparedRun:
     """A run that is ready to start: everything is read, resolved and checked.
 
-    `own_evaluators` are those of single cases, by id. `evaluator_names` are reported even if no
-    case meets them. `target` produces candidates. `check_end` may refuse the finished run.
+    `own_evaluators` are those of single cases, by id. `target` produces candidates. `check_end`
+    may refuse the finished run.
     """
 
     settings: Settings
@@ -87,7 +88,6 @@ class PreparedRun:
     manifest: Manifest | None = None
     evaluators: Sequence[ConfiguredEvaluator] = ()
     own_evaluators: Mapping[str, Sequence[ConfiguredEvaluator]] = field(default_factory=dict)
-    evaluator_names: Sequence[str] = ()
     concurrency: int = 1
     target: Target | None = None
     selection: CaseSelection | None = None
@@ -107,6 +107,8 @@ def run_session(
         stack.enter_context(closing(prepared.stream))
         folder = None
         if prepared.manifest is not None:
+            from fieldmark.run.resume import folder_for
+
             folder = folder_for(options, prepared.manifest)
         stack.enter_context(folder or nullcontext())
         stack.enter_context(relaxed_gc())
@@ -147,6 +149,8 @@ class _Session:
         self._stored: StoredResults | None = None
         seeds = None
         if folder is not None and folder.whole.next_segment:
+            from fieldmark.run.resume import StoredResults
+
             self._stored = StoredResults(folder, self._plan.table)
             seeds = self._stored.attributes.seeds
         self._numbers = RowNumbers(self._plan.table, seeds)
@@ -154,8 +158,12 @@ class _Session:
         self._totals = RunTotals(
             self._plan.table, values=options.values, sampled=options.wants_intervals
         )
-        self._evaluator_totals = EvaluatorTotals(prepared.evaluator_names)
-        self._regions = RegionTotals(self._stream.format_in)
+        self._runner: EvaluatorRunner | None = None
+        self._regions: RegionTotals | None = None
+        if self._stream.format_in is not None:
+            from fieldmark.run.detection import RegionTotals
+
+            self._regions = RegionTotals()
         self._dialect = JsonDialect(role=Role.CANDIDATE)
         self._target_warnings: list[str] = []
         self._worker_lists: dict[str, Aligner] = {}
@@ -170,25 +178,28 @@ class _Session:
     def summary(self) -> Summary:
         """The figures of all cases, which are processed now."""
         prepared = self._prepared
-        runner = self._stack.enter_context(
-            open_evaluators(
-                prepared.evaluators,
-                prepared.own_evaluators,
-                concurrency=prepared.concurrency,
-                rules=self._settings.rules,
+        if prepared.evaluators or prepared.own_evaluators:
+            from fieldmark.run.evaluator_runner import open_evaluators
+
+            self._runner = self._stack.enter_context(
+                open_evaluators(
+                    prepared.evaluators,
+                    prepared.own_evaluators,
+                    concurrency=prepared.concurrency,
+                    rules=self._settings.rules,
+                )
             )
-        )
-        if not (self._may_be_partitioned(runner) and self._run_partitions()):
-            self._run_serially(runner)
+        if not (self._may_be_partitioned() and self._run_partitions()):
+            self._run_serially()
         self._totals.tally.add_unexpected(self._stream.coverage.unexpected)
         summary = summarise(
             self._totals.tally,
             self._settings.convention,
             rules=self._settings.rules,
-            evaluators=self._evaluator_totals.summaries(runner.figures()),
+            evaluators=None if self._runner is None else self._runner.summaries(),
             warnings=self._warnings(),
         )
-        return self._regions.added_to(summary)
+        return summary if self._regions is None else self._regions.added_to(summary)
 
     def with_intervals(self, summary: Summary) -> Summary:
         """The summary with confidence intervals, if they are wanted."""
@@ -213,35 +224,39 @@ class _Session:
 
     # --- one process ------------------------------------------------------------------------------
 
-    def _run_serially(self, runner: EvaluatorRunner) -> None:
+    def _run_serially(self) -> None:
         """Read everything in this process; segments that are stored already are not redone."""
-        watched = bool(self._observers or runner or self._regions)
+        watched = self._observers or self._runner or self._regions
         if self._folder is None and not watched and self._plan.takes_lines:
             self._stream.keep_lines()
         processor = CaseProcessor(self._plan, self._settings.convention)
-        encoder = CaseEncoder(self._numbers, values=self._options.values)
-        for number, (segment, stored) in enumerate(self._segments(runner), self._next):
+        write = None if self._folder is None else self._writer(self._folder)
+        for number, (segment, stored) in enumerate(self._segments(), self._next):
             cases, unreadable = split_unreadable(segment)
-            if stored is None:
-                results = processor.process(cases)
-                if runner:
-                    results = runner.evaluate(results)
-            else:
-                results = stored
-                runner.accumulate([each.case for each in results])
-            self._add(results, unreadable, settle=bool(runner))
-            if self._folder is not None and stored is None:
-                non_finite = self._stream.non_finite or self._dialect.non_finite > 0
-                rows = encoder.encode(number, results, non_finite=non_finite)
-                self._folder.append(rows, self._numbers.take_new())
+            results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
+            if self._runner is not None:
+                results = self._runner.evaluate(results, stored=stored is not None)
+            self._add(results, unreadable)
+            if write is not None and stored is None:
+                write(number, results)
 
-    def _add(
-        self, results: Sequence[CaseResult], unreadable: Sequence[Case], *, settle: bool
-    ) -> None:
+    def _writer(self, folder: RunFolder) -> Callable[[int, Sequence[CaseResult]], None]:
+        from fieldmark.wire.cases import CaseEncoder
+
+        encoder = CaseEncoder(self._numbers, values=self._options.values)
+
+        def write(number: int, results: Sequence[CaseResult]) -> None:
+            non_finite = self._stream.non_finite or self._dialect.non_finite > 0
+            rows = encoder.encode(number, results, non_finite=non_finite)
+            folder.append(rows, self._numbers.take_new())
+
+        return write
+
+    def _add(self, results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
         self._totals.add(results, unreadable)
-        self._evaluator_totals.add(results)
-        self._regions.add(results)
-        if settle:
+        if self._regions is not None:
+            self._regions.add(results)
+        if self._runner is not None:
             # Scores differ from case to case, so cases that wait to be counted only take memory.
             self._totals.tally.settle()
         for observe in self._observers:
@@ -250,9 +265,7 @@ class _Session:
         if self._progress is not None:
             self._progress(self._done, self._stream.bytes_read, self._stream.bytes_total)
 
-    def _segments(
-        self, runner: EvaluatorRunner
-    ) -> Iterator[tuple[list[Case], list[CaseResult] | None]]:
+    def _segments(self) -> Iterator[tuple[list[Case], list[CaseResult] | None]]:
         """The cases in segments: first those that are stored, then those that are to be done."""
         batches: Iterable[Sequence[Case]] = self._stream.batches()
         selection = self._prepared.selection
@@ -260,7 +273,7 @@ class _Session:
             batches = ([case] for case in selection(batches))
         upcoming = islice(segments(batches, self._size), self._next, None)
         if self._stored is not None:
-            self._check_restorable(runner)
+            self._check_restorable()
             for number in range(self._next, self._stored.segments):
                 for segment in islice(upcoming, 1):
                     cases, _ = split_unreadable(segment)
@@ -268,6 +281,7 @@ class _Session:
         if self._prepared.target is None:
             yield from ((segment, None) for segment in upcoming)
             return
+        from fieldmark.run.eval_cases import without_failed_target
         from fieldmark.run.targets.candidates import produce_candidates
 
         answers = self._stack.enter_context(
@@ -283,16 +297,17 @@ class _Session:
         batches = ([without_failed_target(answer)] for answer in answers)
         yield from ((segment, None) for segment in segments(batches, self._size))
 
-    def _check_restorable(self, runner: EvaluatorRunner) -> None:
-        gathers = runner.has_accumulators or self._stream.format_in is not None
+    def _check_restorable(self) -> None:
+        accumulates = self._runner is not None and self._runner.has_accumulators
+        gathers = accumulates or self._regions is not None
         if gathers and self._prepared.target is not None and not self._options.values:
             raise ConfigError.of(_NOT_KEPT, self._prepared.location, "Start a new run.")
 
     # --- several processes ------------------------------------------------------------------------
 
-    def _may_be_partitioned(self, runner: EvaluatorRunner) -> bool:
+    def _may_be_partitioned(self) -> bool:
         watched = bool(
-            runner
+            self._runner
             or self._regions
             or self._observers
             or self._prepared.target

@@ -8,16 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from fieldmark.config.context import Context
-from fieldmark.config.located import Located
-from fieldmark.config.rules_file import LoadedRules
-from fieldmark.config.strategies import build_aligner, build_comparator, choose
 from fieldmark.errors import ConfigError, Location, OptionError
 from fieldmark.metrics.conventions import Convention, find_convention
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
-from fieldmark.registry import Plugin
 from fieldmark.values.text import did_you_mean
 
 __all__ = ["RulesLike", "Settings", "resolve_settings"]
@@ -47,25 +42,21 @@ def resolve_settings(
     depth: str | None = None,
 ) -> Settings:
     """Resolve the rules and the convention; every mistake in them is an error before any data."""
-    loaded = _read(rules)
-    given = loaded.rules
+    given, provider, warnings = _load(rules)
     try:
         chosen = find_convention(convention).with_options(options or {})
-        if given.default is None and loaded.provider is not None:
-            # The convention's own comparator would not know who judges meaning.
+        if given.default is None and provider is not None:
+            # The convention's own comparator would not know the provider.
             match = match or chosen.comparison.comparator
-        given = _with_defaults(given, match, align, loaded.provider)
+        if match is not None or align is not None:
+            given = _with_defaults(given, match, align, provider)
         if scope is not None:
             given = replace(given, scope=_one_of(Scope, "scope", scope))
         if depth is not None:
             given = replace(given, depth=_one_of(Depth, "depth", depth))
-    except OptionError as error:
+    except (OptionError, ValueError) as error:
         raise ConfigError.of(str(error)) from error
-    except ValueError as error:
-        raise ConfigError.of(str(error)) from error
-    return Settings(
-        rules=chosen.rules_for(given), convention=chosen, warnings=tuple(map(str, loaded.warnings))
-    )
+    return Settings(rules=chosen.rules_for(given), convention=chosen, warnings=warnings)
 
 
 def _one_of(words: type[_Word], argument: str, word: str) -> _Word:
@@ -81,6 +72,11 @@ def _with_defaults(
     rules: Rules, match: str | None, align: str | None, provider: Provider | None
 ) -> Rules:
     """The rules with another default comparator and aligner, by their names."""
+    from fieldmark.config.context import Context
+    from fieldmark.config.located import Located
+    from fieldmark.config.strategies import build_aligner, build_comparator, choose
+    from fieldmark.registry import Plugin
+
     context = Context(provider=provider)
     if match is not None:
         choice = choose(
@@ -96,12 +92,11 @@ def _with_defaults(
     return rules
 
 
-def _read(rules: RulesLike) -> LoadedRules:
-    if rules is None:
-        return LoadedRules(rules=Rules())
-    if isinstance(rules, Rules):
-        return LoadedRules(rules=rules)
-    # Without a rules file, what reads one need not be loaded.
+def _load(rules: RulesLike) -> tuple[Rules, Provider | None, tuple[str, ...]]:
+    """The rules, their provider, and the warnings about them."""
+    if rules is None or isinstance(rules, Rules):
+        return rules or Rules(), None, ()
     from fieldmark.config.rules_file import load_rules, read_rules
 
-    return load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)
+    loaded = load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)
+    return loaded.rules, loaded.provider, tuple(map(str, loaded.warnings))
