@@ -43,7 +43,7 @@ from fieldmark.metrics.gates import Gate, GateKind, check_gate
 from fieldmark.metrics.summary import EvaluatorSummary, summarise
 from fieldmark.metrics.tally import Tally, VerdictCounts
 from fieldmark.metrics.usage import NO_USAGE
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Rules
 from fieldmark.registry import Plugin
@@ -302,7 +302,7 @@ def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None
     cases = located.entries.get("cases", Located(value=None))
     produced = "candidates" in located.entries or "target" in located.entries
     inline = spec.cases if isinstance(spec.cases, tuple) else ()
-    if inline and not produced and not any(case.has_candidate for case in inline):
+    if inline and not produced and not any(case.candidate is not MISSING for case in inline):
         hint = "Give each case a candidate, or the file candidates or target."
         context.warn("Nothing says what was extracted.", cases.location, hint)
     if spec.format_in is not None and not produced:

@@ -36,11 +36,6 @@ class InlineCase:
     only_own: bool = False
     location: Location = Location()
 
-    @property
-    def has_candidate(self) -> bool:
-        """Whether the file itself contains the candidate."""
-        return self.candidate is not MISSING
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:

@@ -39,6 +39,7 @@ from fieldmark.values.text import did_you_mean
 
 __all__ = [
     "FIELD_KEYS",
+    "NO_DEFAULTS",
     "PROVIDER",
     "STRICT",
     "FieldDefaults",
@@ -89,6 +90,10 @@ PROVIDER: Final[ConfigKey[Provider | None]] = ConfigKey(
     "provider", schema=ref("provider"), reader=read_provider
 )
 """Keys that rules files and evaluators share."""
+_NOT_BESIDE_ALIGN: Final = {
+    "match": "match compares a list as one value; align pairs its items. Use one of them.",
+    "any_of": "any_of takes a list as acceptable answers; align pairs its items.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,14 +105,14 @@ class FieldDefaults:
     aligner: Aligner | None = None
 
 
-_NO_DEFAULTS: Final = FieldDefaults()
+NO_DEFAULTS: Final = FieldDefaults()
 
 
 # --- one field ------------------------------------------------------------------------------------
 
 
 def read_fields(
-    fields: Iterable[Located], context: Context, defaults: FieldDefaults = _NO_DEFAULTS
+    fields: Iterable[Located], context: Context, defaults: FieldDefaults = NO_DEFAULTS
 ) -> tuple[Rule, ...]:
     """Read the rules of a list of fields, each of which names its path."""
     rules: list[Rule | None] = []
@@ -130,7 +135,31 @@ def _rule(
     path: object, location: Location, settings: Located, context: Context, defaults: FieldDefaults
 ) -> Rule | None:
     """Build the rule for a path; nothing if the path is not text."""
-    comparator, aligner = _read_strategies(settings, context, defaults)
+    comparator: Comparator | None = None
+    aligner: Aligner | None = None
+    options = [key for key in settings.entries if key not in FIELD_KEYS.names]
+    any_of = _ANY_OF.read(settings, context)
+    if "align" in settings.entries:
+        for key, reason in _NOT_BESIDE_ALIGN.items():
+            if key in settings.entries:
+                message = f"{key} and align on the same path."
+                context.add(message, settings.key_location(key), reason)
+        choice = choose(Plugin.ALIGNERS, settings.entries["align"], context)
+        aligner = build_aligner(_with_options(choice, settings, options, context), context)
+    else:
+        choice, default = None, defaults.match
+        if "match" in settings.entries:
+            choice = choose(Plugin.COMPARATORS, settings.entries["match"], context)
+            if choice and default and default.name == choice.name and not choice.options:
+                choice = default
+        elif default is None:
+            for option in options:
+                _refuse_option_without_strategy(option, settings, context)
+        elif options:
+            choice = default
+        comparator = build_comparator(_with_options(choice, settings, options, context), context)
+        if any_of:
+            comparator = AnyOf(inner=comparator or defaults.comparator or Exact())
     weight = _WEIGHT.read(settings, context)
     required = _REQUIRED.read(settings, context)
     if not isinstance(path, str):
@@ -166,47 +195,6 @@ def _without_duplicates(rules: Iterable[Rule | None], context: Context) -> tuple
             hint = f"It has a rule on line {line} already." if line else ""
             context.add(f"Duplicate path: {rule.path}.", rule.location, hint)
     return kept
-
-
-def _read_strategies(
-    settings: Located, context: Context, defaults: FieldDefaults
-) -> tuple[Comparator | None, Aligner | None]:
-    options = [key for key in settings.entries if key not in FIELD_KEYS.names]
-    any_of = _ANY_OF.read(settings, context)
-    if "align" not in settings.entries:
-        chosen = _choose_match(settings, options, context, defaults)
-        comparator = build_comparator(chosen, context)
-        if any_of:
-            comparator = AnyOf(inner=comparator or defaults.comparator or Exact())
-        return comparator, None
-    for key, reason in _NOT_BESIDE_ALIGN.items():
-        if key in settings.entries:
-            message = f"{key} and align on the same path."
-            context.add(message, settings.key_location(key), reason)
-    aligner = choose(Plugin.ALIGNERS, settings.entries["align"], context)
-    return None, build_aligner(_with_options(aligner, settings, options, context), context)
-
-
-_NOT_BESIDE_ALIGN: Final = {
-    "match": "match compares a list as one value; align pairs its items. Use one of them.",
-    "any_of": "any_of takes a list as acceptable answers; align pairs its items.",
-}
-
-
-def _choose_match(
-    settings: Located, options: list[str], context: Context, defaults: FieldDefaults
-) -> StrategyChoice | None:
-    default = defaults.match
-    if "match" in settings.entries:
-        choice = choose(Plugin.COMPARATORS, settings.entries["match"], context)
-        if choice and default and default.name == choice.name and not choice.options:
-            choice = default
-        return _with_options(choice, settings, options, context)
-    if default is not None:
-        return _with_options(default, settings, options, context) if options else None
-    for option in options:
-        _refuse_option_without_strategy(option, settings, context)
-    return None
 
 
 def _with_options(
@@ -247,11 +235,11 @@ def _refuse_option_without_strategy(option: str, settings: Located, context: Con
 def read_defaults(located: Located | None, context: Context) -> FieldDefaults:
     """Read the default comparator and aligner, with the options beside their names."""
     if located is None:
-        return _NO_DEFAULTS
+        return NO_DEFAULTS
     if not isinstance(located.value, dict):
         message = f"defaults must be an object, not {describe(located.value)}."
         context.add(message, located.location, "Write {match: exact}.")
-        return _NO_DEFAULTS
+        return NO_DEFAULTS
     choices = {
         key: choice
         for key, kind in STRATEGY_KEYS.items()
@@ -292,7 +280,7 @@ def _assign_option(
 
 
 def read_by_path(
-    located: Located, context: Context, defaults: FieldDefaults = _NO_DEFAULTS
+    located: Located, context: Context, defaults: FieldDefaults = NO_DEFAULTS
 ) -> tuple[Rule, ...]:
     """Read the rules of a mapping from paths to settings or words."""
     rules: list[Rule | None] = []

@@ -20,6 +20,7 @@ __all__ = [
     "load_table",
     "load_text",
     "named_path",
+    "read_bytes",
 ]
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ MAX_TABLE_NODES: Final = 1_000_000
 def load_file(path: Path | str) -> Located:
     """Load a configuration file: strict JSON if it is named `.json`, else YAML."""
     file = str(path)
-    text = decode(_content(Path(path), MAX_BYTES), file=file, limit=MAX_BYTES)
+    text = decode(read_bytes(Path(path), MAX_BYTES), file=file, limit=MAX_BYTES)
     if _is_json(file):
         return parse_json(text, file=file)
     # The YAML parser takes longer to import than most files take to read.
@@ -51,7 +52,7 @@ def load_table(path: Path | str) -> Located:
 
 def load_text(path: Path | str) -> str:
     """Load a text file that a configuration names."""
-    return decode(_content(Path(path), MAX_TABLE_BYTES), file=str(path), limit=MAX_TABLE_BYTES)
+    return decode(read_bytes(Path(path), MAX_TABLE_BYTES), file=str(path), limit=MAX_TABLE_BYTES)
 
 
 def decode(content: bytes, *, file: str = "", limit: int = MAX_BYTES) -> str:
@@ -70,7 +71,8 @@ def _is_json(file: str) -> bool:
     return file.lower().endswith(".json")
 
 
-def _content(path: Path, limit: int) -> bytes:
+def read_bytes(path: Path, limit: int) -> bytes:
+    """Read a file up to one byte above a limit, for `decode` to refuse what is larger."""
     try:
         with path.open("rb") as stream:
             return stream.read(limit + 1)

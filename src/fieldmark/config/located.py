@@ -48,6 +48,10 @@ class Located(NamedTuple):
         """Return the value of a key of this object, if it has the key."""
         return self.entries.get(key)
 
+    def first_of(self, *keys: str) -> Located | None:
+        """Return the value of the first of some keys that this object has."""
+        return next((self.entries[key] for key in keys if key in self.entries), None)
+
     def key_location(self, key: str) -> Location:
         """Return the location of a key; the object's own location if it has no such key."""
         return self.keys.get(key, self.location)

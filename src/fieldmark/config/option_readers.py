@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, cast, get_args
+from typing import cast, get_args
 
 from fieldmark import registry
 from fieldmark.config.context import Context
-from fieldmark.config.field_rules import FieldDefaults, read_by_path, read_fields
+from fieldmark.config.field_rules import NO_DEFAULTS, FieldDefaults, read_by_path, read_fields
 from fieldmark.config.files import load_named, load_table, named_path
 from fieldmark.config.keys import expect_object, refuse_unknown
 from fieldmark.config.located import Located, describe
@@ -33,14 +33,12 @@ from fieldmark.model.rule import Rule
 
 __all__ = ["option_readers"]
 
-_NO_DEFAULTS: Final = FieldDefaults()
-
 
 def option_readers(
     strategy: type,
     context: Context,
     *,
-    defaults: FieldDefaults = _NO_DEFAULTS,
+    defaults: FieldDefaults = NO_DEFAULTS,
     read_evaluators: Callable[[Located], object] | None = None,
 ) -> Mapping[str, OptionReader]:
     """Return a reader for each option of a strategy that `read_option` alone cannot read."""

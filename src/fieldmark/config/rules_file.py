@@ -10,6 +10,7 @@ from typing import Any, Final
 from fieldmark import registry
 from fieldmark.config.context import Context
 from fieldmark.config.field_rules import (
+    NO_DEFAULTS,
     PROVIDER,
     STRICT,
     FieldDefaults,
@@ -44,7 +45,6 @@ __all__ = [
 ]
 
 AUTO: Final = "auto"
-_NO_DEFAULTS: Final = FieldDefaults()
 
 _SCOPE: Final[ConfigKey[Scope | None]] = ConfigKey("scope", Scope, summary_of(Scope))
 _DEPTH: Final[ConfigKey[Depth | None]] = ConfigKey("depth", Depth, summary_of(Depth))
@@ -179,7 +179,7 @@ def _is_by_path(located: Located) -> bool:
 
 
 def _read_list(
-    fields: Located, context: Context, defaults: FieldDefaults = _NO_DEFAULTS
+    fields: Located, context: Context, defaults: FieldDefaults = NO_DEFAULTS
 ) -> tuple[Rule, ...]:
     if not fields.items:
         context.add("The list of fields is empty.", fields.location)

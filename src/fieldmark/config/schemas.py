@@ -140,6 +140,16 @@ def _without_defaults(properties: JsonObject) -> JsonObject:
 
 def _rule_definitions() -> JsonObject:
     """Return every definition that rules are made of, by name."""
+    # A word, settings, or the shape of an object or a list can be at a path.
+    words = "|".join("".join(f"[{c.upper()}{c.lower()}]" for c in word) for word in STRATEGIES)
+    field_or_word: list[JsonObject] = [
+        {"enum": [*STRATEGIES]},
+        {"type": "string", "pattern": rf"^\s*({words})\s*$"},
+        ref("match_name"),
+        ref("settings"),
+        ref("by_path"),
+        {"type": "array", "items": ref("field_or_word"), "minItems": 1, "maxItems": 1},
+    ]
     definitions: JsonObject = {}
     for word, kind in {**STRATEGY_KEYS, "provider": Plugin.PROVIDERS}.items():
         definitions.update(_strategy_definitions(word, kind))
@@ -154,7 +164,7 @@ def _rule_definitions() -> JsonObject:
             "description": "Paths, or the shape of a document, with what holds there.",
             "additionalProperties": ref("field_or_word"),
         },
-        "field_or_word": _field_or_word(),
+        "field_or_word": any_of(field_or_word),
         "fields": any_of([{"type": "array", "items": ref("field")}, ref("by_path")]),
     }
 
@@ -193,32 +203,12 @@ def _defaults_schema(keys: KeyTable) -> JsonObject:
     }
 
 
-def _field_or_word() -> JsonObject:
-    """Describe what can be at a path: a word, settings, or the shape of an object or a list."""
-    words = "|".join("".join(f"[{c.upper()}{c.lower()}]" for c in word) for word in STRATEGIES)
-    one_item: JsonObject = {
-        "type": "array",
-        "items": ref("field_or_word"),
-        "minItems": 1,
-        "maxItems": 1,
-    }
-    return any_of(
-        [
-            {"enum": [*STRATEGIES]},
-            {"type": "string", "pattern": rf"^\s*({words})\s*$"},
-            ref("match_name"),
-            ref("settings"),
-            ref("by_path"),
-            one_item,
-        ]
-    )
-
-
 # --- evaluations ----------------------------------------------------------------------------------
 
 
 def _eval_definitions() -> JsonObject:
     """Return every definition that eval files are made of, besides those of rules."""
+    evaluators = registry.names(Plugin.EVALUATORS)
     convention: JsonObject = {
         **CONVENTION_KEYS.to_schema("name"),
         # The defaults depend on the convention.
@@ -235,8 +225,16 @@ def _eval_definitions() -> JsonObject:
         "target": _any_target(),
         **{f"target_{name}": _one_target(name) for name in registry.names(Plugin.TARGETS)},
         "evaluators": {"type": "array", "items": ref("evaluator")},
-        "evaluator": _any_evaluator(),
-        **{f"evaluator_{name}": _one_evaluator(name) for name in registry.names(Plugin.EVALUATORS)},
+        "evaluator": {
+            "type": "object",
+            "required": ["type"],
+            "properties": {**ENTRY_KEYS.properties(), "type": _name_schema(Plugin.EVALUATORS)},
+            "allOf": [
+                {"if": _is_named("type", name), "then": ref(f"evaluator_{name}")}
+                for name in evaluators
+            ],
+        },
+        **{f"evaluator_{name}": _one_evaluator(name) for name in evaluators},
         "gates": gates,
         **_strategy_definitions(SAFETY, Plugin.SAFETY),
     }
@@ -278,18 +276,6 @@ def _one_target(name: str) -> JsonObject:
     }
 
 
-def _any_evaluator() -> JsonObject:
-    names = registry.names(Plugin.EVALUATORS)
-    return {
-        "type": "object",
-        "required": ["type"],
-        "properties": {**ENTRY_KEYS.properties(), "type": _name_schema(Plugin.EVALUATORS)},
-        "allOf": [
-            {"if": _is_named("type", name), "then": ref(f"evaluator_{name}")} for name in names
-        ],
-    }
-
-
 def _one_evaluator(name: str) -> JsonObject:
     strategy = registry.load(Plugin.EVALUATORS, name)
     return {
@@ -310,6 +296,22 @@ _ERROR_TYPES: Final = ("omission", "hallucination", "format_error", "wrong_value
 
 def _result_row() -> JsonObject:
     """Describe a row of `results.jsonl`; later versions may add keys."""
+    evaluator_result: JsonObject = {
+        "type": "object",
+        "required": ["name", "type", "score", "weight", "verdict", "status"],
+        "properties": {
+            "name": {"type": "string"},
+            "type": {"type": "string"},
+            "weight": {"type": "number", "minimum": 0},
+            **_score_properties(),
+            "vacuous": _described({"type": "boolean"}, "Whether there was nothing to score."),
+            "hits": _TEXTS,
+            "misses": _TEXTS,
+            "skipped": _described(_TEXTS, "What counts neither way."),
+            "reasoning": {"type": "string"},
+            "details": _described({"type": "object"}, "Whatever the evaluator adds, untouched."),
+        },
+    }
     return {
         "title": "A row of the results of a fieldmark run",
         "type": "object",
@@ -320,7 +322,7 @@ def _result_row() -> JsonObject:
             "hits": _described(_TEXTS, "What is right."),
             "misses": _described(_TEXTS, "What is wrong, and why."),
             "reasoning": {"type": "string"},
-            "evaluator_results": {"type": "array", "items": _evaluator_result()},
+            "evaluator_results": {"type": "array", "items": evaluator_result},
             "counts": _described(_integers(Counts._fields), "Fields, counted by the convention."),
             "errors_by_type": _integers(_ERROR_TYPES),
             "quality": _described(_integers(QualityCounts._fields), "The sizes of the buckets."),
@@ -356,25 +358,6 @@ def _result_row() -> JsonObject:
             ),
             "expected": _described({}, "The truth."),
             "candidate": _described({}, "What was extracted."),
-        },
-    }
-
-
-def _evaluator_result() -> JsonObject:
-    return {
-        "type": "object",
-        "required": ["name", "type", "score", "weight", "verdict", "status"],
-        "properties": {
-            "name": {"type": "string"},
-            "type": {"type": "string"},
-            "weight": {"type": "number", "minimum": 0},
-            **_score_properties(),
-            "vacuous": _described({"type": "boolean"}, "Whether there was nothing to score."),
-            "hits": _TEXTS,
-            "misses": _TEXTS,
-            "skipped": _described(_TEXTS, "What counts neither way."),
-            "reasoning": {"type": "string"},
-            "details": _described({"type": "object"}, "Whatever the evaluator adds, untouched."),
         },
     }
 

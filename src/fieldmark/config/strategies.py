@@ -125,8 +125,12 @@ def build(
         if _takes_provider(option) and context.provider is not None:
             values[name] = context.provider
         elif option.default is MISSING:
-            message = f"{choice.name} needs the option {name}."
-            context.add(message, choice.location, _hint_for_missing(choice, name))
+            hint = ""
+            key = next((key for key, kind in STRATEGY_KEYS.items() if kind is choice.kind), None)
+            if key is not None and choice.location.line is None:
+                # A name on the command line or in Python has no options beside it.
+                hint = f"Write {key}: {choice.name} with {name}: [...] in a rules file."
+            context.add(f"{choice.name} needs the option {name}.", choice.location, hint)
     if len(context.problems) > before:
         return None
     try:
@@ -136,14 +140,6 @@ def build(
         location = choice.location if given is None else given.location
         context.add(f"{error.option}: {error.message}.", location)
         return None
-
-
-def _hint_for_missing(choice: StrategyChoice, option: str) -> str:
-    """Say how to give an option that a name on the command line or in Python cannot have."""
-    keys = [key for key, kind in STRATEGY_KEYS.items() if kind is choice.kind]
-    if not keys or choice.location.line is not None:
-        return ""
-    return f"Write {keys[0]}: {choice.name} with {option}: [...] in a rules file."
 
 
 def _takes_provider(option: registry.Option) -> bool:

@@ -22,6 +22,8 @@ from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = ["FileKind", "FileReport", "check_file"]
 
+_BESIDE_CASES: Final = ("candidates", "target", "gates", "convention", "evaluators")
+
 
 class FileKind(StrEnum):
     """The kinds of configuration files."""
@@ -66,7 +68,15 @@ def check_file(path: Path | str) -> FileReport:
     try:
         located = load_file(path)
         kind = _kind_of(located, str(path))
-        contents = _read_contents(located, kind, context)
+        if kind is FileKind.RULES:
+            contents = f"{len(loaded_rules(located, context).rules.fields)} rule(s)"
+        else:
+            spec = read_eval(located, context)
+            if isinstance(spec.cases, Path):
+                cases = f"cases in {spec.cases.name}"
+            else:
+                cases = _count(len(spec.cases), "case")
+            contents = f"eval file with {cases}, {_count(len(spec.evaluators), 'evaluator')}"
         context.problems.raise_any()
     except ConfigError as error:
         problems = error.problems
@@ -82,38 +92,25 @@ def check_file(path: Path | str) -> FileReport:
 
 
 def _kind_of(located: Located, file: str) -> FileKind:
-    """Return the kind of a file: an eval file by its name or its keys, else rules."""
+    """Return the kind of a file: an eval file by its name or its keys, else rules.
+
+    Rules may also have a field named `cases` or `evaluators`.
+    """
     from fieldmark.config.agentv import is_agentv  # rarely needed
 
-    named = Path(file).stem.endswith(".eval")
-    return FileKind.EVAL if named or _is_eval(located) or is_agentv(located) else FileKind.RULES
-
-
-def _is_eval(located: Located) -> bool:
-    """Whether there are evaluators, or cases that are not rules for a list of that name."""
     evaluators, cases = located.get("evaluators"), located.get("cases")
-    if evaluators is not None and isinstance(evaluators.value, list):
-        return True
-    if cases is None:
-        return False
-    beside = any(key in located.entries for key in _BESIDE_CASES)
-    inline = isinstance(cases.value, list) and not uses_strategies(cases)
-    return beside or inline or "path" in cases.entries
-
-
-_BESIDE_CASES: Final = ("candidates", "target", "gates", "convention", "evaluators")
-
-
-def _read_contents(located: Located, kind: FileKind, context: Context) -> str:
-    """Read a file and describe its contents."""
-    if kind is FileKind.RULES:
-        return f"{len(loaded_rules(located, context).rules.fields)} rule(s)"
-    spec = read_eval(located, context)
-    if isinstance(spec.cases, Path):
-        cases = f"cases in {spec.cases.name}"
-    else:
-        cases = _count(len(spec.cases), "case")
-    return f"eval file with {cases}, {_count(len(spec.evaluators), 'evaluator')}"
+    is_eval = (
+        Path(file).stem.endswith(".eval")
+        or is_agentv(located)
+        or (evaluators is not None and isinstance(evaluators.value, list))
+    )
+    if cases is not None and not is_eval:
+        is_eval = (
+            any(key in located.entries for key in _BESIDE_CASES)
+            or (isinstance(cases.value, list) and not uses_strategies(cases))
+            or "path" in cases.entries
+        )
+    return FileKind.EVAL if is_eval else FileKind.RULES
 
 
 def _count(number: int, noun: str) -> str:

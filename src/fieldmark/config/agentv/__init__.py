@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fieldmark.config.agentv.dialects import is_agentv
-from fieldmark.config.agentv.suite import read_agentv
+from fieldmark.config.agentv.suite import is_agentv, read_agentv
 
 __all__ = ["is_agentv", "read_agentv"]

@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from fieldmark import registry
-from fieldmark.config.agentv.dialects import first_of
 from fieldmark.config.context import Context
 from fieldmark.config.located import Located, constant, describe, located_list
 from fieldmark.registry import Plugin
@@ -119,7 +118,7 @@ def _with_type(located: Located, kind: str, entries: Mapping[str, Located]) -> L
 
 
 def _code_grader(located: Located, context: Context) -> Grader | None:
-    command = first_of(located, *_COMMANDS)
+    command = located.first_of(*_COMMANDS)
     words = None if command is None else _words(command)
     if command is None or not words:
         location = located.location if command is None else command.location
@@ -132,11 +131,14 @@ def _code_grader(located: Located, context: Context) -> Grader | None:
         kept = {key: value for key, value in entries.items() if key != "cwd"}
         settings = known.settings(located.with_entries(kept))
         return Grader(_with_type(located, known.type, settings), known.text_only)
-    missing = _missing_script(words, context)
-    if missing is not None:
+    # A script that does not exist is reported once here and not for every case.
+    folder = context.folder or Path()
+    for name in _script_names(words):
+        if PurePosixPath(name).is_absolute() or "\0" in name or (folder / name).is_file():
+            continue
         scripts = ", ".join(COUNTERPARTS)
         hint = f"Point script: to a judge of yours. Scripts that need none here: {scripts}."
-        context.add(f"The script {missing} is not here.", command.location, hint)
+        context.add(f"The script {name} is not here.", command.location, hint)
         return None
     script = constant([*words], command.location)
     return Grader(_with_type(located, "code_judge", {**entries, "script": script}))
@@ -153,16 +155,6 @@ def _words(command: Located) -> Sequence[str] | None:
             return None
     words = [item.value for item in command.items if isinstance(item.value, str)]
     return words if len(words) == len(command.items) else None
-
-
-def _missing_script(words: Sequence[str], context: Context) -> str | None:
-    """Return a script that does not exist, so that it is reported once and not for every case."""
-    folder = context.folder or Path()
-    for name in _script_names(words):
-        path = PurePosixPath(name)
-        if not (path.is_absolute() or "\0" in name or (folder / path).is_file()):
-            return name
-    return None
 
 
 def _script_names(words: Iterable[str]) -> Iterable[str]:
@@ -196,10 +188,6 @@ def counterpart(words: Iterable[str]) -> Counterpart | None:
     """
     stems = (PurePosixPath(name).stem for name in _script_names(words))
     return next((COUNTERPARTS[stem] for stem in stems if stem in COUNTERPARTS), None)
-
-
-def _unchanged(grader: Located) -> Mapping[str, Located]:
-    return grader.entries
 
 
 def _fuzzy_fields(grader: Located) -> Mapping[str, Located]:
@@ -241,7 +229,9 @@ def _whole_text(grader: Located) -> Mapping[str, Located]:
 
 
 COUNTERPARTS: Final[Mapping[str, Counterpart]] = {
-    "header_confusion_metrics": Counterpart(type="field_confusion", settings=_unchanged),
+    "header_confusion_metrics": Counterpart(
+        type="field_confusion", settings=lambda grader: grader.entries
+    ),
     "line_item_matching": Counterpart(type="line_items", settings=_paired_rows),
     "multi_field_fuzzy": Counterpart(type="field_confusion", settings=_fuzzy_fields),
     "fuzzy_match": Counterpart(type="field_accuracy", settings=_whole_text, text_only=True),

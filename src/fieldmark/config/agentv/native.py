@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from fieldmark.config.agentv.dialects import Era, is_agentv
 from fieldmark.config.agentv.graders import Graders
 from fieldmark.config.agentv.suite import (
+    Era,
     Suite,
     build_evaluators,
     cases_without_candidate,
+    is_agentv,
     read_suite,
 )
 from fieldmark.config.context import Context
@@ -21,7 +22,6 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import ScalarNode
-    from ruamel.yaml.representer import RoundTripRepresenter
 
 __all__ = ["ImportedSuite", "import_agentv", "yaml_text"]
 
@@ -44,7 +44,7 @@ def import_agentv(path: Path | str) -> ImportedSuite:
     context = Context(folder=Path(path).parent)
     suite = read_suite(located, context)
     for graders in (suite.graders, *(case.graders for case in suite.cases)):
-        build_evaluators(graders, suite.location, context)
+        build_evaluators(graders, suite.spec.location, context)
         for grader in graders.graders:
             script = grader.entry.get("script")
             if script is not None:
@@ -62,6 +62,7 @@ def import_agentv(path: Path | str) -> ImportedSuite:
 
 
 def _native_form(suite: Suite) -> JsonObject:
+    spec = suite.spec
     cases: list[JsonValue] = [
         _without_missing(
             {
@@ -79,10 +80,10 @@ def _native_form(suite: Suite) -> JsonObject:
     ]
     return _without_missing(
         {
-            "name": suite.name,
-            "description": suite.description or MISSING,
-            "metadata": suite.metadata or MISSING,
-            "tags": list(suite.tags) or MISSING,
+            "name": spec.name,
+            "description": spec.description or MISSING,
+            "metadata": spec.metadata or MISSING,
+            "tags": list(spec.tags) or MISSING,
             "evaluators": _entries(suite.graders),
             "cases": cases,
         }
@@ -120,17 +121,6 @@ def yaml_text(value: JsonObject) -> str:
     from io import StringIO
 
     from ruamel.yaml import YAML
-
-    writer = YAML()
-    writer.Representer = _representer()
-    writer.indent(mapping=2, sequence=4, offset=2)
-    writer.width = _NO_WRAPPING
-    stream = StringIO()
-    writer.dump(value, stream)
-    return stream.getvalue()
-
-
-def _representer() -> type[RoundTripRepresenter]:
     from ruamel.yaml.representer import RoundTripRepresenter
 
     class Representer(RoundTripRepresenter):
@@ -140,18 +130,21 @@ def _representer() -> type[RoundTripRepresenter]:
             return True
 
         def represent_text(self, data: str) -> ScalarNode:
-            return self.represent_scalar("tag:yaml.org,2002:str", data, style=_style(data))
+            is_plain = _PLAIN.fullmatch(data) and data.lower() not in _NOT_PLAIN
+            quoted = "|" if _BLOCK.fullmatch(data) else '"'
+            style = None if is_plain else quoted
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
         def represent_null(self, data: None) -> ScalarNode:  # noqa: ARG002
             return self.represent_scalar("tag:yaml.org,2002:null", "null")
 
     Representer.add_representer(str, Representer.represent_text)
     Representer.add_representer(type(None), Representer.represent_null)
-    return Representer
 
-
-def _style(text: str) -> str | None:
-    """Return the style of a text: plain, a literal block, or in double quotes."""
-    if _PLAIN.fullmatch(text) and text.lower() not in _NOT_PLAIN:
-        return None
-    return "|" if _BLOCK.fullmatch(text) else '"'
+    writer = YAML()
+    writer.Representer = Representer
+    writer.indent(mapping=2, sequence=4, offset=2)
+    writer.width = _NO_WRAPPING
+    stream = StringIO()
+    writer.dump(value, stream)
+    return stream.getvalue()

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Final, NamedTuple
 
-from fieldmark.config.agentv.dialects import CASE, EXECUTION, SUITE, Era, check_keys, first_of
 from fieldmark.config.agentv.graders import Graders, read_graders
 from fieldmark.config.context import Context
 from fieldmark.config.eval_spec import EvalSpec, InlineCase
 from fieldmark.config.evaluators import read_evaluators
-from fieldmark.config.files import MAX_BYTES, decode
+from fieldmark.config.files import MAX_BYTES, decode, read_bytes
 from fieldmark.config.json_parser import parse_json
 from fieldmark.config.located import Located, describe, located_list
 from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.text import did_you_mean
 
 __all__ = [
     "MAX_ALL_BYTES",
     "AgentvCase",
+    "Era",
     "Fixtures",
     "Suite",
     "build_evaluators",
     "cases_without_candidate",
+    "is_agentv",
     "read_agentv",
     "read_suite",
 ]
@@ -35,6 +38,72 @@ MAX_ALL_BYTES: Final = 64_000_000
 _EXPECTED: Final = ("expected_output", "expected_messages")
 _INPUT: Final = ("input", "input_messages")
 _CRITERIA: Final = ("criteria", "expected_outcome")
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+class Era(StrEnum):
+    """The key for the cases, which tells the version.
+
+    Up to the design era, the graders of a case replace those of the file; since 4.x they are added.
+    """
+
+    DESIGN = "evalcases"
+    LATER = "tests"
+
+
+_GRADERS: Final = frozenset({"assertions", "assert", "evaluators"})
+_SUITE_KEYS: Final = _GRADERS | {
+    "name", "description", "evalcases", "tests", "execution", "input_files", "metadata", "tags",
+}  # fmt: skip
+_EXECUTION_KEYS: Final = _GRADERS | {"skip_defaults"}
+_CASE_KEYS: Final = _GRADERS | {
+    "id", "conversation_id", "criteria", "expected_outcome", "expected_messages",
+    "expected_output", "input_messages", "input", "input_files", "execution", "metadata",
+    "tags", "vars",
+}  # fmt: skip
+_LABELS: Final = frozenset({"$schema", "version", "author", "license", "category", "suite"})
+_CASE_LABELS: Final = _LABELS | {"description", "note", "notes"}
+"""Keys that change nothing and are ignored silently."""
+_AGENT_KEYS: Final = frozenset(
+    {"target", "targets", "provider", "providers", "prompts", "workspace"}
+)
+"""Keys that have an effect in AgentV but none here."""
+_NO_AGENT: Final = "No agent is run: a case's candidate is the JSON file that its input names."
+
+
+def _check_keys(
+    located: Located,
+    read: frozenset[str],
+    context: Context,
+    *,
+    labels: frozenset[str] = frozenset(),
+    within: str = "",
+) -> None:
+    """Warn of each key that is not read; a likely typo is a problem.
+
+    AgentV itself ignores unknown keys.
+    """
+    for key in located.entries:
+        if key in read or key in labels:
+            continue
+        place = located.key_location(key)
+        meant = did_you_mean(key, read)
+        if key in _AGENT_KEYS:
+            context.warn(f"{within}{key} is not used.", place, _NO_AGENT)
+        elif meant:
+            context.add(f"Unknown key: {key}.", place, meant)
+        else:
+            context.warn(f"{within}{key} is not used.", place)
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+def is_agentv(located: Located) -> bool:
+    """Whether a file is one of AgentV: its cases are called `evalcases` or `tests`."""
+    return "cases" not in located.entries and any(era in located.entries for era in Era)
 
 
 class AgentvCase(NamedTuple):
@@ -48,17 +117,12 @@ class AgentvCase(NamedTuple):
     files: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suite:
-    """The content of an AgentV file."""
+class Suite(NamedTuple):
+    """The content of an AgentV file: an evaluation without its evaluators, and its graders."""
 
-    name: str
-    description: str
-    metadata: JsonObject
-    tags: tuple[str, ...]
+    spec: EvalSpec
     graders: Graders
     cases: tuple[AgentvCase, ...]
-    location: Location
 
 
 def read_agentv(located: Located, context: Context) -> EvalSpec:
@@ -70,18 +134,9 @@ def read_agentv(located: Located, context: Context) -> EvalSpec:
         replace(case, evaluators=build_evaluators(graders, case.location, context))
         for case, graders, _ in suite.cases
     )
-    return EvalSpec(
-        name=suite.name,
-        description=suite.description,
-        location=suite.location,
-        folder=context.folder or Path(),
-        cases=cases,
-        convention=DEFAULT_CONVENTION,
-        evaluators=build_evaluators(suite.graders, suite.location, context),
-        tags=suite.tags,
-        metadata=suite.metadata,
-        warnings=context.problems.warnings,
-    )
+    evaluators = build_evaluators(suite.graders, suite.spec.location, context)
+    warnings = context.problems.warnings
+    return replace(suite.spec, cases=cases, evaluators=evaluators, warnings=warnings)
 
 
 def build_evaluators(
@@ -104,7 +159,7 @@ def cases_without_candidate(suite: Suite) -> Iterator[Problem]:
 
 def read_suite(located: Located, context: Context) -> Suite:
     """Read the cases and graders of a file; problems go to the context."""
-    check_keys(located, SUITE, context)
+    _check_keys(located, _SUITE_KEYS, context, labels=_LABELS)
     graders = _read_graders(located, context)
     fixtures = Fixtures(context)
     cases = tuple(
@@ -115,23 +170,30 @@ def read_suite(located: Located, context: Context) -> Suite:
         message = f"{len(texts)} of the graders are texts, for a language model to judge by."
         hint = "They are not graded; a case keeps its own as criteria in its metadata."
         context.warn(message, texts[0].location, hint)
-    _refuse_duplicate_ids([each.case for each in cases], context)
+    first: dict[str, InlineCase] = {}
+    for each in cases:
+        earlier = first.setdefault(each.case.id, each.case)
+        if earlier is not each.case and each.case.id:
+            hint = f"It is first given on line {earlier.location.line}."
+            context.add(f"Duplicate id: {each.case.id}.", each.case.location, hint)
     for each in cases:
         _check_graders(each, graders, context)
     stem = PurePath(located.location.file).stem.removesuffix(".eval")
-    return Suite(
+    spec = EvalSpec(
         name=_text(located, "name") or stem or "agentv",
         description=_text(located, "description"),
-        metadata=_metadata(located),
-        tags=_tags(located),
-        graders=graders,
-        cases=cases,
         location=located.location,
+        folder=context.folder or Path(),
+        cases=tuple(each.case for each in cases),
+        convention=DEFAULT_CONVENTION,
+        tags=_tags(located),
+        metadata=_metadata(located),
     )
+    return Suite(spec, graders, cases)
 
 
 def _case_objects(located: Located, context: Context) -> Sequence[Located]:
-    given = first_of(located, *Era)
+    given = located.first_of(*Era)
     if given is None:
         return ()
     if not isinstance(given.value, list) or not given.items:
@@ -142,15 +204,6 @@ def _case_objects(located: Located, context: Context) -> Sequence[Located]:
         if not isinstance(each.value, dict):
             context.add(f"Not a case: {describe(each.value)}.", each.location)
     return [each for each in given.items if isinstance(each.value, dict)]
-
-
-def _refuse_duplicate_ids(cases: Sequence[InlineCase], context: Context) -> None:
-    first: dict[str, InlineCase] = {}
-    for case in cases:
-        earlier = first.setdefault(case.id, case)
-        if earlier is not case and case.id:
-            hint = f"It is first given on line {earlier.location.line}."
-            context.add(f"Duplicate id: {case.id}.", case.location, hint)
 
 
 def _check_graders(each: AgentvCase, common: Graders, context: Context) -> None:
@@ -189,10 +242,10 @@ def _read_graders(located: Located, context: Context) -> Graders:
     """Read the graders of a suite or a case; early versions have them in `execution`."""
     execution = located.get("execution")
     if execution is not None:
-        check_keys(execution, EXECUTION, context, within="execution.")
-    found = first_of(located, "assertions", "assert")
+        _check_keys(execution, _EXECUTION_KEYS, context, within="execution.")
+    found = located.first_of("assertions", "assert")
     if found is None and execution is not None:
-        found = first_of(execution, "evaluators", "assertions", "assert")
+        found = execution.first_of("evaluators", "assertions", "assert")
     return read_graders(found or located.get("evaluators"), context)
 
 
@@ -203,7 +256,7 @@ def _read_case(
     located: Located, suite: Located, fixtures: Fixtures, context: Context
 ) -> AgentvCase:
     """Read a case; everything that it lacks is a problem, except for its candidate."""
-    check_keys(located, CASE, context)
+    _check_keys(located, _CASE_KEYS, context, labels=_CASE_LABELS)
     graders = _read_graders(located, context)
     answer = _case_value(located, _EXPECTED)
     expected = MISSING if answer is None else _expected_document(answer, fixtures)
@@ -211,8 +264,11 @@ def _read_case(
         hint = "Give expected_output, or expected_messages with an answer of the assistant."
         context.add("A case without an expected answer.", located.location, hint)
     question = _case_value(located, _INPUT)
-    more = first_of(located, "input_files") or first_of(suite, "input_files")
+    more = located.first_of("input_files") or suite.first_of("input_files")
     files = _json_files(question, more)
+    execution = located.get("execution")
+    skips_defaults = None if execution is None else execution.get("skip_defaults")
+    replaces_defaults = Era.DESIGN in suite.entries and graders.written > 0
     case = InlineCase(
         id=_read_id(located, context),
         expected=expected,
@@ -220,7 +276,7 @@ def _read_case(
         input=MISSING if question is None else question.value,
         metadata=_case_metadata(located, graders) or None,
         tags=_tags(located),
-        only_own=_skips_defaults(located) or (Era.DESIGN in suite.entries and graders.written > 0),
+        only_own=replaces_defaults or (skips_defaults is not None and skips_defaults.value is True),
         location=located.location,
     )
     return AgentvCase(case, graders, len(files))
@@ -229,14 +285,8 @@ def _read_case(
 def _case_value(located: Located, keys: tuple[str, ...]) -> Located | None:
     """Return a value of the case, or of the variables in which late versions have it."""
     inner = located.get("vars")
-    found = first_of(located, *keys)
-    return first_of(inner, *keys) if found is None and inner is not None else found
-
-
-def _skips_defaults(located: Located) -> bool:
-    execution = located.get("execution")
-    skips = None if execution is None else execution.get("skip_defaults")
-    return skips is not None and skips.value is True
+    found = located.first_of(*keys)
+    return inner.first_of(*keys) if found is None and inner is not None else found
 
 
 def _read_id(located: Located, context: Context) -> str:
@@ -250,7 +300,7 @@ def _read_id(located: Located, context: Context) -> str:
 
 
 def _case_metadata(located: Located, graders: Graders) -> JsonObject:
-    own = first_of(located, *_CRITERIA)
+    own = located.first_of(*_CRITERIA)
     texts = [*(() if own is None else (own,)), *graders.criteria]
     criteria = "\n".join(text.value.strip() for text in texts if isinstance(text.value, str))
     conversation = located.get("conversation_id")
@@ -369,17 +419,12 @@ class Fixtures:
 
     def _read(self, path: Path, named: Located) -> JsonValue | Missing:
         try:
-            with path.open("rb") as stream:
-                content = stream.read(MAX_BYTES + 1)
+            content = read_bytes(path, MAX_BYTES)
             text = decode(content, file=str(named.value))
         except ConfigError as error:
             for problem in error.problems:
                 message = f"{named.value}: {problem.message}"
                 self._context.add(message, named.location, problem.hint)
-            return MISSING
-        except OSError as error:
-            message = f"{named.value}: Cannot be read: {error.strerror}."
-            self._context.add(message, named.location)
             return MISSING
         self._remaining -= len(content)
         if self._remaining < 0:
