@@ -143,8 +143,10 @@ def read_cases(located: Located, context: Context) -> CaseSource:
 def read_path(located: Located, key: str, context: Context) -> Path | None:
     """Read the file or folder that a key names; a warning if it is known to be missing."""
     given = located.get(key)
-    path = None if given is None else named_path(given, key, context)
-    if given is not None and path is not None and is_known_missing(path, context):
+    if given is None:
+        return None
+    path = named_path(given, key, context)
+    if path is not None and is_known_missing(path, context):
         context.warn(f"{key}: there is no {given.value} here.", given.location)
     return path
 

@@ -48,6 +48,10 @@ class Located(NamedTuple):
         """Return the value of a key of this object, if it has the key."""
         return self.entries.get(key)
 
+    def value_of(self, key: str) -> JsonValue:
+        """Return the plain value of a key of this object, `None` if it does not have the key."""
+        return self.entries[key].value if key in self.entries else None
+
     def first_of(self, *keys: str) -> Located | None:
         """Return the value of the first of some keys that this object has."""
         return next((self.entries[key] for key in keys if key in self.entries), None)

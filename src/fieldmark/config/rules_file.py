@@ -144,13 +144,13 @@ def _rules(located: Located, context: Context) -> Rules:
     context = replace(context, strict=_STRICT.read(located, context) or context.strict)
     defaults = read_defaults(located.get("defaults"), context)
     fields: tuple[Rule, ...] = ()
-    given = located.get("fields")
-    if given is not None and isinstance(given.value, dict) and given.entries:
-        fields = read_by_path(given, context, defaults)
-    elif given is not None and isinstance(given.value, list):
-        fields = _read_list(given, context, defaults)
-    elif given is not None:
-        context.add(f"fields must be a list, not {describe(given.value)}.", given.location)
+    if given := located.get("fields"):
+        if given.entries:
+            fields = read_by_path(given, context, defaults)
+        elif isinstance(given.value, list):
+            fields = _read_list(given, context, defaults)
+        else:
+            context.add(f"fields must be a list, not {describe(given.value)}.", given.location)
     scope = _SCOPE.read(located, context)
     if scope is Scope.CONFIGURED and "fields" not in located.entries:
         message = "The scope is configured, but no fields are."
@@ -193,7 +193,7 @@ def _default(located: Located, context: Context) -> Comparator | None:
         hint = "The only word for it is auto."
         context.add(f"Not rules: {describe(requested.value)}.", requested.location, hint)
     fields = located.get("fields")
-    uses_words = fields is not None and isinstance(fields.value, dict) and uses_strategies(fields)
+    uses_words = fields is not None and bool(fields.entries) and uses_strategies(fields)
     return _auto(context) if requested is not None or uses_words else None
 
 

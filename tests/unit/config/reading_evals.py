@@ -1,4 +1,4 @@
-"""Reads evaluators and eval files out of YAML texts, for the tests of configuration."""
+"""Read evaluators and eval files from YAML texts, for the tests of configuration."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ from fieldmark.config.evaluators import read_evaluators
 from fieldmark.config.yaml_parser import parse_yaml
 
 
-def members(text: str, **context):
-    """The evaluators of a YAML list, which must be fine."""
-    told = Context(**context)
-    found = read_evaluators(parse_yaml(text, file="e.yaml"), told)
-    told.problems.raise_any()
-    return found
+def members(text: str, **settings):
+    """Return the evaluators of a valid YAML list."""
+    context = Context(**settings)
+    evaluators = read_evaluators(parse_yaml(text, file="e.yaml"), context)
+    context.problems.raise_any()
+    return evaluators
 
 
-def member(text: str, **context):
-    """The only evaluator of a list with one in it."""
-    (only,) = members(f"[{text}]", **context)
+def member(text: str, **settings):
+    """Return the only evaluator of a list."""
+    (only,) = members(f"[{text}]", **settings)
     return only
 
 
 def evaluation(text: str, folder: Path | None = None, *, contained: bool = True):
-    """The evaluation that a YAML text describes, which must be fine."""
-    told = Context(folder=folder, contained=contained)
-    spec = read_eval(parse_yaml(text, file="e.eval.yaml"), told)
-    told.problems.raise_any()
+    """Return the evaluation in a valid YAML text."""
+    context = Context(folder=folder, contained=contained)
+    spec = read_eval(parse_yaml(text, file="e.eval.yaml"), context)
+    context.problems.raise_any()
     return spec
 
 
-def said_of_members(text: str, **context) -> list[str]:
-    """What is wrong with the evaluators of a YAML list, line by line."""
-    told = Context(**context)
-    read_evaluators(parse_yaml(text, file="e.yaml"), told)
-    return str(told.problems.error()).splitlines()
+def evaluator_problems(text: str, **settings) -> list[str]:
+    """Return the problems of a YAML list of evaluators, one per line."""
+    context = Context(**settings)
+    read_evaluators(parse_yaml(text, file="e.yaml"), context)
+    return str(context.problems.error()).splitlines()
 
 
-def said_of(text: str, folder: Path | None = None, *, contained: bool = True) -> list[str]:
-    """What is wrong with an eval file, line by line."""
-    told = Context(folder=folder, contained=contained)
-    read_eval(parse_yaml(text, file="e.yaml"), told)
-    return str(told.problems.error()).splitlines()
+def eval_file_problems(
+    text: str, folder: Path | None = None, *, contained: bool = True
+) -> list[str]:
+    """Return the problems of an eval file, one per line."""
+    context = Context(folder=folder, contained=contained)
+    read_eval(parse_yaml(text, file="e.yaml"), context)
+    return str(context.problems.error()).splitlines()

@@ -83,13 +83,13 @@ def test_line_items_score_the_fields_that_the_script_scores(tmp_path):
 
 
 def test_line_items_take_the_settings_of_the_script(tmp_path):
-    told = {
+    settings = {
         "line_items_path": "rows",
         "match_fields": ["sku"],
         "score_fields": ["sku"],
         "threshold": 0.5,
     }
-    own = grader_of(tmp_path, script("line_item_matching", **told)).evaluator
+    own = grader_of(tmp_path, script("line_item_matching", **settings)).evaluator
     assert (own.path, own.match_fields, own.score_fields, own.threshold) == (
         "rows",
         ("sku",),
@@ -121,11 +121,11 @@ def test_fields_are_compared_fuzzily_as_the_script_is_told(
 
 def test_fuzzy_fields_earn_all_or_nothing_each(tmp_path):
     grader = script("multi_field_fuzzy", fields=[{"path": "name"}, {"path": "city"}])
-    said = grader_of(tmp_path, grader).evaluator.evaluate(
+    evaluation = grader_of(tmp_path, grader).evaluator.evaluate(
         {"name": "Acme Shipping", "city": "Oslo"}, {"name": "Acme - Shipping", "city": "Rome"}
     )
-    assert said.score == 0.5
-    assert said.hits == ("name",)
+    assert evaluation.score == 0.5
+    assert evaluation.hits == ("name",)
 
 
 def test_a_text_is_compared_as_a_whole(tmp_path):
@@ -152,7 +152,7 @@ def test_comparing_documents_as_texts_is_refused(tmp_path, where):
 
 
 @pytest.mark.parametrize(
-    ("grader", "said"),
+    ("grader", "message"),
     [
         pytest.param(script("line_item_matching", treshold=0.5), "Did you mean threshold?", id="line-items"),
         pytest.param(
@@ -163,9 +163,9 @@ def test_comparing_documents_as_texts_is_refused(tmp_path, where):
         pytest.param({"type": "field-accuracy", "fields": [{"path": "a", "match": "exakt"}]}, "Did you mean exact?", id="match"),
     ],
 )  # fmt: skip
-def test_a_slip_in_the_settings_is_refused(tmp_path, grader, said):
+def test_a_slip_in_the_settings_is_refused(tmp_path, grader, message):
     problems = refused(project(tmp_path, graders=[{"name": "own", **grader}]))
-    assert any(said in problem for problem in problems), problems
+    assert any(message in problem for problem in problems), problems
 
 
 def test_weights_stay(tmp_path):
@@ -176,7 +176,7 @@ def test_weights_stay(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "message"),
     [
         pytest.param("llm_judge", "llm_judge asks a language model", id="a-model-judges"),
         pytest.param("llm-rubric", "llm-rubric asks a language model", id="a-model-reads-a-rubric"),
@@ -194,13 +194,13 @@ def test_weights_stay(tmp_path):
         pytest.param("feild-accuracy", "Did you mean field_accuracy?", id="a-slip"),
     ],
 )
-def test_a_grader_that_cannot_work_here_says_why(tmp_path, kind, said):
+def test_a_grader_that_cannot_work_here_says_why(tmp_path, kind, message):
     (problem, *_) = refused(project(tmp_path, graders=[{"name": "own", "type": kind}]))
-    assert said in problem
+    assert message in problem
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         pytest.param(
             ["bun", "run", "../graders/own.ts"],
@@ -213,10 +213,10 @@ def test_a_grader_that_cannot_work_here_says_why(tmp_path, kind, said):
         pytest.param(["bun", 1], "no command that can be run", id="a-word-that-is-no-text"),
     ],
 )
-def test_a_judge_that_cannot_be_run_is_refused_before_anything_runs(tmp_path, command, said):
+def test_a_judge_that_cannot_be_run_is_refused_before_anything_runs(tmp_path, command, message):
     grader = {"name": "own", "type": "code-grader", "command": command}
     (problem, *_) = refused(project(tmp_path, graders=[grader]))
-    assert said in problem
+    assert message in problem
     assert "Nothing grades" not in problem
 
 

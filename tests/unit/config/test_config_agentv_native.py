@@ -100,5 +100,5 @@ def test_whoever_imports_a_judge_is_told_where_its_script_is_looked_for(tmp_path
     judge = {"name": "own", "type": "code-grader", "command": ["python", "judge.py"]}
     path = project(tmp_path, graders=[judge])
     (path.parent / "judge.py").touch()
-    told = [str(warning) for warning in import_agentv(path).warnings]
-    assert any("Keep the new file beside the old one" in text for text in told)
+    warnings = [str(warning) for warning in import_agentv(path).warnings]
+    assert any("Keep the new file beside the old one" in text for text in warnings)

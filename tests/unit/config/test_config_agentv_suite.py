@@ -128,7 +128,7 @@ def test_texts_among_the_graders_are_kept_as_criteria_and_told_once(tmp_path):
     spec = load_eval(project(tmp_path, cases=cases))
     assert [case.metadata for case in spec.cases] == [{"criteria": "All is well."}] * 2
     assert [evaluators_of(spec, index) for index in (0, 1)] == [["header"]] * 2
-    assert ["2 of the graders are texts" in str(told) for told in spec.warnings] == [True]
+    assert ["2 of the graders are texts" in str(warning) for warning in spec.warnings] == [True]
 
 
 # --- what a case holds ----------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_words_about_a_case_become_its_metadata(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("suite", "told"),
+    ("suite", "message"),
     [
         pytest.param(
             {"execution": {"target": "mock"}}, "execution.target is not used", id="a-target"
@@ -229,13 +229,13 @@ def test_words_about_a_case_become_its_metadata(tmp_path):
         pytest.param({"version": "1", "$schema": "x"}, None, id="labels-are-dropped-in-silence"),
     ],
 )
-def test_what_has_no_meaning_here_is_told(tmp_path, suite, told):
+def test_keys_without_effect_are_reported(tmp_path, suite, message):
     warnings = load_eval(project(tmp_path, **suite)).warnings
-    assert [warning.message for warning in warnings] == ([] if told is None else [f"{told}."])
+    assert [warning.message for warning in warnings] == ([] if message is None else [f"{message}."])
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         pytest.param(
             {"asertions": []}, "Unknown key: asertions. Did you mean assertions?", id="a-slip"
@@ -281,9 +281,9 @@ def test_what_has_no_meaning_here_is_told(tmp_path, suite, told):
         ),
     ],
 )
-def test_what_cannot_be_evaluated_is_refused(tmp_path, changes, said):
+def test_what_cannot_be_evaluated_is_refused(tmp_path, changes, message):
     problems = refused(project(tmp_path, **changes))
-    assert any(said in problem for problem in problems), problems
+    assert any(message in problem for problem in problems), problems
 
 
 def test_every_problem_is_told_with_its_line(tmp_path):
@@ -336,7 +336,7 @@ def test_files_of_the_project_are_read(evals, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         pytest.param("../../secret.json", "A file elsewhere", id="above-the-project"),
         pytest.param("{root}/secret.json", "A file elsewhere", id="an-absolute-name"),
@@ -354,7 +354,7 @@ def test_files_of_the_project_are_read(evals, name):
         pytest.param("latin.json", "Not UTF-8 text", id="another-encoding"),
     ],
 )
-def test_other_files_are_not_read(evals, tmp_path, name, said):
+def test_other_files_are_not_read(evals, tmp_path, name, message):
     (evals / "link.json").symlink_to(tmp_path / "secret.json")
     (evals.parent / "linked").symlink_to(tmp_path)
     (evals / "folder.json").mkdir()
@@ -363,7 +363,7 @@ def test_other_files_are_not_read(evals, tmp_path, name, said):
     (evals / "latin.json").write_bytes(b'"\xe9"')
     document, problems = read(evals, name.replace("{root}", str(tmp_path)))
     assert document is MISSING
-    assert said in problems
+    assert message in problems
     assert "secret" not in problems.replace("secret.json", "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from reading_evals import evaluation, said_of
+from reading_evals import eval_file_problems, evaluation
 
 from fieldmark.compare.auto import Auto
 from fieldmark.compare.fuzzy import Fuzzy
@@ -225,32 +225,32 @@ def test_a_gate_is_on_any_figure_of_the_summary(figure):
 
 
 class TestWarnings:
-    def told(self, text, folder=None, **how):
+    def warnings(self, text, folder=None, **how):
         return [str(warning) for warning in evaluation(text, folder, **how).warnings]
 
     def test_cases_that_are_not_there(self, tmp_path):
-        assert self.told("{cases: t.jsonl, candidates: c.jsonl}", tmp_path) == [
+        assert self.warnings("{cases: t.jsonl, candidates: c.jsonl}", tmp_path) == [
             "e.eval.yaml:1:9: cases: there is no t.jsonl here.",
             "e.eval.yaml:1:30: candidates: there is no c.jsonl here.",
         ]
 
     def test_cases_elsewhere_are_not_looked_for(self, tmp_path):
         (tmp_path / "evals").mkdir()
-        assert self.told("{cases: ../t.jsonl}", tmp_path / "evals") == []
-        assert self.told("{cases: /nowhere/t.jsonl}", tmp_path / "evals") == []
+        assert self.warnings("{cases: ../t.jsonl}", tmp_path / "evals") == []
+        assert self.warnings("{cases: /nowhere/t.jsonl}", tmp_path / "evals") == []
 
     def test_a_name_that_no_file_can_have(self, tmp_path):
-        assert "there is no" in self.told(f"{{cases: {'x' * 5000}}}", tmp_path)[0]
+        assert "there is no" in self.warnings(f"{{cases: {'x' * 5000}}}", tmp_path)[0]
 
     def test_nothing_says_what_was_extracted(self):
-        (told,) = self.told("cases: [{id: a, expected: 1}]")
-        assert told.startswith("e.eval.yaml:1:8: Nothing says what was extracted.")
+        (warning,) = self.warnings("cases: [{id: a, expected: 1}]")
+        assert warning.startswith("e.eval.yaml:1:8: Nothing says what was extracted.")
 
     @pytest.mark.parametrize("beside", ["candidates: c.jsonl", "target: {command: [x]}", "name: x"])
     def test_something_does(self, beside):
         candidate = ", candidate: 1" if beside.startswith("name") else ""
         assert (
-            self.told(f"cases: [{{id: a, expected: 1{candidate}}}]\n{beside}", contained=False)
+            self.warnings(f"cases: [{{id: a, expected: 1{candidate}}}]\n{beside}", contained=False)
             == []
         )
 
@@ -261,7 +261,7 @@ TARGETS = "Write {command: [python, extract.py]}, {python: module:function} or {
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         pytest.param("5", ["1:1: Not an eval file: 5."], id="not-an-object"),
         pytest.param("{name: x}", ["1:1: An eval file without cases."], id="no-cases"),
@@ -321,15 +321,15 @@ TARGETS = "Write {command: [python, extract.py]}, {python: module:function} or {
         pytest.param(f"{{{CASES}, metadata: x}}", ['1:28: Not an object of metadata: "x".'], id="metadata"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text, said):
-    found = said_of(text)
-    assert len(found) == len(said), found
-    for line, beginning in zip(found, said, strict=True):
+def test_a_mistake_is_reported_with_its_location(text, expected):
+    found = eval_file_problems(text)
+    assert len(found) == len(expected), found
+    for line, beginning in zip(found, expected, strict=True):
         assert line.startswith(f"e.yaml:{beginning}"), line
 
 
 def test_every_mistake_is_told_at_once_in_the_order_of_the_file():
-    found = said_of(
+    found = eval_file_problems(
         "nme: x\n"
         "cases:\n"
         "  - {id: a, expectd: 1}\n"
@@ -349,5 +349,5 @@ def test_every_mistake_is_told_at_once_in_the_order_of_the_file():
 
 def test_a_mistake_in_a_file_that_is_named_is_told_with_the_place_in_it(tmp_path):
     (tmp_path / "r.yaml").write_text("fields:\n  - {path: a, match: fuzy}\n")
-    (found,) = said_of("{cases: t.jsonl, rules: r.yaml}", tmp_path)
+    (found,) = eval_file_problems("{cases: t.jsonl, rules: r.yaml}", tmp_path)
     assert found.startswith(f"{tmp_path / 'r.yaml'}:2:22: Invalid match type: fuzy.")

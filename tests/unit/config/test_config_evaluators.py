@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from reading_evals import member, members, said_of_members
+from reading_evals import evaluator_problems, member, members
 
 from fieldmark import registry
 from fieldmark.align.greedy import Greedy
@@ -132,7 +132,7 @@ def test_a_list_keeps_its_alignment():
 
 
 @pytest.mark.parametrize(
-    ("said", "default"),
+    ("setting", "default"),
     [
         pytest.param("default: fuzzy", Fuzzy(), id="default"),
         pytest.param("match: fuzzy", Fuzzy(), id="match"),
@@ -143,8 +143,8 @@ def test_a_list_keeps_its_alignment():
         pytest.param("default: null", None, id="nothing"),
     ],
 )  # fmt: skip
-def test_what_compares_fields_that_say_nothing(said, default):
-    made = member(f"{{type: field_accuracy, fields: [{{path: a}}], {said}}}").evaluator
+def test_what_compares_fields_that_say_nothing(setting, default):
+    made = member(f"{{type: field_accuracy, fields: [{{path: a}}], {setting}}}").evaluator
     assert made.default == default
 
 
@@ -281,7 +281,7 @@ TYPES = ", ".join(registry.names(Plugin.EVALUATORS))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         pytest.param("{a: 1}", ["1:1: evaluators must be a list, not an object. Write a list: - {name: header, type: field_accuracy, fields: [...]}."], id="not-a-list"),
         pytest.param("[line_items]", ['1:2: Not an evaluator: "line_items". Write {name: header, type: …}.'], id="a-word-alone"),
@@ -325,15 +325,15 @@ TYPES = ", ".join(registry.names(Plugin.EVALUATORS))
         pytest.param("[{type: composite, evaluators: []}]", ["1:32: evaluators: "], id="nothing-inside"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text, said):
-    found = said_of_members(text)
-    assert len(found) == len(said), found
-    for line, beginning in zip(found, said, strict=True):
+def test_a_mistake_is_reported_with_its_location(text, expected):
+    found = evaluator_problems(text)
+    assert len(found) == len(expected), found
+    for line, beginning in zip(found, expected, strict=True):
         assert line.startswith(f"e.yaml:{beginning}"), line
 
 
 def test_every_mistake_is_told_at_once():
-    found = said_of_members(
+    found = evaluator_problems(
         "- {type: line_items, treshold: 1, weight: -1, align: grey}\n"
         "- {type: field_acuracy}\n"
         "- {type: response_quality, weights: {safety: -1}, rqs_form: x}\n"
@@ -357,7 +357,7 @@ def test_a_plug_in_that_cannot_be_loaded_is_told_where_it_is_named(monkeypatch):
     )
     registry._table.cache_clear()
     try:
-        found = said_of_members("[{type: broken}, {type: line_items, qqq: 1}]")
+        found = evaluator_problems("[{type: broken}, {type: line_items, qqq: 1}]")
     finally:
         registry._table.cache_clear()
     assert found[0].startswith("e.yaml:1:9: The plug-in broken (no_such_module:Thing) cannot be")

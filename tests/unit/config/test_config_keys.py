@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from reading_evals import said_of_members
+from reading_evals import evaluator_problems
 
 from fieldmark import registry
 from fieldmark.config.context import Context, Problems
@@ -38,7 +38,7 @@ def each(kind: Plugin, keys) -> list:
     ]
 
 
-def told(read, value) -> str:
+def error_text(read, value) -> str:
     """All that a reader says about a value: problems and warnings."""
     context = Context()
     read(locate(value, Problems()), context)
@@ -57,30 +57,30 @@ def options_of(kind: Plugin):
 
 @pytest.mark.parametrize("key", EVAL_KEYS.names)
 def test_a_key_of_an_eval_file(key):
-    assert f"Did you mean {key}?" in told(read_eval, {"cases": "t.jsonl", slip(key): 1})
+    assert f"Did you mean {key}?" in error_text(read_eval, {"cases": "t.jsonl", slip(key): 1})
 
 
 @pytest.mark.parametrize("key", CASE_KEYS.names)
 def test_a_key_of_a_case(key):
     value = {"cases": [{"id": "a", "expected": 1, slip(key): 1}]}
-    assert f"Did you mean {key}?" in told(read_eval, value)
+    assert f"Did you mean {key}?" in error_text(read_eval, value)
 
 
 @pytest.mark.parametrize("key", ROW_KEYS.names)
 def test_a_key_that_says_where_rows_hold_their_parts(key):
     value = {"cases": {"path": "x", slip(key): "x"}}
-    assert f"Did you mean {key}?" in told(read_eval, value)
+    assert f"Did you mean {key}?" in error_text(read_eval, value)
 
 
 @pytest.mark.parametrize("key", GATE_KEYS.names)
 def test_a_key_of_the_gates(key):
-    assert f"Did you mean {key}?" in told(read_eval, {"cases": "t", "gates": {slip(key): 1}})
+    assert f"Did you mean {key}?" in error_text(read_eval, {"cases": "t", "gates": {slip(key): 1}})
 
 
 @pytest.mark.parametrize("key", ["name", *registry.options(CountingOptions)])
 def test_an_option_of_a_convention(key):
     value = {"cases": "t", "convention": {"name": "confusion", slip(key): 1}}
-    assert f"Did you mean {key}?" in told(read_eval, value)
+    assert f"Did you mean {key}?" in error_text(read_eval, value)
 
 
 @pytest.mark.parametrize(
@@ -88,45 +88,49 @@ def test_an_option_of_a_convention(key):
 )
 def test_a_key_of_a_target(name, key):
     value = {"cases": "t", "target": {"type": name, slip(key): 1}}
-    assert f"Did you mean {key}?" in told(read_eval, value)
+    assert f"Did you mean {key}?" in error_text(read_eval, value)
 
 
 @pytest.mark.parametrize(("name", "key"), each(Plugin.EVALUATORS, keys_of_evaluator))
 def test_a_key_of_an_evaluator(name, key):
-    assert f"Did you mean {key}?" in told(read_evaluators, [{"type": name, slip(key): 1}])
+    assert f"Did you mean {key}?" in error_text(read_evaluators, [{"type": name, slip(key): 1}])
 
 
 @pytest.mark.parametrize("key", ["tqpe", "typ", "tpye"])
 def test_the_type_of_an_evaluator(key):
-    (said,) = said_of_members(f"[{{{key}: line_items}}]")
-    assert f"{key}: did you mean type?" in said
+    (problem,) = evaluator_problems(f"[{{{key}: line_items}}]")
+    assert f"{key}: did you mean type?" in problem
 
 
 @pytest.mark.parametrize("name", registry.names(Plugin.EVALUATORS))
 def test_the_name_of_a_type_of_evaluators(name):
-    assert f"Did you mean {name}?" in told(read_evaluators, [{"type": slip(name)}])
+    assert f"Did you mean {name}?" in error_text(read_evaluators, [{"type": slip(name)}])
 
 
 @pytest.mark.parametrize("key", NATIVE)
 def test_a_key_of_a_rules_file(key):
     value = {"strict" if key != "strict" else "empty_blanks": False, slip(key): 1}
-    assert f"Did you mean {key}?" in told(rules_of, value)
+    assert f"Did you mean {key}?" in error_text(rules_of, value)
 
 
 @pytest.mark.parametrize("key", FIELD_KEYS.names)
 def test_a_key_of_a_field(key):
     field = {"path": "a", "match": "exact", slip(key): 1}
-    assert f"Did you mean {key}?" in told(rules_of, [field])
+    assert f"Did you mean {key}?" in error_text(rules_of, [field])
 
 
 @pytest.mark.parametrize(("name", "key"), each(Plugin.COMPARATORS, options_of(Plugin.COMPARATORS)))
 def test_an_option_of_a_match_type(name, key):
-    assert f"Did you mean {key}?" in told(rules_of, [{"path": "a", "match": name, slip(key): 1}])
+    assert f"Did you mean {key}?" in error_text(
+        rules_of, [{"path": "a", "match": name, slip(key): 1}]
+    )
 
 
 @pytest.mark.parametrize(("name", "key"), each(Plugin.ALIGNERS, options_of(Plugin.ALIGNERS)))
 def test_an_option_of_an_alignment(name, key):
-    assert f"Did you mean {key}?" in told(rules_of, [{"path": "a", "align": name, slip(key): 1}])
+    assert f"Did you mean {key}?" in error_text(
+        rules_of, [{"path": "a", "align": name, slip(key): 1}]
+    )
 
 
 def test_no_key_of_the_schema_is_left_out():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from reading_evals import said_of
+from reading_evals import eval_file_problems
 
 from docs.pages import blocks, pages
 from fieldmark.config.agentv import is_agentv
@@ -166,7 +166,7 @@ def test_what_the_reader_takes_the_schema_takes(validators):
 def test_what_the_reader_refuses_the_schema_refuses(before, after, validators):
     assert before in WHOLE
     text = WHOLE.replace(before, after, 1)
-    assert said_of(text) != [""]
+    assert eval_file_problems(text) != [""]
     assert not validators["eval"].is_valid(parse_yaml(text).value)
 
 

@@ -31,7 +31,7 @@ def test_a_file_is_told_by_its_keys(tmp_path, file, text, kind, contents):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         pytest.param("evaluators: [{type: x}]", "An eval file without cases.", id="evaluators-alone"),
         pytest.param("case: t.jsonl\nevaluators: []", "Unknown key: case. Did you mean cases?", id="misspelt-cases"),
@@ -39,18 +39,20 @@ def test_a_file_is_told_by_its_keys(tmp_path, file, text, kind, contents):
         pytest.param("fieds: [{path: a}]", "", id="misspelt-fields"),
     ],
 )  # fmt: skip
-def test_a_misspelt_file_is_still_known(tmp_path, text, said):
+def test_a_misspelt_file_is_still_known(tmp_path, text, message):
     (tmp_path / "a.yaml").write_text(text)
     checked = check_file(tmp_path / "a.yaml")
     assert not checked.fine
-    assert any(str(problem).endswith(said) or said in str(problem) for problem in checked.problems)
+    assert any(
+        str(problem).endswith(message) or message in str(problem) for problem in checked.problems
+    )
 
 
 def test_the_same_as_json(tmp_path):
     file = tmp_path / "a.eval.yaml"
     file.write_text("cases: t.jsonl\nnme: x\n")
-    told = check_file(file).to_dict()
-    assert told == {
+    report = check_file(file).to_dict()
+    assert report == {
         "file": str(file),
         "kind": "eval",
         "fine": False,

@@ -223,13 +223,13 @@ def _check_graders(each: AgentvCase, common: Graders, context: Context) -> None:
 
 
 def _text(located: Located, key: str) -> str:
-    given = located.get(key)
-    return given.value if given is not None and isinstance(given.value, str) else ""
+    text = located.value_of(key)
+    return text if isinstance(text, str) else ""
 
 
 def _metadata(located: Located) -> JsonObject:
-    given = located.get("metadata")
-    return given.value if given is not None and isinstance(given.value, dict) else {}
+    metadata = located.value_of("metadata")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _tags(located: Located) -> tuple[str, ...]:
@@ -264,10 +264,10 @@ def _read_case(
         hint = "Give expected_output, or expected_messages with an answer of the assistant."
         context.add("A case without an expected answer.", located.location, hint)
     question = _case_value(located, _INPUT)
-    more = located.first_of("input_files") or suite.first_of("input_files")
+    more = located.get("input_files") or suite.get("input_files")
     files = _json_files(question, more)
     execution = located.get("execution")
-    skips_defaults = None if execution is None else execution.get("skip_defaults")
+    skips_defaults = execution is not None and execution.value_of("skip_defaults") is True
     replaces_defaults = Era.DESIGN in suite.entries and graders.written > 0
     case = InlineCase(
         id=_read_id(located, context),
@@ -276,7 +276,7 @@ def _read_case(
         input=MISSING if question is None else question.value,
         metadata=_case_metadata(located, graders) or None,
         tags=_tags(located),
-        only_own=replaces_defaults or (skips_defaults is not None and skips_defaults.value is True),
+        only_own=skips_defaults or replaces_defaults,
         location=located.location,
     )
     return AgentvCase(case, graders, len(files))
@@ -320,13 +320,9 @@ def _json_files(question: Located | None, more: Located | None) -> list[Located]
     contents = [each.entries["content"] for each in messages if "content" in each.entries]
     names = [name for content in contents for name in _files_in(content)]
     names += () if more is None else more.items
-    return list(
-        {
-            name.value: name
-            for name in names
-            if isinstance(name.value, str) and name.value.lower().endswith(".json")
-        }.values()
-    )
+    texts = [name for name in names if isinstance(name.value, str)]
+    json = {name.value: name for name in texts if str(name.value).lower().endswith(".json")}
+    return list(json.values())
 
 
 def _expected_document(answer: Located, fixtures: Fixtures) -> JsonValue | Missing:
@@ -334,21 +330,19 @@ def _expected_document(answer: Located, fixtures: Fixtures) -> JsonValue | Missi
     if not any("role" in each.entries for each in (answer, *answer.items[:1])):
         return _document(answer, fixtures)
     for message in reversed(answer.items or (answer,)):
-        content, role = message.get("content"), message.get("role")
-        if content is not None and role is not None and role.value == "assistant":
-            return _document(content, fixtures)
+        if message.value_of("role") == "assistant" and "content" in message.entries:
+            return _document(message.entries["content"], fixtures)
     return MISSING
 
 
 def _document(content: Located, fixtures: Fixtures) -> JsonValue | Missing:
     """Return the document that content names or contains; other text stays as it is."""
     text = content.value
-    if content.items and all(_type_of(block) in {"file", "text"} for block in content.items):
+    if content.items and all(each.value_of("type") in ("file", "text") for each in content.items):
         named = next(_files_in(content), None)
         if named is not None:
             return fixtures.document(named)
-        values = (block.get("value") for block in content.items)
-        texts = (value.value for value in values if value is not None)
+        texts = (each.value_of("value") for each in content.items)
         text = "\n".join(each for each in texts if isinstance(each, str))
     if not isinstance(text, str):
         return text
@@ -361,13 +355,8 @@ def _document(content: Located, fixtures: Fixtures) -> JsonValue | Missing:
 
 def _files_in(content: Located) -> Iterator[Located]:
     for block in content.items:
-        if _type_of(block) == "file" and "value" in block.entries:
+        if block.value_of("type") == "file" and "value" in block.entries:
             yield block.entries["value"]
-
-
-def _type_of(block: Located) -> JsonValue:
-    kind = block.get("type")
-    return None if kind is None else kind.value
 
 
 class Fixtures:
