@@ -42,7 +42,7 @@ class JudgeAgreement(NamedTuple):
     @property
     def pairs(self) -> int:
         """All pairs that were judged."""
-        return self.both + self.judge_only + self.people_only + self.neither
+        return sum(self[1:])
 
     @property
     def share(self) -> float | None:
@@ -68,11 +68,7 @@ class JudgeAgreement(NamedTuple):
         """The counts and what follows from them."""
         interval = wilson(self.both + self.neither, self.pairs)
         return {
-            "threshold": self.threshold,
-            "both": self.both,
-            "judge_only": self.judge_only,
-            "people_only": self.people_only,
-            "neither": self.neither,
+            **self._asdict(),
             "agreement": self.share,
             "agreement_interval": None if interval is None else list[JsonValue](interval),
             "kappa": self.kappa,

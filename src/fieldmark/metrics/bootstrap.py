@@ -8,32 +8,25 @@ the counts of the cases.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from fieldmark.metrics.case_sample import MEANS, STEP, CaseContribution, CaseSample, PackedCells
+from fieldmark.metrics.case_sample import MEANS, STEP, CaseRow, CaseSample, SampledCase
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.headline import HEADLINE_FIGURES
-from fieldmark.metrics.quality import QualityCounts, QualityFigures, bucket_table, quality_figures
+from fieldmark.metrics.quality import QualityCounts, bucket_table, quality_figures
 from fieldmark.metrics.rates import LEVEL, Interval, f1_score, normal_quantile, ratio, wilson
 from fieldmark.metrics.summary import RunIntervals, Summary
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Ints: TypeAlias = NDArray[np.integer]
-    Weights: TypeAlias = NDArray[np.uint8]
+    from fieldmark.metrics.arrays import Bytes, Floats, Integers
 
 __all__ = [
     "GROUPS",
-    "RESAMPLES",
-    "AttributeColumns",
     "CaseMatrix",
     "ResampledFigures",
     "interval_around",
@@ -43,16 +36,14 @@ __all__ = [
     "run_intervals",
 ]
 
-RESAMPLES: Final = 1_000
-
 GROUPS: Final = 512
 """Rows of weights at most; more cases are drawn in groups, which are random groups."""
 
 _LIMITS: Final = (0.0, 1.0)
+# These bound the memory.
 _ROWS_AT_ONCE: Final = 64
 _ATTRIBUTES_AT_ONCE: Final = 64
 _CELLS_AT_ONCE: Final = 512
-"""These bound the memory."""
 _PRODUCT: Final = 1 << 18
 """Multiplications up to which BLAS stays on one thread; others would wait busily for more."""
 
@@ -62,7 +53,7 @@ def run_intervals(
     summary: Summary,
     counting: CountingOptions,
     *,
-    resamples: int = RESAMPLES,
+    resamples: int = 1_000,
     seed: int = 0,
 ) -> RunIntervals:
     """The intervals of the headline figures and of the F1 of every attribute.
@@ -72,7 +63,12 @@ def run_intervals(
     import numpy as np
 
     rows = sample.rows()
-    shares = _share_intervals(summary)
+    scored = summary.cases.scored
+    known_shares = {
+        "passed": wilson(summary.verdicts.passed, sum(summary.verdicts)),
+        "perfect": wilson(min(summary.cases.perfect, scored), scored),
+    }
+    shares = {name: interval for name, interval in known_shares.items() if interval is not None}
     if not rows:
         return RunIntervals(figures=shares)
     matrix = CaseMatrix(rows, sample.table, counting, together=-(-len(rows) // GROUPS))
@@ -84,10 +80,10 @@ def run_intervals(
     for columns in matrix.blocks():
         tp, fp, fn = np.split(product(weights, np.hstack(columns[1:])), 3, axis=1)
         f1s = figures.add_attributes(tp, fp, fn)
-        known = {path: summary.attributes.get(path) for path in columns.paths}
-        estimates = {path: None if each is None else each.f1 for path, each in known.items()}
+        known = map(summary.attributes.get, columns.paths)
+        estimates = [None if each is None else each.f1 for each in known]
         cases = [cases_of[path] for path in columns.paths]
-        attributes |= _intervals(estimates, f1s.T, cases, scale)
+        attributes |= _intervals(columns.paths, estimates, f1s.T, cases, scale)
     counts = QualityCounts(*product(weights, matrix.buckets()).T)
     quality = quality_figures(counts, counting, summary.quality.safety)._asdict()
     resampled: dict[str, Floats] = {
@@ -95,9 +91,17 @@ def run_intervals(
         **figures.micro_rates(),
         **cast("dict[str, Floats]", quality),
     }
-    known_figures = _estimates(summary)
     headline = _intervals(
-        {name: known_figures[name] for name in resampled},
+        resampled,
+        [
+            summary.mean_score,
+            summary.macro_f1_by_attribute,
+            summary.macro_f1_by_case,
+            summary.micro.f1,
+            summary.micro.precision,
+            summary.micro.recall,
+            *(getattr(summary.quality, name) for name in quality),
+        ],
         np.stack(list(resampled.values())),
         [len(rows)] * len(resampled),
         scale,
@@ -106,7 +110,11 @@ def run_intervals(
 
 
 def _intervals(
-    estimates: Mapping[str, float | None], values: Floats, cases: Sequence[int], scale: float
+    names: Iterable[str],
+    estimates: Sequence[float | None],
+    values: Floats,
+    cases: Sequence[int],
+    scale: float,
 ) -> dict[str, Interval]:
     """The intervals of the figures that are defined; `values` has a row of resamples a figure.
 
@@ -114,7 +122,7 @@ def _intervals(
     """
     found: dict[str, Interval] = {}
     offsets = interval_offsets(values, cases)
-    for (name, estimate), number, offset in zip(estimates.items(), cases, offsets, strict=True):
+    for name, estimate, number, offset in zip(names, estimates, cases, offsets, strict=True):
         interval = None
         if estimate in _LIMITS:
             whole = round(number / scale**2)
@@ -126,29 +134,7 @@ def _intervals(
     return found
 
 
-def _estimates(summary: Summary) -> dict[str, float | None]:
-    return {
-        "mean_score": summary.mean_score,
-        "macro_f1_by_attribute": summary.macro_f1_by_attribute,
-        "macro_f1_by_case": summary.macro_f1_by_case,
-        "micro_f1": summary.micro.f1,
-        "micro_precision": summary.micro.precision,
-        "micro_recall": summary.micro.recall,
-        **{name: getattr(summary.quality, name) for name in QualityFigures._fields},
-    }
-
-
-def _share_intervals(summary: Summary) -> dict[str, Interval]:
-    """The intervals of the shares of scored cases that passed and that are perfect."""
-    scored = summary.cases.scored
-    found = {
-        "passed": wilson(summary.verdicts.passed, sum(summary.verdicts)),
-        "perfect": wilson(min(summary.cases.perfect, scored), scored),
-    }
-    return {name: interval for name, interval in found.items() if interval is not None}
-
-
-def resampling_weights(cases: int, resamples: int, seed: int) -> Weights:
+def resampling_weights(cases: int, resamples: int, seed: int) -> Bytes:
     """How often each resample draws each case. The first row draws every case once."""
     import numpy as np
 
@@ -162,7 +148,7 @@ def resampling_weights(cases: int, resamples: int, seed: int) -> Weights:
     return weights
 
 
-def product(rows: Floats | Weights, columns: Floats) -> Floats:
+def product(rows: Floats | Bytes, columns: Floats) -> Floats:
     """The matrix product of whole numbers: exact in any order, and on this thread alone."""
     import numpy as np
 
@@ -202,7 +188,8 @@ def interval_offsets(
         if not number or count <= 1 or math.isnan(estimate):
             found.append(None)
             continue
-        tail = _tail(count, level)
+        student = _student_quantile(normal_quantile(level), count - 1)
+        tail = NormalDist().cdf(-math.sqrt(count / (count - 1)) * student)
         low, high = (_quantile(row, number, share) for share in (tail, 1 - tail))
         found.append((low - estimate, high - estimate))
     return found
@@ -214,12 +201,6 @@ def _quantile(ordered: Floats, number: int, share: float) -> float:
     low = int(place)
     before, after = float(ordered[low]), float(ordered[min(low + 1, number - 1)])
     return before + (after - before) * (place - low)
-
-
-def _tail(cases: int, level: float) -> float:
-    """The share of resamples that is cut off at either end."""
-    student = _student_quantile(normal_quantile(level), cases - 1)
-    return NormalDist().cdf(-math.sqrt(cases / (cases - 1)) * student)
 
 
 def _student_quantile(z: float, freedom: int) -> float:
@@ -235,8 +216,6 @@ def _student_quantile(z: float, freedom: int) -> float:
 
 class ResampledFigures:
     """The headline figures of many resamples, from the counts of attributes, block by block."""
-
-    __slots__ = ("_f1s", "_fn", "_fp", "_number", "_tp")
 
     def __init__(self, resamples: int) -> None:
         import numpy as np
@@ -276,7 +255,7 @@ class ResampledFigures:
         }
 
 
-class AttributeColumns(NamedTuple):
+class _AttributeColumns(NamedTuple):
     """Counts of some attributes: a row per case or resample, a column per attribute."""
 
     paths: Sequence[str]
@@ -288,23 +267,9 @@ class AttributeColumns(NamedTuple):
 class CaseMatrix:
     """The counts of cases as arrays; `together` cases share a row."""
 
-    __slots__ = (
-        "_buckets",
-        "_case",
-        "_cell",
-        "_cells",
-        "_costs",
-        "_path",
-        "_row",
-        "_times",
-        "means",
-        "paths",
-        "rows",
-    )
-
     def __init__(
         self,
-        cases: Sequence[CaseContribution],
+        cases: Sequence[CaseRow | SampledCase],
         table: AttributeTable,
         counting: CountingOptions,
         paths: Sequence[str] | None = None,
@@ -314,7 +279,17 @@ class CaseMatrix:
         import numpy as np
 
         self.rows = -(-len(cases) // together)
-        self._add_entries([case.packed for case in cases], len(table), together)
+        packed = [case.packed for case in cases]
+        cell = np.frombuffer(b"".join([each.cells for each in packed]), np.int64)
+        times = np.frombuffer(b"".join([each.times for each in packed]), np.int64)
+        self._times = times.astype(np.float64)
+        self._case = np.repeat(np.arange(len(cases)), [each.number for each in packed])
+        self._row = self._case // together
+        places = np.zeros(len(table) << CELL_BITS, np.int32)
+        places[cell] = 1
+        self._cells = np.flatnonzero(places)  # those that occur, in order
+        places[self._cells] = np.arange(len(self._cells))
+        self._cell = places[cell]
         self.means = np.zeros((self.rows, MEANS))
         means = np.array([case.means for case in cases], np.float64).reshape(-1, MEANS)
         np.add.at(self.means, np.arange(len(cases)) // together, means)
@@ -329,22 +304,7 @@ class CaseMatrix:
         self._costs = np.array(cost_table(counting), np.float64)[facts]
         self._buckets = np.array(bucket_table(counting.ignore_scope), np.float64)[facts]
 
-    def _add_entries(self, cases: Sequence[PackedCells], attributes: int, together: int) -> None:
-        """Which case, and which row with it, has which cell how often."""
-        import numpy as np
-
-        cell = np.frombuffer(b"".join([case.cells for case in cases]), np.int64)
-        times = b"".join([case.times for case in cases])
-        self._times = np.frombuffer(times, np.int64).astype(np.float64)
-        self._case = np.repeat(np.arange(len(cases)), [case.number for case in cases])
-        self._row = self._case // together
-        places = np.zeros(attributes << CELL_BITS, np.int32)
-        places[cell] = 1
-        self._cells = np.flatnonzero(places)  # those that occur, in order
-        places[self._cells] = np.arange(len(self._cells))
-        self._cell = places[cell]
-
-    def blocks(self) -> Iterator[AttributeColumns]:
+    def blocks(self) -> Iterator[_AttributeColumns]:
         """The counts of all attributes, some at a time."""
         import numpy as np
 
@@ -356,7 +316,7 @@ class CaseMatrix:
             tp, _, fp, fn = (
                 product(counted, cost[:, None] * columns) for cost in self._costs[cells].T
             )
-            yield AttributeColumns(paths, tp, fp, fn)
+            yield _AttributeColumns(paths, tp, fp, fn)
 
     def buckets(self) -> Floats:
         """The keys of each row by their buckets of quality."""
@@ -376,9 +336,10 @@ class CaseMatrix:
         here = counts[self._cell]
         size = int(self._case[-1]) + 1 if len(self._case) else 1
         pairs = np.unique(self._path[self._cell[here]] * size + self._case[here])
-        return [int(n) for n in np.bincount(pairs // size, minlength=len(self.paths))]
+        counted: list[int] = np.bincount(pairs // size, minlength=len(self.paths)).tolist()
+        return counted
 
-    def _counted(self, cells: Ints) -> Floats:
+    def _counted(self, cells: Integers) -> Floats:
         """How often each row has each of some cells."""
         import numpy as np
 

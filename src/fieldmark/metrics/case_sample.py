@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import add, itemgetter
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from fieldmark.metrics.case_score import SHORT, CaseStats
@@ -14,16 +14,7 @@ from fieldmark.metrics.tally import f1_in_mean
 from fieldmark.model.case import Case
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
-__all__ = [
-    "MEANS",
-    "STEP",
-    "CaseContribution",
-    "CaseRow",
-    "CaseSample",
-    "PackedCells",
-    "Threshold",
-    "row_means",
-]
+__all__ = ["MEANS", "STEP", "CaseRow", "CaseSample", "SampledCase", "Threshold", "row_means"]
 
 STEP: Final = 1 << 24
 """Scores are counted in whole steps, so that sums do not depend on their order."""
@@ -67,20 +58,6 @@ class PackedCells(NamedTuple):
         return self._replace(cells=array(_CODE, cells).tobytes())
 
 
-class CaseContribution(Protocol):
-    """What one or more cases add to a run."""
-
-    @property
-    def packed(self) -> PackedCells:
-        """Their cells."""
-        ...
-
-    @property
-    def means(self) -> Sequence[int]:
-        """Their scores and F1s, summed."""
-        ...
-
-
 class CaseRow:
     """The cells and the scores of several cases, summed."""
 
@@ -110,7 +87,7 @@ def row_means(stats: CaseStats) -> tuple[int, ...]:
     return (round(score * STEP), 1, *((0, 0) if f1 is None else (round(f1 * STEP), 1)))
 
 
-class _SampledCase(NamedTuple):
+class SampledCase(NamedTuple):
     """A sampled case; `draw` is the number that decides how long it stays in the sample."""
 
     draw: int
@@ -165,7 +142,7 @@ class CaseSample:
         self.table = table
         self.cases = 0
         self._threshold = Threshold(limit) if threshold is None else threshold
-        self._kept: list[_SampledCase] = []
+        self._kept: list[SampledCase] = []
 
     def __call__(
         self, batch: tuple[Sequence[Case], Sequence[Outcomes], Sequence[CaseStats]]
@@ -174,7 +151,7 @@ class CaseSample:
         cases, blocks, stats = batch
         self.cases += len(cases)
         limit = 1 << self._threshold.bits
-        further: list[_SampledCase] = []
+        further: list[SampledCase] = []
         for place, draw in enumerate(_draws(cases)):
             if draw >= limit:
                 continue
@@ -184,7 +161,7 @@ class CaseSample:
             else:
                 times = Counter(block.cells) if block.times is None else block.times
                 packed = PackedCells.pack(times, times.values())
-            further.append(_SampledCase(draw, cases[place].id, packed, row_means(stats[place])))
+            further.append(SampledCase(draw, cases[place].id, packed, row_means(stats[place])))
         self._keep(further)
 
     def add(self, case_id: str, block: Outcomes, stats: CaseStats) -> None:
@@ -200,11 +177,11 @@ class CaseSample:
         self.cases += other.cases
         self._keep(kept, other._threshold.bits)
 
-    def rows(self) -> list[_SampledCase]:
+    def rows(self) -> list[SampledCase]:
         """The sampled cases, in an order that depends only on their ids."""
         return sorted(self._kept, key=itemgetter(0, 1))
 
-    def _keep(self, further: Sequence[_SampledCase], bits: int = _BITS) -> None:
+    def _keep(self, further: Sequence[SampledCase], bits: int = _BITS) -> None:
         """Add the cases that are below all thresholds."""
         threshold = self._threshold
         before = threshold.bits
@@ -224,7 +201,7 @@ class CaseSample:
         self._threshold.take([each.draw for each in self._kept])
 
 
-_State: TypeAlias = tuple[AttributeTable, int, int, int, list[_SampledCase]]
+_State: TypeAlias = tuple[AttributeTable, int, int, int, list[SampledCase]]
 
 
 def _draws(cases: Sequence[Case]) -> list[int]:

@@ -24,7 +24,7 @@ _MISTAKES: Final = frozenset(
 )
 _UNREAD: Final = {CaseInput.MISSING: "no_candidate", CaseInput.PARSE_ERROR: "unreadable"}
 _EMPTY: Final = {Presence.NULL: "null_given", Presence.BLANK: "blank_given"}
-_VAGUE: Final = frozenset({"different", "one_digit", "date_part"})
+_VAGUE: Final = frozenset({"different", "one_digit", "date_part", "unknown_key", "for_nothing"})
 """Patterns that say less than that the value belongs to another field."""
 _NO_PATTERN: Final = "different"
 _NOT_STORED: Final = ""
@@ -75,41 +75,43 @@ class MistakeClusters:
 
     def add(self, block: Outcomes, table: AttributeTable, case: CaseDocuments) -> None:
         """Add the mistakes of one case."""
-        wrong = [
-            _Mistake.of(record, lone, case, table.path(record.attribute))
+        mistakes = [
+            _Mistake(
+                record=record,
+                attribute=table.path(record.attribute),
+                lone=lone,
+                expected=_value(case.expected, record.path, record.expected_presence),
+                candidate=_value(case.candidate, record.candidate_path, record.candidate_presence),
+            )
             for record, lone in _with_items(block, table)
             if record.outcome in _MISTAKES
         ]
-        shifted, sources = _shifted(wrong, case), _ValueIndex(case.expected)
-        for mistake in wrong:
-            name, note = _pattern(mistake, case, shifted, sources)
-            if name != _NOT_STORED:
-                self._add_mistake(mistake, name, note, case.case_id)
+        shifted, sources = _shifted(mistakes, case.expected), _ValueIndex(case.expected)
+        for mistake in mistakes:
+            name, note = _pattern(mistake, case.input, shifted, sources)
+            if name == _NOT_STORED:
+                continue
+            cluster = self._found.setdefault(name, MistakeCluster(BY_NAME[name]))
+            cluster.number += 1
+            cluster.attributes[mistake.attribute] += 1
+            self.by_attribute.setdefault(mistake.attribute, Counter())[name] += 1
+            if len(cluster.examples) < _EXAMPLES:
+                cluster.examples.append(
+                    MistakeExample(
+                        case_id=case.case_id,
+                        path=mistake.record.path,
+                        expected=mistake.expected,
+                        candidate=mistake.candidate,
+                        note=note,
+                    )
+                )
 
     def largest(self) -> list[MistakeCluster]:
         """All clusters, the largest first; those without a pattern last."""
-
-        def place(cluster: MistakeCluster) -> tuple[bool, int, str]:
-            name = cluster.pattern.name
-            return name == _NO_PATTERN, -cluster.number, name
-
-        return sorted(self._found.values(), key=place)
-
-    def _add_mistake(self, mistake: _Mistake, name: str, note: str, case_id: str) -> None:
-        cluster = self._found.setdefault(name, MistakeCluster(BY_NAME[name]))
-        cluster.number += 1
-        cluster.attributes[mistake.attribute] += 1
-        self.by_attribute.setdefault(mistake.attribute, Counter())[name] += 1
-        if len(cluster.examples) < _EXAMPLES:
-            cluster.examples.append(
-                MistakeExample(
-                    case_id=case_id,
-                    path=mistake.record.path,
-                    expected=mistake.expected,
-                    candidate=mistake.candidate,
-                    note=note,
-                )
-            )
+        return sorted(
+            self._found.values(),
+            key=lambda each: (each.pattern.name == _NO_PATTERN, -each.number, each.pattern.name),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,16 +123,6 @@ class _Mistake:
     lone: bool
     expected: JsonValue | Missing
     candidate: JsonValue | Missing
-
-    @classmethod
-    def of(cls, record: FieldOutcome, lone: bool, case: CaseDocuments, attribute: str) -> _Mistake:  # noqa: FBT001
-        return cls(
-            record=record,
-            attribute=attribute,
-            lone=lone,
-            expected=_value(case.expected, record.path, record.expected_presence),
-            candidate=_value(case.candidate, record.candidate_path, record.candidate_presence),
-        )
 
 
 def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:
@@ -154,43 +146,38 @@ def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldO
 
 
 def _pattern(
-    mistake: _Mistake, case: CaseDocuments, shifted: set[str], sources: _ValueIndex
+    mistake: _Mistake, read: CaseInput, shifted: set[str], sources: _ValueIndex
 ) -> tuple[str, str]:
-    """The name of the pattern, and a note."""
-    record = mistake.record
-    if case.input in _UNREAD:
-        return _UNREAD[case.input], ""
-    if record.outcome is Outcome.OMISSION:
-        if mistake.lone:
-            return "item_missing", ""
-        return _EMPTY.get(record.candidate_presence, "left_out"), ""
-    if record.outcome is Outcome.HALLUCINATION and mistake.lone:
-        return "item_invented", ""
-    if record.path in shifted:
-        return "shifted_rows", ""
-    return _pattern_of_value(mistake, sources)
-
-
-def _pattern_of_value(mistake: _Mistake, sources: _ValueIndex) -> tuple[str, str]:
-    expected, candidate = mistake.expected, mistake.candidate
-    source = sources.other_than(mistake.record.path, candidate)
-    if mistake.record.outcome is Outcome.HALLUCINATION:
-        if source:
-            return "other_field", source
-        absent = mistake.record.expected_presence is Presence.ABSENT
-        return ("unknown_key" if absent else "for_nothing"), ""
-    if expected is MISSING or candidate is MISSING:
-        return _NOT_STORED, ""
-    name = pattern_of(expected, candidate)
+    """The name of the pattern, and for the value of another field the path of that field."""
+    record, expected, candidate = mistake.record, mistake.expected, mistake.candidate
+    source = ""
+    if read in _UNREAD:
+        name = _UNREAD[read]
+    elif record.outcome is Outcome.OMISSION:
+        empty = _EMPTY.get(record.candidate_presence, "left_out")
+        name = "item_missing" if mistake.lone else empty
+    elif record.outcome is Outcome.HALLUCINATION and mistake.lone:
+        name = "item_invented"
+    elif record.path in shifted:
+        name = "shifted_rows"
+    else:
+        source = sources.other_than(record.path, candidate)
+        if record.outcome is Outcome.HALLUCINATION:
+            absent = record.expected_presence is Presence.ABSENT
+            name = "unknown_key" if absent else "for_nothing"
+        elif expected is MISSING or candidate is MISSING:
+            name = _NOT_STORED
+        else:
+            name = pattern_of(expected, candidate)
     return ("other_field", source) if source and name in _VAGUE else (name, "")
 
 
-def _shifted(mistakes: list[_Mistake], case: CaseDocuments) -> set[str]:
+def _shifted(mistakes: list[_Mistake], document: JsonValue | Missing) -> set[str]:
     """Fields of lists whose values are those of the next row or the one before.
 
     One such field may be chance: it takes two, and half of what is wrong in the list.
     """
-    if case.expected is MISSING:
+    if document is MISSING:
         return set()
     found: set[str] = set()
     by_list: dict[str, list[_Mistake]] = {}
@@ -200,7 +187,7 @@ def _shifted(mistakes: list[_Mistake], case: CaseDocuments) -> set[str]:
             by_list.setdefault(head, []).append(mistake)
     for wrong in by_list.values():
         for step in (1, -1):
-            moved = [each for each in wrong if _is_from_row(each, case.expected, step)]
+            moved = [each for each in wrong if _is_from_row(each, document, step)]
             if len(moved) >= 2 and 2 * len(moved) >= len(wrong):  # noqa: PLR2004
                 found.update(each.record.path for each in moved)
     return found
@@ -208,13 +195,11 @@ def _shifted(mistakes: list[_Mistake], case: CaseDocuments) -> set[str]:
 
 def _is_from_row(mistake: _Mistake, document: JsonValue, step: int) -> bool:
     """Whether the candidate is the value that is expected `step` rows further on."""
-    found = _INDEX.search(mistake.record.path)
-    if found is None or mistake.candidate is MISSING:
-        return False
-    place = int(found[1]) + step
-    if place < 0:
-        return False
     path = mistake.record.path
+    found = _INDEX.search(path)
+    place = int(found[1]) + step if found else -1
+    if found is None or place < 0 or mistake.candidate is MISSING:
+        return False
     neighbour = resolve(document, f"{path[: found.start()]}[{place}]{path[found.end() :]}")
     return neighbour is not MISSING and equal(neighbour, mistake.candidate)
 

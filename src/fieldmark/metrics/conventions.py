@@ -34,10 +34,7 @@ __all__ = [
     "RqsWeights",
     "WrongValue",
     "ZeroRule",
-    "default_aligner",
-    "default_comparator",
     "find_convention",
-    "read_options",
 ]
 
 
@@ -171,33 +168,25 @@ class CountingOptions:
             raise OptionError("pass_threshold", "must lie between 0 and 1")
 
 
-def read_options(counting: CountingOptions, options: Mapping[str, JsonValue]) -> CountingOptions:
-    """The counting half with these options set."""
-    known = {item.name: getattr(counting, item.name) for item in fields(counting)}
-    _refuse_unknown(options, known, prefix="")
-    read = {name: _read(name, value, known[name]) for name, value in options.items()}
-    return replace(counting, **read)  # type: ignore[arg-type]
-
-
-def _read(name: str, value: JsonValue, present: object) -> object:
+def _read_option(name: str, value: JsonValue, current: object) -> object:
     """The value, which must be of the type of the current one."""
-    if isinstance(present, StrEnum):
-        return _read_word(name, value, type(present))
-    if isinstance(present, bool):
+    if isinstance(current, StrEnum):
+        valid = [word.value for word in type(current)]
+        if value not in valid:
+            message = f"{value!r} is none of {', '.join(valid)}. {did_you_mean(str(value), valid)}"
+            raise OptionError(name, message.rstrip(". "))
+        return type(current)(value)
+    if isinstance(current, bool):
         if not isinstance(value, bool):
             raise OptionError(name, "must be true or false")
         return value
-    if isinstance(present, RqsWeights):
-        return _read_weights(name, value, present)
+    if isinstance(current, RqsWeights):
+        if not isinstance(value, dict):
+            raise OptionError(name, "must map figures to weights")
+        _refuse_unknown(value, current, prefix=f"{name}.")
+        weights = {key: _read_number(f"{name}.{key}", weight) for key, weight in value.items()}
+        return replace(current, **weights)
     return None if value is None else _read_number(name, value)
-
-
-def _read_word(name: str, value: JsonValue, words: type[StrEnum]) -> StrEnum:
-    valid = [word.value for word in words]
-    if value not in valid:
-        message = f"{value!r} is none of {', '.join(valid)}. {did_you_mean(str(value), valid)}"
-        raise OptionError(name, message.rstrip(". "))
-    return words(value)
 
 
 def _read_number(name: str, value: JsonValue) -> float:
@@ -206,26 +195,17 @@ def _read_number(name: str, value: JsonValue) -> float:
     return float(value)
 
 
-def _read_weights(name: str, value: JsonValue, present: RqsWeights) -> RqsWeights:
-    if not isinstance(value, dict):
-        raise OptionError(name, "must map figures to weights")
-    known = {item.name for item in fields(present)}
-    _refuse_unknown(value, known, prefix=f"{name}.")
-    return replace(
-        present, **{key: _read_number(f"{name}.{key}", weight) for key, weight in value.items()}
-    )
-
-
 def _refuse_unknown(
-    options: Mapping[str, JsonValue], known: Mapping[str, object] | set[str], prefix: str
+    options: Mapping[str, JsonValue], record: CountingOptions | RqsWeights, prefix: str = ""
 ) -> None:
+    known = [item.name for item in fields(record)]
     for name in options:
         if name not in known:
             message = f"unknown option. {did_you_mean(name, known)}"
             raise OptionError(f"{prefix}{name}", message.rstrip(". "))
 
 
-def default_comparator(name: str) -> Comparator:
+def _default_comparator(name: str) -> Comparator:
     """The comparator that a convention names, loaded when a comparison needs it."""
     from fieldmark.compare.auto import Auto
     from fieldmark.compare.exact import Exact, NormalizedText
@@ -238,7 +218,7 @@ def default_comparator(name: str) -> Comparator:
     return known[name]()
 
 
-def default_aligner(name: str) -> Aligner:
+def _default_aligner(name: str) -> Aligner:
     """The aligner that a convention names, loaded when a comparison needs it."""
     from fieldmark.align.greedy import Greedy
     from fieldmark.align.index import Index
@@ -272,8 +252,8 @@ class Convention:
             rules,
             scope=scope,
             depth=rules.depth or self.comparison.depth,
-            default=rules.default or default_comparator(self.comparison.comparator),
-            aligner=rules.aligner or default_aligner(self.comparison.aligner),
+            default=rules.default or _default_comparator(self.comparison.comparator),
+            aligner=rules.aligner or _default_aligner(self.comparison.aligner),
         )
 
     def with_options(self, options: Mapping[str, JsonValue]) -> Convention:
@@ -282,7 +262,12 @@ class Convention:
         >>> find_convention("four_phase").with_options({"rqs_form": "complement"}).counting.rqs_form
         <RqsForm.COMPLEMENT: 'complement'>
         """
-        return replace(self, counting=read_options(self.counting, options))
+        _refuse_unknown(options, self.counting)
+        read = {
+            name: _read_option(name, value, getattr(self.counting, name))
+            for name, value in options.items()
+        }
+        return replace(self, counting=replace(self.counting, **read))  # type: ignore[arg-type]
 
     def options(self, rules: Rules | None = None) -> JsonObject:
         """Every option by its name, as it is or as it is under these rules."""

@@ -29,9 +29,8 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from fieldmark.metrics.arrays import Floats
 
 __all__ = [
     "GROUPS",
@@ -112,36 +111,32 @@ class PairedCases:
         self.cases += 1
         for rows, side in ((self.before, before), (self.after, after)):
             times = side.block.times or Counter(side.block.cells)
-            rows[group].add(times, self._means_of(side.stats))
-        self._add_change(case_id, before, after)
+            means = self._means.get(side.stats)
+            if means is None:
+                if len(self._means) >= GROUPS:
+                    self._means.clear()
+                means = self._means[side.stats] = row_means(side.stats)
+            rows[group].add(times, means)
+        self._add_change(case_id, before.stats, after.stats)
         if before.block.cells != after.block.cells or before.table is not after.table:
             self.shifts.update(_outcome_changes(before, after))
 
     def passes(self) -> tuple[int, int]:
         """How many cases pass only in the second run, and only in the first."""
-        mine = Verdict.PASS.value
-        gained = sum(n for (old, new), n in self.verdicts.items() if old != mine == new)
-        lost = sum(n for (old, new), n in self.verdicts.items() if old == mine != new)
+        gained = sum(n for (old, new), n in self.verdicts.items() if old != Verdict.PASS == new)
+        lost = sum(n for (old, new), n in self.verdicts.items() if old == Verdict.PASS != new)
         return gained, lost
 
-    def _means_of(self, stats: CaseStats) -> tuple[int, ...]:
-        known = self._means.get(stats)
-        if known is None:
-            if len(self._means) >= GROUPS:
-                self._means.clear()
-            known = self._means[stats] = row_means(stats)
-        return known
-
-    def _add_change(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
+    def _add_change(self, case_id: str, before: CaseStats, after: CaseStats) -> None:
         change = CaseChange(
             case_id=case_id,
-            before=before.stats.score,
-            after=after.stats.score,
-            verdict_before=before.stats.verdict,
-            verdict_after=after.stats.verdict,
+            before=before.score,
+            after=after.score,
+            verdict_before=before.verdict,
+            verdict_after=after.verdict,
         )
-        old, new = change.verdict_before or "error", change.verdict_after or "error"
-        self.verdicts[str(old), str(new)] += 1
+        old, new = str(before.verdict or "error"), str(after.verdict or "error")
+        self.verdicts[old, new] += 1
         self.scores["up" if change.gain > 0 else "down" if change.gain < 0 else "same"] += 1
         if old != new and Verdict.PASS in {old, new}:
             changes = self.fixed if new == Verdict.PASS else self.broken
@@ -174,12 +169,8 @@ def _outcome_changes(before: CaseInRun, after: CaseInRun) -> Mapping[OutcomeChan
         apart = (pair for pair in cells if pair[0] >> _OUTCOME_SHIFT != pair[1] >> _OUTCOME_SHIFT)
         return Counter((_LABELS[old & FACT_MASK], _LABELS[new & FACT_MASK]) for old, new in apart)
     old, new = _outcomes(before), _outcomes(after)
-    found: Counter[OutcomeChange] = Counter()
-    for place in {**old, **new}:
-        pair = old.get(place, _NO_OUTCOME), new.get(place, _NO_OUTCOME)
-        if pair[0] != pair[1]:
-            found[pair] += 1
-    return found
+    pairs = ((old.get(at, _NO_OUTCOME), new.get(at, _NO_OUTCOME)) for at in {**old, **new})
+    return Counter(pair for pair in pairs if pair[0] != pair[1])
 
 
 def _same_fields(before: CaseInRun, after: CaseInRun) -> bool:

@@ -164,21 +164,10 @@ def _names(figures: JsonObject, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{key}"
 
 
-_LESS_IS_BETTER: Final = frozenset(
-    {
-        "errors",
-        "fn",
-        "format_error",
-        "fp",
-        "hallucination",
-        "invalid_truth",
-        "missing",
-        "omission",
-        "unexpected",
-        "unparseable",
-        "wrong_value",
-    }
-)
+_LESS_IS_BETTER: Final = frozenset({
+    "errors", "fn", "format_error", "fp", "hallucination", "invalid_truth", "missing", "omission",
+    "unexpected", "unparseable", "wrong_value",
+})  # fmt: skip
 """Figures for which lower is better, by the last part of their names."""
 
 

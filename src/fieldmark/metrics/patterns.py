@@ -204,14 +204,6 @@ def _is_sign(expected: _TextForms, candidate: _TextForms) -> bool:
     return amounts is not None and amounts[0] == -amounts[1] != 0
 
 
-def _is_currency(expected: _TextForms, candidate: _TextForms) -> bool:
-    return _is_same_amount(expected, candidate) and expected.money != candidate.money
-
-
-def _is_unit(expected: _TextForms, candidate: _TextForms) -> bool:
-    return _is_same_amount(expected, candidate) and expected.unit != candidate.unit
-
-
 def _is_separator_misread(expected: _TextForms, candidate: _TextForms) -> bool:
     amounts = _amounts(expected, candidate)
     marked = any(mark in side.text for side in (expected, candidate) for mark in _MARKS)
@@ -316,9 +308,13 @@ _TABLE: Final[tuple[tuple[_Fits, str, str, str], ...]] = (
      "Ask for whole dates (YYYY-MM-DD), and say where the year stands if not beside the day."),
     (_is_date_part, "date_part", "one of day, month and year is wrong",
      "Check the reading of the page here; with two dates nearby, say which one is meant."),
-    (_is_currency, "currency_sign", "the amount is right, its currency sign is not",
+    (lambda expected, candidate: _is_same_amount(expected, candidate)
+     and expected.money != candidate.money,
+     "currency_sign", "the amount is right, its currency sign is not",
      "Ask for the currency in a field of its own and for amounts without a sign."),
-    (_is_unit, "unit", "the number is right, its unit is not",
+    (lambda expected, candidate: _is_same_amount(expected, candidate)
+     and expected.unit != candidate.unit,
+     "unit", "the number is right, its unit is not",
      "Ask for the unit in a field of its own and for the number alone."),
     (_is_sign, "sign", "plus for minus",
      "Say how credits and negative amounts are printed (brackets, trailing minus, CR)."),

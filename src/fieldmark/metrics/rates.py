@@ -14,10 +14,7 @@ from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.model.counts import Counts
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from fieldmark.metrics.arrays import Floats
 
 __all__ = [
     "LEVEL",
@@ -28,10 +25,8 @@ __all__ = [
     "f1",
     "f1_score",
     "normal_quantile",
-    "precision",
     "rates",
     "ratio",
-    "recall",
     "wilson",
 ]
 
@@ -45,7 +40,7 @@ _UNDEFINED: Final = {ZeroRule.UNDEFINED: None, ZeroRule.ZERO: 0.0}
 
 
 class Rates(NamedTuple):
-    """Precision, recall and their harmonic mean."""
+    """The shares of extracted and of expected values that are right, and their harmonic mean."""
 
     precision: float | None
     recall: float | None
@@ -100,16 +95,6 @@ def f1_score(tp: float | Floats, fp: float | Floats, fn: float | Floats) -> floa
     return ratio(2 * tp, 2 * tp + fp + fn)  # type: ignore[arg-type]
 
 
-def precision(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> float | None:
-    """The share of extracted values that are right."""
-    return ratio(counts.tp, counts.tp + counts.fp, _UNDEFINED[zero])
-
-
-def recall(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> float | None:
-    """The share of expected values that were extracted."""
-    return ratio(counts.tp, counts.tp + counts.fn, _UNDEFINED[zero])
-
-
 def f1(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> float | None:
     """The harmonic mean of precision and recall; undefined where one is, or where both are 0.
 
@@ -130,7 +115,10 @@ def accuracy(counts: Counts, wrong: int) -> float | None:
 
 def rates(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> Rates:
     """Precision, recall and F1 of a count."""
-    return Rates(precision(counts, zero), recall(counts, zero), f1(counts, zero))
+    tp, undefined = counts.tp, _UNDEFINED[zero]
+    precision = ratio(tp, tp + counts.fp, undefined)
+    recall = ratio(tp, tp + counts.fn, undefined)
+    return Rates(precision, recall, f1(counts, zero))
 
 
 def wilson(part: int, whole: int, level: float = LEVEL) -> Interval | None:

@@ -15,9 +15,6 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
 __all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts", "f1_in_mean"]
 
-CountedStats: TypeAlias = tuple[CaseStats, int]
-"""The figures of a case, and how many cases have them."""
-
 
 class CaseTotals(NamedTuple):
     """The number of cases, by what happened to them.
@@ -75,8 +72,11 @@ class RunSums(NamedTuple):
         return RunSums(*map(add, self, other))
 
     @classmethod
-    def of(cls, counted: Sequence[CountedStats]) -> RunSums:
-        """The sums over some cases; one without a score stays out of every mean by case."""
+    def of(cls, counted: Sequence[tuple[CaseStats, int]]) -> RunSums:
+        """The sums over distinct cases, each with how many there are of it.
+
+        A case without a score is left out of every mean by case.
+        """
         scored = [(stats, times) for stats, times in counted if stats.score is not None]
         verdicts: Counter[Verdict | None] = Counter()
         for stats, times in counted:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics.detection.matching import MatchedDetections, matched
@@ -12,41 +12,17 @@ from fieldmark.metrics.detection.regions import CocoGiven, RegionTable, read_coc
 from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from fieldmark.metrics.arrays import Flags, Floats, Integers
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Integers: TypeAlias = NDArray[np.intp]
-    Flags: TypeAlias = NDArray[np.bool_]
+__all__ = ["AREAS", "MAX_DETECTIONS", "CocoSettings", "coco_ap", "coco_figures"]
 
-__all__ = [
-    "AREAS",
-    "MAX_DETECTIONS",
-    "UNDEFINED",
-    "CocoSettings",
-    "Curves",
-    "coco_ap",
-    "coco_figures",
-    "curves",
-]
-
-UNDEFINED: Final = -1.0
+_UNDEFINED: Final = -1.0
 """The value for a class without regions, as in the reference implementation."""
 _RECALLS: Final = 101
 
 
-class Curves(NamedTuple):
-    """Precision at 101 recalls, and recall at each number of detections.
-
-    The axes are threshold, recall, class and range; and threshold, class, range and number.
-    """
-
-    precision: Floats
-    recall: Floats
-
-
-class _Sparse(NamedTuple):
-    """The detections that overlap some region, by class and falling score.
+class _ScoredMatches(NamedTuple):
+    """The detections that overlap some region, by class and descending score.
 
     `before` counts, for each range, the detections of such a size up to each of them.
     """
@@ -56,40 +32,37 @@ class _Sparse(NamedTuple):
     inside: Flags
     before: Integers
 
-    def part(self, start: int, end: int, span: int) -> _Sparse:
-        """Those of one class in one range."""
-        here = slice(start, end)
-        return _Sparse(
-            self.hit[here, span],
-            self.ignored[here, span],
-            self.inside[span, here],
-            self.before[span, here],
-        )
 
-
-def curves(table: RegionTable, matches: MatchedDetections, most: tuple[int, ...]) -> Curves:
-    """The curves of a data set; `most` are the numbers of detections that recall is asked for."""
+def _precisions(matches: MatchedDetections, label: Integers) -> Floats:
+    """Precision by threshold, recall, class and range; `label` is the class of each detection."""
     import numpy as np
 
     classes, spans = matches.wanted.shape
-    label = table.class_of(matches.found.key)
-    of_which = label[matches.which]
-    bounds = np.searchsorted(of_which, np.arange(classes + 1)).tolist()
-    sparse = _by_score(matches, label)
-    precision = np.full((matches.hit.shape[2], _RECALLS, classes, spans), UNDEFINED)
+    bounds = np.searchsorted(label[matches.which], np.arange(classes + 1)).tolist()
+    scored = _by_score(matches, label)
+    precision = np.full((matches.hit.shape[2], _RECALLS, classes, spans), _UNDEFINED)
     for number in range(classes):
-        start, end = bounds[number : number + 2]
+        here = slice(*bounds[number : number + 2])
         for span, wanted in enumerate(matches.wanted[number].tolist()):
             if wanted:
-                part = sparse.part(start, end, span)
+                part = _ScoredMatches(
+                    scored.hit[here, span],
+                    scored.ignored[here, span],
+                    scored.inside[span, here],
+                    scored.before[span, here],
+                )
                 precision[:, :, number, span] = _precision(part, wanted)
-    return Curves(precision, _recall(matches, of_which, most))
+    return precision
 
 
-def _recall(matches: MatchedDetections, label: Integers, most: tuple[int, ...]) -> Floats:
-    """The share of regions found by the highest-scoring detections of each image."""
+def _recalls(matches: MatchedDetections, label: Integers, most: tuple[int, ...]) -> Floats:
+    """Recall by threshold, class, range and number of detections.
+
+    It is the share of regions found by the `most` highest-scoring detections of each image.
+    """
     import numpy as np
 
+    label = label[matches.which]
     wanted = matches.wanted[:, :, None]
     right = matches.hit & ~matches.ignored
     rank = matches.found.rank[matches.which]
@@ -100,13 +73,13 @@ def _recall(matches: MatchedDetections, label: Integers, most: tuple[int, ...]) 
         found = np.zeros((len(wanted), *right.shape[1:]), dtype=np.int32)
         if len(present):
             found[present] = np.add.reduceat(right[sure], starts, axis=0, dtype=np.int32)
-        share = np.full(found.shape, UNDEFINED)
+        share = np.full(found.shape, _UNDEFINED)
         np.divide(found, wanted, out=share, where=np.broadcast_to(wanted > 0, found.shape))
         shares.append(share.transpose(2, 0, 1))
     return np.stack(shares, axis=-1)
 
 
-def _by_score(matches: MatchedDetections, label: Integers) -> _Sparse:
+def _by_score(matches: MatchedDetections, label: Integers) -> _ScoredMatches:
     import numpy as np
 
     found = matches.found
@@ -118,7 +91,7 @@ def _by_score(matches: MatchedDetections, label: Integers) -> _Sparse:
     by_place = np.argsort(place[matches.which], kind="stable")
     which = matches.which[by_place]
     first = np.searchsorted(label[order], label[which])
-    return _Sparse(
+    return _ScoredMatches(
         matches.hit[by_place],
         matches.ignored[by_place],
         matches.inside[:, which],
@@ -126,11 +99,11 @@ def _by_score(matches: MatchedDetections, label: Integers) -> _Sparse:
     )
 
 
-def _precision(part: _Sparse, wanted: int) -> Floats:
+def _precision(part: _ScoredMatches, wanted: int) -> Floats:
     """The best precision at each recall or above, for every threshold.
 
-    Precision is best where a region has just been found, so only such places are looked at. What
-    found an ignored region does not count, whatever its size.
+    Precision is best where a region has just been found, so only such places are considered. A
+    detection of an ignored region does not count, whatever its size.
     """
     import numpy as np
 
@@ -139,7 +112,7 @@ def _precision(part: _Sparse, wanted: int) -> Floats:
     counted = np.where(part.hit, ~part.ignored, inside).astype(np.intp)
     among = part.before[:, None] + np.cumsum(counted - inside, axis=0)
     found = np.cumsum(right, axis=0, dtype=np.intp)
-    # The reference implementation keeps clear of a division by zero in this way.
+    # The reference implementation avoids a division by zero in this way.
     precise = found / (among + np.spacing(1))
     recalls = np.linspace(0.0, 1.0, _RECALLS)
     needed = np.searchsorted(np.arange(1, wanted + 1) / wanted, recalls, side="left")
@@ -216,8 +189,7 @@ def coco_ap(
     >>> round(figures["AP50"], 3), figures["AR100"], figures["APlarge"]
     (1.0, 0.7, None)
     """
-    chosen = settings or CocoSettings()
-    return coco_figures(read_coco(ground_truth, detections), chosen)
+    return coco_figures(read_coco(ground_truth, detections), settings or CocoSettings())
 
 
 def coco_figures(table: RegionTable, settings: CocoSettings) -> JsonObject:
@@ -225,38 +197,30 @@ def coco_figures(table: RegionTable, settings: CocoSettings) -> JsonObject:
     thresholds = settings.thresholds()
     most = settings.max_detections
     matches = matched(table, thresholds, settings.ranges(), most[-1])
-    found = curves(table, matches, most)
-    figures = _figures(found, thresholds, settings)
+    classes = table.class_of(matches.found.key)
+    precision, recall = _precisions(matches, classes), _recalls(matches, classes, most)
+    named = {name: thresholds == threshold for name, threshold in _NAMED_THRESHOLDS.items()}
+    figures: JsonObject = {"AP": _mean(precision[:, :, :, 0])}
+    for name, chosen in named.items():
+        figures[name] = _mean(precision[chosen][:, :, :, 0])
+    for number, name in enumerate(settings.areas, start=1):
+        figures[f"AP{name}"] = _mean(precision[:, :, :, number])
+    for number, limit in enumerate(most):
+        figures[f"AR{limit}"] = _mean(recall[:, :, 0, number])
+    for number, name in enumerate(settings.areas, start=1):
+        figures[f"AR{name}"] = _mean(recall[:, :, number, -1])
     figures["classes"] = {
         label: {
-            "AP": _mean(found.precision[:, :, number, 0]),
-            **{
-                name: _mean(found.precision[thresholds == threshold][:, :, number, 0])
-                for name, threshold in _NAMED_THRESHOLDS.items()
-            },
-            f"AR{most[-1]}": _mean(found.recall[:, number, 0, -1]),
+            "AP": _mean(precision[:, :, number, 0]),
+            **{name: _mean(precision[chosen][:, :, number, 0]) for name, chosen in named.items()},
+            f"AR{most[-1]}": _mean(recall[:, number, 0, -1]),
         }
         for number, label in enumerate(table.labels)
     }
     return figures
 
 
-def _figures(found: Curves, thresholds: Floats, settings: CocoSettings) -> JsonObject:
-    precision, recall = found
-    names: Sequence[str] = list(settings.areas)
-    figures: JsonObject = {"AP": _mean(precision[:, :, :, 0])}
-    for name, threshold in _NAMED_THRESHOLDS.items():
-        figures[name] = _mean(precision[thresholds == threshold][:, :, :, 0])
-    for number, name in enumerate(names, start=1):
-        figures[f"AP{name}"] = _mean(precision[:, :, :, number])
-    for number, limit in enumerate(settings.max_detections):
-        figures[f"AR{limit}"] = _mean(recall[:, :, 0, number])
-    for number, name in enumerate(names, start=1):
-        figures[f"AR{name}"] = _mean(recall[:, :, number, -1])
-    return figures
-
-
 def _mean(values: Floats) -> float | None:
     """The mean of the defined values."""
-    defined = values[values > UNDEFINED]
+    defined = values[values > _UNDEFINED]
     return float(defined.mean()) if defined.size else None

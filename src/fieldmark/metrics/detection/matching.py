@@ -8,29 +8,16 @@ image and class are matched together, then the second, and so on.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.metrics.detection.regions import DetectedRegion, Extent, RegionTable, TruthRegion
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from fieldmark.metrics.arrays import Flags, Floats, Integers
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Integers: TypeAlias = NDArray[np.intp]
-    Flags: TypeAlias = NDArray[np.bool_]
-
-__all__ = [
-    "ImageMatch",
-    "MatchedDetections",
-    "OverlappingPairs",
-    "SortedDetections",
-    "match_image",
-    "matched",
-    "ordered",
-    "overlapping",
-]
+__all__ = ["ImageMatch", "MatchedDetections", "match_image", "matched", "ordered", "overlapping"]
 
 _BLOCK: Final = 1 << 20  # pairs that are held in memory at once
 
@@ -57,14 +44,21 @@ def ordered(table: RegionTable, most: int) -> SortedDetections:
     import numpy as np
 
     order = np.lexsort((-table.score, table.found_key))
-    key = table.found_key[order]
+    rank = _ranks(table.found_key[order])
+    kept = rank < most
+    order = order[kept]
+    return SortedDetections(
+        table.found_key[order], table.found_extent[order], table.score[order], rank[kept]
+    )
+
+
+def _ranks(key: Integers) -> Integers:
+    """Count from 0 within each run of equal keys."""
+    import numpy as np
+
     places = np.arange(len(key))
-    starts = np.concatenate(([True], key[1:] != key[:-1])) if len(key) else places.astype(bool)
-    rank = places - np.maximum.accumulate(np.where(starts, places, 0))
-    if len(rank) and rank.max() >= most:
-        kept = rank < most
-        order, key, rank = order[kept], key[kept], rank[kept]
-    return SortedDetections(key, table.found_extent[order], table.score[order], rank)
+    starts = np.diff(key, prepend=-1) != 0
+    return places - np.maximum.accumulate(np.where(starts, places, 0))
 
 
 def overlapping(
@@ -81,16 +75,16 @@ def overlapping(
     extent, crowd = table.truth_extent[order], table.crowd[order]
     first = np.searchsorted(key, found.key, "left")
     count = np.searchsorted(key, found.key, "right") - first
-    parts = [
-        _enough(found.extent, extent, crowd, pairs, least, margin) for pairs in _pairs(first, count)
+    none = np.empty(0, dtype=np.intp)
+    parts = [OverlappingPairs(none, none, np.empty(0))]
+    parts += [
+        _overlaps(found.extent, extent, crowd, pairs, least, margin)
+        for pairs in _candidate_pairs(first, count)
     ]
-    if not parts:
-        none = np.empty(0, dtype=np.intp)
-        return OverlappingPairs(none, none, np.empty(0))
     return OverlappingPairs(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _pairs(first: Integers, count: Integers) -> Iterator[tuple[Integers, Integers]]:
+def _candidate_pairs(first: Integers, count: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Every detection with every region that it may match, some at a time."""
     import numpy as np
 
@@ -108,7 +102,7 @@ def _pairs(first: Integers, count: Integers) -> Iterator[tuple[Integers, Integer
         start = end
 
 
-def _enough(
+def _overlaps(
     found: Floats,
     truths: Floats,
     crowd: Flags,
@@ -118,8 +112,8 @@ def _enough(
 ) -> OverlappingPairs:
     """The pairs that overlap enough.
 
-    Areas are width times height as written, and nothing is clamped: the reference
-    implementation of the figures reckons so, and ties between overlaps depend on the last digit.
+    Areas are width times height as written, and nothing is clamped, as in the reference
+    implementation: ties between overlaps depend on the last digit.
     """
     import numpy as np
 
@@ -183,7 +177,9 @@ def matched(
     crowd = table.crowd[order]
     ignored = crowd | ~_within(table.truth_area[order], ranges)
     which, first = np.unique(pairs.detection, return_index=True)
-    rounds = _rounds(found.key[which])
+    turn = _ranks(found.key[which])
+    by_turn = np.argsort(turn, kind="stable")
+    rounds = np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]) if len(which) else []
     hit, passed_over = _greedy(pairs, first, rounds, crowd, ignored, limits)
     label = table.class_of(table.truth_key[order])
     wanted = np.stack(
@@ -235,19 +231,6 @@ def _greedy(
     return hit, passed_over
 
 
-def _rounds(key: Integers) -> list[Integers]:
-    """The first of each key, then the second of each, and so on."""
-    import numpy as np
-
-    if not len(key):
-        return []
-    places = np.arange(len(key))
-    starts = np.concatenate(([True], key[1:] != key[:-1]))
-    turn = places - np.maximum.accumulate(np.where(starts, places, 0))
-    by_turn = np.argsort(turn, kind="stable")
-    return np.split(by_turn, np.cumsum(np.bincount(turn))[:-1])
-
-
 def _steps(count: Integers) -> Integers:
     """0, 1, 2, … for each of some counts, in a row."""
     import numpy as np
@@ -259,10 +242,10 @@ def _steps(count: Integers) -> Integers:
 def _preferences(
     pairs: OverlappingPairs, ignored: Flags, count: Integers
 ) -> tuple[Integers, Integers]:
-    """How much a detection wants each region it overlaps, from 1 on, the most wanted last.
+    """The ranks of the regions that a detection overlaps, and how many of them are ignored.
 
-    Regions that count come after ignored ones, then the overlap decides, then the later one.
-    Beside it the number of ignored ones: a wish up to there is for an ignored region.
+    The highest rank is preferred: regions that count over ignored ones, then the larger overlap,
+    then the later region. Ranks up to the number of ignored regions are those of ignored regions.
     """
     import numpy as np
 
@@ -304,11 +287,11 @@ def match_image(
     for place, truth in enumerate(truths):
         by_class.setdefault(truth.label, []).append(place)
     free = [not truth.crowd for truth in truths]
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     match = ImageMatch([], [], [])
     for number in sorted(range(len(found)), key=lambda place: -found[place].score):
         label = found[number].label
-        seen[label] = seen.get(label, 0) + 1
+        seen[label] += 1
         if seen[label] > most:
             continue
         best, overlap, inside = -1, threshold, False
@@ -325,7 +308,7 @@ def match_image(
             match.invented.append(number)
     match.pairs.sort()
     match.invented.sort()
-    match.lost.extend(place for place, left in enumerate(free) if left)
+    match.lost.extend(place for place, is_free in enumerate(free) if is_free)
     return match
 
 
@@ -333,10 +316,8 @@ def _iou(found: Extent, truth: TruthRegion) -> float:
     x, y, w, h = found
     left, top, width, height = truth.extent
     across = min(x + w, left + width) - max(x, left)
-    if across <= 0:
-        return 0.0
     down = min(y + h, top + height) - max(y, top)
-    if down <= 0:
+    if across <= 0 or down <= 0:
         return 0.0
     common = across * down
     union = w * h if truth.crowd else w * h + width * height - common

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.detection.matching import (
-    OverlappingPairs,
-    SortedDetections,
-    ordered,
-    overlapping,
-)
+from fieldmark.metrics.detection.matching import ordered, overlapping
 from fieldmark.metrics.detection.regions import CocoGiven, RegionTable, read_coco
 from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Integers: TypeAlias = NDArray[np.intp]
-    Flags: TypeAlias = NDArray[np.bool_]
+    from fieldmark.metrics.arrays import Flags, Integers
 
 __all__ = ["pascal_ap", "pascal_figures"]
 
-_ELEVEN: Final = 11
-_PIXEL: Final = 1.0
+_RECALLS: Final = 11
 
 
 class _Judged(NamedTuple):
-    """Detections by class and falling score: right, or counted at all; and the regions wanted."""
+    """Detections by class and descending score, and the number of regions of each class."""
 
     right: Flags
     counted: Flags
@@ -67,21 +56,26 @@ def pascal_figures(
         raise OptionError("iou_threshold", "must be a number above 0 and up to 1")
     import numpy as np
 
-    judged = _judged(table, iou_threshold, _PIXEL if pixels else 0.0)
+    judged = _judged(table, iou_threshold, 1.0 if pixels else 0.0)
     classes: JsonObject = {}
     points: list[tuple[float, float]] = []
     for number, label in enumerate(table.labels):
         wanted = int(judged.wanted[number])
-        mine = judged.counted & (judged.label == number)
         if not wanted:
             classes[label] = {"every_point": None, "eleven_point": None}
             continue
-        found = np.cumsum(judged.right[mine])
+        found = np.cumsum(judged.right[judged.counted & (judged.label == number)])
         precision, recall = found / np.arange(1, len(found) + 1), found / wanted
-        point = _every_point(precision, recall), _eleven_point(precision, recall)
-        points.append(point)
-        classes[label] = {"every_point": point[0], "eleven_point": point[1]}
-    means = [float(mean) for mean in np.mean(points, axis=0)] if points else [None, None]
+        # The area below the curve of the best precision at each recall or above.
+        envelope = np.maximum.accumulate(precision[::-1])[::-1]
+        every_point = float(np.sum(np.diff(recall, prepend=0.0) * envelope))
+        # The mean of the best precision at the recalls 0, 0.1, … 1 or above.
+        levels = np.linspace(0.0, 1.0, _RECALLS)
+        best = [precision[recall >= level].max(initial=0.0) for level in levels]
+        eleven_point = float(np.mean(best))
+        points.append((every_point, eleven_point))
+        classes[label] = {"every_point": every_point, "eleven_point": eleven_point}
+    means = np.mean(points, axis=0).tolist() if points else [None, None]
     return {
         "iou_threshold": iou_threshold,
         "every_point": means[0],
@@ -97,12 +91,15 @@ def _judged(table: RegionTable, threshold: float, margin: float) -> _Judged:
     found = ordered(table, len(table.score) + 1)
     order = np.argsort(table.truth_key, kind="stable")
     pairs = overlapping(table, found, order, threshold, margin)
-    truth = _best(found, pairs)
+    # The region that each detection overlaps most, the first of equals; -1 for none.
+    truth = np.full(len(found.key), -1, dtype=np.intp)
+    by_overlap = np.lexsort((-pairs.truth, pairs.iou, pairs.detection))
+    truth[pairs.detection[by_overlap]] = pairs.truth[by_overlap]  # the last one of each stays
     label = table.class_of(found.key)
     sequence = np.lexsort((-found.score, label))
     truth, label = truth[sequence], label[sequence]
     hits = np.flatnonzero(truth >= 0)
-    # The surest detection of a region is right, and every other one of it is wrong.
+    # The detection of a region with the highest score is right, and every other one is wrong.
     _, first = np.unique(truth[hits], return_index=True)
     right = np.zeros(len(truth), dtype=np.bool_)
     right[hits[first]] = True
@@ -112,30 +109,3 @@ def _judged(table: RegionTable, threshold: float, margin: float) -> _Judged:
     kept = table.class_of(table.truth_key)[~table.crowd]
     wanted = np.bincount(kept, minlength=len(table.labels))
     return _Judged(right & ~passed_over, ~passed_over, label, wanted)
-
-
-def _best(found: SortedDetections, pairs: OverlappingPairs) -> Integers:
-    """The region that each detection overlaps most, the first of equals; -1 for none."""
-    import numpy as np
-
-    best = np.full(len(found.key), -1, dtype=np.intp)
-    order = np.lexsort((-pairs.truth, pairs.iou, pairs.detection))
-    best[pairs.detection[order]] = pairs.truth[order]  # the last one of each stays
-    return best
-
-
-def _every_point(precision: Floats, recall: Floats) -> float:
-    """The area below the curve of the best precision at each recall or above."""
-    import numpy as np
-
-    envelope = np.maximum.accumulate(precision[::-1])[::-1]
-    return float(np.sum(np.diff(recall, prepend=0.0) * envelope))
-
-
-def _eleven_point(precision: Floats, recall: Floats) -> float:
-    """The mean of the best precision at the recalls 0, 0.1, … 1 or above."""
-    import numpy as np
-
-    levels = np.linspace(0.0, 1.0, _ELEVEN)
-    best = [precision[recall >= level].max(initial=0.0) for level in levels]
-    return float(np.mean(best))

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 from fieldmark.errors import DataError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Integers: TypeAlias = NDArray[np.intp]
-    Flags: TypeAlias = NDArray[np.bool_]
+    from fieldmark.metrics.arrays import Flags, Floats, Integers
 
 __all__ = [
     "CocoGiven",
