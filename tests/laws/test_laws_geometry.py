@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fieldmark.align import Greedy, Optimal
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.optimal import Optimal
 from fieldmark.compare.distance import Distance
 from fieldmark.compare.iou import Iou
 from fieldmark.evaluators.detection_ap import DetectionAp

@@ -6,17 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fieldmark.align import (
-    Greedy,
-    Index,
-    Key,
-    Optimal,
-    SetAlign,
-    compiled,
-    equal_items,
-    item_similarity,
-    leaves,
-)
+from fieldmark.align import compiled, equal_items, item_similarity, leaves
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.index import Index
+from fieldmark.align.key import Key
+from fieldmark.align.optimal import Optimal
+from fieldmark.align.sets import SetAlign
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan
 from fieldmark.values.text import folded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from math import inf
 from operator import itemgetter
@@ -19,7 +18,6 @@ __all__ = [
     "connected_components_of",
     "max_weight_edges",
     "max_weight_positions",
-    "split_contested",
 ]
 
 SMALL_MATRIX: Final = 64
@@ -27,23 +25,6 @@ SMALL_MATRIX: Final = 64
 
 _TIE_WEIGHT: Final = 1000.0
 """Totals that differ by less, 1e-9 in similarity, are tied: then equal leaves decide."""
-
-
-def split_contested(edges: list[Edge]) -> tuple[list[Edge], list[Edge]]:
-    """Split edges into those that share no item with another one, and the rest.
-
-    >>> split_contested([(1, 0, 0), (1, 1, 1), (1, 2, 0)])
-    ([(1, 1, 1)], [(1, 0, 0), (1, 2, 0)])
-    """
-    ours, theirs = [edge[1] for edge in edges], [edge[2] for edge in edges]
-    if len(set(ours)) == len(edges) == len(set(theirs)):
-        return edges, []
-    places, others = Counter(ours), Counter(theirs)
-    alone: list[Edge] = []
-    joint: list[Edge] = []
-    for edge in edges:
-        (alone if places[edge[1]] == 1 == others[edge[2]] else joint).append(edge)
-    return alone, joint
 
 
 def connected_components_of(edges: Sequence[Edge]) -> list[list[Edge]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from fieldmark.align.assignment import split_contested
 from fieldmark.align.canonical_text import canonical_order
 from fieldmark.align.equal_items import UnpairedItems, build_alignment, pair_equal
 from fieldmark.align.item_similarity import (
@@ -131,7 +131,7 @@ def _select_few(
     method: SelectionMethod,
 ) -> list[Edge]:
     """Take the edges without rivals; let the method select among the others."""
-    alone, joint = split_contested(edges)
+    alone, joint = _split_contested(edges)
     if not joint:
         return alone
     ours = canonical_order(expected, {edge[1] for edge in joint})
@@ -141,6 +141,23 @@ def _select_few(
     agreement = EqualLeafCounter([expected[p] for p in ours], [candidate[p] for p in theirs])
     ranked = [(weight, rank[place], other_rank[other]) for weight, place, other in joint]
     return alone + _restore_indexes(method.few(ranked, agreement), ours, theirs)
+
+
+def _split_contested(edges: list[Edge]) -> tuple[list[Edge], list[Edge]]:
+    """Split edges into those that share no item with another one, and the rest.
+
+    >>> _split_contested([(1, 0, 0), (1, 1, 1), (1, 2, 0)])
+    ([(1, 1, 1)], [(1, 0, 0), (1, 2, 0)])
+    """
+    ours, theirs = [edge[1] for edge in edges], [edge[2] for edge in edges]
+    if len(set(ours)) == len(edges) == len(set(theirs)):
+        return edges, []
+    places, others = Counter(ours), Counter(theirs)
+    alone: list[Edge] = []
+    joint: list[Edge] = []
+    for edge in edges:
+        (alone if places[edge[1]] == 1 == others[edge[2]] else joint).append(edge)
+    return alone, joint
 
 
 def _restore_indexes(chosen: Iterable[Edge], ours: list[int], theirs: list[int]) -> list[Edge]:

@@ -10,7 +10,6 @@ from math import isfinite
 from typing import TypeGuard, TypeVar
 
 from fieldmark.errors import OptionError
-from fieldmark.values.boxes import MAX_COORDINATE
 from fieldmark.values.numbers import Number, exact_fraction
 from fieldmark.values.text import nearest
 
@@ -60,6 +59,8 @@ def check_scale(
     """A factor for each dimension, or none; whatever else the value is, is refused."""
     if value is None:
         return None
+    from fieldmark.values.boxes import MAX_COORDINATE
+
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise OptionError(option, f"must be a list of numbers, not {value!r}")
     if dimensions is not None and len(value) != dimensions:

@@ -12,9 +12,7 @@ from typing import Final, TypeAlias, cast, get_args
 
 from fieldmark import registry
 from fieldmark.compare.exact import ExactText
-from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.ignore import Ignore
-from fieldmark.compare.semantic import Semantic, is_guarded
 from fieldmark.config.context import Context
 from fieldmark.config.files import load_named, load_table
 from fieldmark.config.located import Located, describe
@@ -213,6 +211,9 @@ def strategy_from_word(word: str, provider: Provider | None = None) -> Comparato
 
 
 def _fuzzy(provider: Provider | None) -> Comparator:
+    from fieldmark.compare.fuzzy import Fuzzy
+    from fieldmark.compare.semantic import Semantic, is_guarded
+
     # Words in common and vectors say nothing about spelling; a model can be asked about it.
     if provider is None or is_guarded(provider):
         return Fuzzy(threshold=_FUZZY_THRESHOLD)
@@ -222,6 +223,8 @@ def _fuzzy(provider: Provider | None) -> Comparator:
 
 
 def _semantic(provider: Provider | None) -> Comparator:
+    from fieldmark.compare.semantic import Semantic
+
     if provider is None:
         return Semantic(threshold=_SEMANTIC_THRESHOLD)
     return Semantic(provider=provider, threshold=_SEMANTIC_THRESHOLD)

@@ -11,11 +11,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from fieldmark.data.duplicate_ids import DuplicateIds
-from fieldmark.data.folders import FolderSource
 from fieldmark.data.json_lines import JsonlSource, spill_to_lines
 from fieldmark.data.json_parser import parse_lines
-from fieldmark.data.layout import Layout, SideBatch, SideValue, apply_layout
-from fieldmark.data.line_offsets import LineBlock
+from fieldmark.data.layout import Layout, SideBatch, SideCursor, SideValue, apply_layout
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.model.json import MISSING
 
@@ -23,12 +21,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from fieldmark.data.folders import FolderSource
+    from fieldmark.data.line_offsets import LineBlock
+
 __all__ = [
     "CandidateLookup",
     "FolderCandidates",
     "InMemoryCandidates",
     "OffsetIndex",
-    "SideCursor",
     "StreamedCandidates",
     "UnmatchedCandidates",
     "open_lookup",
@@ -67,6 +67,8 @@ class CandidateLookup(Protocol):
 
 def open_lookup(source: RowSource, blocks: Iterator[RowBlock], layout: Layout) -> CandidateLookup:
     """The candidates of a source by id, in the cheapest way that the source allows."""
+    from fieldmark.data.folders import FolderSource
+
     if isinstance(source, FolderSource):
         return FolderCandidates(source, layout)
     if source.in_memory:
@@ -132,48 +134,6 @@ class FolderCandidates:
         """The files that were not fetched."""
         del truth
         return UnmatchedCandidates(len(self._numbers), list(self._numbers)[:_MAX_NAMES])
-
-
-class SideCursor:
-    """Reads the ids and values of a stream, any number at a time."""
-
-    __slots__ = ("_blocks", "_current", "_duplicates", "_layout", "_offset", "rows", "without_id")
-
-    def __init__(
-        self, blocks: Iterator[RowBlock], layout: Layout, duplicates: DuplicateIds | None = None
-    ) -> None:
-        self._blocks = blocks
-        self._layout = layout
-        self._duplicates = duplicates
-        self._current = SideBatch([], [], ())
-        self._offset = 0
-        self.rows = 0
-        self.without_id: list[tuple[int, SideValue]] = []
-
-    def take(self, count: int) -> tuple[list[str | None], list[SideValue]]:
-        """The next ids and values; fewer than `count` only at the end."""
-        ids: list[str | None] = []
-        values: list[SideValue] = []
-        while len(values) < count and self._load():
-            end = self._offset + count - len(values)
-            ids += self._current.ids[self._offset : end]
-            values += self._current.values[self._offset : end]
-            self._offset = min(end, len(self._current))
-        return ids, values
-
-    def _load(self) -> bool:
-        """Read the next block if the current one is used up; false at the end."""
-        while self._offset == len(self._current):
-            block = next(self._blocks, None)
-            if block is None:
-                return False
-            self._current = apply_layout(block, self._layout)
-            self._offset = 0
-            self.rows += len(self._current)
-            if self._duplicates is not None:
-                self._duplicates.add(self._current.ids)
-                self.without_id += self._current.rows_without_id()
-        return True
 
 
 class _OutOfOrderError(Exception):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.data.candidate_lookup import UnmatchedCandidates
 from fieldmark.data.inputs import Coverage
 from fieldmark.data.json_parser import UnreadableRow
 from fieldmark.data.layout import first_object
@@ -14,6 +13,7 @@ from fieldmark.data.rows import RowBlock
 from fieldmark.model.json import JsonValue
 
 if TYPE_CHECKING:
+    from fieldmark.data.candidate_lookup import UnmatchedCandidates
     from fieldmark.data.sides import InputSide
 
 __all__ = ["warn_nested_documents", "warn_no_common_ids", "warn_unreadable_sides"]

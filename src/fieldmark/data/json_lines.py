@@ -24,7 +24,6 @@ from fieldmark.data.json_parser import (
     reject_other_encodings,
 )
 from fieldmark.data.layout import Layout
-from fieldmark.data.line_offsets import LineBlock, read_line_blocks
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import Location
 from fieldmark.model.json import JsonObject, JsonValue
@@ -32,6 +31,7 @@ from fieldmark.model.lines import LineKind, learn_form
 from fieldmark.values.strict_json import all_finite
 
 if TYPE_CHECKING:
+    from fieldmark.data.line_offsets import LineBlock
     from fieldmark.model._lines import Line
 
 __all__ = ["JsonlSource", "LineReader", "UnparsedLines", "line_readers", "spill_to_lines"]
@@ -72,6 +72,8 @@ class JsonlSource(RowSource):
 
     def line_blocks(self) -> Iterator[LineBlock]:
         """Read the raw lines from the beginning."""
+        from fieldmark.data.line_offsets import read_line_blocks
+
         if self.opened is not None and self.opened.seekable:
             self.opened.stream.seek(0)
         else:

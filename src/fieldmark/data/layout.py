@@ -7,7 +7,7 @@ the others mean. Applied to a block of rows, a layout gives the ids and document
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
@@ -21,6 +21,7 @@ from fieldmark.model.case import CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
 if TYPE_CHECKING:
+    from fieldmark.data.duplicate_ids import DuplicateIds
     from fieldmark.model._lines import Line
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Layout",
     "RowFault",
     "SideBatch",
+    "SideCursor",
     "SideValue",
     "apply_layout",
     "detect_layout",
@@ -226,6 +228,48 @@ def apply_layout(block: RowBlock, layout: Layout) -> SideBatch:
     if layout.context and layout.value_key is not None:
         batch.contexts = [_read_context(row) for row in block.rows]
     return batch
+
+
+class SideCursor:
+    """Reads the ids and values of a stream, any number at a time."""
+
+    __slots__ = ("_blocks", "_current", "_duplicates", "_layout", "_offset", "rows", "without_id")
+
+    def __init__(
+        self, blocks: Iterator[RowBlock], layout: Layout, duplicates: DuplicateIds | None = None
+    ) -> None:
+        self._blocks = blocks
+        self._layout = layout
+        self._duplicates = duplicates
+        self._current = SideBatch([], [], ())
+        self._offset = 0
+        self.rows = 0
+        self.without_id: list[tuple[int, SideValue]] = []
+
+    def take(self, count: int) -> tuple[list[str | None], list[SideValue]]:
+        """The next ids and values; fewer than `count` only at the end."""
+        ids: list[str | None] = []
+        values: list[SideValue] = []
+        while len(values) < count and self._load():
+            end = self._offset + count - len(values)
+            ids += self._current.ids[self._offset : end]
+            values += self._current.values[self._offset : end]
+            self._offset = min(end, len(self._current))
+        return ids, values
+
+    def _load(self) -> bool:
+        """Read the next block if the current one is used up; false at the end."""
+        while self._offset == len(self._current):
+            block = next(self._blocks, None)
+            if block is None:
+                return False
+            self._current = apply_layout(block, self._layout)
+            self._offset = 0
+            self.rows += len(self._current)
+            if self._duplicates is not None:
+                self._duplicates.add(self._current.ids)
+                self.without_id += self._current.rows_without_id()
+        return True
 
 
 def _read_columns(block: RowBlock, layout: Layout) -> SideBatch | None:

@@ -11,13 +11,12 @@ from typing import Final, NamedTuple, cast
 
 import orjson
 
-from fieldmark.data.candidate_lookup import SideCursor, UnmatchedCandidates, open_lookup
 from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.input_warnings import warn_no_common_ids, warn_unreadable_sides
 from fieldmark.data.inputs import Coverage, InputLike, Inputs, Parse
 from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
 from fieldmark.data.json_parser import JsonDialect
-from fieldmark.data.layout import RowFault, SideBatch, SideValue, apply_layout, id_text
+from fieldmark.data.layout import RowFault, SideBatch, SideCursor, SideValue, apply_layout, id_text
 from fieldmark.data.model_text import parse_model_text
 from fieldmark.data.rows import RowSource
 from fieldmark.data.sides import InputSide, OpenedInputs, open_inputs, open_single_input
@@ -247,11 +246,13 @@ class PairStream:
         extra = 0
         while more := len(cursor.take(_BATCH_CASES)[1]):
             extra += more
-        self._add_unmatched(UnmatchedCandidates(extra, []))
+        self._add_unmatched(extra, [])
 
     def _pairs_by_id(
         self, batches: Iterator[SideBatch], candidate: InputSide
     ) -> Iterator[tuple[SideBatch, list[SideValue]]]:
+        from fieldmark.data.candidate_lookup import open_lookup
+
         lookup = open_lookup(candidate.source, candidate.blocks, candidate.layout)
         ids = DuplicateIds(self._truth.source, self._truth.layout)
         first_ids: list[str] = []
@@ -262,7 +263,7 @@ class PairStream:
         ids.check()
         unmatched = lookup.unmatched(ids)
         self.warnings += warn_no_common_ids(self.coverage, first_ids, unmatched)
-        self._add_unmatched(unmatched)
+        self._add_unmatched(*unmatched)
         without_id = lookup.without_id
         self.coverage.unexpected += len(without_id)
         for place, value in without_id[:_MAX_NAMES]:
@@ -273,13 +274,12 @@ class PairStream:
         if len(without_id) > _MAX_NAMES:
             self.warnings.append(f"… and {len(without_id) - _MAX_NAMES} more such rows")
 
-    def _add_unmatched(self, unmatched: UnmatchedCandidates) -> None:
-        self.coverage.unexpected += unmatched.total
-        if unmatched.total:
-            names = ", ".join(unmatched.names)
-            more = ", …" if unmatched.names and unmatched.total > len(unmatched.names) else ""
-            listed = f" ({names}{more})" if names else ""
-            self.warnings.append(f"candidates without truth: {unmatched.total}{listed}")
+    def _add_unmatched(self, total: int, names: list[str]) -> None:
+        self.coverage.unexpected += total
+        if total:
+            more = ", …" if total > len(names) else ""
+            listed = f" ({', '.join(names)}{more})" if any(names) else ""
+            self.warnings.append(f"candidates without truth: {total}{listed}")
 
 
 def _mean_bytes(rows: Sequence[object]) -> int:

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from fieldmark.data.coco import coco_candidate, coco_truth
 from fieldmark.data.files import is_stream
-from fieldmark.data.folders import FolderSource
 from fieldmark.data.input_warnings import warn_nested_documents
 from fieldmark.data.inputs import InputLike, Inputs, Role, RowsAre
 from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed
@@ -74,6 +72,8 @@ def open_single_input(
     dialect = make_dialect(Role.CANDIDATE, options)
     source: RowSource
     if options.format_in is not None:
+        from fieldmark.data.coco import coco_truth
+
         source = coco_truth(given, dialect)
     else:
         source = open_source(_pairs_as_rows(given), dialect, side="")
@@ -122,6 +122,8 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
     with ExitStack() as on_error:
         sources: tuple[RowSource, RowSource]
         if options.format_in is not None:
+            from fieldmark.data.coco import coco_candidate, coco_truth
+
             images = coco_truth(truth, dialects[0])
             sources = images, coco_candidate(candidate, dialects[1], images)
             notes = []
@@ -194,6 +196,8 @@ def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
 
 def _shares_ids(keys: set[str], other: RowSource, options: Inputs) -> bool:
     """Whether some of the keys are ids of the other side."""
+    from fieldmark.data.folders import FolderSource
+
     rows: Iterable[object] = ()
     if isinstance(other, FolderSource):
         return not keys.isdisjoint(other.ids())

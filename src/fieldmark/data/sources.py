@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from fieldmark.data.csv_rows import CsvSource
 from fieldmark.data.files import (
     STDIN,
     InputFile,
@@ -18,12 +18,10 @@ from fieldmark.data.files import (
     open_stdin,
     read_whole,
 )
-from fieldmark.data.folders import FolderSource
 from fieldmark.data.inputs import Duplicates, InputLike
 from fieldmark.data.json_documents import ObjectSource, ValueSource, to_json_value
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
-from fieldmark.data.parquet import ParquetSource
 from fieldmark.data.rows import RowSource, with_location
 from fieldmark.errors import DataError, Location
 
@@ -53,11 +51,10 @@ def _open_path(name: str, dialect: JsonDialect) -> RowSource:
         return _open_stream(open_stdin(), dialect)
     path = Path(name)
     if path.is_dir():
+        from fieldmark.data.folders import FolderSource
+
         return FolderSource(name, dialect)
-    source = _BY_SUFFIX.get(format_suffix(path), _open_json)(name, dialect)
-    if isinstance(source, JsonlSource | CsvSource) and source.bytes_total == 0:
-        raise _empty_file(name)
-    return source
+    return _BY_SUFFIX.get(format_suffix(path), _open_json)(name, dialect)
 
 
 def _open_stream(opened: InputFile, dialect: JsonDialect) -> RowSource:
@@ -69,16 +66,25 @@ def _open_stream(opened: InputFile, dialect: JsonDialect) -> RowSource:
 def _open_jsonl(name: str, dialect: JsonDialect) -> RowSource:
     opened = open_file(Path(name))
     opened.close()
+    if opened.size == 0:
+        raise _empty_file(name)
     return JsonlSource.at(name, dialect, size=opened.size)
 
 
-def _open_tsv(name: str, dialect: JsonDialect) -> RowSource:
-    return CsvSource(name, dialect, "\t")
+def _open_csv(name: str, dialect: JsonDialect, delimiter: str = ",") -> RowSource:
+    from fieldmark.data.csv_rows import CsvSource
+
+    source = CsvSource(name, dialect, delimiter)
+    if source.bytes_total == 0:
+        raise _empty_file(name)
+    return source
 
 
 def _open_parquet(name: str, dialect: JsonDialect) -> RowSource:
     if is_compressed(Path(name)):
         raise DataError("Parquet is packed already; unpack the file first", Location(name))
+    from fieldmark.data.parquet import ParquetSource
+
     return ParquetSource(name, dialect)
 
 
@@ -94,8 +100,8 @@ _BY_SUFFIX: Final[Mapping[str, Callable[[str, JsonDialect], RowSource]]] = {
     ".jsonl": _open_jsonl,
     ".ndjson": _open_jsonl,
     ".json": _open_json,
-    ".csv": CsvSource,
-    ".tsv": _open_tsv,
+    ".csv": _open_csv,
+    ".tsv": partial(_open_csv, delimiter="\t"),
     ".parquet": _open_parquet,
 }
 

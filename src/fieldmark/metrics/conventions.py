@@ -207,25 +207,28 @@ def _refuse_unknown(
 
 def _default_comparator(name: str) -> Comparator:
     """The comparator that a convention names, loaded when a comparison needs it."""
-    from fieldmark.compare.auto import Auto
+    if name == "auto":
+        from fieldmark.compare.auto import Auto
+
+        return Auto()
     from fieldmark.compare.exact import Exact, NormalizedText
 
-    known: dict[str, type[Comparator]] = {
-        "exact": Exact,
-        "normalized_text": NormalizedText,
-        "auto": Auto,
-    }
-    return known[name]()
+    return Exact() if name == "exact" else NormalizedText()
 
 
 def _default_aligner(name: str) -> Aligner:
     """The aligner that a convention names, loaded when a comparison needs it."""
-    from fieldmark.align.greedy import Greedy
-    from fieldmark.align.index import Index
-    from fieldmark.align.whole import Whole
+    if name == "index":
+        from fieldmark.align.index import Index
 
-    known: dict[str, type[Aligner]] = {"greedy": Greedy, "index": Index, "whole": Whole}
-    return known[name]()
+        return Index()
+    if name == "whole":
+        from fieldmark.align.whole import Whole
+
+        return Whole()
+    from fieldmark.align.greedy import Greedy
+
+    return Greedy()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

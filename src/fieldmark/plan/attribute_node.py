@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, cast
 
-from fieldmark.align.index import Index
-from fieldmark.align.whole import Whole
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
 from fieldmark.model.alignment import Aligner
@@ -128,11 +126,13 @@ class AttributeNode:
         aligners = [m.rule.aligner for m in matches if m.rule.aligner is not None]
         self.comparator = (comparators or [self._settings.default])[-1]
         self.aligner = (aligners or [self._settings.aligner])[-1]
-        if self.aligner.name == Whole.name and any(
+        if self.aligner.name == "whole" and any(
             isinstance(segment, int) or segment is ANY_ITEM for segment in self._next_segments()
         ):
+            from fieldmark.align.index import Index
+
             self.aligner = Index()  # a rule is about the items, so the list is not one value
-        self.container_types = _OBJECTS_ONLY if self.aligner.name == Whole.name else _CONTAINERS
+        self.container_types = _OBJECTS_ONLY if self.aligner.name == "whole" else _CONTAINERS
         self.any_of = isinstance(self.comparator, AnyOf)
         self.ignored = isinstance(self.comparator, Ignore)
         is_batch = hasattr(self.comparator, "settle")

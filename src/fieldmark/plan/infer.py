@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from fieldmark.align import Greedy
+from fieldmark.align.greedy import Greedy
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.plan.value_kinds import (

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from fieldmark.data.json_lines import LineReader
     from fieldmark.data.partitions import Partition, PartitionOpener
 
+if TYPE_CHECKING:
+    from fieldmark.data.partitions import Partition, PartitionOpener
+
 __all__ = [
     "SEGMENT",
     "CaseProcessor",
@@ -188,7 +191,7 @@ class WorkerJob:
 
 NumberedPartition: TypeAlias = "tuple[int, Partition]"
 """A partition with the number of its segment."""
-Task: TypeAlias = Sequence[NumberedPartition]
+Task: TypeAlias = "Sequence[NumberedPartition]"
 """Consecutive partitions that one worker does in one go."""
 Restore: TypeAlias = "Callable[[int, Sequence[Case]], Sequence[CaseResult] | None]"
 """The results of a segment that an interrupted run has stored already."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import fieldmark as fm
-from fieldmark.align import Greedy, Optimal, geometric_similarity
+from fieldmark.align import geometric_similarity
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.optimal import Optimal
 from fieldmark.errors import ConfigError, OptionError
 from fieldmark.model.outcome import Reason
 

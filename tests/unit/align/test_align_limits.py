@@ -9,14 +9,10 @@ from time import process_time
 
 import pytest
 
-from fieldmark.align import (
-    Greedy,
-    Optimal,
-    SetAlign,
-    item_similarity,
-    limits,
-    similarity_alignment,
-)
+from fieldmark.align import item_similarity, limits, similarity_alignment
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.optimal import Optimal
+from fieldmark.align.sets import SetAlign
 from fieldmark.model.outcome import Reason
 
 
@@ -152,7 +148,8 @@ def test_integers_chosen_to_collide_do_not_slow_a_set_down():
 def test_few_items_are_aligned_without_loading_array_libraries():
     code = (
         "import sys\n"
-        "from fieldmark.align import Greedy, Optimal\n"
+        "from fieldmark.align.greedy import Greedy\n"
+        "from fieldmark.align.optimal import Optimal\n"
         "lists = [{'d': 'blue'}, {'d': 'red'}], [{'d': 'bleu'}, {'d': 'rod'}]\n"
         "assert len(Greedy().align(*lists).pairs) == len(Optimal(threshold=0).align(*lists).pairs) == 2\n"
         "assert not {'numpy', 'scipy'} & sys.modules.keys(), 'loaded'\n"

@@ -8,7 +8,9 @@ from typing import ClassVar
 
 import pytest
 
-from fieldmark.align import Greedy, Index, Whole
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.index import Index
+from fieldmark.align.whole import Whole
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import Exact
