@@ -8,8 +8,6 @@ import pytest
 
 import fieldmark as fm
 from edges.llm_server import serving
-from fieldmark.api.evaluate import resume_eval
-from fieldmark.api.score import resume_score
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.providers.openai import OpenAi
@@ -329,7 +327,7 @@ def test_an_evaluation_that_goes_on_counts_what_was_spent_before_it_broke_off(fo
             fm.evaluate("a.eval.yaml", out="run", progress=breaking_off(33))
         before = {each["name"]: each["calls"] for each in read(folder, "usage")["usage"]}
         assert before["llm_judge"] == 32
-        usage = resume_eval("run").summary.usage
+        usage = fm.evaluate("a.eval.yaml", out="run", resume=True).summary.usage
     assert usage["calls"] == server.attempts
     assert {each["name"]: each["calls"] for each in usage["asked"]}["llm_judge"] == 40
     assert usage["cost"] == sum(each["cost"] for each in usage["asked"]) == 100.0 * usage["calls"]
@@ -343,7 +341,7 @@ def test_a_score_that_goes_on_counts_what_was_spent_before_it_broke_off(folder):
         with pytest.raises(BrokenOffError):
             fm.score("rows.jsonl", rules="rules.yaml", out="run", progress=breaking_off(512))
         before = server.attempts
-        usage = resume_score("run").summary.usage
+        usage = fm.score("rows.jsonl", rules="rules.yaml", out="run", resume=True).summary.usage
     assert usage["calls"] == server.attempts > before > 1
 
 
@@ -355,7 +353,9 @@ def test_books_that_cannot_be_read_are_no_obstacle(folder):
             fm.evaluate("a.eval.yaml", out="run", progress=breaking_off(33))
         (folder / "run" / "usage.json").write_bytes(b"[1")
         before = server.attempts
-        assert 0 < resume_eval("run").summary.usage["calls"] < before
+        assert (
+            0 < fm.evaluate("a.eval.yaml", out="run", resume=True).summary.usage["calls"] < before
+        )
 
 
 # --- once -------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ def test_an_interruption_is_told(command, monkeypatch):
     def interrupt(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(score_module, "score", interrupt)
+    monkeypatch.setattr(score_module, "score_with", interrupt)
     done = command("score", "truth.jsonl", "candidate.jsonl", "--no-save")
     assert (done.code, done.out) == (130, "")
     assert done.err.strip() == "fieldmark: interrupted"
@@ -230,7 +230,7 @@ def test_a_bug_is_told_in_one_line_and_has_a_code_of_its_own(command, monkeypatc
         raise ZeroDivisionError("no\nway\x1b[31m")
 
     monkeypatch.delenv("FIELDMARK_DEBUG", raising=False)
-    monkeypatch.setattr(score_module, "score", fail)
+    monkeypatch.setattr(score_module, "score_with", fail)
     done = command("score", "truth.jsonl", "candidate.jsonl")
     assert done.code == ExitCode.BUG == 70
     assert done.err == (

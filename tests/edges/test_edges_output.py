@@ -199,7 +199,7 @@ def test_a_reader_who_has_gone_does_not_change_the_code(folder, words, code):
 
 
 def test_the_demo_ends_with_the_code_of_its_run(command, monkeypatch):
-    monkeypatch.setattr(demo, "run_exit_code", lambda _run, _errors: 3)
+    monkeypatch.setattr(demo, "run_exit_code", lambda _run: 3)
     assert command("demo", "--quiet").code == 3
 
 

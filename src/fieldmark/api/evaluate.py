@@ -30,14 +30,14 @@ from fieldmark.run.eval_cases import (
 from fieldmark.run.eval_rules import eval_settings
 from fieldmark.run.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.run.gates import RunGates
-from fieldmark.run.options import RunOptions, options_of_run
+from fieldmark.run.options import RunOptions
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.provider_set import offline as take_offline
 from fieldmark.run.run_manifest import make_manifest
 from fieldmark.run.run_result import EvalResult
 from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
 
-__all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with", "resume_eval"]
+__all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with"]
 
 EvalSource: TypeAlias = "str | Path | Mapping[str, JsonValue] | EvalSpec"
 """An eval file, or what one holds."""
@@ -128,23 +128,6 @@ def evaluate_with(
         max_errors=spec.max_errors,
         unmet=tuple(map(str, selection.unmet())),
     )
-
-
-def resume_eval(
-    run: str | Path,
-    *,
-    accept_changes: bool = False,
-    offline: bool = False,
-    concurrency: int | None = None,
-    observers: Sequence[Observer] = (),
-    progress: Progress | None = None,
-) -> EvalResult:
-    """Resume an interrupted run with the options that its manifest stores."""
-    options = options_of_run(Path(run), "eval").resumed(
-        run, accept_changes=accept_changes, offline=offline, concurrency=concurrency
-    )
-    spec = load_eval(options.file)
-    return evaluate_with(options, spec, observers=observers, progress=progress)
 
 
 def check_ready_eval(spec: EvalSpec, *, offline: bool = False) -> None:

@@ -12,7 +12,7 @@ from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonValue
 from fieldmark.run.gates import RunGates
 from fieldmark.run.input_options import InputsLike, read_inputs
-from fieldmark.run.options import RunOptions, options_of_run
+from fieldmark.run.options import RunOptions
 from fieldmark.run.partition_worker import segment_size
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.provider_set import offline as take_offline
@@ -20,7 +20,7 @@ from fieldmark.run.run_result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
 from fieldmark.run.settings import RulesLike, resolve_settings
 
-__all__ = ["resume_score", "score", "score_with"]
+__all__ = ["score", "score_with"]
 
 
 def score(
@@ -93,21 +93,6 @@ def score(
 def score_with(options: RunOptions, *, progress: Progress | None = None) -> RunResult:
     """Compare two data sets with run options."""
     return run_session(_prepare(options), options, progress=progress)
-
-
-def resume_score(
-    run: str | Path,
-    *,
-    accept_changes: bool = False,
-    offline: bool = False,
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> RunResult:
-    """Resume an interrupted run with the options that its manifest stores."""
-    options = options_of_run(Path(run), "score").resumed(
-        run, accept_changes=accept_changes, offline=offline, workers=workers
-    )
-    return score_with(options, progress=progress)
 
 
 def _prepare(options: RunOptions) -> PreparedRun:

@@ -43,4 +43,4 @@ def command(*, report: Path | None, output: OutputOptions) -> int:
     print_run(run, output)
     if report is not None and not output.quiet:
         print_message(f"report written to {report}")
-    return run_exit_code(run, 0)
+    return run_exit_code(run)

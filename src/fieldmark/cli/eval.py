@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 import click
 
-from fieldmark.api.evaluate import check_ready_eval, evaluate, resume_eval
+from fieldmark.api.evaluate import check_ready_eval, evaluate_with
 from fieldmark.cli.exit_codes import ExitCode, run_exit_code, strongest
 from fieldmark.cli.github import GitHubAnnotations, in_github_workflow
 from fieldmark.cli.options import (
     RunArguments,
+    bind_run_options,
     check_resume,
     check_save,
     gate_options,
     out_option,
-    parse_limits,
-    parse_max_drops,
     run_options,
     save_options,
 )
@@ -29,13 +29,11 @@ from fieldmark.cli.progress import show_progress
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
-from fieldmark.metrics.gates import GateKind
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.report.junit import JunitFile
 from fieldmark.report.tables import gate_text
-from fieldmark.run.options import options_of_run
-from fieldmark.run.run_result import EvalResult
-from fieldmark.run.session import Observer, Progress
+from fieldmark.run.options import RunOptions
+from fieldmark.run.session import Observer
 from fieldmark.store.run_folder import new_run_id
 from fieldmark.values.escape import visible
 from fieldmark.wire.case_result import CaseResult
@@ -62,11 +60,12 @@ Exit codes: 0 passed, 1 a gate failed, 2 bad input or configuration,
 """
 
 
-class _Arguments(RunArguments):
-    only: tuple[str, ...]
-    cases: tuple[str, ...]
-    concurrency: int | None
-    junit: Path | None
+_VERDICTS = {
+    ExitCode.OK: "passed",
+    ExitCode.GATE_FAILED: "failed: a gate was not passed",
+    ExitCode.TOO_MANY_ERRORS: "failed: cases could not be evaluated",
+    ExitCode.BAD_INPUT: "failed: some truth could not be read",
+}
 
 
 @click.command(epilog=_EPILOG)
@@ -92,7 +91,7 @@ class _Arguments(RunArguments):
 @out_option("A new folder for the run, or for one run a file.  [default: runs/<id>]")
 @save_options
 @run_options
-def command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
+def command(files: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
     """Run the evaluators of eval FILES over their cases.
 
     Every file is checked before the first case is run.
@@ -103,14 +102,18 @@ def command(files: tuple[str, ...], **given: Unpack[_Arguments]) -> int:
         raise click.UsageError("--junit and --format json are for one eval file at a time.")
     if given["resume"] is not None:
         check_resume(given, files)
-        file = options_of_run(given["resume"], "eval").file
-        return _run(load_eval(file), given)
+        options = bind_run_options("eval", given)
+        return _run(load_eval(options.file), options, given)
     if not files:
         raise click.UsageError("Name an eval file, or a run with --resume.")
     specs = _load_specs(files, offline=given["offline"])
-    folders = _folders(specs, given)
-    runs = zip(specs, folders, strict=True)
-    return strongest([_run(spec, given, out, several=len(specs) > 1) for spec, out in runs])
+    options = bind_run_options("eval", given)
+    codes = []
+    for spec, out in zip(specs, _folders(specs, given), strict=True):
+        if len(specs) > 1 and given["output"].shows_table:
+            write_stdout(f"{visible(spec.name)}\n")
+        codes.append(_run(spec, replace(options, file=spec.location.file, out=out), given))
+    return strongest(codes)
 
 
 def _load_specs(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
@@ -129,98 +132,45 @@ def _load_specs(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
     return specs
 
 
-def _run(
-    spec: EvalSpec, given: _Arguments, out: Path | None = None, *, several: bool = False
-) -> ExitCode:
-    if several and given["output"].shows_table:
-        write_stdout(f"{visible(spec.name)}\n")
-    values = given["values"]
+def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
+    """Run one file, print its results and the verdict, and return the exit code."""
+    output, values = given["output"], given["values"]
+    observers: list[Observer] = []
     annotations = None
     if in_github_workflow():
         annotations = GitHubAnnotations(spec.location.file, values=values)
+        observers.append(annotations)
     with ExitStack() as stack:
         junit = None
         if given["junit"] is not None:
             junit = stack.enter_context(JunitFile(given["junit"], spec.name))
-        observers: list[Observer] = [] if junit is None else [_junit_observer(junit, values=values)]
-        observers += [] if annotations is None else [annotations]
-        with show_progress(given["output"]) as progress:
-            run = _evaluate(spec, given, out, observers, progress)
+            observers.insert(0, _junit_observer(junit, values=values))
+        with show_progress(output) as progress:
+            # A new run was checked when its file was loaded.
+            run = evaluate_with(
+                options, spec, preflight=options.resume, observers=observers, progress=progress
+            )
         if junit is not None:
             for gate in run.summary.gates:
                 junit.add_gate(gate_text(gate), passed=gate.passed)
-    print_run(run, given["output"])
+    print_run(run, output)
     if annotations is not None:
         annotations.print(run.summary)
-    return _report_verdict(run, given)
-
-
-def _evaluate(
-    spec: EvalSpec,
-    given: _Arguments,
-    out: Path | None,
-    observers: Sequence[Observer],
-    progress: Progress | None,
-) -> EvalResult:
-    """Run one file, or resume its run."""
-    if given["resume"] is not None:
-        return resume_eval(
-            given["resume"],
-            accept_changes=given["accept_changes"],
-            offline=given["offline"],
-            concurrency=given["concurrency"],
-            observers=observers,
-            progress=progress,
-        )
-    return evaluate(
-        spec,
-        only=given["only"],
-        cases=given["cases"],
-        concurrency=given["concurrency"],
-        at_least=parse_limits(given["minimum"], GateKind.MIN),
-        at_most=parse_limits(given["maximum"], GateKind.MAX),
-        out=out,
-        max_errors=given["max_errors"],
-        values=given["values"],
-        intervals=True,
-        baseline=given["baseline"],
-        max_drop=parse_max_drops(given["max_drop"]),
-        offline=given["offline"],
-        preflight=False,
-        observers=observers,
-        progress=progress,
-    )
-
-
-def _report_verdict(run: EvalResult, given: _Arguments) -> ExitCode:
-    """Print the verdict and return the exit code."""
-    limit = run.max_errors if given["max_errors"] is None else given["max_errors"]
-    code = run_exit_code(run, limit)
+    code = run_exit_code(run, given["max_errors"])
     for message in run.unmet:
         print_message(f"fieldmark: {message}")
         code = strongest([code, ExitCode.BAD_INPUT])
-    if not given["output"].quiet:
-        print_message(f"{run.name}: {_verdict(run, code)}")
+    if not output.quiet:
+        verdict = _VERDICTS[code]
+        if not all(gate.known for gate in run.summary.gates):
+            verdict = "failed: a gate names a figure that the run does not have"
+        elif run.unmet and not run.summary.cases.invalid_truth:
+            verdict = "failed: no case fits some of what was asked for"
+        print_message(f"{run.name}: {verdict}")
     return code
 
 
-def _verdict(run: EvalResult, code: ExitCode) -> str:
-    if not all(gate.known for gate in run.summary.gates):
-        return "failed: a gate names a figure that the run does not have"
-    if run.unmet and not run.summary.cases.invalid_truth:
-        return "failed: no case fits some of what was asked for"
-    return _VERDICTS[code]
-
-
-_VERDICTS = {
-    ExitCode.OK: "passed",
-    ExitCode.GATE_FAILED: "failed: a gate was not passed",
-    ExitCode.TOO_MANY_ERRORS: "failed: cases could not be evaluated",
-    ExitCode.BAD_INPUT: "failed: some truth could not be read",
-}
-
-
-def _folders(specs: Sequence[EvalSpec], given: _Arguments) -> list[Path | None]:
+def _folders(specs: Sequence[EvalSpec], given: RunArguments) -> list[Path | None]:
     """Return a folder for the run of each file, numbered where files have the same name."""
     if not given["save"]:
         return [None] * len(specs)
@@ -231,16 +181,12 @@ def _folders(specs: Sequence[EvalSpec], given: _Arguments) -> list[Path | None]:
         return [parent]
     met: Counter[str] = Counter()
     folders: list[Path | None] = []
-    for name in (_folder_name(spec.name) for spec in specs):
+    for spec in specs:
+        plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in spec.name)
+        name = plain.lstrip(".") or "eval"
         met[name] += 1
         folders.append(parent / (name if met[name] == 1 else f"{name}-{met[name]}"))
     return folders
-
-
-def _folder_name(name: str) -> str:
-    """Return a folder name without separators or a leading dot."""
-    kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in name)
-    return kept.lstrip(".") or "eval"
 
 
 def _junit_observer(junit: JunitFile, *, values: bool) -> Observer:

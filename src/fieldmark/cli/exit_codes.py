@@ -31,13 +31,16 @@ def strongest(codes: Iterable[ExitCode]) -> ExitCode:
     return next((code for code in ExitCode if code in found), ExitCode.OK)
 
 
-def run_exit_code(run: RunResult, max_errors: int) -> ExitCode:
-    """Return the strongest code that applies to a finished run."""
+def run_exit_code(run: RunResult, max_errors: int | None = None) -> ExitCode:
+    """Return the strongest code that applies to a finished run.
+
+    Without `max_errors`, the run itself says how many cases may fail to be evaluated.
+    """
     cases = run.summary.cases
-    codes = [ExitCode.OK]
+    codes = []
     if cases.invalid_truth or not all(gate.known for gate in run.summary.gates):
         codes.append(ExitCode.BAD_INPUT)
-    if cases.errors > max_errors:
+    if cases.errors > (run.max_errors if max_errors is None else max_errors):
         codes.append(ExitCode.TOO_MANY_ERRORS)
     if not run.passed:
         codes.append(ExitCode.GATE_FAILED)

@@ -20,10 +20,12 @@ from fieldmark.model.json import JsonValue
 
 if TYPE_CHECKING:
     from fieldmark.metrics.gates import GateKind
+    from fieldmark.run.options import RunOptions
 
 __all__ = [
     "RunArguments",
     "SuggestingChoice",
+    "bind_run_options",
     "check_resume",
     "check_save",
     "check_single_stdin",
@@ -171,9 +173,24 @@ input_options: Final = _combine(
 """The options that say how rows are read, as one argument `inputs`."""
 
 
-class RunArguments(TypedDict):
-    """Arguments of commands that make a run."""
+class RunArguments(TypedDict, total=False):
+    """Arguments of commands that make a run; each command has some of them."""
 
+    truth: str | None
+    candidate: str | None
+    rules: Path | None
+    convention: str
+    settings: tuple[str, ...]
+    match: str | None
+    align: str | None
+    scope: str | None
+    depth: str | None
+    inputs: Inputs
+    workers: int
+    only: tuple[str, ...]
+    cases: tuple[str, ...]
+    concurrency: int | None
+    junit: Path | None
     minimum: tuple[str, ...]
     maximum: tuple[str, ...]
     max_errors: int | None
@@ -186,6 +203,47 @@ class RunArguments(TypedDict):
     resume: Path | None
     accept_changes: bool
     output: OutputOptions
+
+
+def bind_run_options(command: str, given: RunArguments) -> RunOptions:
+    """Return the options of a new run, or those of the run to resume."""
+    from fieldmark.metrics.gates import GateKind
+    from fieldmark.run.options import RunOptions, options_of_run
+    from fieldmark.store.run_folder import new_run_id
+
+    if given["resume"] is not None:
+        return options_of_run(given["resume"], command).resumed(
+            given["resume"],
+            accept_changes=given["accept_changes"],
+            offline=given["offline"],
+            workers=given.get("workers", 1),
+            concurrency=given.get("concurrency"),
+        )
+    return RunOptions(
+        truth=given.get("truth"),
+        candidate=given.get("candidate"),
+        rules=given.get("rules"),
+        convention=given.get("convention", "confusion"),
+        options=parse_settings(given.get("settings", ())),
+        match=given.get("match"),
+        align=given.get("align"),
+        scope=given.get("scope"),
+        depth=given.get("depth"),
+        inputs=given.get("inputs", Inputs()),
+        only=given.get("only", ()),
+        cases=given.get("cases", ()),
+        at_least=parse_limits(given["minimum"], GateKind.MIN),
+        at_most=parse_limits(given["maximum"], GateKind.MAX),
+        baseline=given["baseline"],
+        max_drop=parse_max_drops(given["max_drop"]),
+        max_errors=given["max_errors"],
+        values=given["values"],
+        out=given["out"] or (Path("runs") / new_run_id() if given["save"] else None),
+        offline=given["offline"],
+        intervals=True,
+        workers=given.get("workers", 1),
+        concurrency=given.get("concurrency"),
+    )
 
 
 gate_options: Final = _combine(

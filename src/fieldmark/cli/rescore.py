@@ -77,4 +77,4 @@ def command(
         out=out,
     )
     print_run(rescored, output)
-    return run_exit_code(rescored, max_errors or 0)
+    return run_exit_code(rescored, max_errors)

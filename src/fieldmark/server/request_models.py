@@ -7,7 +7,6 @@ from typing import Annotated, Literal, TypeVar, cast
 
 from pydantic import BaseModel, Field, model_validator
 
-from fieldmark.data.inputs import Inputs
 from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = [
@@ -137,10 +136,6 @@ class ReadingOptions(_Request):
     rows: Literal["document", "keyed", "list"] | None = None
     parse: Literal["lenient", "strict"] = "lenient"
     duplicates: Literal["refuse", "last"] = "refuse"
-
-    def inputs(self) -> Inputs:
-        """Return the options of the library."""
-        return Inputs(**self.model_dump())
 
 
 class GateLimits(_Request):

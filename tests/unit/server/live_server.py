@@ -15,7 +15,7 @@ import httpx
 import pytest
 import uvicorn
 
-from fieldmark.api.score import score
+from fieldmark.api.score import score_with
 from fieldmark.server.options import CSRF_HEADER, ServerOptions
 from fieldmark.server.routes import batch
 from fieldmark.server.serving import Listener, listen, uvicorn_config
@@ -113,15 +113,15 @@ def held_job(monkeypatch):
     """The first batch waits at its first progress report until it is released."""
     started, released = threading.Event(), threading.Event()
 
-    def hold(*args, progress, **options):
+    def hold(options, *, progress):
         def report(*figures):
             started.set()
             assert released.wait(PATIENCE)
             progress(*figures)
 
-        return score(*args, progress=report, **options)
+        return score_with(options, progress=report)
 
-    monkeypatch.setattr(batch, "score", hold)
+    monkeypatch.setattr(batch, "score_with", hold)
     yield HeldJob(started, released)
     released.set()
 

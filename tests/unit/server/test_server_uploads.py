@@ -8,8 +8,9 @@ import tempfile
 import pytest
 
 import fieldmark as fm
-from fieldmark.api.score import resume_score
+from fieldmark.api.score import score_with
 from fieldmark.errors import ConfigError
+from fieldmark.run.options import options_of_run
 from fieldmark.server.data_roots import DataRoots
 from fieldmark.server.options import ServerLimits
 from fieldmark.server.uploads import InputSource, record_input_sources
@@ -72,18 +73,22 @@ def copies(tmp_path, root, roots=None):
     return sides
 
 
+def resume(run):
+    return score_with(options_of_run(run, "score").resumed(run))
+
+
 def test_a_run_over_paths_goes_on_after_the_server_was_killed(tmp_path, root):
     sources = copies(tmp_path, root, DataRoots({"data": root}))
     broken_off(tmp_path / "run", sources)
     for each in sources:
         each.copy.unlink()
-    assert resume_score(tmp_path / "run").micro.f1 == 0.75
+    assert resume(tmp_path / "run").micro.f1 == 0.75
 
 
 def test_a_run_over_rows_says_that_it_cannot_go_on(tmp_path, root):
     broken_off(tmp_path / "runs" / "killed", copies(tmp_path, root))
     with pytest.raises(ConfigError, match="cannot go on by its name alone"):
-        resume_score(tmp_path / "runs" / "killed")
+        resume(tmp_path / "runs" / "killed")
     with live(tmp_path, write=True) as server, server.browser() as browser:
         assert "cannot go on" in browser.get("/runs/killed").text
 

@@ -10,9 +10,11 @@ import anyio.to_thread
 from fastapi import APIRouter, Query
 
 from fieldmark.api.runs import annotate, remove_run
-from fieldmark.api.score import score
+from fieldmark.api.score import score_with
+from fieldmark.data.inputs import Inputs
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
+from fieldmark.run.options import RunOptions
 from fieldmark.run.settings import resolve_settings
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.data_roots import FileEntry
@@ -86,18 +88,18 @@ class _Batch:
     def copy_inputs(self) -> None:
         """Copy both sides to a private folder."""
         sides = (("truth", self._request.truth), ("candidate", self._request.candidate))
-        self._sources = [self._copy(side, source) for side, source in sides if source is not None]
-
-    def _copy(self, side: str, source: BatchSource) -> InputSource:
-        file = None
-        if source.path is not None:
-            copy = self.uploads.add_path(side, source.path)
-            file = self._state.roots.location(source.path)
-        elif source.text is not None:
-            copy = self.uploads.add_text(side, source.name, source.text)
-        else:
-            copy = self.uploads.add_rows(side, source.rows or [])
-        return InputSource(name=_display_name(source), copy=copy, file=file)
+        for side, source in sides:
+            if source is None:
+                continue
+            file = None
+            if source.path is not None:
+                copy = self.uploads.add_path(side, source.path)
+                file = self._state.roots.location(source.path)
+            elif source.text is not None:
+                copy = self.uploads.add_text(side, source.name, source.text)
+            else:
+                copy = self.uploads.add_rows(side, source.rows or [])
+            self._sources.append(InputSource(name=_display_name(source), copy=copy, file=file))
 
     def run(self, job: BackgroundJob) -> JsonObject:
         """Score the inputs; a cancelled job leaves no run."""
@@ -129,19 +131,19 @@ class _Batch:
 
         truth, *candidate = [source.copy for source in self._sources]
         provider = provider_for_run(state.options.provider)
-        result = score(
-            truth,
-            candidate[0] if candidate else None,
+        options = RunOptions(
+            truth=truth,
+            candidate=candidate[0] if candidate else None,
             rules=resolve_rules(as_json(request.rules), provider, request.convention),
             convention=request.convention,
             options=as_object(request.options),
-            inputs=request.inputs.inputs(),
+            inputs=Inputs(**request.inputs.model_dump()),
             at_least=request.gates.min,
             at_most=request.gates.max,
             values=request.values,
             out=run,
-            progress=report_progress,
         )
+        result = score_with(options, progress=report_progress)
         record_input_sources(run, self._sources)
         # The run is complete without its note.
         with suppress(FieldmarkError):
