@@ -45,7 +45,7 @@ class Walk:
         """Compare two values of an attribute, and everything inside them."""
         if node.walks:
             types = node.container_types
-            if expected.__class__ in types or candidate.__class__ in types:
+            if type(expected) in types or type(candidate) in types:
                 self._compare_containers(node, expected, candidate, outcomes)
             else:
                 self._compare_leaf(node, expected, candidate, outcomes)
@@ -63,28 +63,26 @@ class Walk:
 
         Most fields have equal text or equal numbers: those are recorded here, without a call.
         """
-        children, find, record = node.children, candidate.get, outcomes.cells.append
+        children, cells, missing = node.children, outcomes.cells, 0
         for key, value in expected.items():
             child = children.get(key) or node.child(key)
-            other = find(key, MISSING)
-            if value.__class__ is str:
+            other = candidate.get(key, MISSING)
+            kind = type(value)
+            if kind is str:
                 cell = child.equal_text_cell
                 # `is_blank`, without the call.
-                if cell and value == other and value and not value.isspace():
-                    record(cell)
+                if cell and value == other and value and not value.isspace():  # type: ignore[union-attr]
+                    cells.append(cell)
                     continue
-            elif value.__class__ is float or value.__class__ is int:
+            elif kind is float or kind is int:
                 cell = child.equal_number_cell
-                if (
-                    cell
-                    and value == other
-                    and value.__class__ is other.__class__
-                    and value - value == 0  # it is finite
-                ):
-                    record(cell)
+                # The difference is 0 for finite numbers only.
+                if cell and value == other and kind is type(other) and value - value == 0:  # type: ignore[operator]
+                    cells.append(cell)
                     continue
+            missing += other is MISSING
             self.compare(child, value, other, outcomes)
-        if self.with_extras and not candidate.keys() <= expected.keys():
+        if self.with_extras and len(candidate) > len(expected) - missing:
             for key, other in candidate.items():
                 if key not in expected:
                     self.compare(node.child(key), MISSING, other, outcomes)
@@ -109,7 +107,7 @@ class Walk:
             mark_item((len(cells), path, index, other, similarity))
             item, other_item = expected[index], candidate[other]
             item_node = node.item_node or node.item(index)
-            if item_node.walks and item.__class__ is dict is other_item.__class__ and item:
+            if item_node.walks and type(item) is dict is type(other_item) and item:
                 self.compare_objects(item_node, item, other_item, outcomes)
             else:
                 self.compare(item_node, item, other_item, outcomes)
@@ -227,7 +225,8 @@ class Walk:
         if expected_presence is not _VALUE or candidate_presence is not _VALUE:
             outcomes.cells.append(base | PRESENCE_FACTS[expected_presence][candidate_presence])
             return
-        value, other = cast(JsonValue, expected), cast(JsonValue, candidate)
+        value: JsonValue = expected  # type: ignore[assignment] # it is present
+        other: JsonValue = candidate  # type: ignore[assignment]
         position, batch_comparator = len(outcomes.cells), node.batch_comparator
         if batch_comparator is None:
             comparison = node.comparator.compare(value, other)
