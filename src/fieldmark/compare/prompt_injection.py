@@ -8,7 +8,7 @@ from typing import Final
 
 from fieldmark.model.json import JsonValue
 
-__all__ = ["INJECTION_NOTE", "find_injections", "injection_reason"]
+__all__ = ["INJECTION_NOTE", "find_injections", "injection_reason", "texts_with_paths"]
 
 INJECTION_NOTE: Final = "a text reads like an instruction to the judge"
 """The note of a comparison whose texts are suspicious."""
@@ -87,7 +87,7 @@ def injection_reason(text: str) -> str:
 def find_injections(value: JsonValue, path: str = "") -> dict[str, str]:
     """The reasons by the path of each suspicious text in a value, up to twenty."""
     found: dict[str, str] = {}
-    for place, text in _texts(value, path):
+    for place, text in texts_with_paths(value, path):
         reason = injection_reason(text)
         if reason:
             found[place] = reason
@@ -96,7 +96,7 @@ def find_injections(value: JsonValue, path: str = "") -> dict[str, str]:
     return found
 
 
-def _texts(value: JsonValue, path: str) -> Iterator[tuple[str, str]]:
+def texts_with_paths(value: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
     """Every text of a value, keys included, with its path."""
     waiting: list[tuple[str, JsonValue]] = [(path, value)]
     while waiting:

@@ -8,15 +8,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fieldmark.judges.endpoints import Endpoint, ForbiddenAddressError, resolve_addresses
 from fieldmark.judges.retry import TRANSIENT_STATUSES, parse_retry_after
 from fieldmark.judges.time_limit import OverdueError, TimeLimit
 from fieldmark.version import VERSION
-
-if TYPE_CHECKING:
-    import httpx
 
 __all__ = ["HttpClient", "HttpError", "HttpResponse", "excerpt", "status_error"]
 
@@ -171,6 +168,7 @@ class HttpClient:
         raise ForbiddenAddressError("the host has no address")
 
     def _send_once(self, url: str, body: bytes, deadline: float) -> HttpResponse:
+        """Send a request and read its response, unless that is too large, slow or compressed."""
         import httpx
 
         timeout = max(deadline - time.monotonic(), 0.001)
@@ -188,25 +186,21 @@ class HttpClient:
         response = self._transport.handle_request(request)
         try:
             headers = {name.lower(): value for name, value in response.headers.items()}
-            return HttpResponse(response.status_code, headers, self._read(response, deadline))
+            if headers.get("content-encoding", "identity").lower() != "identity":
+                raise HttpError("the reply is compressed, which was not asked for")
+            content = bytearray()
+            for chunk in response.iter_raw():
+                content += chunk
+                if len(content) > self._max_bytes:
+                    raise HttpError(f"the reply is larger than {self._max_bytes:,} bytes")
+                if time.monotonic() > deadline:
+                    raise OverdueError("the reply takes too long")
+            return HttpResponse(response.status_code, headers, bytes(content))
         finally:
             response.close()
             if self._closed:
                 # The caller may have given up on this request; no one else closes its connection.
                 self._transport.close()
-
-    def _read(self, response: httpx.Response, deadline: float) -> bytes:
-        """Return the body, unless it is too large, too slow or compressed."""
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise HttpError("the reply is compressed, which was not asked for")
-        body = bytearray()
-        for chunk in response.iter_raw():
-            body += chunk
-            if len(body) > self._max_bytes:
-                raise HttpError(f"the reply is larger than {self._max_bytes:,} bytes")
-            if time.monotonic() > deadline:
-                raise OverdueError("the reply takes too long")
-        return bytes(body)
 
 
 def _is_certificate_error(error: Exception) -> bool:

@@ -6,13 +6,13 @@ A reply is parsed strictly: anything but one valid JSON object is an error.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from fieldmark.model.case import Case, CaseContext
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Kind, Missing, kind_of
+from fieldmark.values.json_text import name_non_finite
 from fieldmark.values.strict_json import StrictJsonError, Violation, parse_strict
 
 __all__ = ["InvalidReplyError", "JudgeReply", "encode_request", "judge_request", "read_reply"]
@@ -62,17 +62,7 @@ def _dump(value: JsonValue) -> str:
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
-        return json.dumps(_without_non_finite(value), allow_nan=False)
-
-
-def _without_non_finite(value: JsonValue) -> JsonValue:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, list):
-        return [_without_non_finite(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _without_non_finite(item) for key, item in value.items()}
-    return value
+        return json.dumps(name_non_finite(value), allow_nan=False)
 
 
 def _as_text(value: JsonValue | Missing) -> str:

@@ -206,23 +206,16 @@ class LlmJudge(ChatConnection):
         skipped = tuple(
             item.path or "$" for item in items if item.decision and item.decision.score is None
         )
-        if not scores:
-            return Score(
-                score=1.0,
-                verdict=Verdict.PASS,
-                reasoning="nothing to judge",
-                details=details,
-                vacuous=True,
-                skipped=skipped,
-            )
-        score = fmean(each.score for each in scores)
+        score = fmean(each.score for each in scores) if scores else 1.0
+        reasons = [text for each in scores for text in each.reasons][:_MAX_REASONS]
         return Score(
             score=score,
             verdict=Verdict.PASS if self._passes(score) else Verdict.FAIL,
             hits=tuple(name for each in scores for name in each.met),
             misses=tuple(name for each in scores for name in each.unmet),
-            reasoning="; ".join([text for each in scores for text in each.reasons][:_MAX_REASONS]),
+            reasoning="; ".join(reasons) if scores else "nothing to judge",
             details=details,
+            vacuous=not scores,
             skipped=skipped,
         )
 

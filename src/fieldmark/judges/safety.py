@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
-from fieldmark.compare.prompt_injection import find_injections
+from fieldmark.compare.prompt_injection import find_injections, texts_with_paths
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, Status
 from fieldmark.evaluators.response_quality import ResponseQuality
@@ -112,24 +112,11 @@ class WordlistSafety:
     def _judge(self, candidate: JsonValue) -> Safety:
         found = {
             word
-            for text in _texts_in(candidate)
+            for _, text in texts_with_paths(candidate)
             for word in self._pattern.findall(normalized(text))
         }
         words: list[JsonValue] = list(sorted(found)[:_MAX_WORDS])
         return Safety(score=0.0 if found else 1.0, details={"words": words})
-
-
-def _texts_in(value: JsonValue) -> Iterator[str]:
-    """Yield every string of a value, including keys."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts_in(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield key
-            yield from _texts_in(item)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import orjson
 from fieldmark.model.json import JsonValue
 from fieldmark.values.strict_json import parse_strict
 
-__all__ = ["finite_json", "pretty_json", "read_json", "strict_json"]
+__all__ = ["finite_json", "name_non_finite", "pretty_json", "read_json", "strict_json"]
 
 
 def strict_json(value: object) -> bytes:
@@ -21,7 +21,7 @@ def strict_json(value: object) -> bytes:
     try:
         return orjson.dumps(value)
     except TypeError:
-        text = json.dumps(_finite(value), separators=(",", ":"), allow_nan=False)
+        text = json.dumps(name_non_finite(value), separators=(",", ":"), allow_nan=False)
         return text.encode("ascii")
 
 
@@ -41,7 +41,7 @@ def finite_json(value: object) -> bytes:
     >>> finite_json([float("nan"), float("-inf"), None])
     b'["NaN","-Infinity",null]'
     """
-    return strict_json(_finite(value))
+    return strict_json(name_non_finite(value))
 
 
 def pretty_json(value: object) -> bytes:
@@ -49,15 +49,16 @@ def pretty_json(value: object) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     except TypeError:
-        text = json.dumps(_finite(value), indent=2, allow_nan=False)
+        text = json.dumps(name_non_finite(value), indent=2, allow_nan=False)
         return f"{text}\n".encode("ascii")
 
 
-def _finite(value: object) -> object:
+def name_non_finite(value: object) -> object:
+    """Replace NaN and infinite numbers by their names."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [name_non_finite(item) for item in value]
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: name_non_finite(item) for key, item in value.items()}
     return value

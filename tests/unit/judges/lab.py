@@ -1,4 +1,4 @@
-"""Judges that behave as they are told, and a look at the processes that they leave behind."""
+"""Scripted judges, and the processes that they leave behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a program does, it ends in a score that it gave or in an error that says why."""
+"""Code judges: every run of a program ends in its score or in an error with the reason."""
 
 from __future__ import annotations
 

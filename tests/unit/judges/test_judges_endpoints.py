@@ -1,4 +1,4 @@
-"""Which endpoints are asked: encrypted or on this machine, never the platform's own."""
+"""Endpoints: https or loopback only, and never a cloud metadata service."""
 
 from __future__ import annotations
 

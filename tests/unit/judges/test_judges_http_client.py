@@ -1,4 +1,4 @@
-"""The HTTP client ends its connections, also those that nobody waits for any more."""
+"""The HTTP client closes its connections, including those of abandoned requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge is told everything about a case, and nothing is renamed on the way."""
+"""The judge protocol: the request holds the whole case, and the reply is parsed strictly."""
 
 from __future__ import annotations
 

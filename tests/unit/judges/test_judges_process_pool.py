@@ -1,4 +1,4 @@
-"""A judge that stays is asked a line at a time, replaced when it dies, and never out of step."""
+"""The process pool: one line per request, replaced workers, and protocol violations."""
 
 from __future__ import annotations
 

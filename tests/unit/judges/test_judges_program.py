@@ -1,4 +1,4 @@
-"""The program of a judge: what it may know, and why it cannot be started."""
+"""The program of a judge: its environment, and why it cannot be started."""
 
 from __future__ import annotations
 

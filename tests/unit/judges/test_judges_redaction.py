@@ -1,4 +1,4 @@
-"""Secrets come from the environment, are known in every spelling, and are never shown."""
+"""Secrets are recognized and redacted in every encoding."""
 
 from __future__ import annotations
 

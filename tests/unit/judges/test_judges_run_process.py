@@ -1,4 +1,4 @@
-"""A program that is run contained never holds us up, never takes more than it may, and ends."""
+"""Processes are limited in time, output and resources, and are killed with their children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers are kept by all that they depend on; failures are not, and broken entries are made anew."""
+"""Cached responses: their keys, no failures, and damaged entries are replaced."""
 
 from __future__ import annotations
 

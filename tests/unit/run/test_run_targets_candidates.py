@@ -1,4 +1,4 @@
-"""Candidates in the order of the cases, some of them ahead, with patience where it helps."""
+"""Candidates are produced in the order of the cases, a few ahead, with retries."""
 
 from __future__ import annotations
 

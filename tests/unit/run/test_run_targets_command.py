@@ -1,4 +1,4 @@
-"""A program is run for each case: JSON in, text out, and nothing of the case on its command line."""
+"""The command target: JSON in, text out, and nothing of the case on the command line."""
 
 from __future__ import annotations
 

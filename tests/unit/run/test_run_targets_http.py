@@ -1,4 +1,4 @@
-"""An endpoint is asked over real connections: what counts as an answer, what as a failure."""
+"""The HTTP target over real connections: responses and failures."""
 
 from __future__ import annotations
 

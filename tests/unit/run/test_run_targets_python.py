@@ -1,4 +1,4 @@
-"""A function of Python is called with each case: what counts as an answer, what as a failure."""
+"""The Python target: return values and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An endpoint is connected to by address, and must prove that it is who its name says."""
+"""TLS: the connection goes to an address, and the certificate must match the host name."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Model2Vec:
         if find_spec("model2vec") is None:
             return str(MissingExtra("The provider model2vec", "semantic"))
         try:
-            _folder(self.model, download=self.download)
+            _model_folder(self.model, download=self.download)
         except ModelError as error:
             return str(error)
         return None
@@ -66,7 +66,7 @@ class Model2Vec:
     def identity(self) -> JsonObject:
         """Return the name of the model and the hash of its weights, if it is available."""
         try:
-            weights = _weights(_folder(self.model, download=False))
+            weights = _weights_digest(_model_folder(self.model, download=False))
         except ModelError:
             weights = None
         return {"model": Path(self.model).name, "weights_sha256": weights}
@@ -74,7 +74,7 @@ class Model2Vec:
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """Return the cosine of each pair, or an error for all if the model cannot be loaded."""
         try:
-            encoder = _loaded(_folder(self.model, download=self.download))
+            encoder = _load_encoder(_model_folder(self.model, download=self.download))
         except (ModelError, MissingExtra) as error:
             return [provider_error(error)] * len(pairs)
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
@@ -82,7 +82,7 @@ class Model2Vec:
         return cosine_similarities(pairs, dict(zip(texts, encoder.encode(plain), strict=True)))
 
 
-def _folder(model: str, *, download: bool) -> Path:
+def _model_folder(model: str, *, download: bool) -> Path:
     """Return the folder of a model, given by its path or its name."""
     place = Path(model).expanduser()
     if place.is_dir():
@@ -99,7 +99,7 @@ def _folder(model: str, *, download: bool) -> Path:
 
 
 @cache
-def _loaded(folder: Path) -> _Encoder:
+def _load_encoder(folder: Path) -> _Encoder:
     if find_spec("model2vec") is None:
         raise MissingExtra("The provider model2vec", "semantic")
     with _LOCK:
@@ -110,7 +110,7 @@ def _loaded(folder: Path) -> _Encoder:
             raise ModelError(f"{folder} cannot be loaded: {error}") from None
 
 
-def _weights(folder: Path) -> str:
+def _weights_digest(folder: Path) -> str:
     digest = hashlib.sha256()
     for name in _WEIGHTS:
         file = folder / name
