@@ -265,7 +265,7 @@ def model(monkeypatch, tmp_path):
     module.StaticModel = StaticModel
     monkeypatch.setitem(sys.modules, "model2vec", module)
     monkeypatch.setattr(model2vec, "find_spec", lambda name: True if name == "model2vec" else None)
-    model2vec._loaded.cache_clear()
+    model2vec._load_encoder.cache_clear()
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(b"weights")
@@ -305,7 +305,7 @@ def test_a_model_that_cannot_be_loaded_is_an_error_of_every_pair(model, make):
 
 def test_without_the_optional_part_its_installation_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(model2vec, "find_spec", lambda _: None)
-    model2vec._loaded.cache_clear()
+    model2vec._load_encoder.cache_clear()
     provider = Model2Vec(model=str(tmp_path))
     assert "fieldmark[semantic]" in provider.unready()
     assert "fieldmark[semantic]" in provider.similarities([("a", "b")])[0].note

@@ -11,6 +11,7 @@ import pytest
 from fieldmark.errors import DataError
 from fieldmark.run import process_pool
 from fieldmark.run.process_pool import WorkersDiedError, _SpooledResult, _WorkerPool
+from waiting import eventually
 
 
 def start(work):
@@ -33,7 +34,11 @@ def done(pool, tasks):
 
 @pytest.fixture
 def pool(monkeypatch):
-    """A pool whose workers do something else than partitions."""
+    """A pool whose workers do something else than partitions.
+
+    Workers are forked, which needs a process without threads left over from other tests.
+    """
+    assert eventually(lambda: threading.active_count() == 1)
 
     def make(work, workers=2):
         monkeypatch.setattr(process_pool, "_start_worker", start(work))
