@@ -52,7 +52,7 @@ class Problems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """Where problems go, where files lie, which provider compares by meaning, how strict to be.
+    """What readers of configuration share: problems found, folder, provider and strictness.
 
     Under `contained`, only files in the folder of the configuration or below it are read.
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from fieldmark import registry
@@ -246,34 +247,26 @@ def read_defaults(located: Located | None, context: Context) -> FieldDefaults:
         if key in located.entries
         and (choice := choose(kind, located.entries[key], context)) is not None
     }
-    for option in located.entries:
-        if option not in STRATEGY_KEYS:
-            _assign_option(option, choices, located, context)
+    for option in [key for key in located.entries if key not in STRATEGY_KEYS]:
+        location = located.key_location(option)
+        known = {key: registry.options(choice.strategy) for key, choice in choices.items()}
+        taking = [key for key, options in known.items() if option in options]
+        if len(taking) == 1:
+            choices[taking[0]] = choices[taking[0]].with_options(located, [option])
+        elif taking:
+            hint = f"Write match: {{type: …, {option}: …}} or align: {{type: …, {option}: …}}."
+            context.add(f"{option} fits both match and align.", location, hint)
+        elif owners := strategies_with(option, *STRATEGY_KEYS.values()):
+            hint = f"It belongs to {', '.join(owners)}."
+            context.add(f"No default takes the option {option}.", location, hint)
+        else:
+            hint = did_you_mean(option, [*STRATEGY_KEYS, *chain(*known.values())])
+            context.add(f"Unknown key: {option}.", location, hint)
     return FieldDefaults(
         match=choices.get("match"),
         comparator=build_comparator(choices.get("match"), context),
         aligner=build_aligner(choices.get("align"), context),
     )
-
-
-def _assign_option(
-    option: str, choices: dict[str, StrategyChoice], located: Located, context: Context
-) -> None:
-    """Add an option to the one default strategy that takes it."""
-    location = located.key_location(option)
-    taking = [key for key, choice in choices.items() if option in registry.options(choice.strategy)]
-    if len(taking) == 1:
-        choices[taking[0]] = choices[taking[0]].with_options(located, [option])
-    elif taking:
-        hint = f"Write match: {{type: …, {option}: …}} or align: {{type: …, {option}: …}}."
-        context.add(f"{option} fits both match and align.", location, hint)
-    elif owners := strategies_with(option, *STRATEGY_KEYS.values()):
-        hint = f"It belongs to {', '.join(owners)}."
-        context.add(f"No default takes the option {option}.", location, hint)
-    else:
-        own = [name for choice in choices.values() for name in registry.options(choice.strategy)]
-        hint = did_you_mean(option, [*STRATEGY_KEYS, *own])
-        context.add(f"Unknown key: {option}.", location, hint)
 
 
 # --- rules by path --------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ T = TypeVar("T")
 class ConfigKey(Generic[T]):
     """A key, the type of its values, its default and its description.
 
-    What is more than a plain value has a `reader` and a `schema` of its own in place of a `type`;
-    keys that depend on others are read where the object is read.
+    A value that is not plain has a `reader` and a `schema` instead of a `type`. Keys that depend on
+    each other are read where the object is read.
     """
 
     name: str

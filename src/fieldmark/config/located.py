@@ -1,4 +1,4 @@
-"""JSON values with the file, line and column where they stand."""
+"""JSON values with their locations: file, line and column."""
 
 from __future__ import annotations
 
@@ -112,13 +112,13 @@ def located_object(entries: Iterable[Entry], location: Location, problems: Probl
 
 
 def located_list(items: Iterable[Located], location: Location) -> Located:
-    """Build a list of values that may stand in different places."""
+    """Build a list of values that may have different locations."""
     kept = tuple(items)
     return Located(value=[item.value for item in kept], location=location, items=kept)
 
 
 def constant(value: JsonValue, location: Location) -> Located:
-    """Return a scalar or a list that no file contains, at a given location."""
+    """Return a scalar or a list that is not from a file, with a given location."""
     if isinstance(value, list):
         return located_list((constant(inner, location) for inner in value), location)
     return Located(value=value, location=location)

@@ -137,7 +137,7 @@ def _read(located: Located, annotation: object) -> object:
             value, scalar.accepted
         ):
             raise _WrongTypeError(f"must be {scalar.noun}, not {describe(value)}")
-        # Through its text, because 0.1 means one tenth to whoever wrote it.
+        # Through its text, because 0.1 in a file means one tenth.
         return Decimal(str(value)) if annotation is Decimal else value
     if is_json(annotation):
         return value
@@ -241,7 +241,7 @@ def value_schema(annotation: object) -> JsonObject:
         return any_of([*map(value_schema, arms), _FILE])
     origin, inner = get_origin(annotation), get_args(annotation)
     if is_union(annotation):
-        # What only Python can give is not for files.
+        # Functions can only be given in Python.
         return any_of(value_schema(arm) for arm in inner if get_origin(arm) is not Callable)
     if origin is Literal:
         return enum_schema(map(str, inner))

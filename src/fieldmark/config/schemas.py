@@ -140,7 +140,7 @@ def _without_defaults(properties: JsonObject) -> JsonObject:
 
 def _rule_definitions() -> JsonObject:
     """Return every definition that rules are made of, by name."""
-    # A word, settings, or the shape of an object or a list can be at a path.
+    # What can be at a path: a word, settings, or the shape of an object or a list.
     words = "|".join("".join(f"[{c.upper()}{c.lower()}]" for c in word) for word in STRATEGIES)
     field_or_word: list[JsonObject] = [
         {"enum": [*STRATEGIES]},

@@ -214,7 +214,7 @@ def _fuzzy(provider: Provider | None) -> Comparator:
     from fieldmark.compare.fuzzy import Fuzzy
     from fieldmark.compare.semantic import Semantic, is_guarded
 
-    # Words in common and vectors say nothing about spelling; a model can be asked about it.
+    # Common words and embeddings do not measure spelling; a language model can.
     if provider is None or is_guarded(provider):
         return Fuzzy(threshold=_FUZZY_THRESHOLD)
     of_form = getattr(provider, "of_form", None)
