@@ -62,7 +62,7 @@ check: $(READY) ## Check format, style, types, layers, private names and links
 	@echo 'all checks passed'
 
 .PHONY: format
-format: $(READY) ## Rewrite the code in the house format
+format: $(READY) ## Format the code
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,3 +28,14 @@ def test_importing_the_package_loads_nothing_heavy(heavy):
 def test_importing_the_package_does_nothing():
     python = finished(sys.executable, "-I", "-X", "dev", "-W", "error", "-c", "import fieldmark")
     assert (python.returncode, python.stdout, python.stderr) == (0, "", "")
+
+
+def test_scoring_a_small_pair_loads_only_what_it_uses():
+    code = (
+        "import sys, fieldmark as fm; fm.score([({'a': 1, 'l': [{'b': 2}]}, {'a': 1, 'l': []})]); "
+        "print(*(name for name in sys.modules if name.startswith('fieldmark')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    loaded = done.stdout.split()
+    assert len(loaded) <= 110
+    assert not [name for name in loaded if re.search("detection|coco|server|cli", name)]
