@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from math import ceil, sqrt
 from typing import Final, NamedTuple
 
@@ -76,7 +77,7 @@ class JudgeAgreement(NamedTuple):
 
 
 class BestThreshold(NamedTuple):
-    """The threshold of most agreement, and those that are not told apart from it."""
+    """The threshold of the best agreement, and the range of those within one standard error."""
 
     agreement: JudgeAgreement
     low: float
@@ -88,7 +89,7 @@ class BestThreshold(NamedTuple):
 
 
 def agreement_at(judged: Iterable[JudgedPair], threshold: float) -> JudgeAgreement:
-    """How judge and people agree if the judge takes every pair from this similarity on.
+    """How judge and people agree if the judge accepts every pair from this similarity on.
 
     >>> agreement_at([JudgedPair(0.9, True), JudgedPair(0.7, True)], 0.8)[1:]
     (1, 0, 1, 0)
@@ -124,34 +125,26 @@ def sweep(judged: Sequence[JudgedPair]) -> list[JudgeAgreement]:
 
 
 def best_threshold(judged: Sequence[JudgedPair]) -> BestThreshold | None:
-    """The threshold of most agreement; the interval holds all within one standard error of it."""
+    """The threshold of the best agreement, and the range around it within one standard error."""
     rows = sweep(judged)
     if not rows:
         return None
     place = max(range(len(rows)), key=lambda at: (rows[at].share or 0.0, rows[at].kappa or 0.0))
     share = rows[place].share or 0.0
-    error = sqrt(share * (1.0 - share) / len(judged))
-    low = high = place
-    while low > 0 and _as_good(rows[low - 1], share, error):
-        low -= 1
-    while high + 1 < len(rows) and _as_good(rows[high + 1], share, error):
-        high += 1
-    return BestThreshold(rows[place], rows[low].threshold, rows[high].threshold)
-
-
-def _as_good(row: JudgeAgreement, share: float, error: float) -> bool:
-    return (row.share or 0.0) >= share - error - _CLOSE
+    least = share - sqrt(share * (1.0 - share) / len(judged)) - _CLOSE
+    *_, low = takewhile(lambda row: (row.share or 0.0) >= least, rows[place::-1])
+    *_, high = takewhile(lambda row: (row.share or 0.0) >= least, rows[place:])
+    return BestThreshold(rows[place], low.threshold, high.threshold)
 
 
 def _between(below: float | None, level: float) -> float:
-    """The roundest threshold that takes `level` and not what is below it."""
+    """The threshold with the fewest decimals that is above `below` and at most `level`."""
     if below is None:
         return level
     middle = (below + level) / 2
     for decimals in range(2, _MOST_DECIMALS + 1):
         scale = float(10**decimals)
-        near = round(middle * scale) / scale
-        for rounded in (near, ceil(middle * scale) / scale):
+        for rounded in (round(middle * scale) / scale, ceil(middle * scale) / scale):
             if below + _CLOSE < rounded <= level:
                 return rounded
     return level

@@ -8,7 +8,7 @@ the counts of the cases.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
@@ -80,10 +80,10 @@ def run_intervals(
     for columns in matrix.blocks():
         tp, fp, fn = np.split(product(weights, np.hstack(columns[1:])), 3, axis=1)
         f1s = figures.add_attributes(tp, fp, fn)
-        known = map(summary.attributes.get, columns.paths)
-        estimates = [None if each is None else each.f1 for each in known]
+        known = {path: summary.attributes.get(path) for path in columns.paths}
+        f1_of = {path: None if each is None else each.f1 for path, each in known.items()}
         cases = [cases_of[path] for path in columns.paths]
-        attributes |= _intervals(columns.paths, estimates, f1s.T, cases, scale)
+        attributes |= _intervals(f1_of, f1s.T, cases, scale)
     counts = QualityCounts(*product(weights, matrix.buckets()).T)
     quality = quality_figures(counts, counting, summary.quality.safety)._asdict()
     resampled: dict[str, Floats] = {
@@ -91,30 +91,22 @@ def run_intervals(
         **figures.micro_rates(),
         **cast("dict[str, Floats]", quality),
     }
-    headline = _intervals(
-        resampled,
-        [
-            summary.mean_score,
-            summary.macro_f1_by_attribute,
-            summary.macro_f1_by_case,
-            summary.micro.f1,
-            summary.micro.precision,
-            summary.micro.recall,
-            *(getattr(summary.quality, name) for name in quality),
-        ],
-        np.stack(list(resampled.values())),
-        [len(rows)] * len(resampled),
-        scale,
-    )
+    estimates: dict[str, float | None] = {
+        "mean_score": summary.mean_score,
+        "macro_f1_by_attribute": summary.macro_f1_by_attribute,
+        "macro_f1_by_case": summary.macro_f1_by_case,
+        "micro_f1": summary.micro.f1,
+        "micro_precision": summary.micro.precision,
+        "micro_recall": summary.micro.recall,
+        **{name: getattr(summary.quality, name) for name in quality},
+    }
+    values = np.stack([resampled[name] for name in estimates])
+    headline = _intervals(estimates, values, [len(rows)] * len(estimates), scale)
     return RunIntervals(figures={**headline, **shares}, attributes=dict(sorted(attributes.items())))
 
 
 def _intervals(
-    names: Iterable[str],
-    estimates: Sequence[float | None],
-    values: Floats,
-    cases: Sequence[int],
-    scale: float,
+    estimates: Mapping[str, float | None], values: Floats, cases: Sequence[int], scale: float
 ) -> dict[str, Interval]:
     """The intervals of the figures that are defined; `values` has a row of resamples a figure.
 
@@ -122,7 +114,7 @@ def _intervals(
     """
     found: dict[str, Interval] = {}
     offsets = interval_offsets(values, cases)
-    for name, estimate, number, offset in zip(names, estimates, cases, offsets, strict=True):
+    for (name, estimate), number, offset in zip(estimates.items(), cases, offsets, strict=True):
         interval = None
         if estimate in _LIMITS:
             whole = round(number / scale**2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from operator import add, itemgetter
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
@@ -79,6 +80,7 @@ class CaseRow:
         return PackedCells.pack(self.cells, self.cells.values())
 
 
+@lru_cache(maxsize=2_048)
 def row_means(stats: CaseStats) -> tuple[int, ...]:
     """The score of a case and its F1 in steps, each followed by 1 if it is defined, else 0."""
     if stats.score is None:

@@ -100,7 +100,6 @@ class PairedCases:
     scores: Counter[str] = field(default_factory=Counter)
     fixed: list[CaseChange] = field(default_factory=list)
     broken: list[CaseChange] = field(default_factory=list)
-    _means: dict[CaseStats, tuple[int, ...]] = field(default_factory=dict)
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
         """Add one case of both runs."""
@@ -111,12 +110,7 @@ class PairedCases:
         self.cases += 1
         for rows, side in ((self.before, before), (self.after, after)):
             times = side.block.times or Counter(side.block.cells)
-            means = self._means.get(side.stats)
-            if means is None:
-                if len(self._means) >= GROUPS:
-                    self._means.clear()
-                means = self._means[side.stats] = row_means(side.stats)
-            rows[group].add(times, means)
+            rows[group].add(times, row_means(side.stats))
         self._add_change(case_id, before.stats, after.stats)
         if before.block.cells != after.block.cells or before.table is not after.table:
             self.shifts.update(_outcome_changes(before, after))
@@ -148,8 +142,7 @@ class PairedCases:
 def _scramble(number: int) -> int:
     """SplitMix64: a pseudo-random number for each case.
 
-    Sorted cases must not be dealt out in turns: that would make all rows alike and hide how much
-    cases differ.
+    Assigning sorted cases to rows in turn would make all rows alike and hide how much cases differ.
     """
     mixed = (number + 1) * 0x9E3779B97F4A7C15 & _WORD
     mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _WORD
@@ -166,8 +159,11 @@ def _outcome_changes(before: CaseInRun, after: CaseInRun) -> Mapping[OutcomeChan
     """The fields whose outcome changed, counted by both outcomes."""
     if _same_fields(before, after):
         cells = zip(before.block.cells, after.block.cells, strict=True)
-        apart = (pair for pair in cells if pair[0] >> _OUTCOME_SHIFT != pair[1] >> _OUTCOME_SHIFT)
-        return Counter((_LABELS[old & FACT_MASK], _LABELS[new & FACT_MASK]) for old, new in apart)
+        return Counter(
+            (_LABELS[old & FACT_MASK], _LABELS[new & FACT_MASK])
+            for old, new in cells
+            if old >> _OUTCOME_SHIFT != new >> _OUTCOME_SHIFT
+        )
     old, new = _outcomes(before), _outcomes(after)
     pairs = ((old.get(at, _NO_OUTCOME), new.get(at, _NO_OUTCOME)) for at in {**old, **new})
     return Counter(pair for pair in pairs if pair[0] != pair[1])
@@ -253,7 +249,7 @@ class PairedFigures:
 
 @dataclass(frozen=True, slots=True)
 class _FigureSamples:
-    """A figure in every resample or permutation of both runs; the first is the runs themselves."""
+    """A figure in every resample or permutation of both runs; the first value is the estimate."""
 
     before: Floats
     after: Floats

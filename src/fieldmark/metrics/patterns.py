@@ -47,6 +47,11 @@ class _TextForms:
             return str(self.value).lower()
         return str(self.value)[:_LONGEST] if isinstance(self.value, int | float) else ""
 
+    @property
+    def is_container(self) -> bool:
+        """Whether the value is an object or a list."""
+        return isinstance(self.value, dict | list)
+
     @cached_property
     def stripped(self) -> str:
         """The text without case and surrounding white space."""
@@ -240,14 +245,6 @@ def _is_one_digit(expected: _TextForms, candidate: _TextForms) -> bool:
     return Levenshtein.distance(expected.digits, candidate.digits) == 1
 
 
-def _is_wrapped(expected: _TextForms, candidate: _TextForms) -> bool:
-    return candidate.value == [expected.value] or expected.value == [candidate.value]
-
-
-def _is_structure(expected: _TextForms, candidate: _TextForms) -> bool:
-    return isinstance(expected.value, dict | list) != isinstance(candidate.value, dict | list)
-
-
 def _is_truth_word(expected: _TextForms, candidate: _TextForms) -> bool:
     if not (isinstance(expected.value, bool) or isinstance(candidate.value, bool)):
         return False
@@ -285,9 +282,12 @@ def _is_misspelt(expected: _TextForms, candidate: _TextForms) -> bool:
 
 _Fits = Callable[[_TextForms, _TextForms], bool]
 _TABLE: Final[tuple[tuple[_Fits, str, str, str], ...]] = (
-    (_is_wrapped, "wrapped", "one value in a list, or a list of one without it",
+    (lambda expected, candidate: candidate.value == [expected.value]
+     or expected.value == [candidate.value],
+     "wrapped", "one value in a list, or a list of one without it",
      "Ask for the plain value where one is wanted and for a list where several may stand."),
-    (_is_structure, "other_structure", "an object or list where a value belongs, or the reverse",
+    (lambda expected, candidate: expected.is_container != candidate.is_container,
+     "other_structure", "an object or list where a value belongs, or the reverse",
      "Give the exact shape of this field in the schema or prompt, with an example."),
     (lambda _, candidate: isinstance(candidate.value, str) and candidate.bare in _PLACEHOLDERS,
      "placeholder", "a word for nothing (N/A, none, unknown) in place of a value",

@@ -41,7 +41,7 @@ def mcnemar(fixed: int, broken: int) -> float:
     return min(1.0, 2 * _NORMAL.cdf(-z))
 
 
-def holm(chances: Mapping[_Name, float]) -> dict[_Name, float]:
+def holm(p_values: Mapping[_Name, float]) -> dict[_Name, float]:
     """Holm-adjusted p-values.
 
     >>> holm({"total": 0.01, "vendor": 0.04, "date": 0.03})
@@ -49,31 +49,30 @@ def holm(chances: Mapping[_Name, float]) -> dict[_Name, float]:
     """
     adjusted: dict[_Name, float] = {}
     least = 0.0
-    ranked = sorted(chances.items(), key=lambda item: item[1])
-    for rank, (name, chance) in enumerate(ranked):
-        least = max(least, min(1.0, chance * (len(ranked) - rank)))
+    ranked = sorted(p_values.items(), key=lambda item: item[1])
+    for rank, (name, p) in enumerate(ranked):
+        least = max(least, min(1.0, p * (len(ranked) - rank)))
         adjusted[name] = least
-    return {name: adjusted[name] for name in chances}
+    return {name: adjusted[name] for name in p_values}
 
 
 def flip_signs(cases: int, permutations: int, seed: int) -> Floats:
     """For each permutation and case, 1 where the runs stay as they are and -1 where they swap.
 
-    The first row swaps nothing: what comes of it is the difference itself.
+    The first row swaps nothing, so it gives the difference itself.
     """
     import numpy as np
 
-    chance = np.random.default_rng(seed)
-    signs = chance.integers(0, 2, (permutations + 1, cases)).astype(np.float64) * 2 - 1
+    generator = np.random.default_rng(seed)
+    signs = generator.integers(0, 2, (permutations + 1, cases)).astype(np.float64) * 2 - 1
     signs[0] = 1
     return signs
 
 
 def permutation_p(differences: Floats) -> float:
-    """The share of permutations that differ as much as the runs do, which are the first value.
+    """The share of permutations whose difference is at least that of the runs, the first value.
 
-    Where none does, the tail of the normal distribution tells how much rarer it is than the
-    number of permutations can show.
+    Where there is none, the tail of a normal distribution estimates the p-value.
     """
     import numpy as np
 

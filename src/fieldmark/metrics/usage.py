@@ -13,7 +13,7 @@ __all__ = ["NO_USAGE", "merged_usage", "total_usage"]
 _COUNTED: Final = ("calls", "input_tokens", "output_tokens", "estimated_calls")
 
 
-def total_usage(asked: Sequence[JsonObject]) -> JsonObject:
+def total_usage(providers: Sequence[JsonObject]) -> JsonObject:
     """The totals over all providers, and each of them; one unknown cost makes the total unknown.
 
     >>> usage = {"calls": 2, "input_tokens": 80, "output_tokens": 9, "cost": None}
@@ -21,9 +21,9 @@ def total_usage(asked: Sequence[JsonObject]) -> JsonObject:
     (2, None)
     """
     return {
-        **{name: _total(asked, name) for name in _COUNTED},
-        "cost": _total_cost(asked),
-        "asked": list[JsonValue](asked),
+        **{name: _total(providers, name) for name in _COUNTED},
+        "cost": _total_cost(providers),
+        "asked": list[JsonValue](providers),
     }
 
 

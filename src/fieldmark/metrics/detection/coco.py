@@ -68,11 +68,11 @@ def _recalls(matches: MatchedDetections, label: Integers, most: tuple[int, ...])
     rank = matches.found.rank[matches.which]
     shares = []
     for limit in most:
-        sure = np.flatnonzero(rank < limit)
-        present, starts = np.unique(label[sure], return_index=True)
+        top = np.flatnonzero(rank < limit)
+        present, starts = np.unique(label[top], return_index=True)
         found = np.zeros((len(wanted), *right.shape[1:]), dtype=np.int32)
         if len(present):
-            found[present] = np.add.reduceat(right[sure], starts, axis=0, dtype=np.int32)
+            found[present] = np.add.reduceat(right[top], starts, axis=0, dtype=np.int32)
         share = np.full(found.shape, _UNDEFINED)
         np.divide(found, wanted, out=share, where=np.broadcast_to(wanted > 0, found.shape))
         shares.append(share.transpose(2, 0, 1))
