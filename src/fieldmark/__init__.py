@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from fieldmark.api.calibrate import Calibration, calibrate
     from fieldmark.api.compare import compare
     from fieldmark.api.compare_many import ManyResult, compare_many
-    from fieldmark.api.diff import diff
-    from fieldmark.api.diff_result import DiffResult
+    from fieldmark.api.diff import DiffResult, diff
     from fieldmark.api.evaluate import evaluate
-    from fieldmark.api.improve import improve
-    from fieldmark.api.improve_result import ImproveResult
+    from fieldmark.api.improve import ImproveResult, improve
     from fieldmark.api.infer import infer
     from fieldmark.api.rescore import rescore
     from fieldmark.api.runs import RunList, runs
@@ -82,11 +80,11 @@ _HOMES: Final = {
     "ManyResult": "fieldmark.api.compare_many",
     "compare_many": "fieldmark.api.compare_many",
     "diff": "fieldmark.api.diff",
-    "DiffResult": "fieldmark.api.diff_result",
+    "DiffResult": "fieldmark.api.diff",
     "EvalResult": "fieldmark.run.run_result",
     "evaluate": "fieldmark.api.evaluate",
     "improve": "fieldmark.api.improve",
-    "ImproveResult": "fieldmark.api.improve_result",
+    "ImproveResult": "fieldmark.api.improve",
     "infer": "fieldmark.api.infer",
     "rescore": "fieldmark.api.rescore",
     "RunResult": "fieldmark.run.run_result",

@@ -16,18 +16,18 @@ from fieldmark.evaluators.base import dataset_figures, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.model.json import JsonValue
 from fieldmark.run.detection import with_regions
-from fieldmark.run.eval_cases import (
+from fieldmark.run.eval_setup import (
     CaseSelection,
     check_ready,
     check_selection,
     eval_inputs,
+    eval_settings,
     eval_sources,
     fingerprints,
     open_cases,
     own_evaluators,
     with_optional_truth,
 )
-from fieldmark.run.eval_rules import eval_settings
 from fieldmark.run.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.run.gates import RunGates
 from fieldmark.run.options import RunOptions

@@ -3,28 +3,140 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from fieldmark.api.improve_result import AttributeGain, ImproveResult
 from fieldmark.api.recount import RecountedRun, RunLike, stored_run
 from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.clusters import CaseDocuments, MistakeClusters
+from fieldmark.metrics.clusters import (
+    CaseDocuments,
+    MistakeCluster,
+    MistakeClusters,
+    MistakeExample,
+)
 from fieldmark.metrics.conventions import ZeroRule
+from fieldmark.metrics.patterns import BY_NAME
 from fieldmark.metrics.rates import f1
 from fieldmark.metrics.summary import AttributeSummary, Micro, Summary
+from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import CaseInput
 from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.wire.case_result import CaseResult
 
-__all__ = ["improve"]
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["ImproveResult", "improve"]
 
 _RIGHT: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
 _PATTERNS: Final = 3
 _BLIND: Final = "{n} case(s) were kept without values: their mistakes are known by type alone"
 _LOST: Final = frozenset({Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.OMISSION})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeGain:
+    """One attribute: its mistakes, how they look, and what each figure would gain without them."""
+
+    attribute: str
+    f1: float | None
+    mistakes: ErrorCounts
+    cases: int
+    mean_score: float
+    macro_f1: float
+    micro_f1: float
+    patterns: tuple[tuple[str, int], ...]
+
+    @property
+    def dominant(self) -> str:
+        """The type that most of its mistakes are of."""
+        counts = self.mistakes._asdict()
+        return max(counts, key=lambda name: counts[name])
+
+    @property
+    def hint(self) -> str:
+        """What to change in the extraction, for the most frequent pattern."""
+        return BY_NAME[self.patterns[0][0]].hint if self.patterns else ""
+
+    def to_dict(self) -> JsonObject:
+        """The attribute as JSON."""
+        return {
+            "attribute": self.attribute,
+            "f1": self.f1,
+            "mistakes": self.mistakes.total,
+            "errors_by_type": dict(self.mistakes._asdict()),
+            "dominant": self.dominant,
+            "cases": self.cases,
+            "gain": {
+                "mean_score": self.mean_score,
+                "macro_f1_by_attribute": self.macro_f1,
+                "micro_f1": self.micro_f1,
+            },
+            "patterns": [{"pattern": name, "mistakes": times} for name, times in self.patterns],
+            "hint": self.hint,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ImproveResult:
+    """What to fix first in the extraction."""
+
+    run: str
+    summary: Summary
+    attributes: tuple[AttributeGain, ...]
+    clusters: tuple[MistakeCluster, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> JsonObject:
+        """Everything as JSON, for a loop that goes on by itself."""
+        return {
+            "format": 1,
+            "run": self.run,
+            "figures": {
+                "mean_score": self.summary.mean_score,
+                "macro_f1_by_attribute": self.summary.macro_f1_by_attribute,
+                "macro_f1_by_case": self.summary.macro_f1_by_case,
+                "micro_f1": self.summary.micro.f1,
+            },
+            "attributes": [each.to_dict() for each in self.attributes],
+            "clusters": [_cluster(each) for each in self.clusters],
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        from fieldmark.report.terminal import as_text
+
+        return as_text(self.__rich__())
+
+    def __rich__(self) -> RenderableType:
+        from fieldmark.report.improve_view import improve_view
+
+        return improve_view(self.to_dict())
+
+
+def _cluster(cluster: MistakeCluster) -> JsonObject:
+    return {
+        "pattern": cluster.pattern.name,
+        "title": cluster.pattern.title,
+        "hint": cluster.pattern.hint,
+        "mistakes": cluster.number,
+        "attributes": dict(cluster.attributes.most_common()),
+        "examples": [_example(each) for each in cluster.examples],
+    }
+
+
+def _example(example: MistakeExample) -> JsonObject:
+    """An example as JSON; a value that is not there is left out."""
+    said: JsonObject = {"case_id": example.case_id, "path": example.path}
+    if example.expected is not MISSING:
+        said["expected"] = example.expected
+    if example.candidate is not MISSING:
+        said["candidate"] = example.candidate
+    return {**said, "other_field": example.note} if example.note else said
 
 
 def _fixed(code: int) -> int:

@@ -48,7 +48,7 @@ from fieldmark.wire.case_result import CaseResult
 if TYPE_CHECKING:
     from fieldmark.config.eval_spec import Target
     from fieldmark.run.detection import RegionTotals
-    from fieldmark.run.eval_cases import CaseSelection
+    from fieldmark.run.eval_setup import CaseSelection
     from fieldmark.run.evaluator_runner import EvaluatorRunner
     from fieldmark.run.resume import StoredResults
     from fieldmark.store.run_folder import RunFolder
@@ -281,7 +281,7 @@ class _Session:
         if self._prepared.target is None:
             yield from ((segment, None) for segment in upcoming)
             return
-        from fieldmark.run.eval_cases import without_failed_target
+        from fieldmark.run.eval_setup import without_failed_target
         from fieldmark.run.targets.candidates import produce_candidates
 
         answers = self._stack.enter_context(

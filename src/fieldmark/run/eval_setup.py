@@ -1,4 +1,4 @@
-"""The cases of an eval file: where they come from, which are selected, who evaluates them."""
+"""What an eval file runs: its cases, which of them are selected, its rules and evaluators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.metrics.identity import described
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.run.evaluator_runner import unready_judges
+from fieldmark.run.settings import Settings
 from fieldmark.run.targets.candidates import ProducedCase
 from fieldmark.run.targets.file_digest import file_digest
 from fieldmark.run.targets.target import TargetSource
@@ -32,6 +34,7 @@ __all__ = [
     "check_ready",
     "check_selection",
     "eval_inputs",
+    "eval_settings",
     "eval_sources",
     "fingerprints",
     "open_cases",
@@ -258,3 +261,43 @@ def eval_sources(spec: EvalSpec) -> tuple[Path, ...]:
     """The files that an evaluation is made from."""
     named = (Path(spec.location.file) if spec.location.file else None, spec.cases, spec.candidates)
     return tuple(source for source in named if isinstance(source, Path))
+
+
+def eval_settings(spec: EvalSpec) -> Settings:
+    """The rules of the file, or else the fields that its evaluators are about.
+
+    An evaluator says once how a field is compared, so the figures by attribute say the same of it.
+    Where no evaluator names fields, all leaves of both sides are compared; where some case has no
+    expected value, those of the others' truth.
+    """
+    rules = spec.rules
+    if rules is None:
+        fields = claimed(spec.members)
+        rules = Rules(fields=fields, scope=Scope.CONFIGURED) if fields else Rules()
+        if _lacks_expected(spec):
+            rules = Rules(scope=Scope.TRUTH)
+    warnings = tuple(str(warning) for warning in spec.warnings)
+    return Settings(
+        rules=spec.convention.rules_for(rules), convention=spec.convention, warnings=warnings
+    )
+
+
+def _lacks_expected(spec: EvalSpec) -> bool:
+    cases = spec.cases if isinstance(spec.cases, tuple) else ()
+    return any(case.expected is MISSING for case in cases)
+
+
+def claimed(members: Iterable[ConfiguredEvaluator]) -> tuple[Rule, ...]:
+    """The fields of all evaluators; where two name the same path, the first is right."""
+    found: dict[str, Rule] = {}
+    for rule in _claims(members):
+        found.setdefault(rule.path, rule)
+    return tuple(found.values())
+
+
+def _claims(members: Iterable[ConfiguredEvaluator]) -> Iterator[Rule]:
+    for member in members:
+        evaluator = member.evaluator
+        if hasattr(evaluator, "claims"):
+            yield from evaluator.claims()
+        yield from _claims(getattr(evaluator, "evaluators", ()))
