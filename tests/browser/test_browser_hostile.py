@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import fieldmark as fm
 from fieldmark.api.report import write_report
-from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.report.html.page import page as whole_page
-from fieldmark.report.html.shown import ShownRun
 from fieldmark.report.html.view import view_of
-from fieldmark.store.run_reader import StoredCase
+from fieldmark.report.shown_run import ShownRun
+from fieldmark.store.run_reader import open_run
 
 LISTS = json.loads(
     (Path(__file__).parents[1] / "data" / "naughty" / "strings.json").read_text("utf-8")
@@ -129,17 +129,16 @@ def test_the_policy_lets_no_other_script_in(browser, hostile, tmp_path):
 
 
 def test_a_broken_character_is_shown_as_a_replacement(open_page, tmp_path):
-    case = StoredCase(
+    fm.score([({"k": "a"}, {"k": "b"})], out=tmp_path / "run")
+    stored = open_run(tmp_path / "run")
+    (case,) = stored.cases()
+    broken = case.case._replace(
         id="half \ud83d",
-        score=None,
-        verdict=None,
-        status="error",
-        block=Outcomes(),
-        table=AttributeTable(),
         expected={"k\udc00": "a\ud800b"},
         candidate={"k\udc00": "a\ud800c"},
     )
-    run = ShownRun(name="x", manifest={}, summary={}, cases=lambda: [case])
+    cases = [replace(case, case=broken)]
+    run = ShownRun(name="x", manifest=stored.manifest, summary=stored.summary, cases=lambda: cases)
     place = tmp_path / "broken.html"
     place.write_bytes(whole_page(view_of(run)))
     page = open_page(place)

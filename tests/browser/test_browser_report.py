@@ -316,7 +316,7 @@ def test_a_run_without_values_shows_paths_and_scores(open_page, valueless):
 
 def test_a_list_that_was_cut_says_so(open_page, tmp_path, sample):
     from fieldmark.api.report import html_report
-    from fieldmark.report.html.worst import Limits
+    from fieldmark.report.html.cases import Limits
 
     place = tmp_path / "cut.html"
     limits = Limits(listed=10, opened=4)

@@ -85,8 +85,8 @@ def test_a_run_without_values_is_exported_as_it_is(command, folder):
 
 
 def test_an_error_of_storage_is_one(folder):
-    from fieldmark.report.exports.whole import whole_file
+    from fieldmark.report.exports.common import atomic_path
 
-    with pytest.raises(StorageError), whole_file(folder / "x"):
+    with pytest.raises(StorageError), atomic_path(folder / "x"):
         raise OSError(28, "No space left on device")
     assert not [path for path in folder.iterdir() if path.name.endswith(".part")]

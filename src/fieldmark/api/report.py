@@ -6,35 +6,33 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, cast
+from typing import Final, NamedTuple
 
 from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.api.runs import ROOT
 from fieldmark.errors import ConfigError, DataError, Location
-from fieldmark.report.exports.hiding import shown_with
+from fieldmark.report.html.cases import Limits
+from fieldmark.report.html.figures import EarlierRun
 from fieldmark.report.html.page import page
-from fieldmark.report.html.shown import ShownRun
-from fieldmark.report.html.trend import Earlier
 from fieldmark.report.html.view import view_of
-from fieldmark.report.html.worst import Limits
+from fieldmark.report.shown_run import ShownRun
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.run_index import list_runs
 from fieldmark.store.run_reader import StoredRun, open_run
 from fieldmark.values.text import did_you_mean
-from fieldmark.wire.manifest import manifest_to_json
-from fieldmark.wire.summary import summary_to_json, with_intervals
 
 __all__ = ["KINDS", "file_name", "html_report", "write_report"]
 
 HTML: Final = "html"
-_DRAWN_FROM: Final = 2_000
-_EARLIER: Final = 11
+_MOST_CASES_FOR_INTERVALS: Final = 2_000
+"""Intervals take another reading of the cases; where there are more, they are narrow anyway."""
+_EARLIER_RUNS: Final = 11
 """Runs before this one whose figures are drawn as a trend."""
 
 
 class _Export(NamedTuple):
-    """One kind of file: its name in the folder of the run, and who writes it."""
+    """One kind of file: its name in the folder of the run, and the function that writes it."""
 
     file: str
     module: str
@@ -52,21 +50,13 @@ _EXPORTS: Final[Mapping[str, _Export]] = {
     "eval-results": _Export("eval-results.json", "eval_results", "write_eval_results"),
     "json": _Export("report.json", "json", "write_json"),
 }
-"""Every other kind, with its module below `report/exports`: loaded only when it is asked for."""
+"""Every other kind, with its module below `report/exports`, which is loaded when it is used."""
 
 KINDS: Final = (HTML, *_EXPORTS)
 
 
-class _Writer(Protocol):
-    """What a module of exports offers."""
-
-    def __call__(self, run: ShownRun, out: Path, *, values: bool = True) -> None:
-        """Write one file."""
-        ...
-
-
 def file_name(kind: str) -> str:
-    """What a kind of report is called in the folder of its run.
+    """The name of a kind of report in the folder of its run.
 
     >>> file_name("html"), file_name("junit")
     ('report.html', 'junit.xml')
@@ -87,7 +77,7 @@ def write_report(
     against: Path | str | None = None,
     values: bool = True,
 ) -> Path:
-    """Write a report of a run to a file, or into the folder of the run; where it is.
+    """Write a report of a run to a file, or into the folder of the run; return its path.
 
     >>> import fieldmark as fm
     >>> _ = fm.score("truth.jsonl", "candidate.jsonl", out="runs/reported")
@@ -102,8 +92,7 @@ def write_report(
         raise ConfigError.of(f"Only an HTML report compares two runs, not {kind}.")
     export = _EXPORTS[kind]
     module = importlib.import_module(f"fieldmark.report.exports.{export.module}")
-    writer = cast("_Writer", getattr(module, export.function))
-    writer(_shown(run), place, values=values)
+    getattr(module, export.function)(_shown_run(stored_run(run), values=values), place)
     return place
 
 
@@ -114,42 +103,35 @@ def html_report(
     values: bool = True,
     limits: Limits | None = None,
 ) -> bytes:
-    """The report of a run as one page that needs nothing else; with another run, a comparison."""
-    shown = shown_with(_with_intervals(_shown(run), stored_run(run)), values=values)
-    other = None if against is None else shown_with(_shown(against), values=values)
+    """The report of a run as one self-contained page; with another run, a comparison."""
+    stored = stored_run(run)
+    shown = _shown_run(stored, values=values)
+    if shown.summary.intervals is None and shown.summary.cases.total <= _MOST_CASES_FOR_INTERVALS:
+        summary = replace(shown.summary, intervals=stored_intervals(stored))
+        shown = replace(shown, summary=summary)
+    other = None if against is None else _shown_run(stored_run(against), values=values)
     with relaxed_gc():
-        return page(view_of(shown, other, earlier=_earlier(Path(run)), limits=limits))
+        return page(view_of(shown, other, earlier=_earlier_runs(Path(run)), limits=limits))
 
 
-def _shown(path: Path | str) -> ShownRun:
-    run = stored_run(path)
+def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
     if run.summary is None:
         raise DataError(
             f"the run is {run.status} and has no summary; finish it with --resume first",
             Location(str(run.path)),
         )
-    return ShownRun(
+    shown = ShownRun(
         name=run.path.resolve().name,
-        manifest=manifest_to_json(run.manifest),
-        summary=summary_to_json(run.summary),
+        manifest=run.manifest,
+        summary=run.summary,
         cases=run.cases,
         attributes=run.compared_attributes,
     )
+    return shown if values else shown.without_values()
 
 
-def _with_intervals(shown: ShownRun, stored: StoredRun) -> ShownRun:
-    """The run with intervals around its figures: those it was stored with, or computed now.
-
-    That takes another reading of the cases; where there are many, intervals are narrow anyway.
-    """
-    summary = stored.summary
-    if summary is None or summary.intervals or summary.cases.total > _DRAWN_FROM:
-        return shown
-    return replace(shown, summary=with_intervals(shown.summary, stored_intervals(stored)))
-
-
-def _earlier(path: Path) -> list[Earlier]:
-    """The runs before this one that it can be compared with, if it is kept where runs are kept."""
+def _earlier_runs(path: Path) -> list[EarlierRun]:
+    """The comparable runs before this one, if it is in a folder of runs."""
     path = path.resolve()
     if path.parent.name != ROOT:
         return []
@@ -163,7 +145,6 @@ def _earlier(path: Path) -> list[Earlier]:
         if each.comparable == own.comparable and each.started_at < own.started_at
     ]
     return [
-        Earlier(each.id, {} if summary is None else summary_to_json(summary))
-        for each in before[-_EARLIER:]
-        for summary in [open_run(path.parent / each.id).summary]
+        EarlierRun(each.id, open_run(path.parent / each.id).summary)
+        for each in before[-_EARLIER_RUNS:]
     ]

@@ -30,7 +30,7 @@ from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.report.junit import JunitFile
+from fieldmark.report.exports.junit import JunitFile
 from fieldmark.report.tables import gate_text
 from fieldmark.run.options import RunOptions
 from fieldmark.run.session import Observer

@@ -78,37 +78,30 @@ def command(run: str, case: str | None, **given: Unpack[_Arguments]) -> None:
 
 
 def _list_views(found: CaseList) -> OutputViews:
-    from fieldmark.report.case_tables import list_csv, list_markdown
-
-    def table() -> RenderableType:
-        from fieldmark.report.case_view import case_list
-
-        return case_list(found.lines, found.total)
+    from fieldmark.report import case_view as view
 
     return OutputViews(
         json=found.to_dict,
-        table=table,
-        markdown=lambda: list_markdown(found.lines, found.total),
-        csv=lambda: list_csv(found.lines),
+        table=lambda: view.case_list(found.lines, found.total),
+        markdown=lambda: view.case_list_markdown(found.lines, found.total),
+        csv=lambda: view.case_list_csv(found.lines),
     )
 
 
 def _case_views(case: CaseResult, given: _Arguments) -> OutputViews:
-    from fieldmark.report.case_tables import case_csv, case_markdown
+    from fieldmark.report import case_view as view
     from fieldmark.report.exports.json import case_document
 
     values, only = given["values"], given["only_mistakes"]
 
     def table() -> RenderableType:
-        from fieldmark.report.case_view import case_view
-
         # Without styles, brackets mark the characters that differ.
         styled = has_color(wanted=given["output"].color) and sys.stdout.isatty()
-        return case_view(case, only_mistakes=only, styled=styled)
+        return view.case_view(case, only_mistakes=only, styled=styled)
 
     return OutputViews(
         json=lambda: case_document(case, values=values),
         table=table,
-        markdown=lambda: case_markdown(case, values=values, only_mistakes=only),
-        csv=lambda: case_csv(case, values=values, only_mistakes=only),
+        markdown=lambda: view.case_markdown(case, values=values, only_mistakes=only),
+        csv=lambda: view.case_csv(case, values=values, only_mistakes=only),
     )

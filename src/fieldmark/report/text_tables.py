@@ -1,30 +1,63 @@
-"""The per-attribute table as CSV and as Markdown."""
+"""Tables as CSV and as Markdown."""
 
 from __future__ import annotations
 
 import csv
 import io
-from dataclasses import fields
+import re
+from collections.abc import Iterable
+from typing import Final, TextIO
 
 from fieldmark.metrics.summary import Summary
-from fieldmark.report.tables import AttributeRow, attribute_rows, gate_text, number
+from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.report.tables import (
+    ATTRIBUTE_COLUMNS,
+    AttributeRow,
+    attribute_cells,
+    attribute_rows,
+    gate_text,
+    number,
+)
 from fieldmark.values.escape import for_csv, for_markdown
+from fieldmark.values.json_text import strict_json
 
-__all__ = ["csv_table", "markdown_summary"]
+__all__ = ["counts_and_rates", "csv_table", "csv_text", "markdown_summary", "write_csv_rows"]
 
-_COLUMNS = tuple(column.name for column in fields(AttributeRow))
+_SAFE_TEXT: Final = re.compile(r"(?:[A-Za-z0-9\[][ -~]{0,200})?\Z")
+"""Text that needs no escaping in CSV, recognised quickly."""
+
+
+def csv_text(columns: Iterable[str], rows: Iterable[Iterable[JsonValue | Missing]]) -> str:
+    """Rows below a header; every cell is quoted, and none can be taken for a formula."""
+    target = io.StringIO()
+    write_csv_rows(target, columns, rows)
+    return target.getvalue()
+
+
+def write_csv_rows(
+    file: TextIO, columns: Iterable[str], rows: Iterable[Iterable[JsonValue | Missing]]
+) -> None:
+    """Write a header and rows, as `csv_text` formats them."""
+    writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_csv_cell(value) for value in row])
+
+
+def _csv_cell(value: JsonValue | Missing) -> str:
+    # The most frequent types first: a run has millions of cells.
+    if isinstance(value, str):
+        return value if _SAFE_TEXT.match(value) else for_csv(value)
+    if value is None or value is MISSING:
+        return ""
+    if isinstance(value, bool | list | dict):
+        return for_csv(strict_json(value).decode())
+    return str(value)
 
 
 def csv_table(summary: Summary) -> str:
-    """Every attribute with full precision; cells cannot be taken for formulas."""
-    target = io.StringIO()
-    writer = csv.writer(target, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for row in attribute_rows(summary):
-        values = row.to_dict()
-        cells = ["" if values[name] is None else str(values[name]) for name in _COLUMNS]
-        writer.writerow([for_csv(cell) for cell in cells])
-    return target.getvalue()
+    """Every attribute with full precision."""
+    return csv_text(ATTRIBUTE_COLUMNS, attribute_cells(summary))
 
 
 def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
@@ -46,14 +79,14 @@ def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
         "| Attribute | TP | TN | FP | FN | Precision | Recall | F1 |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    lines += [_line(row) for row in rows[:top]]
+    lines += [f"| {for_markdown(row.attribute)} | {counts_and_rates(row)} |" for row in rows[:top]]
     if top is not None and len(rows) > top:
         lines.append(f"\n… and {len(rows) - top} more attributes.")
     lines += [f"\n> warning: {for_markdown(text)}" for text in summary.warnings]
     return "\n".join(lines) + "\n"
 
 
-def _line(row: AttributeRow) -> str:
-    rates = " | ".join(number(rate) for rate in (row.precision, row.recall, row.f1))
-    name = for_markdown(row.attribute)
-    return f"| {name} | {row.tp} | {row.tn} | {row.fp} | {row.fn} | {rates} |"
+def counts_and_rates(row: AttributeRow) -> str:
+    """The counts and rates of an attribute as cells of a Markdown table."""
+    rates = map(number, (row.precision, row.recall, row.f1))
+    return " | ".join([*map(str, (row.tp, row.tn, row.fp, row.fn)), *rates])

@@ -14,17 +14,15 @@ from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import fact
 from fieldmark.model.rule import Rules
-from fieldmark.report.html.case_view import opened_case
-from fieldmark.report.html.detection import detection_lines
+from fieldmark.report.html import cases
 from fieldmark.report.html.figures import (
     attribute_lines,
+    detection_tables,
     domain_lines,
-    gate_lines,
-    tiles,
-    verdict_of,
+    evaluator_lines,
+    figures_view,
 )
-from fieldmark.report.html.method import evaluator_lines
-from fieldmark.report.html.shown import mapping, whole
+from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.app_state import AppState
 from fieldmark.store.notes import read_notes
 from fieldmark.store.run_reader import StoredRun
@@ -33,7 +31,7 @@ from fieldmark.wire.case_result import CaseResult, FieldResult
 from fieldmark.wire.manifest import manifest_to_json
 from fieldmark.wire.summary import summary_to_json
 
-__all__ = ["case_documents", "comparators_by_attribute", "describe_run", "pair_view", "run_view"]
+__all__ = ["case_documents", "describe_run", "pair_view", "run_view"]
 
 _AUTO: Final = "auto"
 
@@ -54,7 +52,7 @@ def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
 
 def case_documents(case: CaseResult) -> JsonValue:
     """Return both documents of a case side by side, or None where they are too large."""
-    view = opened_case(case)
+    view = cases.case_documents(case)
     documents: JsonValue = None if view is None else orjson.loads(view)
     return documents
 
@@ -135,43 +133,32 @@ def describe_run(state: AppState, run: str) -> JsonObject:
     }
 
 
-def comparators_by_attribute(stored: StoredRun) -> dict[str, str]:
-    """Return the comparator of every attribute; several where rules differ by position."""
-    found: dict[str, dict[str, None]] = {}
-    for each in stored.compared_attributes:
-        found.setdefault(each.path, {})[each.comparator] = None
-    return {path: ", ".join(names) for path, names in found.items()}
-
-
 def run_view(state: AppState, run: str) -> JsonObject:
     """Return the summary of a run in the form that the components of the report draw."""
     described = describe_run(state, run)
-    summary = mapping(described["summary"])
-    manifest = mapping(described["manifest"])
+    stored = state.catalog.open(run)
+    manifest, summary = stored.manifest, stored.summary
     view: JsonObject = {
         "run": described,
-        "title": str(described["note"] or manifest.get("eval") or run),
-        "made": str(manifest.get("finished_at") or manifest.get("started_at") or ""),
-        "convention": str(mapping(manifest.get("convention")).get("name", "")),
+        "title": str(described["note"] or state.redactor.redact_text(manifest.eval) or run),
+        "made": manifest.finished_at or manifest.started_at,
+        "convention": manifest.convention.name,
         "write": state.options.write,
     }
-    stored = state.catalog.open(run)
-    if not summary:
+    if summary is None:
         return {**view, "going_on": _resume_advice(stored)}
+    figures = figures_view(summary)
     return {
         **view,
-        "verdict": verdict_of(summary),
-        "gates": gate_lines(summary),
-        "tiles": tiles(summary),
-        "micro": _integers(summary, "micro"),
-        "totals": _integers(summary, "cases"),
-        "verdicts": _integers(summary, "verdicts"),
-        "errors": _integers(summary, "errors_by_type"),
-        "attributes": attribute_lines(summary, comparators_by_attribute(stored)),
+        **figures,
+        "gates": state.redactor.redact(figures["gates"]),
+        "attributes": attribute_lines(
+            summary, comparators_by_attribute(stored.compared_attributes)
+        ),
         "domains": domain_lines(summary),
         "evaluators": evaluator_lines(summary),
-        "detection": detection_lines(summary),
-        "warnings": summary.get("warnings") or [],
+        "detection": [each.to_json() for each in detection_tables(summary)],
+        "warnings": state.redactor.redact(list(summary.warnings)),
     }
 
 
@@ -183,7 +170,3 @@ def _resume_advice(stored: StoredRun) -> str:
         )
     command = f"fieldmark {stored.manifest.command} --resume runs/{stored.path.name}"
     return f"It has no figures. If nothing writes to it any more, it can go on with: {command}"
-
-
-def _integers(summary: JsonObject, name: str) -> JsonObject:
-    return {key: whole(value) for key, value in mapping(summary.get(name)).items()}

@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 
 import fieldmark as fm
-from fieldmark.report.html.shown import ShownRun
+from fieldmark.report.shown_run import ShownRun
 from fieldmark.store.run_reader import open_run
-from fieldmark.wire.manifest import manifest_to_json
-from fieldmark.wire.summary import summary_to_json
 
 DATA = Path(__file__).parents[2] / "data"
 FORMULAS = (DATA / "csv-injection" / "csv-payload.txt").read_text("utf-8").splitlines()
@@ -53,8 +51,8 @@ def shown(folder):
     run = open_run(folder)
     return ShownRun(
         name=run.path.name,
-        manifest=manifest_to_json(run.manifest),
-        summary=summary_to_json(run.summary),
+        manifest=run.manifest,
+        summary=run.summary,
         cases=run.cases,
         attributes=run.compared_attributes,
     )

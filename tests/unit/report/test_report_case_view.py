@@ -11,9 +11,10 @@ from rich.console import Console
 
 import fieldmark as fm
 from fieldmark.evaluators.base import EvaluatorResult, Score
-from fieldmark.report.case_view import case_list, case_view
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.report.case_view import case_list, case_view, differing_pieces
+from fieldmark.report.html.cases import CaseLine
 from fieldmark.report.terminal import as_text
-from fieldmark.report.text_difference import differing
 from fieldmark.store.run_reader import open_run
 
 TRUTH = {
@@ -157,8 +158,8 @@ def test_no_text_commands_the_terminal(tmp_path, value):
 
 def test_the_list_has_a_line_a_case_and_counts_the_rest():
     lines = [
-        ["b", 0.0, "fail", "ok", "missing", [], [2, 0, 0, 0]],
-        ["a", None, None, "error", "ok", ["scan"], [0, 0, 0, 1]],
+        CaseLine("b", 0.0, "fail", "ok", "missing", (), ErrorCounts(omission=2)),
+        CaseLine("a", None, None, "error", "ok", ("scan",), ErrorCounts(wrong_value=1)),
     ]
     shown = [line.split() for line in as_text(case_list(lines, 5)).splitlines()]
     assert shown == [
@@ -171,7 +172,7 @@ def test_the_list_has_a_line_a_case_and_counts_the_rest():
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_pieces_joined_are_the_texts(expected, candidate):
-    ours, theirs = differing(expected, candidate)
+    ours, theirs = differing_pieces(expected, candidate)
     assert "".join(piece.text for piece in ours) == expected
     assert "".join(piece.text for piece in theirs) == candidate
     shared = [[piece.text for piece in side if piece.shared] for side in (ours, theirs)]
@@ -190,5 +191,5 @@ def test_pieces_joined_are_the_texts(expected, candidate):
     ],
 )
 def test_what_differs_is_marked(expected, candidate, ours, theirs):
-    sides = differing(expected, candidate)
+    sides = differing_pieces(expected, candidate)
     assert [[p.text for p in side if not p.shared] for side in sides] == [ours, theirs]

@@ -9,9 +9,8 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.api.report import write_report
-from fieldmark.report.exports.hiding import without_values
 from fieldmark.report.exports.markdown import markdown
-from fieldmark.report.html.detection import FIGURES, detection_lines
+from fieldmark.report.html.figures import FIGURES, detection_tables
 from fieldmark.report.html.view import view_of
 from unit.report.exported import shown
 
@@ -51,11 +50,11 @@ def test_the_view_holds_the_figures_of_the_summary(run):
     values = {name: value for name, value, _ in figures}
     assert (title, sizes) == ("", [2, 2, 1])
     assert {name: values[name] for name in FIGURES} == {
-        name: summary["detection"][name] for name in FIGURES
+        name: summary.detection[name] for name in FIGURES
     }
-    assert values["PASCAL AP"] == summary["detection"]["pascal"]["every_point"]
-    assert values["PASCAL AP 11"] == summary["detection"]["pascal"]["eleven_point"]
-    assert classes[0][:2] == ["dachshund", summary["detection"]["classes"]["dachshund"]["AP"]]
+    assert values["PASCAL AP"] == summary.detection["pascal"]["every_point"]
+    assert values["PASCAL AP 11"] == summary.detection["pascal"]["eleven_point"]
+    assert classes[0][:2] == ["dachshund", summary.detection["classes"]["dachshund"]["AP"]]
     assert strict[0] == "strict"
 
 
@@ -66,7 +65,7 @@ def test_a_run_without_regions_has_no_such_part(tmp_path):
 
 def test_markdown_tells_them_and_the_evaluators(run):
     text = markdown(shown(run))
-    average = shown(run).summary["detection"]["AP"]
+    average = shown(run).summary.detection["AP"]
     assert f"| AP | {average:.3f} | mean of overlaps from 0.50 to 0.95 |" in text
     assert "| Detection `strict` | Value | |" in text
     assert "| `boxes` | 0.500 | 2 | 1 | 0 | 1 | 0 |" in text
@@ -77,7 +76,7 @@ def test_a_spreadsheet_tells_them_and_the_evaluators(run, tmp_path):
     rows = {
         row[0]: row[1] for row in openpyxl.load_workbook(tmp_path / "report.xlsx")["Summary"].values
     }
-    assert rows["detection: AP50"] == pytest.approx(shown(run).summary["detection"]["AP50"])
+    assert rows["detection: AP50"] == pytest.approx(shown(run).summary.detection["AP50"])
     assert rows["detection strict: AP50"] is not None
     assert rows["evaluator: boxes"] == 0.5
 
@@ -89,6 +88,8 @@ def test_without_values_no_class_is_named(run, tmp_path, kind):
 
 
 def test_without_values_the_figures_stay(run):
-    hidden = detection_lines(without_values(shown(run)).summary)
+    hidden = detection_tables(shown(run).without_values().summary)
     assert [line[0] for line in hidden] == ["", "strict"]
-    assert [line[2] for line in hidden] == [line[2] for line in detection_lines(shown(run).summary)]
+    assert [line[2] for line in hidden] == [
+        line[2] for line in detection_tables(shown(run).summary)
+    ]

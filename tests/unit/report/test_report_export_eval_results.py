@@ -71,8 +71,8 @@ def flat(figures):
     }
 
 
-def written(run, tmp_path, **options):
-    write_eval_results(run, tmp_path / "eval-results.json", **options)
+def written(run, tmp_path):
+    write_eval_results(run, tmp_path / "eval-results.json")
     document = json.loads((tmp_path / "eval-results.json").read_text("utf-8"))
     jsonschema_rs.validator_for(SCHEMA).validate(document)
     return document
@@ -151,7 +151,7 @@ def test_without_evals_every_rate_is_zero(tmp_path):
 
 
 def test_without_values_only_paths_and_types_are_left(tmp_path):
-    document = written(ordinary_run(tmp_path / "run"), tmp_path, values=False)
+    document = written(ordinary_run(tmp_path / "run").without_values(), tmp_path)
     assert set(document["eval_results"][0]["discrepancies"][0]) == {"path", "error_type", "reason"}
 
 

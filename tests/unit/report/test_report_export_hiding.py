@@ -14,8 +14,8 @@ from fieldmark.evaluators.base import EvaluatorResult, Score
 from fieldmark.model.case import Verdict
 from fieldmark.model.json import MISSING
 from fieldmark.model.outcomes import Outcomes
-from fieldmark.report.exports.hiding import without_values
 from fieldmark.report.exports.json import write_json
+from fieldmark.wire.summary import summary_from_json
 from unit.report.exported import SECRETS, ordinary_run
 
 EXPORTS = [
@@ -56,8 +56,8 @@ def run(tmp_path):
 
     return replace(
         plain,
-        manifest={**plain.manifest, "options": {"rules": QUOTE}},
-        summary={**plain.summary, "warnings": [QUOTE, QUOTE]},
+        manifest=replace(plain.manifest, options={"rules": QUOTE}),
+        summary=replace(plain.summary, warnings=(QUOTE, QUOTE)),
         cases=lambda: map(loud, plain.cases()),
     )
 
@@ -76,7 +76,7 @@ def test_no_export_quotes_a_document(run, tmp_path, module, function):
     write = getattr(importlib.import_module(f"fieldmark.report.exports.{module}"), function)
     suffix = {"xlsx": ".xlsx", "parquet": ".parquet"}.get(module, ".txt")
     out = tmp_path / f"out{suffix}"
-    write(run, out, values=False)
+    write(run.without_values(), out)
     text = text_of(out)
     assert [secret for secret in SECRETS if secret in text] == []
     assert "vendor" in text
@@ -86,7 +86,7 @@ def test_no_export_quotes_a_document(run, tmp_path, module, function):
 
 
 def test_scores_and_paths_stay(run):
-    hidden = without_values(run)
+    hidden = run.without_values()
     for case, plain in zip(hidden.cases(), run.cases(), strict=True):
         assert (case.id, case.score, case.verdict) == (plain.id, plain.score, plain.verdict)
         assert case.expected is case.candidate is MISSING
@@ -95,8 +95,8 @@ def test_scores_and_paths_stay(run):
         ]
         assert case.evaluator_results[0].score.score == 0.5
         assert QUOTE not in repr(case)
-    assert hidden.summary["micro"] == run.summary["micro"]
-    assert hidden.summary["warnings"] == ["2 warnings are not shown: values are left out"]
+    assert hidden.summary.micro == run.summary.micro
+    assert hidden.summary.warnings == ("2 warnings are not shown: values are left out",)
 
 
 def test_the_run_that_was_given_stays_as_it_is(run):
@@ -109,7 +109,7 @@ def test_json_holds_the_run_with_every_field(run, tmp_path):
     write_json(run, tmp_path / "run.json")
     document = json.loads((tmp_path / "run.json").read_text("utf-8"))
     assert list(document) == ["format", "name", "manifest", "summary", "cases"]
-    assert document["summary"] == run.summary
+    assert summary_from_json(document["summary"]) == run.summary
     first, *_, last = document["cases"]
     assert first["evaluator_results"][0]["details"] == {"quote": QUOTE}
     assert first["outcomes"][0] == {

@@ -29,8 +29,8 @@ def check(element):
         check(child)
 
 
-def parsed(run, tmp_path, **options):
-    write_junit(run, tmp_path / "junit.xml", **options)
+def parsed(run, tmp_path):
+    write_junit(run, tmp_path / "junit.xml")
     root = ET.fromstring((tmp_path / "junit.xml").read_bytes())  # noqa: S314 - our own file
     check(root)
     cases = list(root)
@@ -73,7 +73,7 @@ def test_what_could_not_run_is_an_error(run, tmp_path):
 
 
 def test_without_values_only_paths_and_reasons_are_left(run, tmp_path):
-    root = parsed(run, tmp_path, values=False)
+    root = parsed(run.without_values(), tmp_path)
     assert root[0][0].text.splitlines()[0] == "vendor: wrong value (different)"
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from fieldmark.metrics.summary import RunIntervals
 from fieldmark.report.exports.markdown import (
     in_code,
     markdown,
@@ -76,15 +77,15 @@ def test_the_short_form_has_one_line_of_figures_and_the_worst_attributes(run):
 
 
 def test_without_values_only_paths_and_scores_are_left(run):
-    text = markdown(run, values=False)
+    text = markdown(run.without_values())
     assert "Expected" not in text
     assert "`vendor`" in text
     assert "Acme" not in text
 
 
 def test_intervals_have_a_column_where_there_are_some(run):
-    summary = {**run.summary, "intervals": {"macro_f1_by_attribute": [0.25, 0.75]}}
-    text = markdown(replace(run, summary=summary))
+    intervals = RunIntervals(figures={"macro_f1_by_attribute": (0.25, 0.75)})
+    text = markdown(replace(run, summary=replace(run.summary, intervals=intervals)))
     assert "| 0.250 to 0.750 |" in text
     assert "| Figure | Value | 95 % | |" in text
 

@@ -16,8 +16,8 @@ import pytest
 import fieldmark as fm
 from fieldmark.errors import MissingExtra, StorageError
 from fieldmark.report.exports import parquet, xlsx
+from fieldmark.report.exports.common import FIELD_COLUMNS
 from fieldmark.report.exports.csv import write_csv, write_outcomes_csv
-from fieldmark.report.exports.outcomes import VALUES, OutcomeRow
 from fieldmark.report.exports.parquet import write_parquet
 from fieldmark.report.exports.xlsx import write_xlsx
 from fieldmark.report.text_tables import csv_table
@@ -118,7 +118,7 @@ def test_a_workbook_has_the_figures_the_attributes_the_cases_and_the_mistakes(or
     assert book.sheetnames == ["Summary", "Attributes", "Cases", "Mistakes"]
     assert all(sheet.freeze_panes == "A2" for sheet in book)
     figures = {row[0]: row[1] for row in book["Summary"].iter_rows(values_only=True)}
-    assert figures["Micro F1"] == pytest.approx(ordinary.summary["micro"]["f1"])
+    assert figures["Micro F1"] == pytest.approx(ordinary.summary.micro.f1)
     assert figures["cases: total"] == 3
     cases = list(book["Cases"].iter_rows(min_row=2, values_only=True))
     assert [row[:3] for row in cases] == [
@@ -152,10 +152,9 @@ def test_rows_that_a_sheet_cannot_hold_are_counted(ordinary, tmp_path, monkeypat
     ],
 )
 def test_values_in_a_workbook(ordinary, tmp_path, value, written):
-    summary = {**ordinary.summary, "cases": {}, "gates": [], "warnings": []}
     case = next(iter(ordinary.cases()))
     told = replace(case, case=case.case._replace(expected={"vendor": value}))
-    write_xlsx(replace(ordinary, summary=summary, cases=lambda: [told]), tmp_path / "x.xlsx")
+    write_xlsx(replace(ordinary, cases=lambda: [told]), tmp_path / "x.xlsx")
     book = openpyxl.load_workbook(tmp_path / "x.xlsx")
     heads, first, *_ = book["Mistakes"].iter_rows(values_only=True)
     assert first[heads.index("expected")] == written
@@ -172,7 +171,7 @@ def test_a_long_text_is_cut_to_what_a_cell_holds(ordinary, tmp_path):
 def test_parquet_holds_every_field_with_its_values_as_json(ordinary, tmp_path):
     write_parquet(ordinary, tmp_path / "o.parquet")
     table = pq.read_table(tmp_path / "o.parquet")
-    assert table.column_names == list(OutcomeRow._fields)
+    assert table.column_names == list(FIELD_COLUMNS)
     first, second, *_, last = table.to_pylist()
     assert (first["path"], first["outcome"], first["score"]) == ("vendor", "wrong_value", 0.0)
     assert json.loads(first["expected"]) == "Acme GmbH"
@@ -182,7 +181,7 @@ def test_parquet_holds_every_field_with_its_values_as_json(ordinary, tmp_path):
 
 def test_parquet_is_written_in_row_groups(ordinary, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_ROW_GROUP", 4)
-    monkeypatch.setattr(parquet, "_PIECE", 2)
+    monkeypatch.setattr(parquet, "_BATCH", 2)
     write_parquet(ordinary, tmp_path / "o.parquet")
     file = pq.ParquetFile(tmp_path / "o.parquet")
     assert (file.num_row_groups, file.metadata.num_rows) == (3, 10)
@@ -236,8 +235,8 @@ def test_tables_need_the_extra(ordinary, tmp_path, monkeypatch, write, module):
 
 
 def test_without_values_there_are_no_columns_for_them(ordinary, tmp_path):
-    write_outcomes_csv(ordinary, tmp_path / "o.csv", values=False)
-    write_parquet(ordinary, tmp_path / "o.parquet", values=False)
-    expected = [name for name in OutcomeRow._fields if name not in VALUES]
+    write_outcomes_csv(ordinary.without_values(), tmp_path / "o.csv")
+    write_parquet(ordinary.without_values(), tmp_path / "o.parquet")
+    expected = [name for name in FIELD_COLUMNS if name not in ("expected", "candidate", "note")]
     assert list(read_csv(tmp_path / "o.csv")[0]) == expected
     assert pq.read_table(tmp_path / "o.parquet").column_names == expected

@@ -6,8 +6,8 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.model.json import MISSING
-from fieldmark.report.html.slots import HIDDEN, both_slots, slot
 from fieldmark.report.html.tree import NOT_COMPARED, case_tree
+from fieldmark.report.html.value_encoding import HIDDEN, encode_pair, encode_value
 from fieldmark.store.run_reader import open_run
 
 MATCH, WRONG, FORMAT, OMITTED, INVENTED, EMPTY, IGNORED = range(7)
@@ -165,7 +165,7 @@ def test_without_values_there_are_paths(tmp_path):
     ],
 )
 def test_a_value_travels_without_loss(value, travels):
-    assert slot(value) == travels
+    assert encode_value(value) == travels
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_a_value_travels_without_loss(value, travels):
     ],
 )
 def test_what_is_the_same_is_not_sent_twice(expected, candidate, same):
-    assert (both_slots(expected, candidate)[1] == {}) is same
+    assert (encode_pair(expected, candidate)[1] == {}) is same
 
 
 def test_a_very_long_number_does_not_stop_the_report():
-    assert slot(10**5_000)["d"].startswith("0x")
+    assert encode_value(10**5_000)["d"].startswith("0x")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import fieldmark as fm
 from fieldmark.api.report import html_report, write_report
 from fieldmark.errors import ConfigError, DataError
-from fieldmark.report.html.case_view import LARGEST_CASE, opened_case
+from fieldmark.metrics.summary import RunIntervals
+from fieldmark.report.html.cases import LARGEST_CASE, Limits, case_documents
+from fieldmark.report.html.figures import EarlierRun, trends
 from fieldmark.report.html.regions import Region, drawn_regions
-from fieldmark.report.html.trend import Earlier, trends_of
 from fieldmark.report.html.view import view_of
-from fieldmark.report.html.worst import Limits
 from fieldmark.store.run_reader import open_run
 from unit.report.exported import shown
 
@@ -45,9 +46,9 @@ def test_the_figures_are_those_of_the_summary(run):
     shown = run(worse_by(4, 2), at_least={"micro_f1": 0.99}, at_most={"hallucination": 1})
     view, summary = view_of(shown).run, shown.summary
     tiles = {tile["label"]: tile["value"] for tile in view["tiles"]}
-    assert tiles["Macro F1"] == summary["macro_f1_by_attribute"]
-    assert tiles["Micro F1"] == summary["micro"]["f1"]
-    assert tiles["RQS"] == summary["quality"]["rqs"]
+    assert tiles["Macro F1"] == summary.macro_f1_by_attribute
+    assert tiles["Micro F1"] == summary.micro.f1
+    assert tiles["RQS"] == summary.quality.rqs
     assert tiles["Perfect"] == 16 / 20
     assert view["verdict"] == "fail"
     assert [gate[0] for gate in view["gates"]] == ["micro_f1", "hallucination"]
@@ -60,9 +61,8 @@ def test_the_figures_are_those_of_the_summary(run):
 
 def test_intervals_are_shown_where_the_summary_has_them(run):
     shown = run(worse_by(4))
-    shown.summary["intervals"] = {"micro_f1": [0.7, 0.95], "rqs": None}
-    shown.summary["attributes"]["total"]["interval"] = {"f1": [0.6, 0.9]}
-    view = view_of(shown).run
+    intervals = RunIntervals(figures={"micro_f1": (0.7, 0.95)}, attributes={"total": (0.6, 0.9)})
+    view = view_of(replace(shown, summary=replace(shown.summary, intervals=intervals))).run
     tiles = {tile["label"]: tile.get("interval") for tile in view["tiles"]}
     assert tiles["Micro F1"] == [0.7, 0.95]
     assert tiles["RQS"] is None
@@ -114,7 +114,7 @@ class TestLimits:
         assert heat["cells"] == [[[0, 1]] * 8 + [[0, 12]]]
 
     def test_columns_of_the_heat_map_hold_neighbours(self, run, monkeypatch):
-        monkeypatch.setattr("fieldmark.report.html.heat.COLUMNS", 5)
+        monkeypatch.setattr("fieldmark.report.html.heat_map.COLUMNS", 5)
         heat = view_of(run(worse_by(4))).run["heat"]
         assert heat["starts"] == [0, 4, 8, 12, 16]
         assert heat["cells"] == [[[0, 4], [4], [4], [4], [4]]]
@@ -123,7 +123,7 @@ class TestLimits:
         ("columns", "cases"), [(7, 20), (6, 19), (3, 20)], ids=["sevenths", "sixths", "thirds"]
     )
     def test_every_case_is_in_the_column_that_says_so(self, run, monkeypatch, columns, cases):
-        monkeypatch.setattr("fieldmark.report.html.heat.COLUMNS", columns)
+        monkeypatch.setattr("fieldmark.report.html.heat_map.COLUMNS", columns)
         heat = view_of(run(worse_by(20)), limits=Limits(listed=cases)).run["heat"]
         ends = [*heat["starts"][1:], cases]
         wide = [end - start for start, end in zip(heat["starts"], ends, strict=True)]
@@ -133,7 +133,7 @@ class TestLimits:
         many = {f"key{n}": "x" * 3_000 for n in range(LARGEST_CASE // 3_000 + 1)}
         fm.score([(many, {**many, "key7": "y"})], out=tmp_path / "run")
         (case,) = open_run(tmp_path / "run").cases()
-        view = json.loads(opened_case(case))
+        view = json.loads(case_documents(case))
         assert view["cut"] is True
         assert [node[0] for node in view["tree"]] == ["key7"]
 
@@ -141,7 +141,7 @@ class TestLimits:
         many = {f"key{n}": "x" * 3_000 for n in range(LARGEST_CASE // 3_000 + 1)}
         fm.score([(many, {})], out=tmp_path / "run")
         (case,) = open_run(tmp_path / "run").cases()
-        assert opened_case(case) is None
+        assert case_documents(case) is None
 
 
 class TestTwoRuns:
@@ -174,12 +174,12 @@ class TestTwoRuns:
 
 def test_figures_of_earlier_runs_make_a_trend(run):
     new, old = run(worse_by(4), "new").summary, run(worse_by(8), "old").summary
-    trends = trends_of(new, [Earlier("old", old)])
-    assert dict(map(tuple, trends["attributes"]))["total"] == [
-        old["attributes"]["total"]["f1"],
-        new["attributes"]["total"]["f1"],
+    found = trends(new, [EarlierRun("old", old)])
+    assert dict(map(tuple, found["attributes"]))["total"] == [
+        old.attributes["total"].f1,
+        new.attributes["total"].f1,
     ]
-    assert trends_of(new, []) is None
+    assert trends(new, []) is None
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_boxes_of_a_run_are_drawn_as_they_were_compared(tmp_path):
     pair = {"box": [10, 10, 50, 40]}, {"box": [10, 10, 50, 36]}
     fm.score([pair], rules=rules, out=tmp_path / "run")
     (case,) = open_run(tmp_path / "run").cases()
-    assert json.loads(opened_case(case))["regions"]["form"] == "xywh"
+    assert json.loads(case_documents(case))["regions"]["form"] == "xywh"
 
 
 @pytest.mark.parametrize("value", ["none", 5, [1, 2], ["a", "b", "c", "d"], {"x": 1}])

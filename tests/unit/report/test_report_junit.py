@@ -9,7 +9,7 @@ import pytest
 
 from fieldmark.errors import StorageError
 from fieldmark.model.case import Verdict
-from fieldmark.report.junit import JunitFile
+from fieldmark.report.exports.junit import JunitFile
 
 
 @pytest.fixture

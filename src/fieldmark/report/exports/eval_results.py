@@ -5,7 +5,6 @@ An eval is a case. Counts are those of the run; a share of nothing is 0 here, ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -15,12 +14,11 @@ from fieldmark.metrics.rates import Rates, rates
 from fieldmark.metrics.taxonomy import ErrorCounts, truth_fields
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.report.exports.hiding import shown_with
-from fieldmark.report.exports.outcomes import outcome_rows
-from fieldmark.report.exports.text import json_bytes
-from fieldmark.report.exports.whole import whole_file
-from fieldmark.report.html.shown import ShownRun, mapping
+from fieldmark.report.exports.common import atomic_path
+from fieldmark.report.shown_run import ShownRun
+from fieldmark.values.json_text import strict_json
 from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.summary import convention_to_json
 
 __all__ = ["write_eval_results"]
 
@@ -28,94 +26,71 @@ _FORMAT: Final = 1
 _TYPES: Final = frozenset(ErrorCounts._fields)
 
 
-def write_eval_results(run: ShownRun, out: Path, *, values: bool = True) -> None:
+def write_eval_results(run: ShownRun, out: Path) -> None:
     """Every eval with its metrics and discrepancies, then the aggregate, macro and micro."""
-    shown = shown_with(run, values=values)
     head: JsonObject = {
         "format": _FORMAT,
-        "name": shown.name,
-        "convention": mapping(shown.summary.get("convention")),
+        "name": run.name,
+        "convention": convention_to_json(run.summary.convention),
     }
-    sums = _Aggregate()
+    total = Counts()
+    sums = [ExactSum() for _ in Rates._fields]
     not_evaluated: list[JsonValue] = []
-    with whole_file(out) as beside, beside.open("wb") as file:
-        file.write(json_bytes(head)[:-1] + b',"eval_results":[')
-        before = b"\n"
-        for case in shown.cases():
-            if (counted := _counted(case)) is None:
+    with atomic_path(out) as beside, beside.open("wb") as file:
+        file.write(strict_json(head)[:-1] + b',"eval_results":[')
+        separator = b"\n"
+        for case in run.cases():
+            if case.score is None:
                 not_evaluated.append({"eval_id": case.id, "input": case.input})
                 continue
-            sums.add(*counted)
-            file.write(before + json_bytes(_eval(case, *counted, values=values)))
-            before = b",\n"
-        rest: JsonObject = {"not_evaluated": not_evaluated, "aggregate": sums.to_dict()}
-        file.write(b"\n]," + json_bytes(rest)[1:] + b"\n")
-
-
-@dataclass(slots=True)
-class _Aggregate:
-    """Sums over evals: counts to pool, and rates to average."""
-
-    counts: Counts = field(default_factory=Counts)
-    rates: list[ExactSum] = field(default_factory=lambda: [ExactSum() for _ in Rates._fields])
-
-    def add(self, counts: Counts, _errors: ErrorCounts) -> None:
-        self.counts += counts
-        one = (ExactSum.of([(rate or 0.0, 1)]) for rate in _rates(counts))
-        self.rates = [known + new for known, new in zip(self.rates, one, strict=True)]
-
-    def to_dict(self) -> JsonObject:
-        return {
-            "macro": _named(Rates(*(each.mean or 0.0 for each in self.rates))),
-            "micro": _named(_rates(self.counts)),
-            "total_true_positives": self.counts.tp,
-            "total_false_positives": self.counts.fp,
-            "total_false_negatives": self.counts.fn,
-            "eval_count": self.rates[0].number,
+            total += case.counts
+            own = _rates(case.counts)
+            sums = [known + ExactSum.of([(own[i] or 0.0, 1)]) for i, known in enumerate(sums)]
+            file.write(separator + strict_json(_eval(case)))
+            separator = b",\n"
+        aggregate: JsonObject = {
+            "macro": dict(Rates(*(each.mean or 0.0 for each in sums))._asdict()),
+            "micro": dict(_rates(total)._asdict()),
+            "total_true_positives": total.tp,
+            "total_false_positives": total.fp,
+            "total_false_negatives": total.fn,
+            "eval_count": sums[0].number,
         }
+        rest: JsonObject = {"not_evaluated": not_evaluated, "aggregate": aggregate}
+        file.write(b"\n]," + strict_json(rest)[1:] + b"\n")
 
 
-def _counted(case: CaseResult) -> tuple[Counts, ErrorCounts] | None:
-    """The counts of a case; one that could not be evaluated has none."""
-    return None if case.score is None else (case.stats.counts, case.stats.errors)
-
-
-def _eval(case: CaseResult, counts: Counts, errors: ErrorCounts, *, values: bool) -> JsonObject:
-    metrics: JsonObject = {
-        **_named(_rates(counts)),
-        "true_positives": counts.tp,
-        "false_positives": counts.fp,
-        "false_negatives": counts.fn,
-        "total_gt_fields": truth_fields(counts.tp, errors),
-        "correct_fields": counts.tp,
-    }
+def _eval(case: CaseResult) -> JsonObject:
+    counts, errors = case.counts, case.stats.errors
+    discrepancies: list[JsonValue] = []
+    for field in case.iter_fields():
+        if field.outcome in _TYPES:
+            each: JsonObject = {
+                "path": field.path,
+                "error_type": field.outcome,
+                "reason": field.reason,
+            }
+            if field.expected is not MISSING:
+                each["expected"] = field.expected
+            if field.candidate is not MISSING:
+                each["candidate"] = field.candidate
+            discrepancies.append(each)
     return {
         "eval_id": case.id,
         "score": case.score,
         "verdict": case.verdict,
-        "metrics": metrics,
+        "metrics": {
+            **_rates(counts)._asdict(),
+            "true_positives": counts.tp,
+            "false_positives": counts.fp,
+            "false_negatives": counts.fn,
+            "total_gt_fields": truth_fields(counts.tp, errors),
+            "correct_fields": counts.tp,
+        },
         "errors_by_type": dict(errors._asdict()),
-        "discrepancies": _discrepancies(case, values=values),
+        "discrepancies": discrepancies,
     }
-
-
-def _discrepancies(case: CaseResult, *, values: bool) -> list[JsonValue]:
-    found: list[JsonValue] = []
-    for row in outcome_rows(case):
-        if row.outcome not in _TYPES:
-            continue
-        each: JsonObject = {"path": row.path, "error_type": row.outcome, "reason": row.reason}
-        if values and row.expected is not MISSING:
-            each["expected"] = row.expected
-        if values and row.candidate is not MISSING:
-            each["candidate"] = row.candidate
-        found.append(each)
-    return found
 
 
 def _rates(counts: Counts) -> Rates:
     return rates(counts, ZeroRule.ZERO)
-
-
-def _named(figures: Rates) -> JsonObject:
-    return dict(figures._asdict())

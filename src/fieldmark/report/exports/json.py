@@ -7,41 +7,43 @@ from typing import Final
 
 from fieldmark.evaluators.base import Score
 from fieldmark.model.case import CaseInput
-from fieldmark.model.json import MISSING, JsonObject
-from fieldmark.report.exports.hiding import shown_with
-from fieldmark.report.exports.outcomes import VALUES, OutcomeRow, outcome_rows
-from fieldmark.report.exports.text import json_bytes
-from fieldmark.report.exports.whole import whole_file
-from fieldmark.report.html.shown import ShownRun
-from fieldmark.wire.case_result import CaseResult
+from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.report.exports.common import atomic_path, field_columns, field_row
+from fieldmark.report.shown_run import ShownRun
+from fieldmark.values.json_text import strict_json
+from fieldmark.wire.case_result import CaseResult, FieldResult
+from fieldmark.wire.manifest import manifest_to_json
+from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["case_document", "write_json"]
 
 _FORMAT: Final = 1
 _WITHOUT_TEXT: Final = ("name", "type", "weight", "score", "verdict", "status")
-"""What the result of an evaluator says without quoting a document."""
+"""The keys of an evaluator's result that never quote a document."""
 
 
-def write_json(run: ShownRun, out: Path, *, values: bool = True) -> None:
-    """What the run was made from, its summary, and its cases one after the other."""
-    shown = shown_with(run, values=values)
+def write_json(run: ShownRun, out: Path) -> None:
+    """The manifest, the summary, and the cases one after the other."""
+    manifest = manifest_to_json(run.manifest)
+    if not run.has_values:
+        del manifest["providers"], manifest["segment_size"]
     head: JsonObject = {
         "format": _FORMAT,
-        "name": shown.name,
-        "manifest": shown.manifest,
-        "summary": shown.summary,
+        "name": run.name,
+        "manifest": manifest,
+        "summary": summary_to_json(run.summary),
     }
-    with whole_file(out) as beside, beside.open("wb") as file:
-        file.write(json_bytes(head)[:-1] + b',"cases":[')
-        before = b"\n"
-        for case in shown.cases():
-            file.write(before + json_bytes(case_document(case, values=values)))
-            before = b",\n"
+    with atomic_path(out) as beside, beside.open("wb") as file:
+        file.write(strict_json(head)[:-1] + b',"cases":[')
+        separator = b"\n"
+        for case in run.cases():
+            file.write(separator + strict_json(case_document(case, values=run.has_values)))
+            separator = b",\n"
         file.write(b"\n]}\n")
 
 
 def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
-    """All that is known of a case, its outcomes as objects."""
+    """Everything about a case, its outcomes as objects."""
     stats, read = case.stats, case.case
     document: JsonObject = {
         "case_id": case.id,
@@ -64,7 +66,8 @@ def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
         document["fallback"] = True
     if case.overall is not None:
         document |= _evaluations(case, case.overall)
-    outcomes = [_outcome(row, values=values) for row in outcome_rows(case)]
+    columns = field_columns(values=values)[1:]
+    outcomes = [_field_document(field, columns) for field in case.iter_fields()]
     return {**document, "outcomes": list(outcomes)}
 
 
@@ -84,10 +87,9 @@ def _evaluations(case: CaseResult, overall: Score) -> JsonObject:
     }
 
 
-def _outcome(row: OutcomeRow, *, values: bool) -> JsonObject:
-    """A field as an object; a value that is not there is left out."""
-    told: JsonObject = {}
-    for name, value in zip(row._fields[1:], row[1:], strict=True):
-        if value is not MISSING and (values or name not in VALUES):
-            told[name] = value
-    return {**told, "flags": list(row.flags.split())}
+def _field_document(field: FieldResult, columns: list[str]) -> JsonObject:
+    """A field as an object; an absent value is left out."""
+    row = field_row("", field)
+    row["flags"] = list[JsonValue](field.flags)
+    cells = ((name, row[name]) for name in columns)
+    return {name: cell for name, cell in cells if not isinstance(cell, Missing)}

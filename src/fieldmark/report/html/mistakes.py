@@ -1,4 +1,4 @@
-"""Mistakes of a kind: the same thing gone wrong at the same attribute, for the same reason."""
+"""Mistakes by kind: the same outcome at the same attribute for the same reason."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Final, NamedTuple
 
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, Outcome, Presence, fact_of
-from fieldmark.report.html.slots import HIDDEN, cut_text, slot
+from fieldmark.report.html.value_encoding import HIDDEN, encode_value, truncate
 from fieldmark.values.paths import resolve
 from fieldmark.wire.case_result import CaseResult
 
-__all__ = ["Mistakes"]
+__all__ = ["MISTAKES", "MistakeKinds"]
 
 _MOST: Final = 25
 _LONGEST: Final = 200
-_WRONG: Final = frozenset(
+MISTAKES: Final = frozenset(
     {
         Outcome.WRONG_VALUE,
         Outcome.FORMAT_ERROR,
@@ -24,12 +24,13 @@ _WRONG: Final = frozenset(
         Outcome.ERROR,
     }
 )
-_WRONG_CODES: Final = frozenset(
-    code for code in range(FACT_MASK + 1) if fact_of(code).outcome in _WRONG
+"""Outcomes that someone has to look at."""
+_MISTAKE_CODES: Final = frozenset(
+    code for code in range(FACT_MASK + 1) if fact_of(code).outcome in MISTAKES
 )
 
 
-class Kind(NamedTuple):
+class _Kind(NamedTuple):
     """What makes two mistakes alike."""
 
     attribute: str
@@ -45,19 +46,19 @@ class _Example(NamedTuple):
     candidate: JsonValue
 
 
-class Mistakes:
+class MistakeKinds:
     """Counts mistakes by kind, and keeps the one of the worst case as an example."""
 
     def __init__(self) -> None:
-        self._times: Counter[Kind] = Counter()
-        self._cases: Counter[Kind] = Counter()
-        self._examples: dict[Kind, _Example] = {}
+        self._times: Counter[_Kind] = Counter()
+        self._cases: Counter[_Kind] = Counter()
+        self._examples: dict[_Kind, _Example] = {}
 
     def add(self, case: CaseResult, times: Counter[int], rank: int | None) -> None:
         """Count the mistakes of one case; one of the list may serve as an example."""
-        if not any(cell & FACT_MASK in _WRONG_CODES for cell in times):
+        if not any(cell & FACT_MASK in _MISTAKE_CODES for cell in times):
             return
-        kinds = _kinds(case, times)
+        kinds = _count_by_kind(case, times)
         self._times.update(kinds)
         self._cases.update(kinds.keys())
         if rank is not None:
@@ -69,19 +70,20 @@ class Mistakes:
             if better:
                 self._take_examples(case, rank, better)
 
-    def _take_examples(self, case: CaseResult, rank: int, wanted: set[Kind]) -> None:
-        for told in case.outcomes.records(case.attributes):
-            if told.outcome not in _WRONG:
+    def _take_examples(self, case: CaseResult, rank: int, wanted: set[_Kind]) -> None:
+        for record in case.outcomes.records(case.attributes):
+            if record.outcome not in MISTAKES:
                 continue
-            reason = told.comparison.reason if told.comparison else None
-            kind = Kind(case.attributes.path(told.attribute), told.outcome, reason or "")
+            reason = record.comparison.reason if record.comparison else None
+            kind = _Kind(case.attributes.path(record.attribute), record.outcome, reason or "")
             if kind in wanted:
                 wanted.discard(kind)
-                self._examples[kind] = _Example(
-                    rank,
-                    _shown(case, case.expected, told.path, told.expected_presence),
-                    _shown(case, case.candidate, told.candidate_path, told.candidate_presence),
+                sides = (
+                    (case.expected, record.path, record.expected_presence),
+                    (case.candidate, record.candidate_path, record.candidate_presence),
                 )
+                shown = (_encode_side(*side) if case.has_values else HIDDEN for side in sides)
+                self._examples[kind] = _Example(rank, *shown)
             if not wanted:
                 return
 
@@ -94,32 +96,28 @@ class Mistakes:
         ]
 
 
-def _shown(
-    case: CaseResult, document: JsonValue | Missing, path: str, presence: Presence
-) -> JsonValue:
-    """One side of a mistake; the place of an item that is not there may be that of another."""
-    if case.expected is MISSING:
-        return HIDDEN
+def _encode_side(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue:
+    """One side of a mistake; at the path of an absent item there may be another item."""
     if presence is Presence.ABSENT or document is MISSING:
-        return slot(MISSING)
+        return encode_value(MISSING)
     value = resolve(document, path)
-    return slot(cut_text(value, _LONGEST) if isinstance(value, str) else value)
+    return encode_value(truncate(value, _LONGEST) if isinstance(value, str) else value)
 
 
-def _kinds(case: CaseResult, times: Counter[int]) -> Counter[Kind]:
-    """The mistakes of a case by kind; what comparators said tells reasons apart."""
+def _count_by_kind(case: CaseResult, times: Counter[int]) -> Counter[_Kind]:
+    """The mistakes of a case by kind; comparisons give the reasons."""
     table, cells = case.attributes, case.outcomes.cells
 
-    def kind(cell: int, reason: str = "") -> Kind:
-        return Kind(table.path(cell >> CELL_BITS), fact_of(cell).outcome, reason)
+    def kind(cell: int, reason: str = "") -> _Kind:
+        return _Kind(table.path(cell >> CELL_BITS), fact_of(cell).outcome, reason)
 
-    kinds: Counter[Kind] = Counter()
+    kinds: Counter[_Kind] = Counter()
     for cell, number in times.items():
-        if cell & FACT_MASK in _WRONG_CODES:
+        if cell & FACT_MASK in _MISTAKE_CODES:
             kinds[kind(cell)] += number
-    for position, said in case.outcomes.comparisons.items():
+    for position, comparison in case.outcomes.comparisons.items():
         cell = cells[position]
-        if said.reason is not None and cell & FACT_MASK in _WRONG_CODES:
+        if comparison.reason is not None and cell & FACT_MASK in _MISTAKE_CODES:
             kinds[kind(cell)] -= 1
-            kinds[kind(cell, said.reason.value)] += 1
+            kinds[kind(cell, comparison.reason.value)] += 1
     return +kinds

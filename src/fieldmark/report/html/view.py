@@ -1,4 +1,4 @@
-"""The whole view of a run: plain JSON that a page draws, whoever asks for it."""
+"""The whole view of a run: plain JSON that a page draws."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.report.html.case_view import opened_case
-from fieldmark.report.html.detection import detection_lines
+from fieldmark.metrics.summary import Summary
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.html.cases import Limits, case_documents, worst_cases
+from fieldmark.report.html.comparison import RunComparison
 from fieldmark.report.html.figures import (
+    EarlierRun,
     attribute_lines,
+    detection_tables,
     domain_lines,
-    gate_lines,
-    tiles,
-    verdict_of,
+    evaluator_lines,
+    figures_view,
+    trends,
 )
-from fieldmark.report.html.heat import HeatMap
-from fieldmark.report.html.method import method_of
-from fieldmark.report.html.mistakes import Mistakes
-from fieldmark.report.html.shown import ShownRun, mapping, whole
-from fieldmark.report.html.trend import Earlier, trends_of
-from fieldmark.report.html.versus import Versus
-from fieldmark.report.html.worst import Chosen, Limits, choose
+from fieldmark.report.html.heat_map import HeatMap
+from fieldmark.report.html.mistakes import MistakeKinds
+from fieldmark.report.html.value_encoding import truncate
+from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 
 __all__ = ["RunView", "view_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """The figures and the list of cases, and the opened cases as JSON by their rank."""
+    """The figures and the list of cases, and the documents of cases as JSON by rank."""
 
     run: JsonObject
     opened: list[tuple[int, bytes]]
@@ -39,68 +39,74 @@ def view_of(
     run: ShownRun,
     other: ShownRun | None = None,
     *,
-    earlier: Sequence[Earlier] = (),
+    earlier: Sequence[EarlierRun] = (),
     limits: Limits | None = None,
 ) -> RunView:
-    """Read a run and make its view; with another run, what has changed since then as well."""
+    """The view of a run; with another run, what has changed since then as well."""
     limits = limits or Limits()
-    chosen = choose(run.cases(), limits)
-    heat = HeatMap(_with_mistakes(run.summary), len(chosen.lines), chosen.total)
-    mistakes = Mistakes()
-    versus = Versus(run, other) if other is not None else None
-    opened, values = _Opened(limits), False
+    summary = run.summary
+    listed = worst_cases(run.cases(), limits.listed)
+    heat = HeatMap(_attributes_with_mistakes(summary), len(listed.lines), listed.total)
+    mistakes = MistakeKinds()
+    comparison = None if other is None else RunComparison(run, other)
+    documents, has_values = _Documents(limits.opened_bytes), False
     for position, case in enumerate(run.cases()):
-        rank = chosen.rank.get(position)
-        values = values or case.expected is not MISSING or case.candidate is not MISSING
+        rank = listed.rank.get(position)
+        has_values = has_values or case.has_values
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
-        if versus is not None:
-            versus.add(case, rank)
+        if comparison is not None:
+            comparison.add(case, rank)
         if rank is not None and rank < limits.opened:
-            opened.add(rank, opened_case(case))
-    kept = opened.kept()
+            documents.add(rank, case_documents(case))
+    opened = [(rank, view) for rank, view in documents.within_limit() if view is not None]
+    manifest = run.manifest
     view: JsonObject = {
-        **_heading(run),
-        "attributes": attribute_lines(run.summary, _comparators(run)),
-        "domains": domain_lines(run.summary),
+        "name": run.name,
+        "title": run.title,
+        "made": manifest.finished_at or manifest.started_at,
+        "convention": summary.convention.name,
+        **figures_view(summary),
+        "attributes": attribute_lines(summary, comparators_by_attribute(run.attributes)),
+        "domains": domain_lines(summary),
         "mistakes": mistakes.view(),
         "heat": heat.view(),
-        "cases": _cases(chosen, len(kept)),
-        "method": method_of(run, values=values),
+        "cases": {
+            "total": listed.total,
+            "opened": len(opened),
+            "lines": [line.to_json() for line in listed.lines],
+        },
+        "method": _method(run, has_values=has_values),
     }
-    extra = _present(
-        detection=detection_lines(run.summary),
-        trends=trends_of(run.summary, earlier),
-        versus=None if versus is None else versus.view(),
-    )
-    return RunView(run=view | extra, opened=kept)
+    optional: dict[str, JsonValue] = {
+        "detection": [each.to_json() for each in detection_tables(summary)],
+        "trends": trends(summary, earlier),
+        "versus": None if comparison is None else comparison.view(),
+    }
+    view |= {name: part for name, part in optional.items() if part}
+    return RunView(run=view, opened=opened)
 
 
-def _present(**parts: JsonValue) -> JsonObject:
-    """The parts that not every run has, as far as this one has them."""
-    return {name: part for name, part in parts.items() if part}
+class _Documents:
+    """The documents of the worst cases, within a number of bytes."""
 
-
-class _Opened:
-    """The cases that can be opened: the worst of them, within a number of bytes."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._most = limits.opened_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._cases: dict[int, bytes | None] = {}
         self._bytes = 0
 
     def add(self, rank: int, view: bytes | None) -> None:
-        """Take one in; the best go when twice the bytes are there."""
+        """Add a case; at twice the limit, those beyond the limit are dropped."""
         self._cases[rank] = view
         self._bytes += len(view or b"")
-        if self._bytes > 2 * self._most:
-            self._cases = dict(self._within())
+        if self._bytes > 2 * self._max_bytes:
+            self._cases = dict(self.within_limit())
             self._bytes = sum(len(each or b"") for each in self._cases.values())
 
-    def _within(self) -> list[tuple[int, bytes | None]]:
+    def within_limit(self) -> list[tuple[int, bytes | None]]:
         """The worst that fit, in order."""
-        left = self._most
+        left = self._max_bytes
         within: list[tuple[int, bytes | None]] = []
         for rank, view in sorted(self._cases.items(), key=lambda each: each[0]):
             left -= len(view or b"")
@@ -109,48 +115,54 @@ class _Opened:
             within.append((rank, view))
         return within
 
-    def kept(self) -> list[tuple[int, bytes]]:
-        """The cases that stay, the worst first."""
-        return [(rank, view) for rank, view in self._within() if view is not None]
 
-
-def _heading(run: ShownRun) -> JsonObject:
-    manifest, summary = run.manifest, run.summary
-    return {
-        "name": run.name,
-        "title": str(manifest.get("eval") or run.name),
-        "made": str(manifest.get("finished_at") or manifest.get("started_at") or ""),
-        "convention": str(mapping(summary.get("convention")).get("name", "")),
-        "verdict": verdict_of(summary),
-        "gates": gate_lines(summary),
-        "tiles": tiles(summary),
-        "micro": {name: whole(n) for name, n in mapping(summary.get("micro")).items() if name in
-                  {"tp", "tn", "fp", "fn"}},
-        "totals": {name: whole(n) for name, n in mapping(summary.get("cases")).items()},
-        "verdicts": {name: whole(n) for name, n in mapping(summary.get("verdicts")).items()},
-        "errors": {name: whole(n) for name, n in mapping(summary.get("errors_by_type")).items()},
-    }  # fmt: skip
-
-
-def _cases(chosen: Chosen, opened: int) -> JsonObject:
-    lines: list[JsonValue] = [list(line) for line in chosen.lines]
-    return {"total": chosen.total, "opened": opened, "lines": lines}
-
-
-def _comparators(run: ShownRun) -> dict[str, str]:
-    """The comparator of every attribute; several where places of a path have their own."""
-    found: dict[str, list[str]] = {}
-    for each in run.attributes:
-        names = found.setdefault(each.path, [])
-        if each.comparator not in names:
-            names.append(each.comparator)
-    return {path: ", ".join(names) for path, names in found.items()}
-
-
-def _with_mistakes(summary: JsonObject) -> list[str]:
+def _attributes_with_mistakes(summary: Summary) -> list[str]:
     """The attributes with mistakes, most of them first."""
-    counts = {
-        path: sum(whole(n) for n in mapping(mapping(each).get("errors_by_type")).values())
-        for path, each in mapping(summary.get("attributes")).items()
-    }
+    counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
     return sorted((path for path in counts if counts[path]), key=lambda path: -counts[path])
+
+
+def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
+    """How the figures were made: everything that a reader needs to judge or repeat them."""
+    manifest, summary = run.manifest, run.summary
+    convention = summary.convention
+    return {
+        "convention": [
+            convention.name,
+            convention.version,
+            convention.comparison_sha256,
+            convention.counting_sha256,
+        ],
+        "options": [[name, _setting(value)] for name, value in convention.options.items()],
+        "inputs": [[each.name, each.bytes or 0, each.sha256 or ""] for each in manifest.inputs],
+        "lists": [[name, _setting(value)] for name, value in manifest.lists.items()],
+        # Pairs, because names from data are never keys of the view.
+        "limits": [list(pair) for pair in manifest.limits.items()],
+        "left_out": [list(pair) for pair in summary.cases._asdict().items()],
+        "values": has_values,
+        "warnings": [truncate(each) for each in summary.warnings],
+        "evaluators": evaluator_lines(summary),
+        "made": [
+            ["command", manifest.command],
+            ["status", manifest.status],
+            ["started", manifest.started_at],
+            ["finished", manifest.finished_at],
+            ["fieldmark", manifest.fieldmark],
+            ["Python", manifest.python],
+        ],
+    }
+
+
+def _setting(value: JsonValue) -> str:
+    """A setting in a few words."""
+    match value:
+        case dict():
+            return ", ".join(f"{key} {_setting(inner)}" for key, inner in value.items())
+        case list():
+            return ", ".join(map(_setting, value)) or "none"
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case _:
+            return truncate(str(value), 500)

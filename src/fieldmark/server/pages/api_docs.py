@@ -8,7 +8,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.html.shown import mapping
 from fieldmark.server.app_state import StateDependency
 from fieldmark.server.pages.layout import Page
 from fieldmark.server.pages.page_routes import page_response
@@ -30,13 +29,13 @@ def openapi(request: Request) -> ApiResponse:
 def docs(request: Request, state: StateDependency) -> HTMLResponse:
     """Return a page with every operation, its parameters, examples and errors."""
     document: JsonObject = request.app.openapi()
-    schemas = mapping(mapping(document.get("components")).get("schemas"))
+    schemas = _object(_object(document.get("components")).get("schemas"))
     operations = "".join(
-        _operation(method, path, mapping(operation), schemas)
-        for path, methods in mapping(document.get("paths")).items()
-        for method, operation in mapping(methods).items()
+        _operation(method, path, _object(operation), schemas)
+        for path, methods in _object(document.get("paths")).items()
+        for method, operation in _object(methods).items()
     )
-    description = str(mapping(document.get("info")).get("description", ""))
+    description = str(_object(document.get("info")).get("description", ""))
     about = "".join(f"<p>{_markup(part)}</p>" for part in description.strip().split("\n\n"))
     content = (
         f'<div class="docs-about">{about}'
@@ -57,7 +56,7 @@ def _markup(text: str) -> str:
 def _operation(method: str, path: str, operation: JsonObject, schemas: JsonObject) -> str:
     description = str(operation.get("description", ""))
     summary = str(operation.get("description", operation.get("summary", ""))).split("\n", 1)[0]
-    body = mapping(operation.get("requestBody"))
+    body = _object(operation.get("requestBody"))
     name = escape(f"{method.upper()} {path}")
     parts = [
         f"<summary><code>{name}</code> <span>{_markup(summary)}</span></summary>",
@@ -65,8 +64,8 @@ def _operation(method: str, path: str, operation: JsonObject, schemas: JsonObjec
         _parameters(operation.get("parameters")),
         _block("Request", _examples(body.get("content"), schemas)),
     ]
-    for status, value in mapping(operation.get("responses")).items():
-        response = mapping(value)
+    for status, value in _object(operation.get("responses")).items():
+        response = _object(value)
         shown = _examples(response.get("content"), schemas) if status.startswith("2") else None
         parts.append(_block(f"{status}: {response.get('description', '')}", shown))
     return f'<details class="operation panel">{"".join(parts)}</details>'
@@ -79,17 +78,17 @@ def _parameters(listed: JsonValue) -> str:
         f"<tr><th scope=row><code>{escape(str(row.get('name')))}</code></th>"
         f"<td>{escape(str(row.get('in')))}</td>"
         f"<td><code>{escape(_one_line(row.get('schema')))}</code></td></tr>"
-        for row in map(mapping, listed)
+        for row in map(_object, listed)
     )
     return f'<div class="table-scroll"><table><tbody>{rows}</tbody></table></div>'
 
 
 def _examples(content: JsonValue, schemas: JsonObject) -> JsonValue:
     """Return the examples of the first media type, or its properties if there are none."""
-    for media in mapping(content).values():
-        schema = mapping(mapping(media).get("schema"))
+    for media in _object(content).values():
+        schema = _object(_object(media).get("schema"))
         name = str(schema.get("$ref", "")).rsplit("/", 1)[-1]
-        found = mapping(schemas.get(name)) if name else schema
+        found = _object(schemas.get(name)) if name else schema
         examples = found.get("examples")
         return {"examples": examples} if examples else found.get("properties")
     return None
@@ -102,3 +101,7 @@ def _block(title: str, value: JsonValue) -> str:
 
 def _one_line(value: JsonValue) -> str:
     return pretty_json(value).decode().replace("\n", "").replace("  ", "")
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
@@ -12,8 +12,8 @@ from fieldmark.api.improve import improve as improve_run
 from fieldmark.api.report import html_report
 from fieldmark.api.runs import RunList, annotate, remove_run
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.html.figures import attribute_lines
-from fieldmark.report.html.shown import mapping
+from fieldmark.report.html.figures import worst_attributes
+from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.request_models import DiffQuery, NoteRequest, RunQuery, TrendQuery
@@ -28,7 +28,7 @@ from fieldmark.server.response_models import (
 )
 from fieldmark.server.run_catalog import RUN_ID, CatalogEntry
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
-from fieldmark.server.views import comparators_by_attribute, describe_run
+from fieldmark.server.views import describe_run
 from fieldmark.store.run_reader import StoredRun
 from fieldmark.wire.summary import summary_to_json
 
@@ -44,7 +44,7 @@ def runs(query: Annotated[RunQuery, Query()], state: StateDependency) -> ApiResp
     found = [each for each in reversed(state.catalog.entries()) if _matches(each, query)]
     listed = [
         {
-            **mapping(state.redactor.redact(entry.to_dict())),
+            **cast("JsonObject", state.redactor.redact(entry.to_dict())),
             "kept": kept,
             "named": RUN_ID.fullmatch(entry.id) is not None,
         }
@@ -99,13 +99,14 @@ def run_described(run: str, state: StateDependency) -> ApiResponse:
 def attributes(run: str, state: StateDependency) -> ApiResponse:
     """Every attribute with its counts, rates and mistakes; the worst first."""
     stored = _finished_run(state, run)
-    comparators = comparators_by_attribute(stored)
-    summary = {} if stored.summary is None else summary_to_json(stored.summary)
-    figures = mapping(summary.get("attributes"))
-    paths = [str(line[0]) for line in attribute_lines(summary, {}) if isinstance(line, list)]
+    summary = stored.summary
+    if summary is None:
+        return ApiResponse({"attributes": []})
+    comparators = comparators_by_attribute(stored.compared_attributes)
+    figures = cast("dict[str, JsonObject]", summary_to_json(summary)["attributes"])
     rows = [
-        {"attribute": path, "comparator": comparators.get(path, ""), **mapping(figures.get(path))}
-        for path in paths
+        {"attribute": path, "comparator": comparators.get(path, ""), **figures[path]}
+        for path, _ in worst_attributes(summary)
     ]
     return ApiResponse({"attributes": rows})
 

@@ -1,0 +1,88 @@
+"""A finished run as reports and exports show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fieldmark.metrics.gates import GateResult
+from fieldmark.metrics.summary import Summary
+from fieldmark.model.json import JsonObject
+from fieldmark.model.outcomes import Attribute
+from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.manifest import Manifest
+
+__all__ = ["ShownRun", "comparators_by_attribute", "gates_failed_first"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRun:
+    """A finished run; `cases` reads its cases from the start. Without values, nothing quotes them.
+
+    `has_values` is false after `without_values`.
+    """
+
+    name: str
+    manifest: Manifest
+    summary: Summary
+    cases: Callable[[], Iterable[CaseResult]]
+    attributes: Sequence[Attribute] = ()
+    has_values: bool = True
+
+    @property
+    def title(self) -> str:
+        """The name of the eval, or of the run."""
+        return self.manifest.eval or self.name
+
+    def without_values(self) -> ShownRun:
+        """The run with paths and scores only: nothing that may quote a document.
+
+        The manifest loses what a caller asked for, which may hold examples. Warnings are counted
+        only, and classes of detected regions are left out: both may be values of documents.
+        """
+        manifest, summary, cases = self.manifest, self.summary, self.cases
+        hidden = len(summary.warnings)
+        noun = "warning is" if hidden == 1 else "warnings are"
+        return replace(
+            self,
+            has_values=False,
+            cases=lambda: (case.without_values() for case in cases()),
+            manifest=Manifest(
+                command=manifest.command,
+                fieldmark=manifest.fieldmark,
+                python=manifest.python,
+                convention=manifest.convention,
+                eval=manifest.eval,
+                inputs=manifest.inputs,
+                limits=manifest.limits,
+                status=manifest.status,
+                started_at=manifest.started_at,
+                finished_at=manifest.finished_at,
+            ),
+            summary=replace(
+                summary,
+                warnings=(f"{hidden} {noun} not shown: values are left out",) if hidden else (),
+                detection=_without_classes(summary.detection),
+                evaluators={
+                    name: replace(each, figures=_without_classes(each.figures))
+                    for name, each in summary.evaluators.items()
+                },
+            ),
+        )
+
+
+def _without_classes(figures: JsonObject) -> JsonObject:
+    return {key: value for key, value in figures.items() if key != "classes"}
+
+
+def gates_failed_first(summary: Summary) -> list[GateResult]:
+    """The gates of a run, those that failed first."""
+    return sorted(summary.gates, key=lambda gate: gate.passed)
+
+
+def comparators_by_attribute(attributes: Iterable[Attribute]) -> Mapping[str, str]:
+    """The comparator of every attribute; several where rules differ by position."""
+    found: dict[str, dict[str, None]] = {}
+    for each in attributes:
+        found.setdefault(each.path, {})[each.comparator] = None
+    return {path: ", ".join(names) for path, names in found.items()}
