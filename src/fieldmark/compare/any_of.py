@@ -20,7 +20,7 @@ class AnyOf:
     """The expected value is a list of acceptable values, and one of them is enough."""
 
     name: ClassVar[str] = "any_of"
-    # A candidate that is the whole list is none of its members.
+    # A candidate that equals the whole list is not one of its members.
     reflexive: ClassVar[bool] = False
     inner: Comparator
 

@@ -33,7 +33,7 @@ class DateMatch:
     """
 
     name: ClassVar[str] = "date"
-    # Equal values that are no dates do not match.
+    # Equal values that are not dates do not match.
     reflexive: ClassVar[bool] = False
     formats: tuple[str, ...] | None = None
 

@@ -32,7 +32,7 @@ _SLACK: Final = 1e-9
 
 
 def is_near(apart: float, threshold: float) -> bool:
-    """Whether a distance is within a threshold, which rounding does not decide.
+    """Whether a distance is within a threshold, apart from rounding errors.
 
     >>> is_near(0.4 - 0.1, 0.3), is_near(0.31, 0.3)
     (True, False)
@@ -49,7 +49,7 @@ class Distance:
     """
 
     name: ClassVar[str] = "distance"
-    # Equal values that are no points do not match, and a zero vector has no direction.
+    # Equal values that are not points do not match, and a zero vector has no direction.
     reflexive: ClassVar[bool] = False
     metric: Metric = Metric.EUCLIDEAN
     threshold: float = 0.0
@@ -65,11 +65,11 @@ class Distance:
 
     @property
     def least(self) -> float:
-        """The similarity from which on two values match."""
+        """The least similarity of two values that match."""
         return distance_similarity(self.threshold)
 
     def read(self, expected: JsonValue, candidate: JsonValue) -> tuple[Point | str, Point | str]:
-        """Both values as points, or what is wrong with them."""
+        """Both values as points, or the reasons why they are not."""
         return (
             read_point(expected, self.expected_scale),
             read_point(candidate, self.candidate_scale),
@@ -90,14 +90,14 @@ class Distance:
         apart = distance(ours, theirs, self.metric)
         if isinstance(apart, str):
             return Comparison.wrong_type(Reason.DIMENSION_MISMATCH, note=apart)
-        alike = distance_similarity(apart)
+        similarity = distance_similarity(apart)
         if is_near(apart, self.threshold):
-            return Comparison(matched=True, score=1.0, similarity=alike)
-        return Comparison(matched=False, similarity=alike, reason=Reason.OUTSIDE_TOLERANCE)
+            return Comparison(matched=True, score=1.0, similarity=similarity)
+        return Comparison(matched=False, similarity=similarity, reason=Reason.OUTSIDE_TOLERANCE)
 
     def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
-        """The similarity of each value with each; what is no point is like nothing."""
+        """The similarity of every pair of values; 0 where one is not a point."""
         ours = [self.read(value, None)[0] for value in expected]
         theirs = [self.read(None, value)[1] for value in candidate]
-        alike: Floats = 1.0 / (1.0 + distances(ours, theirs, self.metric))
-        return alike
+        similarities: Floats = 1.0 / (1.0 + distances(ours, theirs, self.metric))
+        return similarities

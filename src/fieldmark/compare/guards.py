@@ -8,7 +8,7 @@ meaning, and can be wrong both ways.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Final, NamedTuple, TypeAlias
@@ -116,7 +116,7 @@ def _compare_codes(expected: str, candidate: str) -> str:
     ours, theirs = dict.fromkeys(_acronyms(expected)), dict.fromkeys(_acronyms(candidate))
     missing = [acronym for acronym in ours if acronym not in theirs]
     extra = [acronym for acronym in theirs if acronym not in ours]
-    # An acronym may be spelled out on the other side; another acronym is another thing.
+    # One side may spell out an acronym; two different acronyms mean different things.
     return _difference("codes", missing, extra) if missing and extra else ""
 
 
@@ -168,12 +168,10 @@ class _Day(NamedTuple):
 
 
 class _WrittenDate(NamedTuple):
-    """A date as it is written, its position, and the days that it can mean."""
+    """A date as it is written, and the days that it can mean."""
 
     text: str
-    start: int
-    end: int
-    days: frozenset[_Day]
+    days: list[_Day]
 
 
 _MONTHS: Final = {
@@ -217,16 +215,8 @@ def _find_dates(text: str) -> list[_WrittenDate]:
     >>> [sorted(date.days) for date in _find_dates("due on 3 May 2024")]
     [[_Day(year=2024, month=5, day=3)]]
     """
-    found = []
-    for match in _DATE.finditer(text):
-        days = frozenset(
-            day
-            for day in _possible_days(match)
-            if 1 <= day.month <= _MAX_MONTH and (day.day is None or 1 <= day.day <= _MAX_DAY)
-        )
-        if days:
-            found.append(_WrittenDate(match.group(), match.start(), match.end(), days))
-    return found
+    found = [_WrittenDate(match.group(), _days(match)) for match in _DATE.finditer(text)]
+    return [date for date in found if date.days]
 
 
 def _same_date(expected: _WrittenDate, candidate: _WrittenDate) -> bool:
@@ -245,18 +235,24 @@ def _full_year(year: int) -> int:
     return year + 2000 if year < _CENTURY else year
 
 
-def _possible_days(match: re.Match[str]) -> Iterator[_Day]:
+def _days(match: re.Match[str]) -> list[_Day]:
+    """The days that a written date can mean."""
     if match["iso_year"]:
-        yield _Day(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"]))
+        days = [_Day(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"]))]
     elif match["one"]:
         one, two, year = int(match["one"]), int(match["two"]), int(match["short_year"])
-        yield from (_Day(year, one, two), _Day(year, two, one))
+        days = [_Day(year, one, two), _Day(year, two, one)]
     elif match["first_day"]:
-        yield _spelled_day(match, "then_year", "then_month", "first_day")
+        days = [_spelled_day(match, "then_year", "then_month", "first_day")]
     elif match["first_month"]:
-        yield _spelled_day(match, "last_year", "first_month", "then_day")
+        days = [_spelled_day(match, "last_year", "first_month", "then_day")]
     else:
-        yield _spelled_day(match, "only_year", "only_month", None)
+        days = [_spelled_day(match, "only_year", "only_month", None)]
+    return [
+        day
+        for day in days
+        if 1 <= day.month <= _MAX_MONTH and (day.day is None or 1 <= day.day <= _MAX_DAY)
+    ]
 
 
 def _spelled_day(match: re.Match[str], year: str, month: str, day: str | None) -> _Day:
@@ -269,11 +265,7 @@ def _spelled_day(match: re.Match[str], year: str, month: str, day: str | None) -
 
 def _without_dates(text: str) -> str:
     """The text with a space in place of each of its dates."""
-    parts, position = [], 0
-    for date in _find_dates(text):
-        parts.append(text[position : date.start])
-        position = date.end
-    return " ".join([*parts, text[position:]])
+    return _DATE.sub(lambda match: " " if _days(match) else match.group(), text)
 
 
 # --- numbers --------------------------------------------------------------------------------------

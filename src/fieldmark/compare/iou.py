@@ -36,7 +36,7 @@ class Iou:
     """
 
     name: ClassVar[str] = "iou"
-    # A box without area has nothing in common, not even with itself.
+    # A box without area does not even overlap itself.
     reflexive: ClassVar[bool] = False
     format: BoxFormat = BoxFormat.XYXY
     expected_format: BoxFormat | None = None
@@ -65,11 +65,11 @@ class Iou:
 
     @property
     def least(self) -> float:
-        """The similarity from which on two values match."""
+        """The least similarity of two values that match."""
         return self.threshold
 
     def read(self, expected: JsonValue, candidate: JsonValue) -> tuple[Shape | str, Shape | str]:
-        """Both values as shapes, or what is wrong with them."""
+        """Both values as shapes, or the reasons why they are not."""
         ours, theirs = self._formats
         return (
             read_shape(expected, ours, self.expected_scale),
@@ -98,7 +98,7 @@ class Iou:
         return Comparison.graded(found.iou, self.threshold)
 
     def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
-        """The overlap of each value with each; what is no shape overlaps nothing."""
+        """The IoU of every pair of values; 0 where one is not a shape."""
         ours = [self.read(value, None)[0] for value in expected]
         theirs = [self.read(None, value)[1] for value in candidate]
         return overlaps(ours, theirs, self.polygon)

@@ -16,5 +16,5 @@ WRONG_KIND: Final = Comparison.wrong_type()
 def mismatch(
     expected: JsonValue, candidate: JsonValue, otherwise: Comparison = DIFFERENT
 ) -> Comparison:
-    """The answer for two values that do not match: their kinds come first, then `otherwise`."""
+    """The result for values that do not match: a wrong type, or `otherwise` if the types agree."""
     return otherwise if kind_of(expected) is kind_of(candidate) else WRONG_KIND

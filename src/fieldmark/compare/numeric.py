@@ -35,7 +35,7 @@ class NumericTolerance:
     """
 
     name: ClassVar[str] = "numeric_tolerance"
-    # Equal values that are no finite numbers do not match.
+    # Equal values that are not finite numbers do not match.
     reflexive: ClassVar[bool] = False
     reflexive_on_numbers: ClassVar[bool] = True
     tolerance: float | Decimal = 0

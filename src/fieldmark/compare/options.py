@@ -19,26 +19,26 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def check_share(option: str, value: object) -> None:
-    """Refuse what is no number from 0 to 1."""
+    """Raise an error unless the value is a number from 0 to 1."""
     if not _is_number(value) or not 0 <= value <= 1:
         raise OptionError(option, f"must be a number from 0 to 1, not {value!r}")
 
 
 def check_flag(option: str, value: object) -> None:
-    """Refuse what is neither true nor false."""
+    """Raise an error unless the value is true or false."""
     if not isinstance(value, bool):
         raise OptionError(option, f"must be true or false, not {value!r}")
 
 
 def checked_amount(option: str, value: object) -> Fraction:
-    """The exact amount; a negative one, or what is no finite number, is refused."""
+    """The exact amount; raise an error unless it is finite and not negative."""
     if not _is_number(value) or value < 0:
         raise OptionError(option, f"must be a number that is not negative, not {value!r}")
     return exact_fraction(value)
 
 
 def checked_choice(option: str, value: object, choices: type[Choice]) -> Choice:
-    """The choice of that name; an unknown name is refused, and the nearest one suggested."""
+    """The choice of that name; the error for an unknown name suggests the nearest one."""
     names = [choice.value for choice in choices]
     if isinstance(value, str) and value in names:
         return choices(value)
@@ -56,7 +56,7 @@ def _is_number(value: object) -> TypeGuard[Number]:
 def check_scale(
     option: str, value: object, dimensions: int | None = None
 ) -> tuple[float, ...] | None:
-    """A factor for each dimension, or none; whatever else the value is, is refused."""
+    """A factor for each dimension, or `None`; raise an error for any other value."""
     if value is None:
         return None
     from fieldmark.values.boxes import MAX_COORDINATE

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from fieldmark.model.json import JsonValue
+from fieldmark.values.paths import ROOT
 
 __all__ = ["INJECTION_NOTE", "find_injections", "injection_reason", "texts_with_paths"]
 
@@ -87,10 +88,10 @@ def injection_reason(text: str) -> str:
 def find_injections(value: JsonValue, path: str = "") -> dict[str, str]:
     """The reasons by the path of each suspicious text in a value, up to twenty."""
     found: dict[str, str] = {}
-    for place, text in texts_with_paths(value, path):
+    for text_path, text in texts_with_paths(value, path):
         reason = injection_reason(text)
         if reason:
-            found[place] = reason
+            found[text_path] = reason
         if len(found) >= _MAX_FOUND:
             break
     return found
@@ -98,14 +99,14 @@ def find_injections(value: JsonValue, path: str = "") -> dict[str, str]:
 
 def texts_with_paths(value: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
     """Every text of a value, keys included, with its path."""
-    waiting: list[tuple[str, JsonValue]] = [(path, value)]
-    while waiting:
-        place, item = waiting.pop()
+    pending: list[tuple[str, JsonValue]] = [(path, value)]
+    while pending:
+        path, item = pending.pop()
         if isinstance(item, str):
-            yield place or "$", item
+            yield path or ROOT, item
         elif isinstance(item, dict):
             for key, inner in reversed(item.items()):
-                yield place or "$", key
-                waiting.append((f"{place}.{key}" if place else key, inner))
+                yield path or ROOT, key
+                pending.append((f"{path}.{key}" if path else key, inner))
         elif isinstance(item, list):
-            waiting.extend((f"{place}[{n}]", inner) for n, inner in reversed([*enumerate(item)]))
+            pending.extend((f"{path}[{n}]", inner) for n, inner in reversed([*enumerate(item)]))

@@ -31,7 +31,7 @@ _LONG_SUBJECT: Final = Comparison.error(
 
 
 class _Pattern(Protocol):
-    """What is used of a compiled pattern."""
+    """The methods of a compiled pattern that are used."""
 
     def search(self, text: str) -> object | None: ...
     def fullmatch(self, text: str) -> object | None: ...
@@ -58,7 +58,7 @@ class Regex:
             raise OptionError("pattern", f"must be a text, not {self.pattern!r}")
         if len(self.pattern) > MAX_PATTERN:
             raise OptionError("pattern", f"has more than {MAX_PATTERN} characters")
-        compiled = _compiled(self.pattern)
+        compiled = _compile(self.pattern)
         if isinstance(compiled, str):
             raise OptionError("pattern", f"{self.pattern!r} is not usable: {compiled}")
 
@@ -75,7 +75,7 @@ class Regex:
             return _LONG_PATTERN
         if len(candidate) > MAX_SUBJECT:
             return _LONG_SUBJECT
-        compiled = _compiled(pattern)
+        compiled = _compile(pattern)
         if isinstance(compiled, str):
             note = f"the expected value is not a usable pattern: {compiled}"
             return Comparison.error(Reason.NO_PATTERN_MATCH, note=note)
@@ -85,8 +85,8 @@ class Regex:
 
 
 @lru_cache(maxsize=512)
-def _compiled(pattern: str) -> _Pattern | str:
-    """The compiled pattern, or what is wrong with it."""
+def _compile(pattern: str) -> _Pattern | str:
+    """The compiled pattern, or the reason why it is invalid."""
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()

@@ -17,9 +17,7 @@ from fieldmark.evaluators.field_evaluator import (
     with_default_comparator,
 )
 from fieldmark.metrics.conventions import Convention, find_convention
-from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject
-from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.values.paths import is_path
 
@@ -46,19 +44,6 @@ class FieldConfusion(FieldEvaluator):
         """The configured fields."""
         return with_default_comparator(self.fields, self.default)
 
-    def score_outcomes(
-        self,
-        outcomes: Outcomes,
-        table: AttributeTable,
-        case: Case,
-        *,
-        safety: float | None = None,
-    ) -> Score:
-        """Score the outcomes of a case; optional fields whose path is invalid are skipped."""
-        score = FieldEvaluator.score_outcomes(self, outcomes, table, case, safety=safety)
-        invalid = [f"{rule.path} (invalid path)" for rule in self.fields if _is_left_out(rule)]
-        return replace(score, skipped=(*score.skipped, *invalid)) if invalid else score
-
     def _check(self) -> None:
         check_fields(self.fields)
         check_limit("max_examples", self.max_examples)
@@ -70,6 +55,10 @@ class FieldConfusion(FieldEvaluator):
         fields = tuple(rule for rule in self.fields if not _is_left_out(rule))
         return self._rules_for(fields, scope=Scope.CONFIGURED)
 
+    def _finish(self, score: Score) -> Score:
+        invalid = [f"{rule.path} (invalid path)" for rule in self.fields if _is_left_out(rule)]
+        return replace(score, skipped=(*score.skipped, *invalid)) if invalid else score
+
     def _details(self, compared: ComparedCase) -> JsonObject:
         metrics, summary = metrics_by_attribute(compared)
         examples = mismatches(compared, limit=self.max_examples, values=self.example_values)
@@ -77,4 +66,5 @@ class FieldConfusion(FieldEvaluator):
 
 
 def _is_left_out(rule: Rule) -> bool:
+    """Whether a field is optional and its path invalid: it is skipped."""
     return not rule.required and not is_path(rule.path)

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from math import isfinite
 from typing import ClassVar, Final, NamedTuple
 
@@ -57,8 +56,6 @@ MAX_ROWS: Final = 100
 _MAX_PLAN_CASES: Final = 1_000
 """A plan keeps every key it has seen, so it is replaced before rare keys accumulate."""
 _MAX_SHOWN: Final = 200
-
-_costs = lru_cache(maxsize=64)(cost_table)
 
 
 # --- comparing and scoring ------------------------------------------------------------------------
@@ -181,7 +178,7 @@ class FieldEvaluator(ABC):
         lists = hits_and_misses(fields, unreadable=unreadable)
         documents = self._documents(case)
         compared = ComparedCase(*documents, unreadable, outcomes, table, convention, stats, fields)
-        return Score(
+        score = Score(
             score=stats.score,
             verdict=stats.verdict,
             hits=lists.hits,
@@ -192,6 +189,7 @@ class FieldEvaluator(ABC):
             vacuous=stats.vacuous,
             skipped=lists.skipped,
         )
+        return self._finish(score)
 
     def claims(self) -> tuple[Rule, ...]:
         """The fields of the document that this evaluator is about, with how they are compared."""
@@ -228,6 +226,10 @@ class FieldEvaluator(ABC):
     @abstractmethod
     def _make_rules(self) -> Rules:
         """Which fields are compared, and how."""
+
+    def _finish(self, score: Score) -> Score:
+        """The score with its lists as the evaluator reports them."""
+        return score
 
     @abstractmethod
     def _details(self, compared: ComparedCase) -> JsonObject:
@@ -306,7 +308,7 @@ def metrics_by_attribute(
     `rename` gives the name of an attribute in the result, or `None` to leave it out.
     """
     counting = compared.convention.counting
-    costs = _costs(counting)
+    costs = cost_table(counting)
     counts: dict[str, Counts] = {}
     errors: Counter[str] = Counter()
     for cell in compared.outcomes.cells:

@@ -273,11 +273,11 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
     @property
     @abstractmethod
     def _pass_score(self) -> float:
-        """The score from which on a case passes."""
+        """The least score of a case that passes."""
 
     @property
     def _min_similarity(self) -> float | None:
-        """The similarity from which on values are paired, if not that of the comparator."""
+        """The least similarity of paired values, if not that of the comparator."""
         return None
 
     @abstractmethod

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from fieldmark.evaluators.base import UNREADABLE
@@ -52,8 +51,6 @@ _OUTCOME_REASONS: Final[Mapping[Outcome, Reason]] = {
     Outcome.FORMAT_ERROR: Reason.TYPE_MISMATCH,
 }
 
-_marks = lru_cache(maxsize=64)(mark_table)
-
 
 class MarkedField(NamedTuple):
     """A field with its mark (hit, miss, skipped), and whether it is required."""
@@ -98,7 +95,7 @@ def mark_fields(
     Without a readable candidate, an optional field is missing and not left out, and two empty
     values do not match.
     """
-    marks = _marks(counting)
+    marks = mark_table(counting)
     neutral = counting.optional_missing is OptionalMissing.NEUTRAL and not unreadable
     for record in outcomes.records(table):
         mark = marks[fact(record.outcome, record.expected_presence, record.candidate_presence)]

@@ -158,7 +158,7 @@ def _compile(
 
 
 def _unrepresentable(document: JsonValue) -> Iterator[_SchemaError]:
-    """What JSON cannot represent, or what is too deep for the validator."""
+    """Errors for values that JSON cannot represent, or too deep for the validator."""
     pending: list[tuple[str, JsonValue, int]] = [("", document, 0)]
     while pending:
         path, value, depth = pending.pop()

@@ -35,7 +35,6 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Rule, Rules, Scope
 from fieldmark.values.paths import ROOT, append_path, is_path, resolve
 
@@ -85,16 +84,7 @@ class LineItems(FieldEvaluator):
     def rules(self) -> None:
         """None: the list is compared alone, wherever it was found in the document."""
 
-    def score_outcomes(
-        self,
-        outcomes: Outcomes,
-        table: AttributeTable,
-        case: Case,
-        *,
-        safety: float | None = None,
-    ) -> Score:
-        """Score the outcomes of the lists of a case, with paths as in its documents."""
-        score = FieldEvaluator.score_outcomes(self, outcomes, table, case, safety=safety)
+    def _finish(self, score: Score) -> Score:
         return replace(
             score,
             hits=tuple(map(self._document_path, score.hits)),
@@ -210,7 +200,7 @@ _ALIGNERS: Final[Mapping[ItemMethod, Callable[[LineItems], Aligner]]] = {
 
 
 def _item_field(attribute: str) -> str | None:
-    """What an attribute is called inside an item; a list that could not be paired is no field."""
+    """The name of an attribute inside an item; `None` for a list that could not be paired."""
     if attribute == _LIST:
         return None
     inside = attribute.removeprefix(_ITEM).removeprefix(f"{_LIST}[*]")

@@ -29,7 +29,7 @@ __all__ = [
 
 
 class PathValue(NamedTuple):
-    """A path without wildcards, and what is there."""
+    """A path without wildcards, and the value there."""
 
     path: str
     value: JsonValue | Missing

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
 from typing import ClassVar
 
 from fieldmark.compare.options import check_share, checked_choice
@@ -27,8 +26,6 @@ from fieldmark.model.outcome import fact
 from fieldmark.model.rule import Depth, Rule, Rules
 
 __all__ = ["ResponseQuality"]
-
-_buckets = lru_cache(maxsize=8)(bucket_table)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +85,7 @@ class ResponseQuality(FieldEvaluator):
         stats, counting = compared.stats, compared.convention.counting
         figures = quality(stats.quality, counting, stats.safety)
         keys: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
-        table = _buckets(counting.ignore_scope)
+        table = bucket_table(counting.ignore_scope)
         for record in compared.outcomes.records(compared.table):
             code = fact(record.outcome, record.expected_presence, record.candidate_presence)
             for name, size in table[code].buckets()._asdict().items():

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from fractions import Fraction
 from typing import Final, TypeAlias
 
 from fieldmark.compare.regex import Regex
@@ -416,27 +415,13 @@ _ORDERS: Final[Mapping[Relation, frozenset[int]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Margin:
-    """By how much two numbers may differ and still be equal; a percentage is of the right one."""
-
-    amount: Decimal
-    percent: bool = False
-
-    def admits(self, left: Decimal, right: Decimal) -> bool:
-        """Whether two numbers differ by at most the margin."""
-        exact = Fraction(self.amount)
-        limit = Tolerance(relative=exact / 100) if self.percent else Tolerance(absolute=exact)
-        return limit.admits(right, left)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Compare(Condition):
     """Two operands and the relation between them."""
 
     left: Operand
     relation: Relation
     right: Operand
-    margin: Margin | None = None
+    tolerance: Tolerance | None = None
 
     def check(self, env: Environment) -> CheckResult:
         """Whether the relation holds; values that cannot be compared are a fault."""
@@ -446,35 +431,35 @@ class Compare(Condition):
         env.spend_size(left)
         env.spend_size(right)
         ours, theirs = (self.left.text, left), (self.right.text, right)
-        return _compare(ours, self.relation, theirs, self.margin)
+        return _compare(ours, self.relation, theirs, self.tolerance)
 
 
 def _compare(
-    left: _NamedValue, relation: Relation, right: _NamedValue, margin: Margin | None = None
+    left: _NamedValue, relation: Relation, right: _NamedValue, tolerance: Tolerance | None = None
 ) -> CheckResult:
     """Compare as numbers, as days, or as JSON values."""
     return (
-        _compare_numbers(left, relation, right, margin)
+        _compare_numbers(left, relation, right, tolerance)
         or _compare_days(left, relation, right)
         or _compare_values(left, relation, right)
     )
 
 
 def _compare_numbers(
-    left: _NamedValue, relation: Relation, right: _NamedValue, margin: Margin | None
+    left: _NamedValue, relation: Relation, right: _NamedValue, tolerance: Tolerance | None
 ) -> CheckResult | None:
     """As numbers, if one side is one, or if both spell numbers and have to be ordered."""
-    if margin is None and not (_is_number(left[1]) or _is_number(right[1])):
+    if tolerance is None and not (_is_number(left[1]) or _is_number(right[1])):
         spelled = to_decimal(left[1]) is not None and to_decimal(right[1]) is not None
         if relation.is_equality or not spelled:
             return None
     one, other = number_of(*left), number_of(*right)
     if isinstance(one, CheckResult) or isinstance(other, CheckResult):
         return worst(one, other)
-    if margin is None:
+    if tolerance is None:
         holds = (one > other) - (one < other) in _ORDERS[relation]
     else:
-        holds = margin.admits(one, other) is (relation is Relation.EQUAL)
+        holds = tolerance.admits(other, one) is (relation is Relation.EQUAL)
     if holds or relation is not Relation.EQUAL:
         return _compared(one, other, holds=holds)
     gap = CONTEXT.subtract(one, other).copy_abs()
@@ -547,7 +532,7 @@ class Truthy(Condition):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership(Condition):
-    """A value that must be one of others; with `allow_empty`, no value will do too."""
+    """A value that must be one of several; `allow_empty` accepts a missing value, too."""
 
     operand: Operand
     choices: Operand | tuple[Operand, ...]
@@ -612,7 +597,7 @@ class PresenceCheck(Condition):
     wanted: bool
 
     def check(self, env: Environment) -> CheckResult:
-        """Whether it is as wanted; a list that is missing is an answer, too."""
+        """Whether it is present or missing as wanted; for a missing list, that decides."""
         path = self.field.path
         if not path.is_list:
             return self._check(self.field.text, path.read(env))
@@ -743,7 +728,7 @@ class BooleanOperation(Condition):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Not(Condition):
-    """A condition that must not hold; what is neither true nor false stays so.
+    """A condition that must not hold; a result that is neither true nor false is kept.
 
     `because` completes the reason: what the value is and must not be.
     """

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Final, NamedTuple, NoReturn
 
 from fieldmark.compare.regex import Regex
@@ -42,7 +43,6 @@ from fieldmark.evaluators.expressions.nodes import (
     FieldNode,
     ItemExpressions,
     ListSource,
-    Margin,
     Membership,
     Minus,
     Node,
@@ -60,6 +60,7 @@ from fieldmark.evaluators.expressions.nodes import (
 from fieldmark.evaluators.expressions.paths import parse_expression_path
 from fieldmark.evaluators.expressions.values import CheckResult, Environment
 from fieldmark.model.json import JsonValue
+from fieldmark.values.numbers import Tolerance
 from fieldmark.values.text import nearest
 
 __all__ = ["MAX_DEPTH", "Expression", "parse_expression"]
@@ -93,7 +94,7 @@ def parse_expression(text: str) -> Expression:
 
 _CONSTANTS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "null": None}
 _NEGATED_REASONS: Final[Mapping[str, str]] = {"in": "is one of them", "matches": "does match"}
-"""What may stand after `not`, and what is said of a value that is so all the same."""
+"""The operators that may follow `not`, and the reason when the negated condition holds."""
 _VALUE_KINDS: Final = {TokenKind.NUMBER, TokenKind.TEXT, TokenKind.PATH, TokenKind.FUNCTION}
 _PREFIXES: Final = {"(", "-", "not", "if", *_CONSTANTS}
 _OPERATOR_WORDS: Final = (
@@ -115,7 +116,7 @@ _BINDING: Final[Mapping[str, int]] = {
 
 
 class _Parser:
-    """A Pratt parser: it recurses only for what is nested."""
+    """A Pratt parser; only nested expressions make it recurse."""
 
     __slots__ = ("_depth", "_place", "_text", "_tokens")
 
@@ -169,7 +170,7 @@ class _Parser:
     # --- expressions ------------------------------------------------------------------------------
 
     def _expression(self, floor: int) -> Node:
-        """All that binds more strongly than a floor."""
+        """Parse operators as long as they bind more strongly than a floor."""
         begin = self._token
         left = self._prefix()
         while (binding := self._binding()) > floor:
@@ -333,17 +334,18 @@ class _Parser:
                 raise ExpressionError(column, "only a path can be compared with null, by == or !=")
             wanted = relation is Relation.UNEQUAL
             return PresenceCheck(text=self._since(begin), field=operand, wanted=wanted)
-        margin, sign = None, self._token
+        tolerance, sign = None, self._token
         if self._accept("±"):
             if not relation.is_equality:
                 reason = f"a tolerance goes with == or !=, not {relation}"
                 raise ExpressionError(sign.column, reason)
             if self._token.kind is not TokenKind.NUMBER:
                 self._unexpected("a number")
-            amount = Decimal(self._next().text)
-            margin = Margin(amount=amount, percent=self._accept("%"))
+            amount = Fraction(self._next().text)
+            percent = self._accept("%")
+            tolerance = Tolerance(relative=amount / 100) if percent else Tolerance(absolute=amount)
         text = self._since(begin)
-        return Compare(text=text, left=left, relation=relation, right=right, margin=margin)
+        return Compare(text=text, left=left, relation=relation, right=right, tolerance=tolerance)
 
     def _membership(self, left: Operand, begin: Token) -> Condition:
         if not self._accept("["):

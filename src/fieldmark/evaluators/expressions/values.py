@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from enum import StrEnum
@@ -20,7 +21,7 @@ Value: TypeAlias = JsonValue | Decimal | date
 """What an operand may evaluate to."""
 
 MAX_STEPS: Final = 2_000_000
-"""Enough to pass over a large document, and too few to do so again for each of its items."""
+"""Enough to read a large document once, and too few to read it again for each item."""
 
 
 # --- results of conditions ------------------------------------------------------------------------
@@ -70,7 +71,7 @@ def any_of(results: Iterable[CheckResult]) -> CheckResult:
 
 
 def worst(*values: object) -> CheckResult:
-    """The reason why one of these has no value; a fault comes before what is missing."""
+    """The reason why one of the values is undefined; a fault comes before a missing value."""
     return all_of(value for value in values if isinstance(value, CheckResult))
 
 
@@ -96,22 +97,14 @@ class TooManySteps(Exception):
     """A constraint would take too long to check on this document."""
 
 
+@dataclass(slots=True)
 class Environment:
     """The documents that paths refer to, the current item, and the number of steps left."""
 
-    __slots__ = ("_steps", "candidate", "expected", "item")
-
-    def __init__(
-        self,
-        expected: JsonValue,
-        candidate: JsonValue,
-        item: JsonValue,
-        steps: list[int] | None = None,
-    ) -> None:
-        self.expected = expected
-        self.candidate = candidate
-        self.item = item
-        self._steps = [MAX_STEPS] if steps is None else steps
+    expected: JsonValue
+    candidate: JsonValue
+    item: JsonValue
+    _steps: list[int] = field(default_factory=lambda: [MAX_STEPS])
 
     def within(self, item: JsonValue) -> Environment:
         """The same environment, with paths relative to an item."""
@@ -142,7 +135,7 @@ class Environment:
 CONTEXT: Final = Context(
     prec=100, rounding=ROUND_HALF_UP, Emin=-9_999, Emax=9_999, flags=[], traps=[]
 )
-"""A hundred digits, far more than any amount has; what is beyond is infinite and a fault."""
+"""A hundred digits, far more than any amount has; results out of range become infinite."""
 
 _MAX_BITS: Final = 3_400
 """About a thousand digits: longer integers are identifiers, not amounts."""
@@ -220,7 +213,7 @@ _MAX_DIGITS: Final = 30
 
 
 def format_value(value: Value | Missing) -> str:
-    """A value in a few words: texts in quotes, numbers as written, containers by their size.
+    """A value in short form: texts in quotes, numbers as written, containers by their size.
 
     >>> format_value("ab"), format_value(Decimal("118.00")), format_value([1, 2])
     ('"ab"', '118.00', 'a list of 2')
