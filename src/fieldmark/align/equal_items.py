@@ -84,7 +84,11 @@ def _pair_equal_texts(expected: list[JsonValue], candidate: list[JsonValue]) -> 
     texts, other_texts, doubt = texts_of_lists(expected, candidate)
     if texts is other_texts:
         return list(range(len(expected))), (), (), False
-    partners = _match_texts(texts, other_texts)
+    positions = dict(zip(other_texts, range(len(other_texts)), strict=True))
+    if len(positions) == len(other_texts) and len(set(texts)) == len(texts):
+        partners = list(map(positions.get, texts))
+    else:
+        partners = pair_keys(texts, other_texts)
     if doubt is not None:
         for place, other in enumerate(partners):
             if other is not None and doubt in texts[place]:
@@ -103,13 +107,6 @@ def _any_python_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> 
         return any(map(candidate.__contains__, expected))
     except RecursionError:
         return True
-
-
-def _match_texts(expected: list[bytes], candidate: list[bytes]) -> Partners:
-    places = dict(zip(candidate, range(len(candidate)), strict=True))
-    if len(places) == len(candidate) and len(set(expected)) == len(expected):
-        return list(map(places.get, expected))
-    return pair_keys(expected, candidate)
 
 
 def _match_values(expected: list[JsonValue], candidate: list[JsonValue]) -> Partners:

@@ -63,7 +63,6 @@ _similarity: Final = Levenshtein.normalized_similarity
 _Texts: TypeAlias = list[tuple[Path, str]]
 _NearPair: TypeAlias = tuple[int, int, int]
 """The positions of two items, and the number of their equal leaves."""
-_Holders: TypeAlias = dict[tuple[Path, Hashable], list[int]]
 
 _BLOCK: Final = 1_000_000  # similarities held in memory at once
 _LEAF_COST: Final = 400  # cost of comparing two leaves, in character pairs
@@ -120,15 +119,8 @@ def _near(
     A different text adds at most `unequal`.
     """
     reaches = [sum(type(cell) is str for cell in cells.values()) * unequal for cells in expected]
-    if len(expected) * len(candidate) <= min(most, tiny):
-        return _near_each(expected, candidate, reaches, share)
-    return _near_by_leaf(expected, candidate, reaches, share, most)
-
-
-def _near_each(
-    expected: list[ItemLeaves], candidate: list[ItemLeaves], reaches: list[float], share: float
-) -> list[_NearPair]:
-    """Find near pairs by comparing every item with every other."""
+    if len(expected) * len(candidate) > min(most, tiny):
+        return _near_by_leaf(expected, candidate, reaches, share, most)
     near: list[_NearPair] = []
     for place, cells in enumerate(expected):
         size, reach, leaves = len(cells), reaches[place], cells.items()
@@ -156,7 +148,10 @@ def _near_by_leaf(
     ]
     if sum(alone) * len(candidate) > most:
         return None
-    holders = _holders(candidate)
+    holders: dict[tuple[Path, Hashable], list[int]] = defaultdict(list)
+    for place, cells in enumerate(candidate):
+        for leaf in cells.items():
+            holders[leaf].append(place)
     near: list[_NearPair] = []
     for place, cells in enumerate(expected):
         size, reach = len(cells), reaches[place]
@@ -171,18 +166,6 @@ def _near_by_leaf(
             if shared + reach >= share * max(size, sizes[other]):
                 near.append((place, other, shared))
     return near
-
-
-def _holders(candidate: list[ItemLeaves]) -> _Holders:
-    """Return the positions of the items that have each leaf."""
-    holders: _Holders = {}
-    for place, cells in enumerate(candidate):
-        for leaf in cells.items():
-            if leaf in holders:
-                holders[leaf].append(place)
-            else:
-                holders[leaf] = [place]
-    return holders
 
 
 def _texts(cells: ItemLeaves) -> _Texts:
@@ -249,7 +232,14 @@ def edges_of_many(
     rows = max(1, _BLOCK // len(candidate))
     blocks = [expected[start : start + rows] for start in range(0, len(expected), rows)]
     lefts, right = [_sides(block) for block in blocks], _sides(candidate)
-    _check_work(lefts, right)
+    work = 0
+    for left in lefts:
+        for path in left.keys() & right.keys():
+            one, other = left[path], right[path]
+            work += _COLUMN_COST + one.characters() * other.characters()
+            work += _LEAF_COST * len(one.places) * len(other.places)
+    if work > MAX_CHARACTER_PAIRS:
+        raise TooMuchWork
     sizes = _sizes(candidate)
     found: list[EdgeArrays] = []
     for number, block in enumerate(blocks):
@@ -299,17 +289,6 @@ def _sides(items: Sequence[ItemLeaves]) -> _Sides:
     return sides
 
 
-def _check_work(lefts: Sequence[_Sides], right: _Sides) -> None:
-    work = 0
-    for left in lefts:
-        for path in left.keys() & right.keys():
-            one, other = left[path], right[path]
-            work += _COLUMN_COST + one.characters() * other.characters()
-            work += _LEAF_COST * len(one.places) * len(other.places)
-    if work > MAX_CHARACTER_PAIRS:
-        raise TooMuchWork
-
-
 def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) -> Floats:
     """Return the weights of all pairs: the means over the leaves present in either item."""
     import numpy as np
@@ -347,7 +326,6 @@ def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | 
 def _text_similarities(expected: list[str], candidate: list[str]) -> Floats:
     """Return `text_similarity` of every pair of texts."""
     import numpy as np
-    from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
     ours, theirs = list(dict.fromkeys(expected)), list(dict.fromkeys(candidate))

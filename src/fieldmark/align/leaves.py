@@ -65,8 +65,10 @@ def leaves_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> ItemLeav
             text = folded(value)
             if text:
                 cells[field] = text if len(text) <= MAX_TEXT else (text,)
+        elif (type(value) is int or type(value) is float) and -_PLAIN <= value <= _PLAIN:
+            cells[field] = value
         elif value is not None and value is not MISSING:
-            cells[field] = _token(value)
+            cells[field] = (typed_key(value),)
     return cells
 
 
@@ -87,7 +89,7 @@ def largest(items: list[ItemLeaves]) -> int:
 
 def exact_leaves_of(item: JsonValue) -> ItemLeaves:
     """Return all leaves of an item for comparison by equality, without folding texts."""
-    return _walked(item, _unless_blank)
+    return _walked(item, lambda text: "" if is_blank(text) else text)
 
 
 def _walked(item: JsonValue, reading: Callable[[str], str]) -> ItemLeaves:
@@ -114,13 +116,3 @@ def _walked(item: JsonValue, reading: Callable[[str], str]) -> ItemLeaves:
         if not nested:
             return cells
         prefix, item = nested.pop()
-
-
-def _unless_blank(text: str) -> str:
-    return "" if is_blank(text) else text
-
-
-def _token(value: JsonValue) -> Hashable:
-    if (type(value) is int or type(value) is float) and -_PLAIN <= value <= _PLAIN:
-        return value
-    return (typed_key(value),)

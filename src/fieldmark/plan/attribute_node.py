@@ -110,24 +110,14 @@ class AttributeNode:
         self.base = -1
         self.equal_text_cell = 0
         self.equal_number_cell = 0
-        self._choose_strategies()
-        self._choose_mode(addressed=addressed)
-
-    def _complete_matches(self) -> list[RuleMatch]:
-        """Return the rules for this very attribute, the strongest last."""
-        return sorted((m for m in self._matches if m.complete), key=lambda m: m.precedence)
-
-    def _next_segments(self) -> list[object]:
-        return [segment for match in self._matches for segment in match.remaining[:1]]
-
-    def _choose_strategies(self) -> None:
-        matches = self._complete_matches()
-        comparators = [m.rule.comparator for m in matches if m.rule.comparator is not None]
-        aligners = [m.rule.aligner for m in matches if m.rule.aligner is not None]
-        self.comparator = (comparators or [self._settings.default])[-1]
-        self.aligner = (aligners or [self._settings.aligner])[-1]
+        complete = self._complete_matches()
+        comparators = [m.rule.comparator for m in complete if m.rule.comparator is not None]
+        aligners = [m.rule.aligner for m in complete if m.rule.aligner is not None]
+        self.comparator = (comparators or [settings.default])[-1]
+        self.aligner = (aligners or [settings.aligner])[-1]
+        next_segments = [segment for match in self._matches for segment in match.remaining[:1]]
         if self.aligner.name == "whole" and any(
-            isinstance(segment, int) or segment is ANY_ITEM for segment in self._next_segments()
+            isinstance(segment, int) or segment is ANY_ITEM for segment in next_segments
         ):
             from fieldmark.align.index import Index
 
@@ -137,26 +127,25 @@ class AttributeNode:
         self.ignored = isinstance(self.comparator, Ignore)
         is_batch = hasattr(self.comparator, "settle")
         self.batch_comparator = cast(BatchComparator, self.comparator) if is_batch else None
-
-    def _choose_mode(self, *, addressed: bool) -> None:
-        matches = self._complete_matches()
-        configured = self._settings.scope is Scope.CONFIGURED
-        fields = [m for m in matches if m.rule.comparator is not None or m.rule.aligner is None]
+        configured = settings.scope is Scope.CONFIGURED
+        fields = [m for m in complete if m.rule.comparator is not None or m.rule.aligner is None]
         self.structural = configured and not fields
-        self.configured_keys = tuple(
-            dict.fromkeys(s for s in self._next_segments() if isinstance(s, str))
-        )
+        self.configured_keys = tuple(dict.fromkeys(s for s in next_segments if isinstance(s, str)))
         self.descends_everywhere = any(ANY_DEPTH in match.remaining for match in self._matches)
-        explicit = fields if configured else [m for m in matches if m.rule.comparator is not None]
+        explicit = fields if configured else [m for m in complete if m.rule.comparator is not None]
         if configured and not addressed and any(m.exact for m in fields):
             self.mode = NodeMode.SKIP  # looked up by its path instead
         elif any(not m.leaves_only for m in explicit):
             self.mode = NodeMode.IGNORE if self.ignored else NodeMode.LEAF
-        elif self._settings.depth is Depth.TOP and self._level > 0:
+        elif settings.depth is Depth.TOP and level > 0:
             self.mode = NodeMode.LEAF
         else:
             self.mode = NodeMode.WALK if self._matches or not configured else NodeMode.SKIP
         self.walks = self.mode is NodeMode.WALK and not self.structural
+
+    def _complete_matches(self) -> list[RuleMatch]:
+        """Return the rules for this very attribute, the strongest last."""
+        return sorted((m for m in self._matches if m.complete), key=lambda m: m.precedence)
 
     def child(self, key: str) -> AttributeNode:
         """Return the node below an object key."""

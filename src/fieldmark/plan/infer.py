@@ -80,9 +80,11 @@ class RuleInferrer:
         return found
 
     def _add_value(self, expected: JsonValue, candidate: JsonValue | Missing, path: str) -> None:
-        evidence = self._evidence_at(path)
+        evidence = self._evidence.get(path)
         if evidence is None:
-            return
+            if len(self._evidence) >= _MAX_ATTRIBUTES:
+                return
+            evidence = self._evidence[path] = AttributeEvidence(path)
         evidence.add(expected, candidate)
         if isinstance(expected, dict):
             self._add_object(expected, candidate, path)
@@ -126,12 +128,6 @@ class RuleInferrer:
                 if name not in keys:
                     keys.append(name)
 
-    def _evidence_at(self, path: str) -> AttributeEvidence | None:
-        evidence = self._evidence.get(path)
-        if evidence is None and len(self._evidence) < _MAX_ATTRIBUTES:
-            evidence = self._evidence[path] = AttributeEvidence(path)
-        return evidence
-
     def _is_acceptable_answer(self, path: str) -> bool:
         owner = self._evidence.get(path.removesuffix("[*]"))
         return path.endswith("[*]") and owner is not None and owner.is_list_of_answers
@@ -147,25 +143,18 @@ class RuleInferrer:
         if items is None or not items.objects:
             why = "plain values, paired by likeness whatever their order"
             return [_rule(path, {"align": "greedy"}, why, evidence)]
-        key = self._list_key(f"{path}[*]", items)
-        if key is None:
-            why = "items are paired by all their values, whatever their order"
-            return [_rule(path, {"align": "greedy"}, why, evidence)]
-        why = f"in all {items.keyed_lists} lists, {key} names each item on both sides"
-        return [_rule(path, {"align": "key", "key": [join("", key)]}, why, evidence)]
-
-    def _list_key(self, path: str, items: AttributeEvidence) -> str | None:
-        """Return a code that identifies every item of every list, if there is one."""
-        for name in self._possible_keys.get(path, ()):
-            field = self._evidence[join(path, name)]
+        for name in self._possible_keys.get(f"{path}[*]", ()):
+            field = self._evidence[join(f"{path}[*]", name)]
             if (
                 field.keyed_lists == items.keyed_lists >= _MIN_KEYED_LISTS
                 and field.keyed_items >= _MIN_KEYED_ITEMS
                 and field.is_always_right
                 and _is_code(field)
             ):
-                return name
-        return None
+                why = f"in all {items.keyed_lists} lists, {name} names each item on both sides"
+                return [_rule(path, {"align": "key", "key": [join("", name)]}, why, evidence)]
+        why = "items are paired by all their values, whatever their order"
+        return [_rule(path, {"align": "greedy"}, why, evidence)]
 
 
 @dataclass(slots=True)
@@ -202,19 +191,16 @@ class AttributeEvidence:
         elif isinstance(expected, dict):
             self.objects += 1
         else:
-            self._add_scalar(expected)
+            kind = kind_of_value(expected)
+            self.kinds[kind] += 1
+            if len(self._distinct) < _MAX_DISTINCT:
+                self._distinct.add(hash(typed_key(expected)))
+            if isinstance(expected, float):
+                self.most_decimals = max(self.most_decimals, decimals(expected))
+            elif kind is ValueKind.DATE:
+                self._add_date(str(expected))
         if candidate is not MISSING and presence(candidate) is Presence.VALUE:
             self._add_difference(expected, candidate)
-
-    def _add_scalar(self, value: JsonValue) -> None:
-        kind = kind_of_value(value)
-        self.kinds[kind] += 1
-        if len(self._distinct) < _MAX_DISTINCT:
-            self._distinct.add(hash(typed_key(value)))
-        if isinstance(value, float):
-            self.most_decimals = max(self.most_decimals, decimals(value))
-        elif kind is ValueKind.DATE:
-            self._add_date(str(value))
 
     def _add_date(self, text: str) -> None:
         formats = date_formats(text)
@@ -339,10 +325,6 @@ def _settings(**settings: JsonValue) -> Callable[[AttributeEvidence], _Settings]
     return lambda _: settings
 
 
-def _any_difference(*differences: Difference) -> Callable[[AttributeEvidence], bool]:
-    return lambda evidence: any(evidence.differences[difference] for difference in differences)
-
-
 def _date_settings(evidence: AttributeEvidence) -> _Settings:
     """Name the formats only if they are unusual or if the day comes first."""
     seen = set(evidence.formats)
@@ -412,7 +394,8 @@ _COMPARATOR_RULES: Final = (
     ),
     _ComparatorRule(
         lambda evidence: (
-            _is_code(evidence) and _any_difference(Difference.CASE, Difference.BLANKS)(evidence)
+            _is_code(evidence)
+            and evidence.differences[Difference.CASE] + evidence.differences[Difference.BLANKS] > 0
         ),
         _settings(match="normalized_text"),
         "codes, which candidates write in another case or with other blanks",

@@ -69,7 +69,13 @@ class Plan:
         self._line_pairs: LinePairs | None = None
         self._lookups: list[_Lookup] = []
         self._invalid_paths: list[AttributeNode] = []
-        matches, invalid = _parse_rules(rules.fields)
+        matches: list[RuleMatch] = []
+        invalid: list[Rule] = []
+        for rank, rule in enumerate(rules.fields):
+            try:
+                matches.append(RuleMatch(rank, rule, parse_path(rule.path).segments))
+            except PathError:
+                invalid.append(rule)
         below_root = [match for match in matches if match.rule.path != ROOT]
         self._root: AttributeNode | None = AttributeNode(settings, below_root)
         # Rules for `$` are about documents that are not objects.
@@ -77,7 +83,12 @@ class Plan:
             settings, [m._replace(segments=()) if m.rule.path == ROOT else m for m in matches]
         )
         if scope is Scope.CONFIGURED:
-            lookups = [match for match in matches if _names_one_field(match)]
+            # Rules for one exact field, except those that only say how to align a list.
+            lookups = [
+                match
+                for match in matches
+                if match.exact and (match.rule.comparator is not None or match.rule.aligner is None)
+            ]
             self._lookups = [_lookup(settings, match) for match in lookups]
             self._invalid_paths = [
                 AttributeNode(settings, [RuleMatch(0, rule, ())], rule.path, addressed=True)
@@ -115,7 +126,7 @@ class Plan:
                 assert self._root is not None  # noqa: S101 - else the plan takes no lines
                 self._line_pairs = LinePairs(self._walk, self._root)
             results = self._line_pairs.compare(expected, candidate, self._compare_parsed)
-        self._walk.deferred.resolve()
+        self._walk.resolve_deferred()
         return results
 
     @property
@@ -128,7 +139,7 @@ class Plan:
 
     def discard_deferred(self) -> None:
         """Drop the deferred comparisons that a crash has left behind."""
-        self._walk.deferred.discard()
+        self._walk.discard_deferred()
 
     def _compare_parsed(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
         outcomes = Outcomes()
@@ -160,23 +171,6 @@ class _Lookup(NamedTuple):
 def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:
     """Return a plan for the rules, with its own attribute table or that of another plan."""
     return Plan(rules, table)
-
-
-def _parse_rules(fields: Iterable[Rule]) -> tuple[list[RuleMatch], list[Rule]]:
-    """Parse the paths of rules; return the matches to start with, and the rules it failed for."""
-    matches: list[RuleMatch] = []
-    invalid: list[Rule] = []
-    for rank, rule in enumerate(fields):
-        try:
-            matches.append(RuleMatch(rank, rule, parse_path(rule.path).segments))
-        except PathError:
-            invalid.append(rule)
-    return matches, invalid
-
-
-def _names_one_field(match: RuleMatch) -> bool:
-    """Whether a rule is for one exact field, and does not only say how to align a list."""
-    return match.exact and (match.rule.comparator is not None or match.rule.aligner is None)
 
 
 def _lookup(settings: PlanSettings, match: RuleMatch) -> _Lookup:

@@ -62,18 +62,14 @@ class RuleMatch(NamedTuple):
         elif segment in steps:
             yield self._replace(used=self.used + 1)
         elif dotted_key:
-            yield from self._match_dotted_key(dotted_key)
-
-    def _match_dotted_key(self, key: str) -> Iterable[RuleMatch]:
-        """Match several segments against one key that contains dots."""
-        text = ""
-        for count, segment in enumerate(self.remaining, start=1):
-            if not isinstance(segment, str):
-                return
-            text = f"{text}.{segment}" if text else segment
-            if text == key:
-                yield self._replace(used=self.used + count)
-                return
+            text = ""  # several segments may match one key that contains dots
+            for used, part in enumerate(self.remaining, start=self.used + 1):
+                if not isinstance(part, str):
+                    return
+                text = f"{text}.{part}" if text else part
+                if text == dotted_key:
+                    yield self._replace(used=used)
+                    return
 
 
 def match_key(matches: Sequence[RuleMatch], key: str) -> tuple[RuleMatch, ...]:

@@ -126,12 +126,8 @@ def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
     numbers = as_number(expected, NumberFormat.AUTO), as_number(candidate, NumberFormat.AUTO)
     if None not in numbers:
         return Difference.NUMBER_FORM if numbers[0] == numbers[1] else Difference.OTHER
-    if isinstance(expected, str) and isinstance(candidate, str):
-        return _text_difference(expected, candidate)
-    return Difference.OTHER
-
-
-def _text_difference(expected: str, candidate: str) -> Difference:
+    if not (isinstance(expected, str) and isinstance(candidate, str)):
+        return Difference.OTHER
     if expected.casefold() == candidate.casefold():
         return Difference.CASE
     if normalized(expected) == normalized(candidate):

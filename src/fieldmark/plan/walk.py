@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
-from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.comparison import MATCHED, BatchComparator, Comparison, TextPair
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
 from fieldmark.model.outcomes import Outcomes
@@ -19,7 +19,6 @@ from fieldmark.plan.classify import (
     acceptable,
     outcome_of_values,
 )
-from fieldmark.plan.deferred_comparisons import DeferredComparison, DeferredComparisons
 
 __all__ = ["Walk"]
 
@@ -29,15 +28,30 @@ _VALUE: Final = Presence.VALUE
 _Side: TypeAlias = JsonValue | Missing
 
 
-class Walk:
-    """Compares pairs of values under one plan."""
+class _DeferredComparison(NamedTuple):
+    """A pair of values that waits for its batch comparator, and the position of its cell."""
 
-    __slots__ = ("_presence", "deferred", "with_extras")
+    outcomes: Outcomes
+    position: int
+    base: int
+    comparator: BatchComparator
+    pair: TextPair
+    expected: JsonValue
+    candidate: JsonValue
+
+
+class Walk:
+    """Compares pairs of values under one plan.
+
+    Comparisons of batch comparators are deferred, so that each is called once for many pairs.
+    """
+
+    __slots__ = ("_deferred", "_presence", "with_extras")
 
     def __init__(self, presence: Callable[[_Side], Presence], scope: Scope) -> None:
         self._presence = presence
         self.with_extras = scope is not Scope.TRUTH
-        self.deferred = DeferredComparisons()
+        self._deferred: list[_DeferredComparison] = []
 
     def compare(
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
@@ -234,14 +248,36 @@ class Walk:
             answer = batch_comparator.settle(value, other)
             if not isinstance(answer, Comparison):
                 outcomes.cells.append(base | _ERROR_FACT)  # until it is resolved
-                self.deferred.add(
-                    DeferredComparison(
+                self._deferred.append(
+                    _DeferredComparison(
                         outcomes, position, base, batch_comparator, answer, value, other
                     )
                 )
                 return
             comparison = answer
         outcomes.cells.append(self.classify(node, comparison, value, other, outcomes, position))
+
+    def resolve_deferred(self) -> None:
+        """Call every batch comparator once, with its distinct pairs, and write the cells."""
+        deferred, self._deferred = self._deferred, []
+        comparators = {id(each.comparator): each.comparator for each in deferred}
+        pairs: dict[int, dict[TextPair, None]] = {number: {} for number in comparators}
+        for each in deferred:
+            pairs[id(each.comparator)][each.pair] = None
+        answers = {
+            number: dict(zip(own, comparators[number].ask(list(own)), strict=True))
+            for number, own in pairs.items()
+        }
+        for outcomes, position, base, comparator, pair, expected, candidate in deferred:
+            comparison = answers[id(comparator)][pair]
+            outcome = outcome_of_values(comparison, expected, candidate)
+            outcomes.cells[position] = base | VALUE_FACTS[outcome]
+            if comparison is not MATCHED:
+                outcomes.comparisons[position] = comparison
+
+    def discard_deferred(self) -> None:
+        """Drop the deferred comparisons that a crash has left behind."""
+        self._deferred.clear()
 
     @staticmethod
     def classify(

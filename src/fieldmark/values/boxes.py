@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
@@ -75,13 +75,16 @@ def read_shape(
     """
     if isinstance(value, dict):
         named = value.get("format", form)
-        if not isinstance(named, str) or named not in _READERS:
+        if not isinstance(named, str) or named not in list(BoxFormat):
             return f"{NOT_A_BOX}: the format is none of {', '.join(BoxFormat)}"
         form = BoxFormat(named)
         value = value.get("coordinates")
     if not isinstance(value, list):
         return f"{NOT_A_BOX}: not a list of numbers"
-    found = _READERS[form](value, scale)
+    if form is BoxFormat.POLYGON:
+        found = _from_points(value, scale)
+    else:
+        found = _from_numbers(value, form, scale)
     return f"{NOT_A_BOX}: {found}" if isinstance(found, str) else found
 
 
@@ -104,33 +107,22 @@ def read_numbers(values: Sequence[JsonValue]) -> list[float] | str:
     return numbers
 
 
-def _four(values: list[JsonValue], scale: Scale | None) -> list[float] | str:
+def _from_numbers(values: list[JsonValue], form: BoxFormat, scale: Scale | None) -> Shape | str:
     if len(values) != _CORNERS:
         return f"{len(values)} coordinates where 4 are needed"
     numbers = read_numbers(values)
-    if scale is None or isinstance(numbers, str):
-        return numbers
-    return [number * scale[place % 2] for place, number in enumerate(numbers)]
-
-
-def _from_corners(values: list[JsonValue], scale: Scale | None) -> Shape | str:
-    numbers = _four(values, scale)
     if isinstance(numbers, str):
         return numbers
+    if scale is not None:
+        numbers = [number * scale[place % 2] for place, number in enumerate(numbers)]
     left, top, right, bottom = numbers
-    if right < left or bottom < top:
+    if form is BoxFormat.XYWH:
+        if right < 0 or bottom < 0:
+            return "the width or height is negative"
+        right, bottom = left + right, top + bottom
+    elif right < left or bottom < top:
         return "the corners are in the wrong order"
     return Shape(_box(left, top, right, bottom))
-
-
-def _from_size(values: list[JsonValue], scale: Scale | None) -> Shape | str:
-    numbers = _four(values, scale)
-    if isinstance(numbers, str):
-        return numbers
-    left, top, width, height = numbers
-    if width < 0 or height < 0:
-        return "the width or height is negative"
-    return Shape(_box(left, top, left + width, top + height))
 
 
 def _box(left: float, top: float, right: float, bottom: float) -> Box:
@@ -182,11 +174,3 @@ def _is_rectangle(outline: Outline, box: Box) -> bool:
     start = around.index(outline[0])
     ahead = around[start:] + around[:start]
     return outline in (ahead, ahead[:1] + ahead[:0:-1])
-
-
-_Reader: TypeAlias = "Callable[[list[JsonValue], Scale | None], Shape | str]"
-_READERS: Final[Mapping[object, _Reader]] = {
-    BoxFormat.XYXY: _from_corners,
-    BoxFormat.XYWH: _from_size,
-    BoxFormat.POLYGON: _from_points,
-}

@@ -48,22 +48,14 @@ def typed_key(value: JsonValue) -> Hashable:
     """
     try:
         text = orjson.dumps(value, option=_SORTED)
-        if not _may_hold_special_floats(text):
+        # By what orjson writes for them, some float may be integral, infinite or undefined.
+        if b".0" not in text and b"null" not in text and not _EXPONENT.search(text):
             return text
         return orjson.dumps(_integral_floats_as_integers(value), option=_SORTED)
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return _slow_typed_key(value)
-
-
-def _slow_typed_key(value: JsonValue) -> Hashable:
-    if any(scalar != scalar for scalar in _scalars(value)):  # noqa: PLR0124 - only NaN does
-        return object()
-    return _serialize(value, _typed_scalar_text)
-
-
-def _may_hold_special_floats(text: bytes) -> bool:
-    """Whether a float might be integral, infinite or undefined, by what orjson writes for those."""
-    return b".0" in text or b"null" in text or _EXPONENT.search(text) is not None
+        if any(scalar != scalar for scalar in _scalars(value)):  # noqa: PLR0124 - only NaN does
+            return object()
+        return _serialize(value, _typed_scalar_text)
 
 
 def _integral_floats_as_integers(value: JsonValue) -> JsonValue:

@@ -135,8 +135,10 @@ class Tolerance:
             return self._admits_exactly(expected, candidate)
         size = abs(want)
         gap = abs(want - got)
-        share = self._relative * size if size else self._share_at_zero()
-        limit = max(self._absolute, share)
+        if size:
+            limit = max(self._absolute, self._relative * size)
+        else:
+            limit = self._relative if self.absolute is None else self._absolute
         slack = (size + abs(got) + limit) * _SLACK + _TINY
         # Written so that infinities, and the NaN that they lead to, decide nothing.
         if gap + slack < limit:
@@ -144,9 +146,6 @@ class Tolerance:
         if gap > limit + slack:
             return False
         return self._admits_exactly(expected, candidate)
-
-    def _share_at_zero(self) -> float:
-        return self._relative if self.absolute is None else 0.0
 
     def _admits_exactly(self, expected: Number, candidate: Number) -> bool:
         want = exact_fraction(expected)

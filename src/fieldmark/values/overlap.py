@@ -115,34 +115,28 @@ def box_ious(expected: Floats, candidate: Floats) -> Floats:
 
     ious = np.empty((len(expected), len(candidate)))
     rows = max(1, _BLOCK // max(1, len(candidate)))
-    spare = np.empty((2, rows, len(candidate)))
-    columns = np.ascontiguousarray(candidate.T)
+    buffers = np.empty((2, rows, len(candidate)))
+    lefts, tops, rights, bottoms, areas = np.ascontiguousarray(candidate.T)
     for start in range(0, len(expected), rows):
-        block = expected[start : start + rows]
-        _box_ious(block, columns, ious[start : start + rows], *spare[:, : len(block)])
+        block, out = expected[start : start + rows], ious[start : start + rows]
+        spare, union = buffers[:, : len(block)]
+        left, top, right, bottom, area = (column[:, None] for column in block.T)
+        np.minimum(right, rights, out=out)
+        np.maximum(left, lefts, out=spare)
+        out -= spare
+        # A rectangle that lies elsewhere is as far off as one that touches: nothing in common.
+        np.maximum(out, 0.0, out=out)
+        np.minimum(bottom, bottoms, out=spare)
+        np.maximum(top, tops, out=union)
+        spare -= union
+        np.maximum(spare, 0.0, out=spare)
+        out *= spare
+        np.add(area, areas, out=union)
+        union -= out
+        # Without any area there is nothing to share; the least positive number adds none.
+        np.maximum(union, _TINY, out=union)
+        out /= union
     return ious
-
-
-def _box_ious(block: Floats, columns: Floats, out: Floats, spare: Floats, union: Floats) -> None:
-    import numpy as np
-
-    left, top, right, bottom, area = (column[:, None] for column in block.T)
-    lefts, tops, rights, bottoms, areas = columns
-    np.minimum(right, rights, out=out)
-    np.maximum(left, lefts, out=spare)
-    out -= spare
-    # A rectangle that lies elsewhere is as far off as one that touches: nothing in common.
-    np.maximum(out, 0.0, out=out)
-    np.minimum(bottom, bottoms, out=spare)
-    np.maximum(top, tops, out=union)
-    spare -= union
-    np.maximum(spare, 0.0, out=spare)
-    out *= spare
-    np.add(area, areas, out=union)
-    union -= out
-    # Without any area there is nothing to share; with some, the least positive number adds none.
-    np.maximum(union, _TINY, out=union)
-    out /= union
 
 
 def overlaps(
@@ -198,7 +192,14 @@ def _drawn(shapes: Sequence[Shape | str]) -> NDArray[np.object_]:
 
 
 def _has_area(shape: Shape) -> bool:
-    return shape.box.area > 0 and not _is_line(shape.outline)
+    """Whether the bounding rectangle has an area and the corners are not all on one line."""
+    outline = shape.outline
+    if outline is None or shape.box.area <= 0:
+        return shape.box.area > 0
+    x, y = outline[0]
+    end = max(outline, key=lambda corner: abs(corner[0] - x) + abs(corner[1] - y))
+    across, down = end[0] - x, end[1] - y
+    return any((corner[0] - x) * down != (corner[1] - y) * across for corner in outline)
 
 
 def _outline_of(shape: Shape) -> Outline:
@@ -206,16 +207,6 @@ def _outline_of(shape: Shape) -> Outline:
         return shape.outline
     left, top, right, bottom, _ = shape.box
     return (left, top), (right, top), (right, bottom), (left, bottom)
-
-
-def _is_line(outline: Outline | None) -> bool:
-    """Whether all corners lie on one line, so that there is no area."""
-    if outline is None:
-        return False
-    x, y = outline[0]
-    end = max(outline, key=lambda corner: abs(corner[0] - x) + abs(corner[1] - y))
-    across, down = end[0] - x, end[1] - y
-    return all((corner[0] - x) * down == (corner[1] - y) * across for corner in outline)
 
 
 def _polygon_ious(expected: NDArray[np.object_], candidate: NDArray[np.object_]) -> Floats:

@@ -253,16 +253,11 @@ def _segment(text: str, step: re.Match[str]) -> Segment:
     if kind == "depth":
         return ANY_DEPTH
     if kind == "quoted":
-        return _unquoted(text, found)
+        try:
+            return str(json.loads(found, strict=False))
+        except ValueError as error:
+            raise PathError(text, f"{found} is no JSON text") from error
     return int(found) if _INDEX.match(found) else found
-
-
-def _unquoted(text: str, quoted: str) -> str:
-    try:
-        key = json.loads(quoted, strict=False)
-    except ValueError as error:
-        raise PathError(text, f"{quoted} is no JSON text") from error
-    return str(key)
 
 
 def _complaint(text: str, place: int) -> str:

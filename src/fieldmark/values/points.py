@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from operator import sub
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.model.json import JsonValue
@@ -85,6 +86,7 @@ def distances(
 ) -> Floats:
     """The distance of each point from each; infinite if two have different dimensions."""
     import numpy as np
+    from scipy.spatial.distance import cdist
 
     apart = np.full((len(expected), len(candidate)), np.inf)
     ours, theirs = _by_dimension(expected), _by_dimension(candidate)
@@ -92,24 +94,13 @@ def distances(
         places, others = ours[dimension], theirs[dimension]
         left = np.array([expected[place] for place in places], dtype=np.float64)
         right = np.array([candidate[place] for place in others], dtype=np.float64)
-        apart[np.ix_(places, others)] = _measured(left, right, metric)
+        if metric is Metric.COSINE:
+            # A zero vector has no direction: its row of zeros leaves the distance at 1.
+            found = np.clip(1.0 - _unit_rows(left) @ _unit_rows(right).T, 0.0, 2.0)
+        else:
+            found = cdist(left, right, "euclidean" if metric is Metric.EUCLIDEAN else "cityblock")
+        apart[np.ix_(places, others)] = found
     return apart
-
-
-def _measured(expected: Floats, candidate: Floats, metric: Metric) -> Floats:
-    from scipy.spatial.distance import cdist
-
-    if metric is Metric.COSINE:
-        return _cosines(expected, candidate)
-    return cdist(expected, candidate, "euclidean" if metric is Metric.EUCLIDEAN else "cityblock")
-
-
-def _cosines(expected: Floats, candidate: Floats) -> Floats:
-    import numpy as np
-
-    ours, theirs = _unit_rows(expected), _unit_rows(candidate)
-    # A zero vector has no direction: its row of zeros leaves the distance at 1.
-    return np.clip(1.0 - ours @ theirs.T, 0.0, 2.0)
 
 
 def _unit_rows(rows: Floats) -> Floats:
@@ -130,10 +121,6 @@ def _by_dimension(points: Sequence[Point | str]) -> dict[int, list[int]]:
     return places
 
 
-def _manhattan(expected: Point, candidate: Point) -> float:
-    return math.fsum(abs(one - other) for one, other in zip(expected, candidate, strict=True))
-
-
 def _cosine(expected: Point, candidate: Point) -> float:
     """One minus the cosine of the angle; a zero vector has no direction and is 1 from all."""
     lengths = math.hypot(*expected) * math.hypot(*candidate)
@@ -152,6 +139,6 @@ def _unit(point: Point) -> Point | None:
 
 _DISTANCES: Final[Mapping[Metric, Callable[[Point, Point], float]]] = {
     Metric.EUCLIDEAN: math.dist,
-    Metric.MANHATTAN: _manhattan,
+    Metric.MANHATTAN: lambda one, other: math.fsum(map(abs, map(sub, one, other))),
     Metric.COSINE: _cosine,
 }

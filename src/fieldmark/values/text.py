@@ -103,10 +103,8 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     """
     known = list(words)
     meant = folded(word).replace("-", "_")
-    best = nearest(meant, known) or _only_completion(meant, known)
+    best = nearest(meant, known)
+    completions = [word for word in known if word.startswith(meant)]
+    if not best and len(completions) == 1 and len(meant) >= _MIN_PREFIX_LENGTH:
+        best = completions[0]
     return f"Did you mean {best}?" if best else ""
-
-
-def _only_completion(prefix: str, words: list[str]) -> str | None:
-    found = [word for word in words if word.startswith(prefix)]
-    return found[0] if len(found) == 1 and len(prefix) >= _MIN_PREFIX_LENGTH else None
