@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -66,13 +65,19 @@ def command(
 
 
 def _text(found: Calibration) -> str:
-    lines = [f"{found.judge}, {len(found.judged)} pairs judged by people"]
-    lines.append(_row("now", agreement_at(found.judged, found.threshold)))
-    best = found.best
-    if best is not None:
-        lines.append(_row("best", best.agreement))
-        lines.append(f"as good within one standard error: {best.low:g} to {best.high:g}")
-    lines += [_example(example) for example in found.examples]
+    lines = [
+        f"{found.judge}, {len(found.judged)} pairs judged by people",
+        _row("now", agreement_at(found.judged, found.threshold)),
+    ]
+    if found.best is not None:
+        low, high = found.best.low, found.best.high
+        lines.append(_row("best", found.best.agreement))
+        lines.append(f"as good within one standard error: {low:g} to {high:g}")
+    for example in found.examples:
+        people = "match" if example["people"] else "no match"
+        pair = " | ".join(_short(example[side]) for side in ("expected", "candidate"))
+        note = f" ({visible(str(example['note']))})" if example["note"] else ""
+        lines.append(f"  people say {people}, judge {example['similarity']:.3f}: {pair}{note}")
     return "\n".join(lines) + "\n"
 
 
@@ -82,14 +87,6 @@ def _row(word: str, agreement: JudgeAgreement) -> str:
         f"kappa {number(agreement.kappa)}, judge alone {agreement.judge_only}, "
         f"people alone {agreement.people_only}"
     )
-
-
-def _example(example: Mapping[str, object]) -> str:
-    people = "match" if example["people"] else "no match"
-    pair = " | ".join(_short(example[side]) for side in ("expected", "candidate"))
-    similarity = example["similarity"]
-    note = f" ({visible(str(example['note']))})" if example["note"] else ""
-    return f"  people say {people}, judge {similarity:.3f}: {pair}{note}"
 
 
 def _short(value: object) -> str:

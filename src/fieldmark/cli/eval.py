@@ -179,13 +179,13 @@ def _folders(specs: Sequence[EvalSpec], given: RunArguments) -> list[Path | None
         return [Path("runs") / new_run_id() for _ in specs]
     if len(specs) == 1:
         return [parent]
-    met: Counter[str] = Counter()
+    uses: Counter[str] = Counter()
     folders: list[Path | None] = []
     for spec in specs:
         plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in spec.name)
         name = plain.lstrip(".") or "eval"
-        met[name] += 1
-        folders.append(parent / (name if met[name] == 1 else f"{name}-{met[name]}"))
+        uses[name] += 1
+        folders.append(parent / (name if uses[name] == 1 else f"{name}-{uses[name]}"))
     return folders
 
 

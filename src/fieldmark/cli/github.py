@@ -18,8 +18,8 @@ __all__ = ["GitHubAnnotations", "in_github_workflow"]
 
 _MAX_ANNOTATIONS: Final = 10
 """GitHub shows no more annotations of a kind for one step."""
-_PROPERTY: Final = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"}
-_MESSAGE: Final = {key: _PROPERTY[key] for key in "%\r\n"}
+_MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY: Final = _MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def in_github_workflow() -> bool:
@@ -45,9 +45,8 @@ class GitHubAnnotations:
             if score.status is Status.ERROR:
                 self._add("error", f"case {each.id}", self._text(score.reasoning))
             elif score.verdict in (Verdict.FAIL, Verdict.PARTIAL):
-                self._add(
-                    "warning", f"case {each.id}: {score.verdict}", self._text(_listed(score.misses))
-                )
+                misses = ", ".join(score.misses[:_MAX_ANNOTATIONS]) or "did not pass"
+                self._add("warning", f"case {each.id}: {score.verdict}", self._text(misses))
 
     def print(self, summary: Summary) -> None:
         """Print the annotations, failed gates first."""
@@ -66,14 +65,6 @@ class GitHubAnnotations:
             self._lines.append(self._line(level, title, text))
 
     def _line(self, level: str, title: str, text: str) -> str:
-        place = f"file={_escaped(self._file, _PROPERTY)}," if self._file else ""
-        head = f"::{level} {place}title={_escaped(visible(title), _PROPERTY)}"
-        return f"{head}::{_escaped(visible(text), _MESSAGE)}"
-
-
-def _listed(misses: Sequence[str]) -> str:
-    return ", ".join(misses[:_MAX_ANNOTATIONS]) or "did not pass"
-
-
-def _escaped(text: str, table: dict[str, str]) -> str:
-    return "".join(table.get(char, char) for char in text)
+        place = f"file={self._file.translate(_PROPERTY)}," if self._file else ""
+        head = f"::{level} {place}title={visible(title).translate(_PROPERTY)}"
+        return f"{head}::{visible(text).translate(_MESSAGE)}"

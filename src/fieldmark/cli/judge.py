@@ -45,7 +45,13 @@ def command(name: str, options: str | None, *, lines: bool) -> int:
     candidate_answer) and the evaluator's options in config. The reply has score, hits, misses,
     reasoning and details. What cannot be judged ends without a reply and with an exit code.
     """
-    parsed = None if options is None else _parse_options(options)
+    parsed = None
+    if options is not None:
+        inline = options.lstrip().startswith("{")
+        marked = parse_json(options, file="--options") if inline else load_file(Path(options))
+        if not isinstance(marked.value, dict):
+            raise ConfigError.of("The options of an evaluator must be an object.", marked.location)
+        parsed = marked.value
     with open_judge(name, parsed) as judge:
         if lines:
             return _answer_lines(sys.stdin.buffer, judge)
@@ -80,12 +86,3 @@ def _limited(request: bytes) -> bytes:
         message = f"the request is larger than {_REQUEST_BYTES:,} bytes"
         raise LimitError("document_bytes", message)
     return request
-
-
-def _parse_options(given: str) -> JsonObject:
-    """Parse options from JSON or from a file."""
-    inline = given.lstrip().startswith("{")
-    marked = parse_json(given, file="--options") if inline else load_file(Path(given))
-    if not isinstance(marked.value, dict):
-        raise ConfigError.of("The options of an evaluator must be an object.", marked.location)
-    return marked.value

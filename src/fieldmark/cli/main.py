@@ -80,7 +80,11 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            ctx.fail(_unknown_command(args[0]))
+            from fieldmark.values.text import nearest
+
+            close = nearest(args[0], _COMMANDS)
+            hint = f"Did you mean {close}?" if close else f"Commands: {', '.join(_COMMANDS)}."
+            ctx.fail(f"Unknown command: {args[0]}. {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(
@@ -90,14 +94,6 @@ class _LazyGroup(click.Group):
     ) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-
-def _unknown_command(word: str) -> str:
-    from fieldmark.values.text import nearest
-
-    close = nearest(word, _COMMANDS)
-    hint = f" Did you mean {close}?" if close else f" Commands: {', '.join(_COMMANDS)}."
-    return f"Unknown command: {word}.{hint}"
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001
@@ -160,19 +156,14 @@ def _run_and_report() -> int:
         print_message("fieldmark: interrupted")
         return ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001 - whatever is left is a bug
-        _print_bug(error)
+        if os.environ.get(_DEBUG):
+            import traceback
+
+            print_message("".join(traceback.format_exception(error)).rstrip("\n"))
+        summary = f"{type(error).__name__}: {error}".partition("\n")[0]
+        print_message(_BUG.format(summary), prefix="fieldmark: ")
         return ExitCode.BUG
     return code
-
-
-def _print_bug(error: Exception) -> None:
-    """Report a bug in one line; the traceback is printed on request."""
-    if os.environ.get(_DEBUG):
-        import traceback
-
-        print_message("".join(traceback.format_exception(error)).rstrip("\n"))
-    summary = f"{type(error).__name__}: {error}".partition("\n")[0]
-    print_message(_BUG.format(summary), prefix="fieldmark: ")
 
 
 def _run() -> int:

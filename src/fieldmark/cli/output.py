@@ -73,39 +73,33 @@ def print_message(message: object, *, prefix: str = "") -> None:
         for line in str(message).split("\n"):
             _write(f"{prefix}{visible(line)}\n", sys.stderr)
     except OSError:
-        # The exit code still tells.
+        # The exit code still reports the result.
         _discard(sys.stderr)
 
 
 def _write(text: str | bytes, stream: TextIO | None) -> None:
     if stream is None:
-        # The caller has closed it.
-        return
+        return  # the caller has closed it
     try:
         if isinstance(text, bytes):
             stream.buffer.write(text)
         else:
-            stream.write(_encodable(stream, text))
+            encoding = stream.encoding or "utf-8"
+            try:
+                text.encode(encoding, "surrogatepass")
+            except UnicodeError:
+                text = text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+            stream.write(text)
         stream.flush()
     except BrokenPipeError:
         _discard(stream)
 
 
-def _encodable(stream: TextIO, text: str) -> str:
-    """Replace characters that a stream cannot encode."""
-    encoding = stream.encoding or "utf-8"
-    try:
-        text.encode(encoding, "surrogatepass")
-    except UnicodeError:
-        return text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
-    return text
-
-
 def _discard(stream: TextIO) -> None:
-    """Redirect a stream to nowhere, so that its buffer cannot fail when the command ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    """Redirect a stream to the null device, so that flushing it at exit cannot fail."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 def check_overwrite(file: Path | None, *, force: bool) -> None:
@@ -148,7 +142,7 @@ class OutputOptions:
 
     @property
     def hides_failures(self) -> bool:
-        """Whether failures must be told on standard error, because the output does not."""
+        """Whether the output does not show failures, which then go to standard error."""
         machine = self.format in {OutputFormat.JSON, OutputFormat.CSV}
         return machine or (self.quiet and self.format is OutputFormat.TABLE)
 
@@ -173,7 +167,17 @@ class OutputViews:
         elif output.format is OutputFormat.MARKDOWN:
             write_stdout(self.markdown().encode("utf-8", "backslashreplace"))
         elif not output.quiet:
-            _print_table(self.table(), color=output.color)
+            from rich.console import Console
+
+            # Without a colour system nothing is styled at all, neither bold nor dim.
+            system: Literal["auto"] | None = "auto" if has_color(wanted=output.color) else None
+            console = Console(color_system=system, highlight=False, markup=False, emoji=False)
+            if not console.is_terminal and "COLUMNS" not in os.environ:
+                console.width = 120
+            # The console only renders, for the terminal's size and colours.
+            console.file = text = io.StringIO()
+            console.print(self.table(), crop=False)
+            write_stdout(text.getvalue())
 
 
 def has_color(*, wanted: bool) -> bool:
@@ -181,24 +185,10 @@ def has_color(*, wanted: bool) -> bool:
     return wanted and not os.environ.get("NO_COLOR")
 
 
-def _print_table(table: RenderableType, *, color: bool) -> None:
-    from rich.console import Console
-
-    # Without a colour system nothing is styled at all, neither bold nor dim.
-    system: Literal["auto"] | None = "auto" if has_color(wanted=color) else None
-    console = Console(color_system=system, highlight=False, markup=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = 120
-    # The console only renders, for the terminal's size and colours; `write_stdout` handles errors.
-    console.file = text = io.StringIO()
-    console.print(table, crop=False)
-    write_stdout(text.getvalue())
-
-
 def print_run(run: RunResult, output: OutputOptions) -> None:
     """Print a run on standard output, and where it is saved on standard error.
 
-    Failures are always told: by the table and by Markdown themselves, else on standard error.
+    The table and Markdown show failures themselves; other formats leave them to standard error.
     """
     from fieldmark.report import tables, text_tables
 

@@ -50,20 +50,17 @@ def command(run: str, *, kind: str, out: str | None, against: str | None, values
     folder = find_run(run)
     other = None if against is None else find_run(against)
     if out == _STDOUT:
-        _print(folder, kind, other, values=values)
+        # The report is complete before any of it is printed.
+        with tempfile.TemporaryDirectory() as temporary:
+            place = Path(temporary) / file_name(kind)
+            write_report(folder, place, kind=kind, against=other, values=values)
+            try:
+                content = place.read_bytes()
+            except OSError as error:
+                message = f"cannot be read: {error.strerror}"
+                raise DataError(message, Location(str(place))) from error
+        write_stdout(content)
         return 0
     place = write_report(folder, out, kind=kind, against=other, values=values)
     print_message(f"report written to {place}")
     return 0
-
-
-def _print(folder: Path, kind: str, other: Path | None, *, values: bool) -> None:
-    """Print a report that is complete first, so that half of one is never printed."""
-    with tempfile.TemporaryDirectory() as beside:
-        place = Path(beside) / file_name(kind)
-        write_report(folder, place, kind=kind, against=other, values=values)
-        try:
-            content = place.read_bytes()
-        except OSError as error:
-            raise DataError(f"cannot be read: {error.strerror}", Location(str(place))) from error
-    write_stdout(content)

@@ -112,7 +112,14 @@ def command(run: str | None, **given: Unpack[_Arguments]) -> int:
     if run is None and (changes or given["delete"]):
         raise click.UsageError("Name the RUN that is to be changed.")
     if run is not None and given["delete"]:
-        return _delete(run, given)
+        if not given["yes"]:
+            raise click.UsageError(
+                f"This removes {run} and all of its results: say --yes if you mean it."
+            )
+        removed = api.remove_run(run, given["root"])
+        if not given["output"].quiet:
+            print_message(f"removed {removed}")
+        return ExitCode.OK
     if run is not None and changes:
         add, remove, note = given["add_tag"], given["remove_tag"], given["note"]
         api.annotate(run, given["root"], add=add, remove=remove, note=note)
@@ -123,78 +130,57 @@ def command(run: str | None, **given: Unpack[_Arguments]) -> int:
 
 
 def _show(run: str | None, given: _Arguments) -> None:
+    """Print one run, a list of runs, or a trend."""
     if run is not None:
-        views = _run_views(run, given)
-    else:
-        tags, status, since = given["tag"], given["status"], given["since"]
-        found = api.runs(given["root"], tags=tags, status=status, since=since)
-        if len(found) and not given["trend"] and _is_plain(given):
-            from fieldmark.report.run_lines import lines_of
+        from fieldmark.report import runs_view as view
 
-            return write_stdout(lines_of(found.entries).text(_WIDTH))
-        views = _list_views(found, given)
-    return views.print(given["output"])
-
-
-def _is_plain(given: _Arguments) -> bool:
-    """Whether a table is wanted without styles, so that rich need not be loaded."""
-    if not given["output"].shows_table:
-        return False
-    if any(name in os.environ for name in _STYLING) or hasattr(builtins, "get_ipython"):
-        return False
-    return sys.stdout is None or not sys.stdout.isatty()
-
-
-def _delete(run: str, given: _Arguments) -> int:
-    if not given["yes"]:
-        raise click.UsageError(
-            f"This removes {run} and all of its results: say --yes if you mean it."
+        described = api.describe_run(run, given["root"])
+        views = OutputViews(
+            json=lambda: described,
+            table=lambda: view.run_details(described),
+            markdown=lambda: view.run_markdown(described),
+            csv=lambda: view.run_csv(described),
         )
-    removed = api.remove_run(run, given["root"])
-    if not given["output"].quiet:
-        print_message(f"removed {removed}")
-    return ExitCode.OK
+        return views.print(given["output"])
+    tags, status, since = given["tag"], given["status"], given["since"]
+    found = api.runs(given["root"], tags=tags, status=status, since=since)
+    if len(found) and not given["trend"] and _is_plain(given["output"]):
+        from fieldmark.report.run_lines import lines_of
 
-
-def _run_views(run: str, given: _Arguments) -> OutputViews:
-    from fieldmark.report import runs_view as view
-
-    described = api.describe_run(run, given["root"])
-    return OutputViews(
-        json=lambda: described,
-        table=lambda: view.run_details(described),
-        markdown=lambda: view.run_markdown(described),
-        csv=lambda: view.run_csv(described),
-    )
-
-
-def _list_views(found: api.RunList, given: _Arguments) -> OutputViews:
+        return write_stdout(lines_of(found.entries).text(_WIDTH))
     from fieldmark.report import runs_view as view
 
     if given["trend"]:
-        trend = _trend(found, given)
-        return OutputViews(
+        options = api.trend_options(given["target"], given["patience"], given["min_gain"])
+        trend: JsonObject = {
+            "format": 1,
+            "figure": given["figure"],
+            "target": options.target,
+            "patience": options.patience,
+            "min_gain": options.min_gain,
+            **found.trend(given["figure"], options).to_dict(),
+            "left_out": len(found) - len(found.comparable()),
+        }
+        views = OutputViews(
             json=lambda: trend,
             table=lambda: view.trend_view(trend),
             markdown=lambda: view.trend_markdown(trend),
             csv=lambda: view.trend_csv(trend),
         )
-    return OutputViews(
-        json=found.to_dict,
-        table=lambda: view.runs_view(found.entries),
-        markdown=lambda: view.runs_markdown(found.to_dict()),
-        csv=lambda: view.runs_csv(found.to_dict()),
-    )
+    else:
+        views = OutputViews(
+            json=found.to_dict,
+            table=lambda: view.runs_view(found.entries),
+            markdown=lambda: view.runs_markdown(found.to_dict()),
+            csv=lambda: view.runs_csv(found.to_dict()),
+        )
+    return views.print(given["output"])
 
 
-def _trend(found: api.RunList, given: _Arguments) -> JsonObject:
-    options = api.trend_options(given["target"], given["patience"], given["min_gain"])
-    return {
-        "format": 1,
-        "figure": given["figure"],
-        "target": options.target,
-        "patience": options.patience,
-        "min_gain": options.min_gain,
-        **found.trend(given["figure"], options).to_dict(),
-        "left_out": len(found) - len(found.comparable()),
-    }
+def _is_plain(output: OutputOptions) -> bool:
+    """Whether a table is wanted without styles, so that rich need not be loaded."""
+    if not output.shows_table:
+        return False
+    if any(name in os.environ for name in _STYLING) or hasattr(builtins, "get_ipython"):
+        return False
+    return sys.stdout is None or not sys.stdout.isatty()

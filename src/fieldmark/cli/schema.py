@@ -46,13 +46,10 @@ def command(name: str | None, folder: Path | None) -> None:
         write_stdout(pretty_json(schema_of(name)))
         return
     for each in SCHEMAS if name is None else (name,):
-        _write(folder / file_name(each), pretty_json(schema_of(each)))
-
-
-def _write(file: Path, content: bytes) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
-    write_file(file, content)
-    write_stdout(f"{visible(str(file))}\n")
+        file = folder / file_name(each)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
+        write_file(file, pretty_json(schema_of(each)))
+        write_stdout(f"{visible(str(file))}\n")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, TypedDict, Unpack
+from typing import Final
 
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.output import print_message
+from fieldmark.config.rules_file import load_rules
 from fieldmark.errors import ConfigError, MissingExtra
-from fieldmark.model.comparison import Provider
 
 __all__ = ["command"]
 
@@ -25,18 +25,6 @@ The address that is printed holds the key to the application: keep it to yoursel
 Exit codes: 0 stopped, 2 bad usage.
 """
 _PORT: Final = 8321
-
-
-class _Arguments(TypedDict):
-    workspace: Path
-    root: tuple[str, ...]
-    write: bool
-    rules: Path | None
-    host: str
-    port: int
-    allow_host: tuple[str, ...]
-    accept_remote: bool
-    browser: bool
 
 
 @click.command(epilog=_EPILOG)
@@ -75,7 +63,18 @@ class _Arguments(TypedDict):
     help="Let other machines in, over a connection that is not encrypted.",
 )
 @click.option("--browser/--no-browser", default=True, help="Open the application in the browser.")
-def command(**given: Unpack[_Arguments]) -> int:
+def command(
+    *,
+    workspace: Path,
+    root: tuple[str, ...],
+    write: bool,
+    rules: Path | None,
+    host: str,
+    port: int,
+    allow_host: tuple[str, ...],
+    accept_remote: bool,
+    browser: bool,
+) -> int:
     """Serve the web application and the HTTP API on this machine.
 
     Nothing is written unless --write is given: runs then last as long as the server.
@@ -86,20 +85,18 @@ def command(**given: Unpack[_Arguments]) -> int:
     except ImportError as error:
         raise MissingExtra("fieldmark serve", "server") from error
     options = ServerOptions(
-        workspace=given["workspace"].resolve(),
-        roots=_roots(given["root"]),
-        write=given["write"],
-        hosts=frozenset(given["allow_host"]),
-        provider=_provider(given["rules"]),
+        workspace=workspace.resolve(),
+        roots=_parse_roots(root),
+        write=write,
+        hosts=frozenset(allow_host),
+        provider=None if rules is None else load_rules(rules).provider,
     )
-    listener = listen(
-        options, host=given["host"], port=given["port"], acknowledged=given["accept_remote"]
-    )
-    serve(options, listener, announce=print_message, browser=given["browser"])
+    listener = listen(options, host=host, port=port, acknowledged=accept_remote)
+    serve(options, listener, announce=print_message, browser=browser)
     return ExitCode.OK
 
 
-def _roots(given: tuple[str, ...]) -> dict[str, Path]:
+def _parse_roots(given: tuple[str, ...]) -> dict[str, Path]:
     """Parse the folders by the names that paths begin with."""
     roots: dict[str, Path] = {}
     for text in given:
@@ -113,12 +110,3 @@ def _roots(given: tuple[str, ...]) -> dict[str, Path]:
             raise ConfigError.of(f"Two roots are called {name}.", hint=hint)
         roots[name] = path
     return roots
-
-
-def _provider(rules: Path | None) -> Provider | None:
-    """Return the provider that a rules file names."""
-    if rules is None:
-        return None
-    from fieldmark.config.rules_file import load_rules
-
-    return load_rules(rules).provider

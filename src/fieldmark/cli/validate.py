@@ -9,7 +9,7 @@ import click
 from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.options import SuggestingChoice
 from fieldmark.cli.output import print_message, write_stdout
-from fieldmark.config.validation import FileReport, check_file
+from fieldmark.config.validation import check_file
 from fieldmark.values.escape import visible
 from fieldmark.values.json_text import pretty_json
 
@@ -45,14 +45,10 @@ def command(files: tuple[str, ...], form: str) -> int:
         write_stdout(pretty_json([each.to_dict() for each in checked]))
     else:
         for each in checked:
-            _print(each)
+            for problem in each.problems:
+                print_message(problem)
+            for warning in each.warnings:
+                print_message(warning, prefix="warning: ")
+            if each.fine:
+                write_stdout(f"{visible(each.file)}: fine, {each.contents}\n")
     return ExitCode.OK if all(each.fine for each in checked) else ExitCode.BAD_INPUT
-
-
-def _print(checked: FileReport) -> None:
-    for problem in checked.problems:
-        print_message(problem)
-    for warning in checked.warnings:
-        print_message(warning, prefix="warning: ")
-    if checked.fine:
-        write_stdout(f"{visible(checked.file)}: fine, {checked.contents}\n")

@@ -110,7 +110,10 @@ def to_api_error(error: Exception) -> ApiError:
             return error
         case ConfigError(problems=found):
             messages = [f"{each.message} {each.hint}".rstrip() for each in found]
-            problems = [_problem(each.message, str(each.location), each.hint) for each in found]
+            problems: list[JsonValue] = [
+                {"message": each.message, "where": str(each.location), "hint": each.hint}
+                for each in found
+            ]
             return ApiError(ErrorCode.INVALID_RULES, "\n".join(messages), problems=problems)
         case FieldmarkError():
             codes = (code for kind, code in _CODES if isinstance(error, kind))
@@ -118,9 +121,11 @@ def to_api_error(error: Exception) -> ApiError:
         case RequestValidationError():
             # The rejected input itself is not echoed.
             problems = [
-                _problem(
-                    str(each["msg"])[:300], ".".join(str(step)[:100] for step in each["loc"][:8])
-                )
+                {
+                    "message": str(each["msg"])[:300],
+                    "where": ".".join(str(step)[:100] for step in each["loc"][:8]),
+                    "hint": "",
+                }
                 for each in error.errors()[:_MAX_PROBLEMS]
             ]
             message = "The request is not valid."
@@ -134,7 +139,3 @@ def to_api_error(error: Exception) -> ApiError:
         case _:
             message = "Something went wrong in the server; its log says what."
             return ApiError(ErrorCode.INTERNAL, message)
-
-
-def _problem(message: str, where: str, hint: str = "") -> JsonValue:
-    return {"message": message, "where": where, "hint": hint}

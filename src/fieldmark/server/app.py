@@ -23,7 +23,7 @@ from fieldmark.server.routes import batch, cases, evaluate, health, jobs, runs, 
 from fieldmark.server.strict_json import ApiResponse
 from fieldmark.version import VERSION
 
-__all__ = ["build_app", "create_app"]
+__all__ = ["create_app"]
 
 _LOG: Final = logging.getLogger(__name__)
 _DESCRIPTION: Final = """\
@@ -38,11 +38,6 @@ _JSON_PATHS: Final = ("/api/", "/assets/")
 
 def create_app(options: ServerOptions) -> ASGIApp:
     """Return the application with all of its middleware."""
-    return with_middleware(build_app(options), options)
-
-
-def build_app(options: ServerOptions) -> FastAPI:
-    """Return the application without middleware."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -69,7 +64,7 @@ def build_app(options: ServerOptions) -> FastAPI:
         app.include_router(pages.router)
     for kind in (RequestValidationError, FieldmarkError, HTTPException, Exception):
         app.add_exception_handler(kind, _handle_error)
-    return app
+    return with_middleware(app, options)
 
 
 async def _handle_error(request: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from fieldmark.errors import DataError, Location
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.store.run_folder import RESULTS
 from fieldmark.store.run_reader import StoredRun, parse_row, read_row
@@ -107,7 +107,12 @@ def _head(number: int, row: JsonObject, paths: Mapping[int, str]) -> CaseHead:
     score, verdict, tags = row["score"], row.get("verdict"), row.get("tags")
     counts, cells = row.get("errors_by_type"), row.get("cells")
     counted = counts if isinstance(counts, dict) else {}
-    errors = ErrorCounts(*(_integer(counted.get(name)) for name in ErrorCounts._fields))
+    errors = ErrorCounts(
+        *(
+            count if isinstance(count := counted.get(name), int) else 0
+            for name in ErrorCounts._fields
+        )
+    )
     wrong = frozenset[str]()
     if any(errors) and isinstance(cells, list):
         wrong = frozenset(
@@ -126,7 +131,3 @@ def _head(number: int, row: JsonObject, paths: Mapping[int, str]) -> CaseHead:
         errors_by_type=errors,
         wrong_attributes=wrong,
     )
-
-
-def _integer(value: JsonValue) -> int:
-    return value if isinstance(value, int) else 0

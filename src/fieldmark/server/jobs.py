@@ -17,7 +17,7 @@ from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
 from fieldmark.server.api_errors import ApiError, ErrorCode, to_api_error
 
-__all__ = ["BackgroundJob", "JobCancelled", "JobFunction", "JobQueue", "JobState", "JobStatus"]
+__all__ = ["BackgroundJob", "JobCancelled", "JobQueue", "JobState", "JobStatus"]
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -87,24 +87,22 @@ class BackgroundJob(JobState):
         self.version += 1
 
 
-JobFunction: TypeAlias = Callable[[BackgroundJob], JsonObject]
+_JobFunction: TypeAlias = Callable[[BackgroundJob], JsonObject]
 
 
 class JobQueue:
     """Runs jobs one after the other; more than a number of waiting jobs are refused."""
 
-    def __init__(
-        self, *, waiting: int, kept: int, redact: Callable[[ApiError], None], workers: int = 1
-    ) -> None:
+    def __init__(self, *, waiting: int, kept: int, redact: Callable[[ApiError], None]) -> None:
         self._max_waiting = waiting
         self._max_kept = kept
         self._redact = redact
         self._jobs: OrderedDict[str, BackgroundJob] = OrderedDict()
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="fieldmark-job")
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="fieldmark-job")
 
     def start(
-        self, title: str, function: JobFunction, on_drop: Callable[[], None] | None = None
+        self, title: str, function: _JobFunction, on_drop: Callable[[], None] | None = None
     ) -> BackgroundJob:
         """Queue a job, or raise an error if too many are waiting."""
         with self._lock:
@@ -150,7 +148,7 @@ class JobQueue:
             job.cancelled.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _run(self, job: BackgroundJob, function: JobFunction) -> None:
+    def _run(self, job: BackgroundJob, function: _JobFunction) -> None:
         with self._lock:
             if job.is_finished:
                 return
@@ -164,8 +162,7 @@ class JobQueue:
             self._fail(job, to_api_error(error))
         except Exception:  # noqa: BLE001 - the worker thread must survive
             _LOG.exception("a job failed")
-            message = "Something went wrong in the server."
-            self._fail(job, ApiError(ErrorCode.INTERNAL, message))
+            self._fail(job, ApiError(ErrorCode.INTERNAL, "Something went wrong in the server."))
 
     def _fail(self, job: BackgroundJob, error: ApiError) -> None:
         self._redact(error)

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.options import CSRF_HEADER, ServerLimits, ServerOptions, SessionSecrets
-from fieldmark.server.pages.layout import locked_page
+from fieldmark.server.pages.layout import LOCKED_PAGE
 from fieldmark.server.strict_json import JSON, ApiResponse
 
 __all__ = ["NONCE", "with_middleware"]
@@ -102,17 +102,15 @@ class HostMiddleware(_HTTPMiddleware):
         self._allowed = self._LOOPBACK | {name.lower().rstrip(".") for name in allowed}
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._is_allowed([value for name, value in scope["headers"] if name == b"host"]):
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        parsed = None
+        if len(hosts) == 1:
+            parsed = self._HOST.fullmatch(hosts[0].decode("latin-1").lower())
+        if parsed is not None and parsed[1].removesuffix(".") in self._allowed:
             await self._app(scope, receive, send)
             return
         message = "This server does not answer to that host; name it with --allow-host."
         await _send_error(ApiError(ErrorCode.FORBIDDEN_HOST, message), scope, receive, send)
-
-    def _is_allowed(self, hosts: list[bytes]) -> bool:
-        if len(hosts) != 1:
-            return False
-        parsed = self._HOST.fullmatch(hosts[0].decode("latin-1").lower())
-        return parsed is not None and parsed[1].removesuffix(".") in self._allowed
 
 
 class SessionMiddleware(_HTTPMiddleware):
@@ -138,7 +136,7 @@ class SessionMiddleware(_HTTPMiddleware):
             message = "Open the address that fieldmark serve printed, or send its token."
             await _send_error(ApiError(ErrorCode.NO_SESSION, message), scope, receive, send)
         else:
-            await HTMLResponse(locked_page(), 401)(scope, receive, send)
+            await HTMLResponse(LOCKED_PAGE, 401)(scope, receive, send)
 
     def _is_authenticated(self, request: Request) -> bool:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")

@@ -13,7 +13,6 @@ from fieldmark.model.comparison import Provider
 __all__ = ["CSRF_HEADER", "ServerLimits", "ServerOptions", "SessionSecrets"]
 
 CSRF_HEADER: Final = "x-fieldmark-csrf"
-_SECRET_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,16 +36,16 @@ class ServerLimits:
 class SessionSecrets:
     """Secrets that only the start address, the session cookie and the pages contain."""
 
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(_SECRET_BYTES), repr=False)
-    session: str = field(default_factory=lambda: secrets.token_urlsafe(_SECRET_BYTES), repr=False)
-    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(_SECRET_BYTES), repr=False)
+    token: str = field(default_factory=secrets.token_urlsafe, repr=False)
+    session: str = field(default_factory=secrets.token_urlsafe, repr=False)
+    csrf: str = field(default_factory=secrets.token_urlsafe, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
     """The workspace, the folders that may be read, and whether anything may be written.
 
-    `provider` compares texts by meaning; only whoever starts the server can choose it.
+    `provider` compares texts by meaning; it is chosen when the server is started.
     """
 
     workspace: Path

@@ -29,6 +29,10 @@ RulesInput: TypeAlias = "Rules | JsonObject | list[JsonValue] | None"
 _AUTO: Final = "auto"
 _PROVIDER: Final = "provider"
 _LOCAL_PROVIDERS: Final = frozenset({"lexical", "recorded"})
+_NOT_ALLOWED: Final = (
+    "A request may name the providers lexical and recorded (with its scores in the request); any"
+    " other is chosen when the server is started, with --rules."
+)
 
 
 def resolve_rules(value: JsonValue, provider: Provider | None, convention: str) -> RulesInput:
@@ -63,22 +67,14 @@ def _check_providers(value: JsonValue) -> None:
     while pending:
         item = pending.pop()
         if isinstance(item, dict):
-            if _PROVIDER in item:
-                _check_provider(item[_PROVIDER])
+            provider = item.get(_PROVIDER)
+            kind = _provider_type(provider)
+            reads_file = isinstance(provider, dict) and "file" in provider
+            if kind is not None and (kind not in _LOCAL_PROVIDERS or reads_file):
+                raise ApiError(ErrorCode.PROVIDER_NOT_ALLOWED, _NOT_ALLOWED)
             pending.extend(item.values())
         elif isinstance(item, list):
             pending.extend(item)
-
-
-def _check_provider(provider: JsonValue) -> None:
-    kind = _provider_type(provider)
-    reads_file = isinstance(provider, dict) and "file" in provider
-    if kind is not None and (kind not in _LOCAL_PROVIDERS or reads_file):
-        raise ApiError(
-            ErrorCode.PROVIDER_NOT_ALLOWED,
-            "A request may name the providers lexical and recorded (with its scores in the"
-            " request); any other is chosen when the server is started, with --rules.",
-        )
 
 
 def _provider_type(provider: JsonValue) -> str | None:

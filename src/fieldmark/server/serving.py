@@ -37,21 +37,15 @@ class Listener:
 
 def check_bind(host: str, *, acknowledged: bool) -> None:
     """Reject an address that other machines can reach, unless that is acknowledged."""
-    if _is_loopback(host) or acknowledged:
-        return
-    raise ConfigError.of(
-        f"{host} can be reached from other machines, over a connection that is not encrypted.",
-        hint="If you mean it, add --accept-remote and name the host with --allow-host.",
-    )
-
-
-def _is_loopback(host: str) -> bool:
-    if host.lower() == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        loopback = ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
-        return False
+        loopback = host.lower() == "localhost"
+    if not (loopback or acknowledged):
+        raise ConfigError.of(
+            f"{host} can be reached from other machines, over a connection that is not encrypted.",
+            hint="If you mean it, add --accept-remote and name the host with --allow-host.",
+        )
 
 
 def listen(options: ServerOptions, *, host: str, port: int, acknowledged: bool = False) -> Listener:

@@ -37,17 +37,26 @@ __all__ = [
 
 _EMPTY: Final[JsonObject] = {"convention": "four_phase", "rules": {}, "options": {}, "gates": {}}
 _WRITE_LOCK: Final = threading.Lock()
+_FLAT_HINT: Final = "Export it flat: that form can hold both."
 
 
 def read_strategies(state: AppState) -> JsonObject:
     """Read the rules of the workspace; a missing file has no rules."""
-    stored = _read_file(state.options.strategies)
+    path = state.options.strategies
+    stored: JsonObject = {**_EMPTY, "gates": as_json(GateLimits().model_dump())}
+    if path.is_file():
+        value = load_file(path).value
+        if isinstance(value, dict) and set(value) <= set(_EMPTY) and "rules" in value:
+            stored = {**_EMPTY, **value}
+        else:
+            # A plain strategy file, as people write it.
+            stored = {**_EMPTY, "rules": value}
     rows = strategy_rows(stored["rules"])
     return {
         **stored,
         "rows": list(rows),
         "counts": dict(count_strategies(rows)),
-        "revision": _revision(state.options.strategies),
+        "revision": _revision(path),
         "writable": state.options.write,
         "provider": state.options.provider_name,
     }
@@ -79,16 +88,6 @@ def check_strategies(request: StrategiesRequest, state: AppState) -> None:
     )
     gates = parse_gates(request.gates.min, request.gates.max)
     RunGates(gates=tuple(gates)).check_names(settings)
-
-
-def _read_file(path: Path) -> JsonObject:
-    if not path.is_file():
-        return {**_EMPTY, "gates": as_json(GateLimits().model_dump())}
-    value = load_file(path).value
-    if isinstance(value, dict) and set(value) <= set(_EMPTY) and "rules" in value:
-        return {**_EMPTY, **value}
-    # A plain strategy file, as people write it.
-    return {**_EMPTY, "rules": value}
 
 
 def _revision(path: Path) -> str:
@@ -153,34 +152,33 @@ def nested_strategies(rows: list[JsonObject]) -> JsonObject:
             segments = parse_path(path).segments
         except PathError as error:
             raise ConfigError.of(str(error)) from error
-        _insert(document, [_key(segment) for segment in segments], _settings(row), path)
+        _insert(document, [_nested_key(segment) for segment in segments], _settings(row), path)
     return document
 
 
-def _key(segment: str | int | Wildcard) -> str:
+def _nested_key(segment: str | int | Wildcard) -> str:
     if isinstance(segment, str):
         return segment
     return f"[{segment}]" if isinstance(segment, int) else segment.value
 
 
 def _insert(document: JsonObject, keys: list[str], settings: JsonValue, path: str) -> None:
-    hint = "Export it flat: that form can hold both."
     *parents, last = keys
     for key in parents:
         inner = document.setdefault(key, {})
         if not isinstance(inner, dict) or "match" in inner or "align" in inner:
             message = f"{path} is inside a field that has a strategy of its own."
-            raise ConfigError.of(message, hint=hint)
+            raise ConfigError.of(message, hint=_FLAT_HINT)
         document = inner
     if last in document:
         message = f"{path} has a strategy, and so has something inside it."
-        raise ConfigError.of(message, hint=hint)
+        raise ConfigError.of(message, hint=_FLAT_HINT)
     document[join("", last) if "." in last else last] = settings
 
 
 def _settings(row: JsonObject) -> JsonValue:
-    settings = {key: value for key, value in row.items() if key != "path"}
-    name = settings.get("match")
-    if len(settings) == 1 and isinstance(name, str):
-        return name
-    return settings
+    match {key: value for key, value in row.items() if key != "path"}:
+        case {"match": str(name), **rest} if not rest:
+            return name
+        case settings:
+            return settings

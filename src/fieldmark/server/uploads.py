@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.errors import FieldmarkError
-from fieldmark.model.json import JsonObject
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.data_roots import DataRoots, OpenedPath
 from fieldmark.server.options import ServerLimits
@@ -106,25 +105,21 @@ class InputSource:
 def record_input_sources(run: Path, sources: Sequence[InputSource]) -> None:
     """Replace the copies in a run's manifest by the original inputs, if there is a manifest."""
     names = {str(source.copy): source.name for source in sources}
+    files = [source.file for source in sources]
     try:
         manifest = open_run(run).manifest
         inputs = tuple(
             replace(each, name=names.get(each.name, each.name)) for each in manifest.inputs
         )
-        options = _resume_options(manifest.options, sources)
+        options = manifest.options
+        if None in files:
+            # An input existed in the HTTP request alone.
+            options = None
+        elif options is not None:
+            candidate = files[1] if len(files) > 1 else None
+            options = {**options, "truth": files[0], "candidate": candidate}
         changed = replace(manifest, inputs=inputs, options=options)
         write_atomic(run / MANIFEST, pretty_json(manifest_to_json(changed)))
     except FieldmarkError:
         # The manifest still names the copies; nothing else is lost.
         return
-
-
-def _resume_options(
-    options: JsonObject | None, sources: Sequence[InputSource]
-) -> JsonObject | None:
-    """Return the options to resume with, or None if an input existed in the HTTP request alone."""
-    files = [source.file for source in sources]
-    if options is None or None in files:
-        return None
-    truth, *candidate = files
-    return {**options, "truth": truth, "candidate": candidate[0] if candidate else None}

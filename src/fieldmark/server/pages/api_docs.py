@@ -61,7 +61,7 @@ def _operation(method: str, path: str, operation: JsonObject, schemas: JsonObjec
     parts = [
         f"<summary><code>{name}</code> <span>{_markup(summary)}</span></summary>",
         f"<p>{_markup(description)}</p>",
-        _parameters(operation.get("parameters")),
+        _parameter_table(operation.get("parameters")),
         _block("Request", _examples(body.get("content"), schemas)),
     ]
     for status, value in _object(operation.get("responses")).items():
@@ -71,15 +71,16 @@ def _operation(method: str, path: str, operation: JsonObject, schemas: JsonObjec
     return f'<details class="operation panel">{"".join(parts)}</details>'
 
 
-def _parameters(listed: JsonValue) -> str:
-    if not isinstance(listed, list) or not listed:
+def _parameter_table(parameters: JsonValue) -> str:
+    if not isinstance(parameters, list) or not parameters:
         return ""
-    rows = "".join(
-        f"<tr><th scope=row><code>{escape(str(row.get('name')))}</code></th>"
-        f"<td>{escape(str(row.get('in')))}</td>"
-        f"<td><code>{escape(_one_line(row.get('schema')))}</code></td></tr>"
-        for row in map(_object, listed)
-    )
+    rows = ""
+    for row in map(_object, parameters):
+        schema = pretty_json(row.get("schema")).decode().replace("\n", "").replace("  ", "")
+        rows += (
+            f"<tr><th scope=row><code>{escape(str(row.get('name')))}</code></th>"
+            f"<td>{escape(str(row.get('in')))}</td><td><code>{escape(schema)}</code></td></tr>"
+        )
     return f'<div class="table-scroll"><table><tbody>{rows}</tbody></table></div>'
 
 
@@ -97,10 +98,6 @@ def _examples(content: JsonValue, schemas: JsonObject) -> JsonValue:
 def _block(title: str, value: JsonValue) -> str:
     text = f"<pre>{escape(pretty_json(value).decode())}</pre>" if value else ""
     return f"<p>{escape(title)}</p>{text}"
-
-
-def _one_line(value: JsonValue) -> str:
-    return pretty_json(value).decode().replace("\n", "").replace("  ", "")
 
 
 def _object(value: JsonValue) -> JsonObject:

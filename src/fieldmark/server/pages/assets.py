@@ -56,16 +56,15 @@ def asset(name: str) -> Asset:
     known = _NAME.fullmatch(name)
     if known is None:
         raise ApiError(ErrorCode.NOT_FOUND, "There is no such file.")
-    content = _GENERATED[name]() if name in _GENERATED else _read(name)
+    path = files("fieldmark.server") / "static" / name
+    if name in _GENERATED:
+        content = _GENERATED[name]()
+    elif path.is_file():
+        content = path.read_bytes()
+    else:
+        raise ApiError(ErrorCode.NOT_FOUND, "There is no such file.")
     etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     return Asset(content, f"{_TYPES[known[1]]}; charset=utf-8", etag)
-
-
-def _read(name: str) -> bytes:
-    path = files("fieldmark.server") / "static" / name
-    if not path.is_file():
-        raise ApiError(ErrorCode.NOT_FOUND, "There is no such file.")
-    return path.read_bytes()
 
 
 def _report_module() -> bytes:

@@ -9,7 +9,7 @@ from typing import Final
 from fieldmark.report.html.embedding import embedded
 from fieldmark.version import VERSION
 
-__all__ = ["Page", "locked_page", "render_page"]
+__all__ = ["LOCKED_PAGE", "Page", "render_page"]
 
 _LINKS: Final = (
     ("evaluate", "/", "Evaluate"),
@@ -59,7 +59,7 @@ The command line and the API do the same.</p></noscript></div>
 </html>
 """
 
-_LOCKED: Final = """\
+LOCKED_PAGE: Final = """\
 <!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>Locked · fieldmark</title>
@@ -71,6 +71,7 @@ the key. The key changes with every start.</p>
 </main></body>
 </html>
 """
+"""The page for requests without a session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,9 @@ def render_page(page: Page, *, csrf: str, nonce: str, write: bool) -> bytes:
         f'<a href="{path}"{_CURRENT if name == page.name else ""}>{label}</a>'
         for name, path, label in _LINKS
     )
-    script = f'<script type="module" src="/assets/{page.script}?v={VERSION}"></script>'
+    script = ""
+    if page.script:
+        script = f'<script type="module" src="/assets/{page.script}?v={VERSION}"></script>'
     html = _LAYOUT.format(
         csrf=csrf,
         nonce=nonce,
@@ -106,11 +109,6 @@ def render_page(page: Page, *, csrf: str, nonce: str, write: bool) -> bytes:
         links=links,
         content=page.content,
         data=embedded(page.data).decode(),
-        script=script if page.script else "",
+        script=script,
     )
     return html.encode("utf-8", "replace")
-
-
-def locked_page() -> str:
-    """Return the page for requests without a session."""
-    return _LOCKED

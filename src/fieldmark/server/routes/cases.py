@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
 
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import StateDependency
 from fieldmark.server.case_index import CaseHead, CaseIndex
@@ -28,7 +28,9 @@ __all__ = ["router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["cases"])
 
-
+_OUTCOME_KEYS: Final = (
+    "path", "attribute", "outcome", "similarity", "reason", "expected", "candidate",
+)  # fmt: skip
 _SORT_KEYS: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
     "worst": lambda head: case_sort_key(head.score, head.errors_by_type.total, head.number),
     "number": lambda head: (head.number,),
@@ -83,7 +85,7 @@ def outcomes(
     numbers = [
         head.number for head in index.heads[query.from_case - 1 :] if _may_contain(head, query)
     ]
-    rows: list[JsonValue] = []
+    rows: list[JsonObject] = []
     for number, stored in zip(numbers, index.open(numbers), strict=True):
         if len(rows) >= query.limit:
             return ApiResponse({"outcomes": rows, "next": number})
@@ -135,25 +137,12 @@ def _may_contain(head: CaseHead, query: OutcomeQuery) -> bool:
     return query.attribute is None or query.attribute in head.wrong_attributes
 
 
-def _outcome_rows(number: int, case: CaseResult, query: OutcomeQuery) -> list[JsonValue]:
-    rows: list[JsonValue] = []
+def _outcome_rows(number: int, case: CaseResult, query: OutcomeQuery) -> Iterator[JsonObject]:
     for field in case.iter_fields():
         if query.outcome not in {None, field.outcome}:
             continue
         if query.attribute not in {None, field.attribute}:
             continue
-        row: JsonObject = {
-            "case": number,
-            "case_id": case.id,
-            "path": field.path,
-            "attribute": field.attribute,
-            "outcome": field.outcome,
-            "similarity": field.similarity,
-            "reason": field.reason,
-        }
-        if field.expected is not MISSING:
-            row["expected"] = field.expected
-        if field.candidate is not MISSING:
-            row["candidate"] = field.candidate
-        rows.append(row)
-    return rows
+        stored = field.to_dict()
+        row: JsonObject = {key: stored[key] for key in _OUTCOME_KEYS if key in stored}
+        yield {"case": number, "case_id": case.id, **row}
