@@ -58,8 +58,6 @@ Exit codes: 0 passed, 1 a gate failed, 2 bad input or configuration,
             70 a bug in fieldmark, 74 results or output could not be written,
             75 the run is being written by another process, 130 interrupted.
 """
-
-
 _VERDICTS = {
     ExitCode.OK: "passed",
     ExitCode.GATE_FAILED: "failed: a gate was not passed",
@@ -135,16 +133,15 @@ def _load_specs(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
 def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
     """Run one file, print its results and the verdict, and return the exit code."""
     output, values = given["output"], given["values"]
+    annotations = junit = None
     observers: list[Observer] = []
-    annotations = None
     if in_github_workflow():
         annotations = GitHubAnnotations(spec.location.file, values=values)
         observers.append(annotations)
     with ExitStack() as stack:
-        junit = None
         if given["junit"] is not None:
             junit = stack.enter_context(JunitFile(given["junit"], spec.name))
-            observers.insert(0, _junit_observer(junit, values=values))
+            observers.append(_junit_observer(junit, values=values))
         with show_progress(output) as progress:
             # A new run was checked when its file was loaded.
             run = evaluate_with(

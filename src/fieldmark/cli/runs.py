@@ -124,7 +124,7 @@ def command(run: str | None, **given: Unpack[_Arguments]) -> int:
         add, remove, note = given["add_tag"], given["remove_tag"], given["note"]
         api.annotate(run, given["root"], add=add, remove=remove, note=note)
     with relaxed_gc():
-        # The entries are freed before the collector runs normally again.
+        # All entries are freed before the collector runs normally again.
         _show(run, given)
     return ExitCode.OK
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import OrderedDict
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -41,7 +41,7 @@ class RunCatalog:
         self._lock = threading.Lock()
         self._entries: list[CatalogEntry] = []
         self._fresh_until = _NEVER
-        self._indexes: OrderedDict[tuple[str, int, int], CaseIndex] = OrderedDict()
+        self._case_index = lru_cache(_MAX_INDEXES)(_open_case_index)
 
     def entries(self) -> list[CatalogEntry]:
         """List all runs, oldest first; the list is cached for longer if it takes longer to read."""
@@ -88,11 +88,11 @@ class RunCatalog:
             status = path.stat()
         except FileNotFoundError:
             raise ApiError(ErrorCode.NOT_FOUND, "The run has no results.") from None
-        key = (str(path), status.st_mtime_ns, status.st_size)
         with self._lock:
-            index = self._indexes.setdefault(key, CaseIndex(open_run(path.parent)))
-            self._indexes.move_to_end(key)
-            while len(self._indexes) > _MAX_INDEXES:
-                self._indexes.popitem(last=False)
+            index = self._case_index(path.parent, status.st_mtime_ns, status.st_size)
         index.read()
         return index
+
+
+def _open_case_index(run: Path, _modified: int, _size: int) -> CaseIndex:
+    return CaseIndex(open_run(run))

@@ -64,12 +64,17 @@ def case(
     if case > len(index.heads):
         raise ApiError(ErrorCode.NOT_FOUND, "There is no such case.")
     (stored,) = index.open([case])
+    numbers = [head.number for head in _select(index, query)]
+    place = numbers.index(case) + 1 if case in numbers else None
     return ApiResponse(
         {
             **index.heads[case - 1].to_dict(),
             "documents": case_documents(stored),
             "note": stored.note,
-            **_neighbours(_select(index, query), case),
+            "place": place,
+            "of": len(numbers),
+            "previous": numbers[place - 2] if place and place > 1 else None,
+            "next": numbers[place] if place and place < len(numbers) else None,
         }
     )
 
@@ -113,19 +118,6 @@ def _matches(head: CaseHead, query: CaseQuery) -> bool:
         return False
     text = query.text.lower()
     return not text or any(text in word.lower() for word in (head.id, *head.tags))
-
-
-def _neighbours(selected: list[CaseHead], number: int) -> JsonObject:
-    numbers = [head.number for head in selected]
-    if number not in numbers:
-        return {"place": None, "of": len(numbers), "previous": None, "next": None}
-    position = numbers.index(number)
-    return {
-        "place": position + 1,
-        "of": len(numbers),
-        "previous": numbers[position - 1] if position else None,
-        "next": numbers[position + 1] if position + 1 < len(numbers) else None,
-    }
 
 
 def _may_contain(head: CaseHead, query: OutcomeQuery) -> bool:
