@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fieldmark.metrics.summary import Summary
     from fieldmark.store.run_folder import RunFolder
 
-__all__ = ["ProviderSet", "UsageLog", "offline"]
+__all__ = ["ProviderSet", "RunUsageLog", "offline"]
 
 _Thing = TypeVar("_Thing")
 _OFFLINE: Final = {"offline": True, "download": False}
@@ -84,7 +84,7 @@ class ProviderSet:
         ]
 
 
-class UsageLog:
+class RunUsageLog:
     """What models cost, written beside a run so that a resumed run still knows it."""
 
     __slots__ = ("_before", "_providers", "_written")

@@ -15,7 +15,7 @@ from fieldmark.store.run_folder import RunFolder
 from fieldmark.store.run_reader import open_run
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
-from fieldmark.wire.manifest import InputFile, Manifest
+from fieldmark.wire.manifest import Manifest, ManifestInput
 
 __all__ = ["StoredResults", "folder_for"]
 
@@ -70,7 +70,7 @@ def _without_names(value: object) -> object:
     if not isinstance(value, tuple):
         return value
     return [
-        replace(each, name="") if isinstance(each, InputFile) and each.sha256 else each
+        replace(each, name="") if isinstance(each, ManifestInput) and each.sha256 else each
         for each in value
     ]
 

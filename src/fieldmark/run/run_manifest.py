@@ -15,7 +15,7 @@ from fieldmark.model.json import JsonObject
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.settings import Settings
 from fieldmark.version import VERSION
-from fieldmark.wire.manifest import InputFile, Manifest
+from fieldmark.wire.manifest import Manifest, ManifestInput
 
 __all__ = ["make_manifest"]
 
@@ -52,7 +52,7 @@ def make_manifest(
     )
 
 
-def _hash_inputs(sources: Sequence[InputLike]) -> list[InputFile]:
+def _hash_inputs(sources: Sequence[InputLike]) -> list[ManifestInput]:
     """The inputs with their hashes; large files are hashed concurrently."""
     if not any(_is_large(source) for source in sources):
         return [_hash_input(source) for source in sources]
@@ -69,16 +69,16 @@ def _is_large(source: InputLike) -> bool:
     return path.is_file() and path.stat().st_size >= _LARGE
 
 
-def _hash_input(source: InputLike) -> InputFile:
+def _hash_input(source: InputLike) -> ManifestInput:
     if not isinstance(source, str | Path):
-        return InputFile(name="(in memory)")
+        return ManifestInput(name="(in memory)")
     path = Path(source)
     if path.is_dir():
-        return InputFile(name=str(source), sha256=_hash_folder(path))
+        return ManifestInput(name=str(source), sha256=_hash_folder(path))
     if not path.is_file():
-        return InputFile(name=str(source))
+        return ManifestInput(name=str(source))
     with path.open("rb") as file:
-        return InputFile(
+        return ManifestInput(
             name=str(source),
             bytes=path.stat().st_size,
             sha256=hashlib.file_digest(file, "sha256").hexdigest(),

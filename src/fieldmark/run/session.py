@@ -38,7 +38,7 @@ from fieldmark.run.partition_worker import (
     segments,
     split_unreadable,
 )
-from fieldmark.run.provider_set import ProviderSet, UsageLog
+from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.run_result import RunResult
 from fieldmark.run.run_warnings import unused_rules
 from fieldmark.run.settings import Settings
@@ -113,7 +113,7 @@ def run_session(
         stack.enter_context(folder or nullcontext())
         stack.enter_context(relaxed_gc())
         session = _Session(prepared, options, folder, stack, progress, observers)
-        usage_log = UsageLog(prepared.providers, folder)
+        usage_log = RunUsageLog(prepared.providers, folder)
         summary = usage_log.added_to(session.summary())
         prepared.check_end(summary)
         summary = prepared.gates.checked(session.with_intervals(summary))

@@ -14,8 +14,8 @@ from fieldmark.wire.summary import convention_from_json, convention_to_json
 
 __all__ = [
     "Headline",
-    "InputFile",
     "Manifest",
+    "ManifestInput",
     "headline_of",
     "manifest_from_json",
     "manifest_to_json",
@@ -23,7 +23,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputFile:
+class ManifestInput:
     """An input of a run; data in memory has no hash."""
 
     name: str
@@ -55,7 +55,7 @@ class Manifest:
     convention: AppliedConvention
     eval: str = ""
     providers: tuple[JsonObject, ...] = ()
-    inputs: tuple[InputFile, ...] = ()
+    inputs: tuple[ManifestInput, ...] = ()
     limits: JsonObject = field(default_factory=dict)
     weights: tuple[tuple[str, float, bool], ...] = ()
     evaluators: Mapping[str, str] = field(default_factory=dict)
@@ -122,7 +122,7 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
     return {k: v for k, v in document.items() if k in always or v not in ("", None, [], {})}
 
 
-def _input_to_json(each: InputFile) -> JsonObject:
+def _input_to_json(each: ManifestInput) -> JsonObject:
     known: JsonObject = {"name": each.name}
     if each.bytes is not None:
         known["bytes"] = each.bytes
@@ -170,8 +170,8 @@ def headline_from_json(fields: JsonFields) -> Headline:
     )
 
 
-def _input_from_json(fields: JsonFields) -> InputFile:
-    return InputFile(
+def _input_from_json(fields: JsonFields) -> ManifestInput:
+    return ManifestInput(
         name=fields.text("name"),
         bytes=fields.integer("bytes") if "bytes" in fields else None,
         sha256=fields.text("sha256") if "sha256" in fields else None,
