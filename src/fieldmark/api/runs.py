@@ -14,8 +14,9 @@ from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
-from fieldmark.store.run_index import CORRUPT, RunEntry, list_runs
+from fieldmark.store.run_index import CORRUPT, list_runs
 from fieldmark.values.presence import is_blank
+from fieldmark.wire.run_entry import RunEntry
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

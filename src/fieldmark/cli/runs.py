@@ -145,34 +145,37 @@ def _show(run: str | None, given: _Arguments) -> None:
     tags, status, since = given["tag"], given["status"], given["since"]
     found = api.runs(given["root"], tags=tags, status=status, since=since)
     if len(found) and not given["trend"] and _is_plain(given["output"]):
-        from fieldmark.report.run_lines import lines_of
+        from fieldmark.report.runs_view import run_lines
 
-        return write_stdout(lines_of(found.entries).text(_WIDTH))
+        return write_stdout(run_lines(found.entries).text(_WIDTH))
     from fieldmark.report import runs_view as view
 
     if given["trend"]:
+        figure = given["figure"]
         options = api.trend_options(given["target"], given["patience"], given["min_gain"])
-        trend: JsonObject = {
+        trend = found.trend(figure, options)
+        left_out = len(found) - len(found.comparable())
+        document: JsonObject = {
             "format": 1,
-            "figure": given["figure"],
+            "figure": figure,
             "target": options.target,
             "patience": options.patience,
             "min_gain": options.min_gain,
-            **found.trend(given["figure"], options).to_dict(),
-            "left_out": len(found) - len(found.comparable()),
+            **trend.to_dict(),
+            "left_out": left_out,
         }
         views = OutputViews(
-            json=lambda: trend,
-            table=lambda: view.trend_view(trend),
-            markdown=lambda: view.trend_markdown(trend),
+            json=lambda: document,
+            table=lambda: view.trend_view(trend, figure, left_out),
+            markdown=lambda: view.trend_markdown(trend, figure, left_out),
             csv=lambda: view.trend_csv(trend),
         )
     else:
         views = OutputViews(
             json=found.to_dict,
             table=lambda: view.runs_view(found.entries),
-            markdown=lambda: view.runs_markdown(found.to_dict()),
-            csv=lambda: view.runs_csv(found.to_dict()),
+            markdown=lambda: view.runs_markdown(found.entries),
+            csv=lambda: view.runs_csv(found.entries),
         )
     return views.print(given["output"])
 

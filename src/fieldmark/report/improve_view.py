@@ -1,9 +1,7 @@
-"""What to fix first, as a person reads it, and as Markdown and CSV."""
+"""What to fix first: in a terminal, as Markdown and as CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Final, TypedDict, cast
 
@@ -13,14 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.tables import number
-from fieldmark.values.escape import for_csv, for_markdown, visible
+from fieldmark.report.tables import DASH, number
+from fieldmark.report.terminal import one_line
+from fieldmark.report.text_tables import csv_text
+from fieldmark.values.escape import for_markdown, visible
 
 __all__ = ["improve_csv", "improve_markdown", "improve_view"]
 
-_WIDEST: Final = 60
-_CLUSTERS: Final = 10
-_NAMES: Final = 4
+_LONGEST_VALUE: Final = 60
+_MOST_CLUSTERS: Final = 10
+_MOST_NAMES: Final = 4
 
 
 class _Gain(TypedDict):
@@ -44,64 +44,60 @@ class _Cluster(TypedDict):
 
 
 def improve_view(step: JsonObject, *, top: int | None = None) -> Group:
-    """Attributes by what they would return, then mistakes that look alike."""
+    """Attributes by the gain of fixing them, then clusters of mistakes that look alike."""
     rows, clusters = _attributes(step), _clusters(step)
-    notes = cast("list[str]", step["notes"])
-    parts: list[RenderableType] = [_line(f"· {note}", "dim") for note in notes]
+    parts: list[RenderableType] = [one_line(f"· {note}", "dim") for note in _notes(step)]
     if not rows:
-        return Group(*parts, _line("Nothing to fix: no mistake was found.", "green"))
+        return Group(*parts, one_line("Nothing to fix: no mistake was found.", "green"))
     parts.append(_table(rows[:top]))
     if top is not None and len(rows) > top:
-        parts.append(_line(f"… and {len(rows) - top} more attributes: --top 0 shows all", "dim"))
-    for cluster in clusters[:_CLUSTERS]:
+        parts.append(one_line(f"… and {len(rows) - top} more attributes: --top 0 shows all", "dim"))
+    for cluster in clusters[:_MOST_CLUSTERS]:
         parts += [Text(), *_cluster_lines(cluster)]
-    if len(clusters) > _CLUSTERS:
-        rest = f"… and {len(clusters) - _CLUSTERS} smaller clusters: --format json has them all"
-        parts += [Text(), _line(rest, "dim")]
+    if (more := len(clusters) - _MOST_CLUSTERS) > 0:
+        rest = f"… and {more} smaller clusters: --format json has them all"
+        parts += [Text(), one_line(rest, "dim")]
     return Group(*parts)
 
 
 def improve_markdown(step: JsonObject, *, top: int | None = None) -> str:
     """The same for a pull request or a ticket."""
-    rows, clusters = _attributes(step), _clusters(step)
     lines = [
         "| Attribute | F1 | Mistakes | Mostly | Would return | Looks like |",
         "|---|--:|--:|---|--:|---|",
     ]
     lines += [
         f"| {for_markdown(row['attribute'])} | {number(row['f1'])} | {row['mistakes']} | "
-        f"{_words(row['dominant'])} | {_gain(row)} | {for_markdown(_looks(row))} |"
-        for row in rows[:top]
+        f"{_words(row['dominant'])} | {_gain(row)} | {for_markdown(_patterns(row))} |"
+        for row in _attributes(step)[:top]
     ]
-    for cluster in clusters[:_CLUSTERS]:
+    for cluster in _clusters(step)[:_MOST_CLUSTERS]:
         lines += ["", f"**{cluster['title']}** ({cluster['mistakes']}): {cluster['hint']}", ""]
         lines += [f"- {for_markdown(_example(each))}" for each in cluster["examples"]]
-    lines += [f"\n> {for_markdown(note)}" for note in cast("list[str]", step["notes"])]
+    lines += [f"\n> {for_markdown(note)}" for note in _notes(step)]
     return "\n".join(lines) + "\n"
 
 
 def improve_csv(step: JsonObject) -> str:
-    """Every attribute with full precision; cells cannot be taken for formulas."""
-    target = io.StringIO()
-    writer = csv.writer(target, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow(
-        ("attribute", "f1", "mistakes", "dominant", "cases", "gain_mean_score",
-         "gain_macro_f1_by_attribute", "gain_micro_f1", "pattern", "hint")
+    """Every attribute with full precision."""
+    columns = (
+        "attribute", "f1", "mistakes", "dominant", "cases", "gain_mean_score",
+        "gain_macro_f1_by_attribute", "gain_micro_f1", "pattern", "hint",
     )  # fmt: skip
-    for row in _attributes(step):
-        first = row["patterns"][0]["pattern"] if row["patterns"] else ""
-        cells = (
+    rows: list[list[JsonValue]] = [
+        [
             row["attribute"],
-            "" if row["f1"] is None else row["f1"],
+            row["f1"],
             row["mistakes"],
             row["dominant"],
             row["cases"],
             *row["gain"].values(),
-            first,
+            row["patterns"][0]["pattern"] if row["patterns"] else "",
             row["hint"],
-        )
-        writer.writerow([for_csv(str(cell)) for cell in cells])
-    return target.getvalue()
+        ]
+        for row in _attributes(step)
+    ]
+    return csv_text(columns, rows)
 
 
 def _attributes(step: JsonObject) -> list[_Gain]:
@@ -110,6 +106,10 @@ def _attributes(step: JsonObject) -> list[_Gain]:
 
 def _clusters(step: JsonObject) -> list[_Cluster]:
     return cast("list[_Cluster]", step["clusters"])
+
+
+def _notes(step: JsonObject) -> list[str]:
+    return cast("list[str]", step["notes"])
 
 
 def _table(rows: list[_Gain]) -> Table:
@@ -127,7 +127,7 @@ def _table(rows: list[_Gain]) -> Table:
             str(row["cases"]),
             Text(_gain(row), style="green"),
             _words(row["dominant"]),
-            Text(_looks(row), style="dim"),
+            Text(_patterns(row), style="dim"),
         )
     return table
 
@@ -136,7 +136,7 @@ def _gain(row: _Gain) -> str:
     return f"+{row['gain']['mean_score']:.3f}"
 
 
-def _looks(row: _Gain) -> str:
+def _patterns(row: _Gain) -> str:
     return ", ".join(
         f"{_words(str(each['pattern']))} {each['mistakes']}" for each in row["patterns"]
     )
@@ -148,34 +148,27 @@ def _words(name: str) -> str:
 
 def _cluster_lines(cluster: _Cluster) -> Iterator[Text]:
     names = [f"{visible(path)} {times}" for path, times in cluster["attributes"].items()]
-    more = f", and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    title = f"{cluster['title']}: {cluster['mistakes']} ({', '.join(names[:_NAMES])}{more})"
+    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    title = f"{cluster['title']}: {cluster['mistakes']} ({', '.join(names[:_MOST_NAMES])}{more})"
     yield Text(title, style="bold")
     for example in cluster["examples"]:
-        yield _line(f"    {_example(example)}", "dim")
+        yield one_line(f"    {_example(example)}", "dim")
     yield Text(f"  → {cluster['hint']}")
 
 
 def _example(example: JsonObject) -> str:
     source = f" (that of {example['other_field']})" if "other_field" in example else ""
-    sides = (_shown(example.get(side, _NONE)) for side in ("expected", "candidate"))
-    return f"{example['case_id']}  {example['path']}: {' → '.join(sides)}{source}"
+    expected, candidate = (
+        _short_value(example[side]) if side in example else DASH
+        for side in ("expected", "candidate")
+    )
+    return f"{example['case_id']}  {example['path']}: {expected} → {candidate}{source}"
 
 
-_NONE: Final = "\0"
-
-
-def _shown(value: JsonValue) -> str:
-    """A value in one line, cut where it is long; nothing is a dash."""
-    if value == _NONE:
-        return number(None)
+def _short_value(value: JsonValue) -> str:
+    """A value on one line, cut where it is long."""
     try:
         text = orjson.dumps(value).decode()
     except TypeError:
         text = repr(value)
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
-
-
-def _line(text: str, style: str = "") -> Text:
-    """One line that stays one, however long."""
-    return Text(visible(text), style, no_wrap=True, overflow="ignore")
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

@@ -16,8 +16,8 @@ from fieldmark.model.counts import Counts
 from fieldmark.server.case_index import CaseHead
 from fieldmark.server.data_roots import FileEntry
 from fieldmark.server.jobs import JobState
-from fieldmark.store.run_index import RunEntry
 from fieldmark.wire.case_result import FieldResult
+from fieldmark.wire.run_entry import RunEntry
 
 __all__ = [
     "AttributeListResponse",

@@ -12,8 +12,9 @@ from typing import Final, NamedTuple
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.case_index import CaseIndex
 from fieldmark.store.run_folder import RESULTS
-from fieldmark.store.run_index import RunEntry, list_runs
+from fieldmark.store.run_index import list_runs
 from fieldmark.store.run_reader import StoredRun, open_run
+from fieldmark.wire.run_entry import RunEntry
 
 __all__ = ["RUN_ID", "CatalogEntry", "RunCatalog"]
 

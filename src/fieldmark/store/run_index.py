@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar
 
 import orjson
 
@@ -28,9 +28,10 @@ from fieldmark.wire.manifest import (
     headline_of,
     manifest_from_json,
 )
+from fieldmark.wire.run_entry import RunEntry
 from fieldmark.wire.summary import summary_from_json
 
-__all__ = ["CORRUPT", "INDEX", "RunEntry", "list_runs"]
+__all__ = ["CORRUPT", "INDEX", "list_runs"]
 
 INDEX: Final = ".index.json"
 CORRUPT: Final = "corrupt"
@@ -43,32 +44,6 @@ _READING: Final = os.O_RDONLY | os.O_CLOEXEC
 _State: TypeAlias = list[int]
 """The time of change and the size of manifest, summary, results and notes, one after the other."""
 _ABSENT: Final = (-1, -1)
-
-
-class RunEntry(NamedTuple):
-    """What a list shows of a run; `problem` says what is wrong with a corrupt one.
-
-    `comparable` is the same for runs that can be compared: same truth, same rules, same counting.
-    """
-
-    id: str
-    status: str
-    started_at: str = ""
-    finished_at: str = ""
-    convention: str = ""
-    comparable: str = ""
-    inputs: Sequence[str] = ()
-    cases: int | None = None
-    figures: Mapping[str, float | None] | None = None
-    tags: Sequence[str] = ()
-    note: str = ""
-    problem: str = ""
-
-    def to_dict(self) -> JsonObject:
-        """The entry as JSON."""
-        entry = self._asdict()
-        entry["inputs"], entry["tags"] = list(self.inputs), list(self.tags)
-        return cast("JsonObject", entry)
 
 
 def list_runs(root: Path | str) -> list[RunEntry]:

@@ -8,9 +8,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from fieldmark.report.run_lines import RunLines, lines_of
-from fieldmark.report.runs_view import runs_view
-from fieldmark.store.run_index import RunEntry
+from fieldmark.report.runs_view import RunLines, run_lines, runs_view
+from fieldmark.wire.run_entry import RunEntry
 
 TITLES = ("Run", "Began", "Status", "Cases", "Tags and note")
 
@@ -98,4 +97,4 @@ def test_runs_are_shown_the_same_with_and_without_styles(entry, width):
     entries = [PLAIN, entry, PLAIN]
     console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(runs_view(entries), crop=False)
-    assert lines_of(entries).text(width) == console.file.getvalue()
+    assert run_lines(entries).text(width) == console.file.getvalue()
