@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fieldmark.data.folders import FolderSource
-    from fieldmark.data.line_offsets import LineBlock
 
 __all__ = [
     "CandidateLookup",
@@ -231,22 +230,19 @@ class OffsetIndex:
         self._end = 0
         duplicates.restart()
         for block in source.line_blocks():
-            duplicates.add(self._scan(block).ids)
+            parsed = source.parse(block)
+            lengths = [len(line) + 1 for line in block.raw.split(b"\n")]
+            offsets = list(accumulate(lengths, initial=block.offset))
+            self._starts.extend(offsets[place - block.first] for place in parsed.places)
+            batch = apply_layout(parsed, layout)
+            self.without_id += batch.rows_without_id()
+            duplicates.add(batch.ids)
             self._end = block.offset + len(block.raw)
         duplicates.check()
         hashes = np.frombuffer(duplicates.hashes, dtype=np.int64)
         self._order: NDArray[np.uint32] = np.argsort(hashes, kind="stable").astype(np.uint32)
         self._hashes: NDArray[np.int64] = hashes[self._order]
         duplicates.restart()
-
-    def _scan(self, block: LineBlock) -> SideBatch:
-        parsed = self._source.parse(block)
-        lengths = [len(line) + 1 for line in block.raw.split(b"\n")]
-        offsets = list(accumulate(lengths, initial=block.offset))
-        self._starts.extend(offsets[place - block.first] for place in parsed.places)
-        batch = apply_layout(parsed, self._layout)
-        self.without_id += batch.rows_without_id()
-        return batch
 
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
         """The documents of these ids, read in the order of the file."""

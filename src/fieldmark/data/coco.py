@@ -57,7 +57,10 @@ def coco_truth(given: InputLike, dialect: JsonDialect) -> CocoSource:
         names = class_names(_read_entries(value, "categories", where) if has_categories else [])
     except DataError as error:
         raise with_location(error, where) from None
-    ids = sorted({_read_id(image, "id", "image", where) for image in images}, key=_id_order)
+    ids = sorted(
+        {_read_id(image, "id", "image", where) for image in images},
+        key=lambda each: (isinstance(each, str), each if isinstance(each, int) else 0, str(each)),
+    )
     regions: _Regions = {str(image): {"regions": [], "crowd": []} for image in ids}
     for number, entry in enumerate(annotations, start=1):
         what = f"annotation {number}"
@@ -143,11 +146,6 @@ def _read_id(entry: JsonObject, key: str, what: str, where: Location) -> str | i
             f"{what} has no {key}" if found is None else f"{what} has an odd {key}", where
         )
     return found
-
-
-def _id_order(image: str | int) -> tuple[bool, int, str]:
-    """Numbers in their order before texts."""
-    return (isinstance(image, str), image if isinstance(image, int) else 0, str(image))
 
 
 def _read_region(entry: JsonObject, names: _ClassNames, what: str, where: Location) -> JsonObject:

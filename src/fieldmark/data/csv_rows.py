@@ -46,9 +46,15 @@ class CsvSource(RowSource):
                     continue
                 if header is None:
                     header = cells
-                    self._check_header(header)
+                    for place, name in enumerate(header):
+                        if name in header[:place]:
+                            raise DataError(f"the column {name!r} occurs twice", self.location(1))
                     continue
-                rows.append(_row(header, cells))
+                if len(cells) > len(header):
+                    reason = f"the row has {len(cells)} cells, the header {len(header)}"
+                    rows.append(UnreadableRow(reason))
+                else:
+                    rows.append(dict(zip(header, cells, strict=False)))
                 places.append(reader.line_num)
                 if len(rows) == _BLOCK_ROWS:
                     yield RowBlock(rows, places)
@@ -59,11 +65,6 @@ class CsvSource(RowSource):
             opened.close()
         if rows:
             yield RowBlock(rows, places)
-
-    def _check_header(self, header: list[str]) -> None:
-        for place, name in enumerate(header):
-            if name in header[:place]:
-                raise DataError(f"the column {name!r} occurs twice", self.location(1))
 
     def _lines(self, opened: InputFile) -> Iterator[str]:
         """The lines of the file with their line feeds; other line ends do not split."""
@@ -87,9 +88,3 @@ class CsvSource(RowSource):
     def describe(self, place: int) -> str:
         """The file and the line on which the row ends."""
         return f"{self.name}:{place}"
-
-
-def _row(header: list[str], cells: list[str]) -> Row:
-    if len(cells) > len(header):
-        return UnreadableRow(f"the row has {len(cells)} cells, the header {len(header)}")
-    return dict(zip(header, cells, strict=False))

@@ -59,10 +59,6 @@ class InputFile:
         self.file.close()
 
 
-def _gzip(file: IO[bytes]) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
-
-
 def _zstd(file: IO[bytes]) -> IO[bytes]:
     try:
         import pyarrow as pa  # type: ignore[import-untyped]
@@ -73,7 +69,7 @@ def _zstd(file: IO[bytes]) -> IO[bytes]:
 
 
 _DECOMPRESSORS: Final[Mapping[str, Callable[[IO[bytes]], IO[bytes]]]] = {
-    ".gz": _gzip,
+    ".gz": lambda file: cast("IO[bytes]", gzip.GzipFile(fileobj=file)),
     ".zst": _zstd,
 }
 """By suffix; a damaged file fails while it is read."""

@@ -139,7 +139,11 @@ def read_line_offsets(path: Path, id_key: str | None, limit: int) -> LineOffsets
     """
     import numpy as np
 
-    match_id = None if id_key is None else _line_start(id_key).match
+    match_id = None
+    if id_key is not None:  # a line begins with its id: a text, or an integer as the same id
+        key = re.escape(orjson.dumps(id_key))
+        line = rb"\{\s*+" + key + rb'\s*+:\s*+("[^"\\\n]*+"|-?+\d++)(?=\s*+[,}])'
+        match_id = re.compile(line).match
     starts: list[NDArray[np.int64]] = []
     ids: list[int] = []
     end = 0
@@ -164,12 +168,6 @@ def read_line_offsets(path: Path, id_key: str | None, limit: int) -> LineOffsets
         opened.close()
     hashes = None if match_id is None else np.array(ids, dtype=np.int64)
     return LineOffsets(np.concatenate([*starts, [end]]).astype(np.int64), hashes)
-
-
-def _line_start(id_key: str) -> re.Pattern[bytes]:
-    """The pattern of a line that begins with an id: a text, or an integer as the same id."""
-    key = re.escape(orjson.dumps(id_key))
-    return re.compile(rb"\{\s*+" + key + rb'\s*+:\s*+("[^"\\\n]*+"|-?+\d++)(?=\s*+[,}])')
 
 
 def split_at_nth(piece: bytes, wanted: int, every: int) -> tuple[list[int], int]:

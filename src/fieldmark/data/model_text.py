@@ -42,7 +42,10 @@ def parse_model_text(
     values = [parse_text(text[start:end], dialect) for start, end in spans]
     if len(values) > 1:
         raise DataError(f"the text holds {len(values)} JSON values; exactly one is taken")
-    return ParsedText(values[0], "fence" if _is_fenced(text, *spans[0]) else "text")
+    start, end = spans[0]
+    before, after = text[max(0, start - _FENCE_WIDTH) : start], text[end : end + _FENCE_WIDTH]
+    fenced = _FENCE_START.search(before) is not None and after.lstrip().startswith("```")
+    return ParsedText(values[0], "fence" if fenced else "text")
 
 
 def _find_spans(text: str) -> list[tuple[int, int]]:
@@ -70,9 +73,3 @@ def _find_end(text: str, start: int) -> int | None:
             if not depth:
                 return token.end()
     return None
-
-
-def _is_fenced(text: str, start: int, end: int) -> bool:
-    before = text[max(0, start - _FENCE_WIDTH) : start]
-    after = text[end : end + _FENCE_WIDTH]
-    return _FENCE_START.search(before) is not None and after.lstrip().startswith("```")

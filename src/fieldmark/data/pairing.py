@@ -116,20 +116,13 @@ class PairStream:
         self.warnings: list[str] = opened.warnings
         for side in self.sides:
             self.warnings += side.source.warnings
-        self._compare_as_text()
-
-    def _compare_as_text(self) -> None:
-        """If one side is CSV, read the numbers and booleans of the other side as text too."""
-        if self._candidate is None:
-            return
-        truth, candidate = self._truth.source, self._candidate.source
-        if truth.text_cells == candidate.text_cells:
-            return
-        self._builder.candidate_as_text = truth.text_cells
-        self._builder.expected_as_text = (
-            candidate.text_cells and self._candidate.layout.value_key is None
-        )
-        self.notes.append("one side is CSV: numbers and booleans are compared by their text")
+        truth, candidate = opened.truth.source, opened.candidate
+        if candidate is not None and truth.text_cells != candidate.source.text_cells:
+            self._builder.candidate_as_text = truth.text_cells
+            self._builder.expected_as_text = (
+                candidate.source.text_cells and candidate.layout.value_key is None
+            )
+            self.notes.append("one side is CSV: numbers and booleans are compared by their text")
 
     @property
     def coverage(self) -> Coverage:
@@ -175,8 +168,16 @@ class PairStream:
 
     def batches(self) -> Iterator[list[Case]]:
         """The cases, a few hundred at a time."""
+        truth = self._truth
+        sides = (apply_layout(block, truth.layout) for block in truth.blocks)
+        if self._candidate is None:
+            pairs = self._pairs_of_one_input(sides)
+        elif self.by_id:
+            pairs = self._pairs_by_id(sides, self._candidate)
+        else:
+            pairs = self._pairs_by_position(sides, self._candidate)
         try:
-            for batch, candidates in self._pairs():
+            for batch, candidates in pairs:
                 cases = self._builder.build(batch, candidates)
                 for start in range(0, len(cases), _BATCH_CASES):
                     yield cases[start : start + _BATCH_CASES]
@@ -213,15 +214,6 @@ class PairStream:
         for side in self.sides:
             side.source.close()
 
-    def _pairs(self) -> Iterator[tuple[SideBatch, list[SideValue]]]:
-        truth = self._truth
-        batches = (apply_layout(block, truth.layout) for block in truth.blocks)
-        if self._candidate is None:
-            return self._pairs_of_one_input(batches)
-        if self.by_id:
-            return self._pairs_by_id(batches, self._candidate)
-        return self._pairs_by_position(batches, self._candidate)
-
     def _pairs_of_one_input(
         self, batches: Iterator[SideBatch]
     ) -> Iterator[tuple[SideBatch, list[SideValue]]]:
@@ -231,7 +223,10 @@ class PairStream:
             if named:
                 ids.add(batch.ids)
             if self._truth.dialect.non_finite:
-                _reject_non_finite(batch)
+                for place, value in enumerate(batch.values):
+                    if isinstance(value, float | list | dict) and not all_finite(value):
+                        batch.values[place] = RowFault("a number is not finite")
+                        batch.plain = False
             partners = batch.partners
             yield batch, [MISSING] * len(batch) if partners is None else partners
         ids.check()
@@ -288,14 +283,6 @@ def _mean_bytes(rows: Sequence[object]) -> int:
         return len(orjson.dumps(rows)) // max(1, len(rows))
     except TypeError:
         return len(repr(rows)) // max(1, len(rows))
-
-
-def _reject_non_finite(batch: SideBatch) -> None:
-    """Make truths with NaN or an infinite number faults."""
-    for place, value in enumerate(batch.values):
-        if isinstance(value, float | list | dict) and not all_finite(value):
-            batch.values[place] = RowFault("a number is not finite")
-            batch.plain = False
 
 
 class CaseBuilder:

@@ -146,7 +146,11 @@ def _converter(kind: pa.DataType, name: str) -> _Converter:
     if types.is_dictionary(kind):
         return _converter(kind.value_type, name)
     if types.is_struct(kind):
-        return _struct_converter(kind, name)
+        duplicate = _first_duplicate([member.name for member in kind])
+        if duplicate is not None:
+            raise DataError(f"the column {name!r} has {duplicate!r} twice")
+        members = {each.name: _converter(each.type, f"{name}.{each.name}") for each in kind}
+        return lambda value: _convert_members(cast("dict[str, object]", value), members)
     if types.is_map(kind):
         return _map_converter(kind, name)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
@@ -157,21 +161,19 @@ def _converter(kind: pa.DataType, name: str) -> _Converter:
         ((types.is_string, types.is_large_string, types.is_string_view), _unchanged),
         ((types.is_float32, types.is_float16), _short_float),
         ((types.is_decimal,), _decimal),
-        ((types.is_binary, types.is_large_binary, types.is_fixed_size_binary), _text),
-        ((types.is_date, types.is_time, types.is_timestamp), _iso_text),
+        (
+            (types.is_binary, types.is_large_binary, types.is_fixed_size_binary),
+            lambda value: decode(cast("bytes", value)),
+        ),
+        (
+            (types.is_date, types.is_time, types.is_timestamp),
+            lambda value: cast("date | time | datetime", value).isoformat(),
+        ),
     )
     for predicates, converter in scalars:
         if any(belongs(kind) for belongs in predicates):
             return converter
     raise DataError(f"the column {name!r} holds {kind}, which JSON has no value for")
-
-
-def _struct_converter(kind: pa.DataType, name: str) -> _Converter:
-    duplicate = _first_duplicate([member.name for member in kind])
-    if duplicate is not None:
-        raise DataError(f"the column {name!r} has {duplicate!r} twice")
-    converters = {member.name: _converter(member.type, f"{name}.{member.name}") for member in kind}
-    return lambda value: _convert_members(cast("dict[str, object]", value), converters)
 
 
 def _map_converter(kind: pa.DataType, name: str) -> _Converter:
@@ -218,11 +220,3 @@ def _decimal(value: object) -> object:
     """A decimal as JSON would give it back: an integer if it has no fraction, else a float."""
     number = cast("Decimal", value)
     return int(number) if number.as_tuple().exponent == 0 else float(number)
-
-
-def _text(value: object) -> object:
-    return decode(cast("bytes", value))
-
-
-def _iso_text(value: object) -> object:
-    return cast("date | time | datetime", value).isoformat()

@@ -148,8 +148,11 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
     without a look at their ids, which readers of the partitions verify, unless `careful`. Then, if
     they are paired by id, the candidates must be in the order of the truth; some may be missing.
     """
-    if not all(_is_plain_file(side) for side in stream.sides):
-        return None
+    for side in stream.sides:
+        if not isinstance(side.source, JsonlSource) or not side.source.from_path:
+            return None
+        if is_compressed(Path(side.source.name)):
+            return None
     openers = [
         _SideOpener(
             path=side.source.name,
@@ -168,7 +171,14 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
     )
     if not careful:
         return Partitions(opener, _parts_in_step(stream, size))
-    offsets = [_read_offsets(side, stream) for side in stream.sides]
+    id_keys = [side.layout.id_key if stream.by_id else None for side in stream.sides]
+    if stream.by_id and None in id_keys:
+        return None
+    limit = stream.options.limits.line_bytes
+    offsets = [
+        read_line_offsets(Path(side.source.name), id_key, limit)
+        for side, id_key in zip(stream.sides, id_keys, strict=True)
+    ]
     truth, candidate = offsets[0], offsets[-1]
     if truth is None or candidate is None:
         return None
@@ -177,13 +187,6 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
         return None
     parts = _parts_by_place(truth, candidate if len(offsets) > 1 else None, places, size)
     return Partitions(opener, parts)
-
-
-def _is_plain_file(side: InputSide) -> bool:
-    source = side.source
-    if not isinstance(source, JsonlSource) or not source.from_path:
-        return False
-    return not is_compressed(Path(source.name))
 
 
 def _parts_in_step(stream: PairStream, size: int) -> Iterator[Partition]:
@@ -204,13 +207,6 @@ def _parts_in_step(stream: PairStream, size: int) -> Iterator[Partition]:
             candidate = LineRange(begin, end, first)
         yield Partition(truth, candidate, 0 if upcoming is None else size)
         first += size
-
-
-def _read_offsets(side: InputSide, stream: PairStream) -> LineOffsets | None:
-    id_key = side.layout.id_key if stream.by_id else None
-    if stream.by_id and id_key is None:
-        return None
-    return read_line_offsets(Path(side.source.name), id_key, stream.options.limits.line_bytes)
 
 
 def _candidate_places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.int64] | None:

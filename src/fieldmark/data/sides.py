@@ -87,21 +87,17 @@ def open_single_input(
         except DataError:
             if not truth_alone:
                 raise
-            _reject_text(side.sample, options, source.name)
+            row = side.sample.rows[0]
+            if len(side.sample.rows) == 1 and isinstance(row, str):
+                # A file that is not JSON would be the text of a model, but no truth is.
+                try:
+                    parse_text(row, make_dialect(Role.TRUTH, options))
+                except DataError as error:
+                    raise with_location(error, Location(source.name)) from None
             layout, notes = detect_layout(side.sample, Role.TRUTH, options, name=source.name)
         side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
         on_error.pop_all()
         return OpenedInputs(side, notes=notes)
-
-
-def _reject_text(sample: RowBlock, options: Inputs, name: str) -> None:
-    """Refuse a whole file that is not JSON: it would be the text of a model, but no truth is."""
-    row = sample.rows[0]
-    if len(sample.rows) == 1 and isinstance(row, str):
-        try:
-            parse_text(row, make_dialect(Role.TRUTH, options))
-        except DataError as error:
-            raise with_location(error, Location(name)) from None
 
 
 def _pairs_as_rows(given: InputLike) -> InputLike:
