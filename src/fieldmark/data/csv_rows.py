@@ -25,6 +25,7 @@ class CsvSource(RowSource):
 
     dialect: JsonDialect = field(default_factory=JsonDialect)
     delimiter: str = ","
+    opened: list[InputFile] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self.text_cells = True
@@ -35,6 +36,7 @@ class CsvSource(RowSource):
     def blocks(self) -> Iterator[RowBlock]:
         """Read the rows below the header, without blank lines."""
         opened = open_file(Path(self.name))
+        self.opened.append(opened)
         csv.field_size_limit(self.dialect.limits.line_bytes)
         reader = csv.reader(self._lines(opened), delimiter=self.delimiter, strict=True)
         header: list[str] | None = None
@@ -80,6 +82,12 @@ class CsvSource(RowSource):
                 yield f"{line}\n"
             if rest:
                 yield rest
+
+    def close(self) -> None:
+        """Close the files, also those that were not read to the end."""
+        for opened in self.opened:
+            opened.close()
+        RowSource.close(self)
 
     def location(self, place: int) -> Location:
         """The file and the line on which the row ends."""

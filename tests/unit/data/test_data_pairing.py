@@ -361,6 +361,15 @@ def test_json_in_a_csv_cell_is_model_text(write):
     assert (case.expected, case.candidate) == ({"a": 1}, {"a": 1})
 
 
+def test_closing_a_stream_closes_csv_files_that_were_not_read_to_the_end(write):
+    rows = "id,a\n" + "".join(f"{number},x\n" for number in range(1000))
+    stream = open_pairs(write("t.csv", rows), write("c.csv", rows))
+    next(stream.batches())
+    files = [opened.file for side in stream.sides for opened in side.source.opened]
+    stream.close()
+    assert [file.closed for file in files] == [True, True]
+
+
 def test_two_csv_files_in_different_orders(write):
     rows = [f"{number},x{number}\n" for number in range(6000)]
     truth = write("t.csv", "id,a\n" + "".join(rows))
