@@ -19,8 +19,8 @@ from fieldmark.model.outcome import Outcome
 from fieldmark.report.exports.common import field_columns, field_row, is_mistake, json_text
 from fieldmark.report.exports.markdown import in_code
 from fieldmark.report.html.cases import CaseLine
-from fieldmark.report.html.tree import NOT_COMPARED, case_tree
-from fieldmark.report.html.value_encoding import HIDDEN, SAME, truncate
+from fieldmark.report.html.tree import case_tree
+from fieldmark.report.html.value_encoding import HIDDEN, NOT_COMPARED, SAME, truncate
 from fieldmark.report.tables import number
 from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import visible

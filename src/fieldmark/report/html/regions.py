@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, cast
 
 from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome
+from fieldmark.report.html.value_encoding import NOT_COMPARED
 from fieldmark.values.boxes import BoxFormat, Shape, read_shape
 from fieldmark.values.overlap import box_iou
 
@@ -18,7 +19,6 @@ _COMPARATORS: Final = frozenset({"iou"})
 _NAMED: Final = re.compile(
     r"(?:box|boxes|bounds|rect|rectangle|polygon|quad|segmentation)(?:\[\])?\Z", re.IGNORECASE
 )
-_NOT_COMPARED: Final = 8
 _FORMS: Final = (BoxFormat.XYXY, BoxFormat.XYWH)
 _CLOSE: Final = 1e-6
 
@@ -53,7 +53,7 @@ def drawn_regions(regions: Sequence[Region]) -> JsonObject | None:
     for region in regions[:_MOST]:
         ours, theirs = (_corners(side, form) for side in (region.expected, region.candidate))
         if ours or theirs:
-            mark = _NOT_COMPARED if region.outcome is None else int(region.outcome)
+            mark = NOT_COMPARED if region.outcome is None else int(region.outcome)
             drawn.append([region.path, mark, ours, theirs])
     return {"form": form.value, "regions": drawn, "more": len(regions[_MOST:])} if drawn else None
 

@@ -17,14 +17,17 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
 from fieldmark.model.outcomes import AttributeTable, ItemMark, Outcomes
 from fieldmark.report.html.regions import Region, is_region
-from fieldmark.report.html.value_encoding import HIDDEN, encode_container, encode_pair, truncate
+from fieldmark.report.html.value_encoding import (
+    HIDDEN,
+    NOT_COMPARED,
+    encode_container,
+    encode_pair,
+    truncate,
+)
 from fieldmark.values.paths import ANY_ITEM, ROOT, PathError, join, parse_path
 from fieldmark.wire.case_result import FLAGS, CaseResult
 
-__all__ = ["NOT_COMPARED", "CaseTree", "case_tree"]
-
-NOT_COMPARED: Final = 8
-"""The mark of what no rule asked about."""
+__all__ = ["CaseTree", "case_tree"]
 
 _Side = JsonValue | Missing
 _ItemPair: TypeAlias = "tuple[int | None, int | None]"

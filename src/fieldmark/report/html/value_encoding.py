@@ -16,6 +16,7 @@ from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 __all__ = [
     "HIDDEN",
     "MAX_TEXT_LENGTH",
+    "NOT_COMPARED",
     "SAME",
     "encode_container",
     "encode_pair",
@@ -29,6 +30,9 @@ MAX_TEXT_LENGTH: Final = 4_000
 _LONGEST_LINE: Final = 80
 _SMALL, _LARGE = 1e-5, 1e15
 """Between these JavaScript writes a fraction without an exponent, as Python does."""
+
+NOT_COMPARED: Final = 8
+"""The mark of a place that no rule asked about; other marks are numbers of outcomes."""
 
 HIDDEN: Final[JsonObject] = {"h": 1}
 SAME: Final[JsonObject] = {}

@@ -1,0 +1,68 @@
+"""What every export of tables has in common: complete files, columns, extras."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+
+from fieldmark.errors import MissingExtra, StorageError
+from fieldmark.report.exports.common import FIELD_COLUMNS
+from fieldmark.report.exports.csv import write_csv, write_outcomes_csv
+from fieldmark.report.exports.parquet import write_parquet
+from fieldmark.report.exports.xlsx import write_xlsx
+from unit.report.exported import ordinary_run
+
+
+@pytest.fixture(scope="module")
+def ordinary(tmp_path_factory):
+    return ordinary_run(tmp_path_factory.mktemp("runs") / "ordinary")
+
+
+def read_csv(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+@pytest.mark.parametrize("write", [write_outcomes_csv, write_parquet, write_xlsx])
+def test_a_run_without_cases_is_written_too(ordinary, tmp_path, write):
+    write(replace(ordinary, cases=list), tmp_path / "x")
+    assert (tmp_path / "x").stat().st_size
+
+
+@pytest.mark.parametrize("write", [write_csv, write_outcomes_csv, write_parquet, write_xlsx])
+def test_a_file_that_cannot_be_written_is_no_half_file(ordinary, tmp_path, write):
+    with pytest.raises(StorageError, match="cannot write"):
+        write(ordinary, tmp_path / "missing" / "x")
+
+    def broken():
+        yield next(iter(ordinary.cases()))
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "x").write_text("before")
+    if write is not write_csv:
+        with pytest.raises(StorageError, match="No space left"):
+            write(replace(ordinary, cases=broken), tmp_path / "x")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    if write is not write_csv:
+        assert (tmp_path / "x").read_text() == "before"
+
+
+@pytest.mark.parametrize(
+    ("write", "module"), [(write_parquet, "pyarrow"), (write_xlsx, "openpyxl")]
+)
+def test_tables_need_the_extra(ordinary, tmp_path, monkeypatch, write, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=r"fieldmark\[tables\]"):
+        write(ordinary, tmp_path / "x")
+
+
+def test_without_values_there_are_no_columns_for_them(ordinary, tmp_path):
+    write_outcomes_csv(ordinary.without_values(), tmp_path / "o.csv")
+    write_parquet(ordinary.without_values(), tmp_path / "o.parquet")
+    expected = [name for name in FIELD_COLUMNS if name not in ("expected", "candidate", "note")]
+    assert list(read_csv(tmp_path / "o.csv")[0]) == expected
+    assert pq.read_table(tmp_path / "o.parquet").column_names == expected

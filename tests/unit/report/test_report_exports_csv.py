@@ -1,0 +1,72 @@
+"""CSV exports: the same figures as the terminal, and no cell is a formula."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.report.exports.csv import write_csv, write_outcomes_csv
+from fieldmark.report.text_tables import csv_table
+from unit.report.exported import FORMULAS, FOUND, TRUTH, hostile_run, ordinary_run, shown
+
+FORMULA = re.compile(r"[=+\-@\t\r]")
+
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
+
+
+@pytest.fixture(scope="module")
+def ordinary(tmp_path_factory):
+    return ordinary_run(tmp_path_factory.mktemp("runs") / "ordinary")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    return hostile_run(tmp_path_factory.mktemp("runs") / "hostile")
+
+
+def read_csv(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+def test_the_csv_of_a_run_is_the_table_that_score_prints(tmp_path):
+    # Both attributes have the same F1: the order of a tie is told by the mistakes.
+    truth = [*TRUTH, {"id": "d", "expected": {"p": 1, "q": 1}}, {"id": "e", "expected": {"q": 1}}]
+    found = [*FOUND, {"id": "d", "candidate": {"p": 2, "q": None}}, {"id": "e", "candidate": {}}]
+    result = fm.score(truth, found, out=tmp_path / "run")
+    write_csv(shown(tmp_path / "run"), tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text("utf-8") == csv_table(result.summary)
+
+
+def test_outcomes_have_one_row_a_field(ordinary, tmp_path):
+    write_outcomes_csv(ordinary, tmp_path / "o.csv")
+    rows = read_csv(tmp_path / "o.csv")
+    told = [(row["case_id"], row["path"], row["outcome"]) for row in rows]
+    assert told == [
+        ("a", "vendor", "wrong_value"),
+        ("a", "total", "format_error"),
+        ("a", "items[0].d", "wrong_value"),
+        ("a", "items[0].q", "match"),
+        ("b", "vendor", "match"),
+        ("b", "total", "match"),
+        ("b", "items", "match"),
+        ("c", "vendor", "omission"),
+        ("c", "total", "omission"),
+        ("c", "items", "omission"),
+    ]
+    assert (rows[0]["expected"], rows[0]["candidate"]) == ("Acme GmbH", "Acme Gmbh")
+    assert (rows[1]["expected"], rows[1]["reason"]) == ("12.5", "type_mismatch")
+    assert (rows[6]["expected"], rows[6]["score"]) == ("[]", "1.0")
+    assert (rows[7]["candidate"], rows[7]["score"]) == ("", "")
+
+
+def test_no_cell_of_a_csv_begins_like_a_formula(hostile, tmp_path):
+    for write in (write_csv, write_outcomes_csv):
+        write(hostile, tmp_path / "x.csv")
+        texts = [cell for row in read_csv(tmp_path / "x.csv") for cell in row.values()]
+        assert [text for text in texts if FORMULA.match(text) and not NUMBER.match(text)] == []
+    for payload in FORMULAS:
+        assert any(payload in text for text in texts)
