@@ -87,7 +87,7 @@ def _told(row):
     name = row["case_id"]
     text = NAMES[name]
     judge = {
-        "name": text, "type": text, "score": 0, "verdict": "fail", "reasoning": text,
+        "name": text, "type": text, "weight": 1, "score": 0, "verdict": "fail", "reasoning": text,
         "hits": [text], "misses": [text], "details": {text: text},
     }  # fmt: skip
     return {**row, "tags": [name], "evaluator_results": [judge]}

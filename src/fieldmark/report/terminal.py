@@ -12,9 +12,8 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.summary import Summary
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.report.tables import DASH, AttributeRow, attribute_rows, gate_text, number
 from fieldmark.values.escape import visible
 
@@ -67,7 +66,9 @@ def run_view(summary: Summary, notes: Sequence[str] = (), *, top: int | None = N
         parts += [_detection(summary.detection), Text()]
     parts.append(_coverage(summary))
     parts += map(one_line, _usage_lines(summary))
-    parts += [_gate(gate) for gate in summary.gates]
+    for gate in summary.gates:
+        word, style = ("pass", "green") if gate.passed else ("FAIL", "bold red")
+        parts.append(one_line(f"gate {word}: {gate_text(gate)}", style))
     parts += [one_line(f"warning: {text}", "yellow") for text in summary.warnings]
     return Group(*parts)
 
@@ -271,17 +272,9 @@ def _usage_lines(summary: Summary) -> Iterator[str]:
         if isinstance(model, dict):
             cost = model.get("cost")
             price = f", cost {cost:.4f}" if isinstance(cost, int | float) else ""
+            counts = (model.get(key) for key in ("calls", "input_tokens", "output_tokens"))
             calls, read, written = (
-                _integer(model.get(name)) for name in ("calls", "input_tokens", "output_tokens")
+                f"{count:,}" if isinstance(count, int) else DASH for count in counts
             )
             name = f"{model.get('name')} {model.get('model')}"
             yield f"{name}: {calls} calls, {read} + {written} tokens{price}"
-
-
-def _integer(value: JsonValue) -> str:
-    return f"{value:,}" if isinstance(value, int) else DASH
-
-
-def _gate(gate: GateResult) -> Text:
-    word, style = ("pass", "green") if gate.passed else ("FAIL", "bold red")
-    return one_line(f"gate {word}: {gate_text(gate)}", style)

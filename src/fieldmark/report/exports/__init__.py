@@ -1,3 +1,3 @@
-"""A stored run in the forms that other tools read: one module a form, all fed from one view."""
+"""Stored runs in the formats that other tools read, one module for each format."""
 
 from __future__ import annotations

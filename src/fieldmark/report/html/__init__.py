@@ -1,1 +1,1 @@
-"""The report for people: a view of a run as plain JSON, and one page that draws it."""
+"""The HTML report: a view of a run as plain JSON, and one page that draws it."""

@@ -1,4 +1,4 @@
-"""JSON that can stand inside a page: no text of it ends the element that holds it."""
+"""JSON for script elements: no text in it can end the element."""
 
 from __future__ import annotations
 

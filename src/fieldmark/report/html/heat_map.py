@@ -1,4 +1,4 @@
-"""The heat map: attributes by cases, each cell what became of that attribute there."""
+"""The heat map: attributes by cases, with counts of outcomes in each cell."""
 
 from __future__ import annotations
 

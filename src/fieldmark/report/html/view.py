@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.cases import Limits, case_documents, worst_cases
 from fieldmark.report.html.comparison import RunComparison
@@ -46,7 +45,9 @@ def view_of(
     limits = limits or Limits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
-    heat = HeatMap(_attributes_with_mistakes(summary), len(listed.lines), listed.total)
+    counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
+    most_mistakes_first = sorted(filter(counts.get, counts), key=lambda path: -counts[path])
+    heat = HeatMap(most_mistakes_first, len(listed.lines), listed.total)
     mistakes = MistakeKinds()
     comparison = None if other is None else RunComparison(run, other)
     documents, has_values = _Documents(limits.opened_bytes), False
@@ -114,12 +115,6 @@ class _Documents:
                 break
             within.append((rank, view))
         return within
-
-
-def _attributes_with_mistakes(summary: Summary) -> list[str]:
-    """The attributes with mistakes, most of them first."""
-    counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
-    return sorted((path for path in counts if counts[path]), key=lambda path: -counts[path])
 
 
 def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
