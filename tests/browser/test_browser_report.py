@@ -316,10 +316,10 @@ def test_a_run_without_values_shows_paths_and_scores(open_page, valueless):
 
 def test_a_list_that_was_cut_says_so(open_page, tmp_path, sample):
     from fieldmark.api.report import html_report
-    from fieldmark.report.html.cases import Limits
+    from fieldmark.report.html.cases import ReportLimits
 
     place = tmp_path / "cut.html"
-    limits = Limits(listed=10, opened=4)
+    limits = ReportLimits(listed=10, opened=4)
     place.write_bytes(html_report(sample.parent / "candidate", limits=limits))
     page = open_page(place)
     assert page.text("#sampled") == (

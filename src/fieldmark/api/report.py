@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.api.runs import ROOT
 from fieldmark.errors import ConfigError, DataError, Location
-from fieldmark.report.html.cases import Limits
+from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.figures import EarlierRun
 from fieldmark.report.html.page import page
 from fieldmark.report.html.view import view_of
@@ -101,7 +101,7 @@ def html_report(
     *,
     against: Path | str | None = None,
     values: bool = True,
-    limits: Limits | None = None,
+    limits: ReportLimits | None = None,
 ) -> bytes:
     """The report of a run as one self-contained page; with another run, a comparison."""
     stored = stored_run(run)

@@ -11,7 +11,7 @@ import fieldmark as fm
 from fieldmark.api.report import html_report, write_report
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.summary import RunIntervals
-from fieldmark.report.html.cases import LARGEST_CASE, Limits, case_documents
+from fieldmark.report.html.cases import LARGEST_CASE, ReportLimits, case_documents
 from fieldmark.report.html.figures import EarlierRun, trends
 from fieldmark.report.html.view import view_of
 from fieldmark.store.run_reader import open_run
@@ -94,7 +94,7 @@ class TestLimits:
         assert lines[0][6] == [1, 0, 0, 1]
 
     def test_a_long_list_is_cut_after_the_worst(self, run):
-        view = view_of(run(worse_by(6)), limits=Limits(listed=8, opened=3))
+        view = view_of(run(worse_by(6)), limits=ReportLimits(listed=8, opened=3))
         assert [line[0] for line in view.run["cases"]["lines"]] == [str(n) for n in range(8)]
         assert view.run["cases"]["total"] == 20
         assert [rank for rank, _ in view.opened] == [0, 1, 2]
@@ -102,12 +102,12 @@ class TestLimits:
     def test_documents_stop_where_the_bytes_do(self, run):
         whole = view_of(run(worse_by(6)))
         size = sum(len(each) for _, each in whole.opened[:5])
-        view = view_of(run(worse_by(6), "again"), limits=Limits(opened_bytes=size))
+        view = view_of(run(worse_by(6), "again"), limits=ReportLimits(opened_bytes=size))
         assert [rank for rank, _ in view.opened] == [0, 1, 2, 3, 4]
         assert view.run["cases"]["opened"] == 5
 
     def test_the_heat_map_has_a_column_for_what_the_list_leaves_out(self, run):
-        heat = view_of(run(worse_by(20)), limits=Limits(listed=8)).run["heat"]
+        heat = view_of(run(worse_by(20)), limits=ReportLimits(listed=8)).run["heat"]
         assert heat["attributes"] == ["total"]
         assert heat["rest"] == 12
         assert heat["cells"] == [[[0, 1]] * 8 + [[0, 12]]]
@@ -123,7 +123,7 @@ class TestLimits:
     )
     def test_every_case_is_in_the_column_that_says_so(self, run, monkeypatch, columns, cases):
         monkeypatch.setattr("fieldmark.report.html.heat_map.COLUMNS", columns)
-        heat = view_of(run(worse_by(20)), limits=Limits(listed=cases)).run["heat"]
+        heat = view_of(run(worse_by(20)), limits=ReportLimits(listed=cases)).run["heat"]
         ends = [*heat["starts"][1:], cases]
         wide = [end - start for start, end in zip(heat["starts"], ends, strict=True)]
         assert [cell[1] for cell in heat["cells"][0][:columns]] == wide

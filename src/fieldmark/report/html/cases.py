@@ -24,7 +24,7 @@ from fieldmark.wire.case_result import CaseResult
 __all__ = [
     "LARGEST_CASE",
     "CaseLine",
-    "Limits",
+    "ReportLimits",
     "WorstCases",
     "case_documents",
     "worst_cases",
@@ -41,7 +41,7 @@ _MARK, _MEMBERS = 1, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ReportLimits:
     """The size of a report: cases in its list, cases with documents, and bytes of documents."""
 
     listed: int = 10_000

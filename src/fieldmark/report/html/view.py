@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.html.cases import Limits, case_documents, worst_cases
+from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.comparison import RunComparison
 from fieldmark.report.html.figures import (
     EarlierRun,
@@ -39,10 +39,10 @@ def view_of(
     other: ShownRun | None = None,
     *,
     earlier: Sequence[EarlierRun] = (),
-    limits: Limits | None = None,
+    limits: ReportLimits | None = None,
 ) -> RunView:
     """The view of a run; with another run, what has changed since then as well."""
-    limits = limits or Limits()
+    limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
     counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
