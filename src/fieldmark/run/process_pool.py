@@ -157,10 +157,10 @@ class _WorkerPool:
     def _submit(self, task: Task) -> Future[_SpooledResult]:
         try:
             return self._executor.submit(_work, task)
-        except BrokenProcessPool as error:
-            # Taken up when the result is wanted.
+        except (RuntimeError, OSError, ValueError) as error:
+            # A pool that is just breaking has closed its pipes. The result says so when wanted.
             broken: Future[_SpooledResult] = Future()
-            broken.set_exception(error)
+            broken.set_exception(BrokenProcessPool(str(error)))
             return broken
 
     def result(self, pending: Sequence[_PendingTask]) -> _SpooledResult:
@@ -178,6 +178,9 @@ class _WorkerPool:
         self._restarts += 1
         if self._restarts > _MOST_RESTARTS:
             raise WorkersDiedError(_DIED)
+        # The executor waits for its workers, and one that it started while it broke never ends.
+        for process in list((self._executor._processes or {}).values()):  # noqa: SLF001
+            process.kill()
         self._executor.shutdown(cancel_futures=True)
         self._executor = self._start()
         for each in pending:

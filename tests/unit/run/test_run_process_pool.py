@@ -67,6 +67,20 @@ def test_a_worker_that_is_killed_is_replaced_and_its_tasks_are_redone(pool, tmp_
     assert marker.exists()
 
 
+def test_a_task_that_is_submitted_while_the_pool_breaks_is_done_again(pool, monkeypatch):
+    with pool(lambda number: 2 * number) as own:
+        submit, failures = own._executor.submit, [OSError("handle is closed")]
+
+        def broken_once(*task):
+            if failures:
+                raise failures.pop()
+            return submit(*task)
+
+        monkeypatch.setattr(own._executor, "submit", broken_once)
+        assert done(own, range(5)) == [0, 2, 4, 6, 8]
+    assert not failures
+
+
 def test_workers_that_die_again_and_again_end_the_run(pool):
     with pool(lambda _: os._exit(1)) as own, pytest.raises(WorkersDiedError, match="--workers 1"):
         done(own, range(10))
