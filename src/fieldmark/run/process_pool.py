@@ -132,12 +132,15 @@ class _WorkerPool:
     def _start(self) -> ProcessPoolExecutor:
         # A fork of a process with several threads may inherit a lock that nobody releases.
         fork = threading.active_count() == 1
-        return ProcessPoolExecutor(
+        executor = ProcessPoolExecutor(
             self._workers,
             mp_context=multiprocessing.get_context("fork" if fork else "spawn"),
             initializer=_start_worker,
             initargs=(*self._job, os.getpid(), self._files if fork else ()),
         )
+        # All workers are started at once: one that is added while the pool breaks confuses it.
+        executor.__dict__["_safe_to_dynamically_spawn_children"] = False
+        return executor
 
     def __enter__(self) -> Self:
         return self

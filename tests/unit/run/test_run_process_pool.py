@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -105,7 +106,9 @@ def test_no_worker_is_left_at_the_end(pool):
 def test_a_process_with_other_threads_does_not_fork(monkeypatch):
     contexts = []
     monkeypatch.setattr(
-        process_pool, "ProcessPoolExecutor", lambda *_, **options: contexts.append(options)
+        process_pool,
+        "ProcessPoolExecutor",
+        lambda *_, **options: contexts.append(options) or SimpleNamespace(),
     )
     stop = threading.Event()
     other = threading.Thread(target=stop.wait)
