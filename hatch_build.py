@@ -1,6 +1,6 @@
-"""Compiles the parts of the package that are written in C, where there is a compiler.
+"""Compile the C extensions of the package if a compiler is available.
 
-Without one the package is pure Python: it does the same, only slower.
+Without the extensions, the package works the same, only slower.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SOURCES = (
 FLAGS = ("-std=c11", "-O3", "-DNDEBUG", "-Wall", "-Wextra", "-fPIC", "-shared")
 
 
-class CompiledParts(BuildHookInterface[Any]):
-    """Puts each compiled module beside its source, and into the wheel."""
+class ExtensionBuilder(BuildHookInterface[Any]):
+    """Place each extension next to its source, and add it to the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile before the files of a wheel are collected; `version` may be `editable`."""
+        """Compile the extensions before the files of a wheel are collected."""
         del version
         if self.target_name != "wheel":
             return
@@ -35,8 +35,10 @@ class CompiledParts(BuildHookInterface[Any]):
             compiled = source.with_suffix(str(sysconfig.get_config_var("EXT_SUFFIX")))
             failure = compile_module(source, compiled)
             if failure:
-                compiled.unlink(missing_ok=True)  # one of an older source would be worse than none
-                self.app.display_warning(f"{source.name} not compiled, so slower: {failure}")
+                compiled.unlink(missing_ok=True)  # built from older source
+                self.app.display_warning(
+                    f"cannot compile {source.name}; the package will be slower: {failure}"
+                )
                 continue
             build_data["pure_python"] = False
             build_data["infer_tag"] = True
@@ -44,16 +46,16 @@ class CompiledParts(BuildHookInterface[Any]):
 
 
 def compile_module(source: Path, compiled: Path, *extra: str) -> str:
-    """Compile one module; why it could not be done, or nothing."""
+    """Compile one module; return the reason if that fails, else an empty string."""
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC")
     if sys.platform == "win32" or not compiler:
-        return "no compiler is known for this system"
+        return "no C compiler found"
     link = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
     include = ("-isystem", sysconfig.get_paths()["include"])
     scratch = compiled.with_suffix(f".{os.getpid()}.new")
     command = [*shlex.split(compiler), *FLAGS, *link, *extra, *include]
     try:
-        subprocess.run(  # noqa: S603 - the compiler that the builder names
+        subprocess.run(  # noqa: S603 - the configured compiler
             [*command, str(source), "-o", str(scratch)], check=True, capture_output=True, text=True
         )
     except OSError as error:

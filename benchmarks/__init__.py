@@ -1,1 +1,1 @@
-"""How fast fieldmark is, as ratios measured in one run: `python -m benchmarks`."""
+"""Benchmarks of fieldmark, as ratios measured in one run: `python -m benchmarks`."""

@@ -1,9 +1,9 @@
-"""One measurement in a process of its own: prints a `Reading` as a line of JSON.
+"""One measurement in its own process; prints a `Reading` as a line of JSON.
 
     python -m benchmarks.child TRUTH CANDIDATE RULES RESULTS
 
-RULES is a file; RESULTS is `results`, `no-results`, `floor` (parse only) or `once` (one run with
-results and nothing else, as far as memory is concerned).
+RULES is a file; RESULTS is `results`, `no-results`, `floor` (only parsing) or `once` (a single run
+with results, for measuring memory).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["Reading"]
 WARM_UP_DOCUMENTS = 1_000
 TIMES = 5
 ENOUGH = 1.0
-"""A piece of work is done so many times, unless that takes longer than so many seconds."""
+"""The number of repetitions, and the seconds after which no further one starts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """CPU seconds of the whole pipeline and of parsing the same bytes, and the peak memory.
 
-    Seconds are the fewest; the share is that of all of them together.
+    Seconds are the minimum; the share is computed from the sums.
     """
 
     documents: int
@@ -42,7 +42,7 @@ class Reading:
 
 
 def parse(*paths: Path) -> int:
-    """Parse every line of the files; the number of lines."""
+    """Parse every line of the files; return the number of lines."""
     lines = 0
     for path in paths:
         with path.open("rb") as file:
@@ -53,12 +53,12 @@ def parse(*paths: Path) -> int:
 
 
 def score(truth: Path, candidate: Path, rules: Path, *, results: bool) -> None:
-    """Run the whole pipeline, with result rows on disk or without."""
+    """Run the whole pipeline, with or without writing result rows."""
     import fieldmark
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         fieldmark.score(
-            truth, candidate, rules=rules, out=Path(folder) / "run" if results else None
+            truth, candidate, rules=rules, out=Path(directory) / "run" if results else None
         )
 
 
@@ -74,15 +74,15 @@ def warm_up(truth: Path, candidate: Path, rules: Path, *, results: bool) -> None
         score(heads[0], heads[1], rules, results=results)
 
 
-def timed(work: Callable[[], object]) -> float:
-    """The CPU seconds of a piece of work."""
+def timed(function: Callable[[], object]) -> float:
+    """Return the CPU seconds of a function call."""
     start = time.process_time()
-    work()
+    function()
     return time.process_time() - start
 
 
 def read(truth: Path, candidate: Path, rules: Path, mode: str) -> Reading:
-    """Measure floor and pipeline in turn; what is soon done is done several times."""
+    """Measure parsing and pipeline in turn; short measurements are repeated."""
     lines = parse(truth, candidate)
     floors: list[float] = []
     pipelines: list[float] = []

@@ -1,4 +1,4 @@
-"""Times object detection against pycocotools on the same objects, and checks the figures.
+"""Compares object detection with pycocotools on the same objects, and checks the metrics.
 
     python -m benchmarks.detection TRUTH DETECTIONS
 
@@ -20,64 +20,62 @@ import orjson
 from benchmarks.detection_data import Scenes
 from benchmarks.measure import PROJECT, print_table
 from benchmarks.peers.environments import Peer, PeerUnavailable
-from benchmarks.works import cache_folder
+from benchmarks.workloads import cache_directory
 
 __all__ = ["detection"]
 
 FASTER: Final = 8.0
-"""How many times as fast as the peer the figures must be; boxes must not be slower."""
+"""The required speedup of the metrics over the peer; box overlaps must not be slower."""
 REPEATS: Final = 20
-PATIENCE: Final = 900.0
+TIMEOUT: Final = 900.0
 PEER: Final = Peer(
-    package="pycocotools", adapter="pycocotools_eval.py", method="COCO's own implementation"
+    package="pycocotools", adapter="pycocotools_eval.py", method="the COCO reference implementation"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The twelve figures, and the CPU seconds for them and for a million overlaps of boxes."""
+    """The twelve metrics, and the CPU seconds for them and for a million box overlaps."""
 
-    figures: Mapping[str, object]
+    metrics: Mapping[str, object]
     cpu: float
     matrix: float
 
 
 def detection() -> bool:
-    """Print both times and their ratios; whether fieldmark is fast enough and says the same."""
+    """Print both times and their ratios; return whether fieldmark is fast enough and agrees."""
     scenes = Scenes()
-    files = [str(path) for path in scenes.write(cache_folder("data"))]
+    files = [str(path) for path in scenes.write(cache_directory("data"))]
     own = _reading([sys.executable, "-m", "benchmarks.detection", *files])
-    works = (
-        (f"COCO figures, {scenes.images:,} x {scenes.detections}", "cpu", FASTER),
+    workloads = (
+        (f"COCO metrics, {scenes.images:,} x {scenes.detections}", "cpu", FASTER),
         ("1,000 x 1,000 boxes", "matrix", 1.0),
     )
     try:
         peer = _reading([str(PEER.python()), str(PEER.script()), *files])
     except PeerUnavailable as reason:
-        print(f"detection: {PEER.package} is not installable here, not compared: {reason}")
+        print(f"detection: skipped because {PEER.package} cannot be installed: {reason}")
         print_table(
             ("detection", "fieldmark"),
-            [(name, _seconds(getattr(own, key))) for name, key, _ in works],
+            [(name, _seconds(getattr(own, key))) for name, key, _ in workloads],
         )
         return True
-    met = own.figures == peer.figures
+    met = own.metrics == peer.metrics
     rows = []
-    for name, key, least in works:
+    for name, key, least in workloads:
         ratio = getattr(peer, key) / getattr(own, key)
         met &= ratio >= least
         words = "ok" if ratio >= least else "FAIL"
         times = _seconds(getattr(own, key)), _seconds(getattr(peer, key))
         rows.append((name, *times, f"{ratio:.1f} times", f"≥ {least:g} times", words))
-    same = "ok" if own.figures == peer.figures else "FAIL"
-    rows.append(("all twelve figures", "", "", "", "the same, bit for bit", same))
-    print_table(("detection", "fieldmark", PEER.package, "faster", "target", ""), rows)
+    same = "ok" if own.metrics == peer.metrics else "FAIL"
+    rows.append(("all twelve metrics", "", "", "", "identical", same))
+    print_table(("detection", "fieldmark", PEER.package, "speedup", "target", ""), rows)
     return met
 
 
 def _reading(command: list[str]) -> Reading:
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, cwd=PROJECT, check=True, timeout=PATIENCE
-    )
+    done = subprocess.run(command, stdout=subprocess.PIPE, cwd=PROJECT, check=True, timeout=TIMEOUT)
     return Reading(**orjson.loads(done.stdout.splitlines()[-1]))
 
 
@@ -86,18 +84,18 @@ def _seconds(cpu: float) -> str:
 
 
 def measured(truth: Path, found: Path) -> Reading:
-    """What fieldmark needs for two files, once they are loaded."""
+    """Measure fieldmark on two files, after they are loaded."""
     import numpy as np
 
     from fieldmark.metrics.detection.coco import coco_ap
     from fieldmark.values.overlap import box_ious
 
     objects = [orjson.loads(path.read_bytes()) for path in (truth, found)]
-    coco_ap(objects[0], objects[1][:1000])  # loading numpy is not part of the work
+    coco_ap(objects[0], objects[1][:1000])  # loading numpy is not measured
     start = time.process_time()
-    figures = coco_ap(*objects)
+    metrics = coco_ap(*objects)
     cpu = time.process_time() - start
-    del figures["classes"]
+    del metrics["classes"]
     sides = np.random.default_rng(1).random((1_000, 4)) * 100
     boxes = np.hstack([sides, (sides[:, 2:3] * sides[:, 3:])])
     boxes[:, 2:4] += boxes[:, :2]
@@ -106,7 +104,7 @@ def measured(truth: Path, found: Path) -> Reading:
     for _ in range(REPEATS):
         box_ious(boxes, boxes)
     matrix = (time.process_time() - start) / REPEATS
-    return Reading(figures=figures, cpu=cpu, matrix=matrix)
+    return Reading(metrics=metrics, cpu=cpu, matrix=matrix)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ __all__ = ["Scenes"]
 
 CLASSES: Final = 80
 REGIONS: Final = 7.3
-"""Regions of an image on average: COCO val has 36,335 on 5,000 images."""
+"""The mean number of regions per image: COCO val has 36,335 on 5,000 images."""
 WIDTH, HEIGHT = 640.0, 480.0
 
 
@@ -21,16 +21,16 @@ WIDTH, HEIGHT = 640.0, 480.0
 class Scenes:
     """Images with regions of a few classes each, and the same number of detections for each.
 
-    Half of the detections are regions found more or less well, often more than once; the others
-    are invented, mostly of classes that the image does have.
+    Half of the detections are regions detected with errors, often more than once; the others are
+    extra, mostly of classes that occur in the image.
     """
 
     images: int = 5_000
     detections: int = 100
 
-    def write(self, folder: Path) -> tuple[Path, Path]:
-        """The file of the truth and the file of the detections, made if they do not exist."""
-        home = folder / f"scenes-2-{self.images}x{self.detections}"
+    def write(self, directory: Path) -> tuple[Path, Path]:
+        """Return the truth file and the detections file, and create them if they do not exist."""
+        home = directory / f"scenes-2-{self.images}x{self.detections}"
         truth, found = home / "truth.json", home / "detections.json"
         if not found.exists():
             home.mkdir(parents=True, exist_ok=True)
@@ -40,7 +40,7 @@ class Scenes:
         return truth, found
 
     def made(self) -> tuple[dict[str, list[dict[str, object]]], list[dict[str, object]]]:
-        """The object of the truth and the list of detections."""
+        """Return the truth object and the list of detections."""
         random = np.random.default_rng(2014)
         annotations: list[dict[str, object]] = []
         results: list[dict[str, object]] = []
@@ -74,7 +74,7 @@ class Scenes:
 
 
 def _regions(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The classes and boxes of an image; some classes are far more frequent than others."""
+    """Return the classes and boxes of an image; some classes are far more frequent than others."""
     kinds = np.minimum(1 + random.geometric(0.06, size=random.integers(1, 5)), CLASSES)
     labels = random.choice(kinds, size=random.poisson(REGIONS))
     sizes = np.exp(random.normal(4.0, 1.0, size=(len(labels), 2))).clip(4, 460)
@@ -85,7 +85,7 @@ def _regions(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 def _detections(
     random: np.random.Generator, labels: np.ndarray, boxes: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Regions that were found, with errors, and others that were not there."""
+    """Return detections of regions, with errors, and extra detections."""
     seen = random.integers(len(labels), size=count // 2) if len(labels) else np.empty(0, dtype=int)
     sizes = np.tile(boxes[seen][:, 2:], 2)
     near = boxes[seen] + random.normal(0, 0.12, size=(len(seen), 4)) * sizes

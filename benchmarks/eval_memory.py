@@ -1,4 +1,4 @@
-"""Whether an evaluation holds its memory flat, however many cases it has."""
+"""Checks that the memory of an evaluation does not grow with the number of cases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.invoices import Dataset
-from benchmarks.works import cache_folder
+from benchmarks.workloads import cache_directory
 
 __all__ = ["eval_memory"]
 
@@ -18,7 +18,7 @@ FEW: Final = 1_000
 MANY: Final = 10_000
 ITEMS: Final = 10
 FLAT: Final = 1.2
-"""How much more memory ten times the cases may take."""
+"""The most growth of memory with ten times the cases."""
 _EVAL: Final = """
 name: invoices
 cases: {truth}
@@ -38,23 +38,25 @@ _CHILD: Final = (
 
 
 def eval_memory() -> bool:
-    """Print the peak of a small and of a large evaluation; whether it stays flat."""
-    small, _ = _measured(FEW)
-    large, seconds = _measured(MANY)
-    grown = large / small
-    print(f"an evaluation with four evaluators, {ITEMS} line items a case")
+    """Print the peak memory of a small and a large evaluation; return whether it stays flat."""
+    small, _ = _measure(FEW)
+    large, seconds = _measure(MANY)
+    growth = large / small
+    print(f"evaluation with four evaluators, {ITEMS} line items per case")
     print(f"  {FEW:>6,} cases  {small / (1 << 20):6.1f} MB")
-    print(f"  {MANY:>6,} cases  {large / (1 << 20):6.1f} MB, {MANY / seconds:,.0f} cases a second")
-    print(f"  grown {grown:.2f} times (at most {FLAT})")
-    return grown <= FLAT
+    print(
+        f"  {MANY:>6,} cases  {large / (1 << 20):6.1f} MB, {MANY / seconds:,.0f} cases per second"
+    )
+    print(f"  growth {growth:.2f} times (target: at most {FLAT})")
+    return growth <= FLAT
 
 
-def _measured(cases: int) -> tuple[int, float]:
-    truth, candidate = Dataset(documents=cases, items=ITEMS).write(cache_folder("data"))
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "invoices.eval.yaml"
+def _measure(cases: int) -> tuple[int, float]:
+    truth, candidate = Dataset(documents=cases, items=ITEMS).write(cache_directory("data"))
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "invoices.eval.yaml"
         file.write_text(_EVAL.format(truth=truth, candidate=candidate))
-        command = [sys.executable, "-c", _CHILD, str(file), str(Path(folder) / "run")]
+        command = [sys.executable, "-c", _CHILD, str(file), str(Path(directory) / "run")]
         started = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return int(done.stdout), time.perf_counter() - started

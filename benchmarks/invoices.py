@@ -1,8 +1,8 @@
-"""Deterministic invoices: a truth, and what a careless extractor might have made of it.
+"""Deterministic invoices: ground truth, and predictions with typical mistakes.
 
-An invoice has 16 header fields, some of them nested, and any number of line items of 4 fields.
-The candidate is the truth with seeded noise: typos, wrong numbers, dates in another format,
-dropped and null fields, and items that are reordered, lost or invented.
+An invoice has 16 header fields, some of them nested, and any number of line items with 4 fields.
+The candidate is the truth with seeded noise: typos, wrong numbers, dates in another format, dropped
+and null fields, and items that are reordered, missing or extra.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ fields:
   - {path: "line_items[*].amount", match: numeric_tolerance, tolerance: 0.01}
 """
 RULES: Final = _FIELD_RULES + "  - {path: line_items, align: greedy}\n"
-"""Items are paired greedily by all of their leaves, at the default threshold of `score`."""
+"""Items are aligned greedily by all of their leaves, at the default threshold of `score`."""
 RULES_OPTIMAL: Final = _FIELD_RULES + "  - {path: line_items, align: optimal}\n"
 
 TYPO: Final = 0.04
@@ -47,8 +47,8 @@ WRONG: Final = 0.02
 DROPPED: Final = 0.02
 NULLED: Final = 0.01
 REFORMATTED: Final = 0.05
-LOST: Final = 0.02
-INVENTED: Final = 0.02
+MISSING: Final = 0.02
+EXTRA: Final = 0.02
 SHUFFLED: Final = 0.25
 
 _MAKERS: Final = ("Acme", "Globex", "Initech", "Umbra", "Vandelay", "Stark", "Wayne", "Hooli")
@@ -73,19 +73,19 @@ _EPOCH: Final = date(2024, 1, 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A number of invoices of one size, written once and found again.
+    """A number of invoices of one size, cached on disk.
 
-    `malformed` is the share of candidates that are model text cut off in the middle.
+    `malformed` is the share of candidates that are truncated model output.
     """
 
     documents: int
     items: int
     malformed: float = 0.0
 
-    def write(self, folder: Path) -> tuple[Path, Path]:
-        """The truth and the candidate file of this data set, made if they do not exist."""
+    def write(self, directory: Path) -> tuple[Path, Path]:
+        """Return the truth file and the candidate file, and create them if they do not exist."""
         share = f"-malformed{self.malformed:g}" if self.malformed else ""
-        home = folder / _edition() / f"{self.documents}x{self.items}{share}"
+        home = directory / _edition() / f"{self.documents}x{self.items}{share}"
         truth, candidate = home / "truth.jsonl", home / "candidate.jsonl"
         if not candidate.exists():
             home.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,7 @@ class Dataset:
         return truth, candidate
 
     def lines(self) -> Iterator[tuple[bytes, bytes]]:
-        """One line of each file for every document."""
+        """Yield one line of each file for every document."""
         accidents = Random(f"malformed {self}")
         for number, (expected, candidate) in enumerate(document_pairs(self.documents, self.items)):
             name = f"invoice-{number:07}"
@@ -113,12 +113,12 @@ class Dataset:
 
 
 def _edition() -> str:
-    """A name for what this module writes, so that an older edition is never taken for it."""
+    """Return a version of what this module writes, so that older files are not reused."""
     return sha256(Path(__file__).read_bytes()).hexdigest()[:8]
 
 
 def document_pairs(documents: int, items: int) -> Iterator[tuple[Document, Document]]:
-    """Truths and candidates; the same arguments always give the same documents."""
+    """Yield truths and candidates; the same arguments always give the same documents."""
     random = Random(f"invoices {items}")
     for number in range(documents):
         expected = _invoice(random, number, items)
@@ -126,7 +126,7 @@ def document_pairs(documents: int, items: int) -> Iterator[tuple[Document, Docum
 
 
 def _invoice(random: Random, number: int, items: int) -> Document:
-    """A truth."""
+    """Return a truth."""
     issued = _EPOCH + timedelta(days=random.randrange(700))
     lines = [_item(random) for _ in range(items)]
     subtotal = _money(random.uniform(20, 9_000))
@@ -159,7 +159,7 @@ def _invoice(random: Random, number: int, items: int) -> Document:
 
 
 def _item(random: Random) -> Document:
-    """A line item of a truth."""
+    """Return a line item of a truth."""
     quantity = random.randrange(1, 60)
     price = _money(random.uniform(0.5, 400))
     size, code = random.randrange(2, 90), random.randrange(10**5)
@@ -176,7 +176,7 @@ def _money(amount: float) -> float:
 
 
 def _extracted(random: Random, expected: Document) -> Document:
-    """What was extracted of a truth."""
+    """Return the prediction for a truth."""
     candidate = _damaged(random, {k: v for k, v in expected.items() if k != "line_items"})
     items = expected.get("line_items")
     if isinstance(items, list):
@@ -185,22 +185,22 @@ def _extracted(random: Random, expected: Document) -> Document:
 
 
 def _extracted_items(random: Random, items: list[Json]) -> list[Json]:
-    """The items with some lost, some invented, and some invoices out of order."""
-    kept: list[Json] = [
+    """Return the items with some missing, some extra, and some invoices out of order."""
+    extracted: list[Json] = [
         _damaged(random, item)
         for item in items
-        if isinstance(item, dict) and random.random() >= LOST
+        if isinstance(item, dict) and random.random() >= MISSING
     ]
     for _ in items:
-        if random.random() < INVENTED:
-            kept.insert(random.randrange(len(kept) + 1), _item(random))
+        if random.random() < EXTRA:
+            extracted.insert(random.randrange(len(extracted) + 1), _item(random))
     if random.random() < SHUFFLED:
-        random.shuffle(kept)
-    return kept
+        random.shuffle(extracted)
+    return extracted
 
 
 def _damaged(random: Random, expected: Document) -> Document:
-    """An object with every leaf possibly damaged or dropped."""
+    """Return an object with each leaf possibly damaged or dropped."""
     candidate: Document = {}
     for key, value in expected.items():
         if isinstance(value, dict):
@@ -214,13 +214,13 @@ def _damaged(random: Random, expected: Document) -> Document:
 
 
 def _misread(random: Random, key: str, value: Json) -> Json:
-    """A leaf as it was read: mostly right."""
+    """Return a leaf with a possible mistake."""
     chance, reading = _READINGS["date" if key.endswith("_date") else type(value).__name__]
     return reading(random, value) if random.random() < chance else value
 
 
 def _typo(random: Random, value: Json) -> Json:
-    """A text with one letter changed, dropped or doubled."""
+    """Change, drop or double one letter."""
     text = str(value)
     place = random.randrange(len(text))
     middle = random.choice((random.choice(_LETTERS), "", text[place] * 2))
@@ -228,7 +228,7 @@ def _typo(random: Random, value: Json) -> Json:
 
 
 def _wrong_number(random: Random, value: Json) -> Json:
-    """A number that is somewhat off."""
+    """Return a slightly different number."""
     if isinstance(value, int):
         return value + random.randrange(1, 9)
     assert isinstance(value, float)
@@ -236,7 +236,7 @@ def _wrong_number(random: Random, value: Json) -> Json:
 
 
 def _other_date(random: Random, value: Json) -> Json:
-    """The same day in another format, or another day."""
+    """Return the same day in another format, or another day."""
     day = date.fromisoformat(str(value))
     if random.random() < WRONG / REFORMATTED:
         return (day + timedelta(days=random.randrange(1, 40))).isoformat()

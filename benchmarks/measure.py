@@ -1,4 +1,4 @@
-"""Times fieldmark against the floor of parsing the same bytes, and prints a table."""
+"""Compares the speed of fieldmark with that of parsing the same bytes, and prints a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import orjson
 
 from benchmarks.child import Reading
 from benchmarks.invoices import RULES, Dataset
-from benchmarks.works import MALFORMED_COST, Work, cache_folder
+from benchmarks.workloads import MALFORMED_COST, Workload, cache_directory
 
 __all__ = ["cold_start", "memory", "print_table", "reading", "throughput"]
 
@@ -30,12 +30,12 @@ Row = Sequence[str]
 PROJECT: Final = Path(__file__).resolve().parent.parent
 
 
-def reading(work: Work, mode: str, repeats: int = REPEATS) -> Reading:
-    """The best of several measurements, each in a fresh process."""
-    truth, candidate = work.data.write(cache_folder("data"))
-    with tempfile.TemporaryDirectory() as folder:
-        rules = Path(folder) / "rules.yaml"
-        rules.write_text(work.rules)
+def reading(workload: Workload, mode: str, repeats: int = REPEATS) -> Reading:
+    """Return the best of several measurements, each in a new process."""
+    truth, candidate = workload.data.write(cache_directory("data"))
+    with tempfile.TemporaryDirectory() as directory:
+        rules = Path(directory) / "rules.yaml"
+        rules.write_text(workload.rules)
         command = [sys.executable, "-m", "benchmarks.child"]
         command += [str(truth), str(candidate), str(rules), mode]
         answers = [_child(command) for _ in range(repeats)]
@@ -54,40 +54,44 @@ def _child(command: Sequence[str]) -> Reading:
     return Reading(**orjson.loads(done.stdout))
 
 
-def throughput(works: Iterable[Work], *, results: bool = True, repeats: int = REPEATS) -> bool:
-    """Print documents per CPU second and the share of the floor; whether all targets are met."""
+def throughput(
+    workloads: Iterable[Workload], *, results: bool = True, repeats: int = REPEATS
+) -> bool:
+    """Print documents per CPU second; return whether all targets are met."""
     rows: list[Row] = []
     rates: dict[str, float] = {}
     met = True
-    for work in works:
-        mode = "results" if results and work.results else "no-results"
-        measured = reading(work, mode, repeats)
+    for workload in workloads:
+        mode = "results" if results and workload.results else "no-results"
+        measured = reading(workload, mode, repeats)
         rate = measured.documents / measured.pipeline
-        rates[work.name] = rate
-        least = max(work.rate or 0, rates.get(work.clean, 0) / MALFORMED_COST)
-        ok = rate >= least and measured.share >= (work.share or 0)
+        rates[workload.name] = rate
+        least = max(workload.rate or 0, rates.get(workload.clean, 0) / MALFORMED_COST)
+        ok = rate >= least and measured.share >= (workload.share or 0)
         met &= ok
         rows.append(
             (
-                work.name,
+                workload.name,
                 f"{measured.documents:,}",
                 f"{rate:,.0f}",
                 f"{measured.documents / measured.floor:,.0f}",
                 f"{measured.share:.0%}",
-                _targets(work),
-                _word(ok=ok) if _targets(work) else "",
+                _targets(workload),
+                _word(ok=ok) if _targets(workload) else "",
             )
         )
-    titles = ("work", "documents", "docs per CPU s", "floor", "share of floor", "target", "")
+    titles = ("workload", "documents", "docs per CPU s", "parsing only", "share", "target", "")
     print_table(titles, rows)
     return met
 
 
-def _targets(work: Work) -> str:
-    """The targets of a work in words."""
-    parts = [f"≥ {work.rate:,.0f}/s"] if work.rate else []
-    parts += [f"≥ {work.share:.0%}"] if work.share else []
-    parts += [f"≤ {MALFORMED_COST} times the CPU of {work.clean}"] if work.clean else []
+def _targets(workload: Workload) -> str:
+    """Return the targets of a workload as text."""
+    parts = [f"≥ {workload.rate:,.0f}/s"] if workload.rate else []
+    parts += [f"≥ {workload.share:.0%}"] if workload.share else []
+    parts += (
+        [f"≤ {MALFORMED_COST} times the CPU time of {workload.clean}"] if workload.clean else []
+    )
     return ", ".join(parts)
 
 
@@ -96,11 +100,11 @@ def _word(*, ok: bool) -> str:
 
 
 def memory(sizes: tuple[int, int] = (20_000, 200_000)) -> bool:
-    """Print the peak memory for two numbers of cases; whether it is flat and small."""
+    """Print the peak memory for two numbers of cases; return whether it is flat and small."""
     peaks = []
     for documents in sizes:
-        work = Work(name="memory", data=Dataset(documents=documents, items=0), rules=RULES)
-        peaks.append(reading(work, "once", repeats=1).peak_bytes)
+        workload = Workload(name="memory", data=Dataset(documents=documents, items=0), rules=RULES)
+        peaks.append(reading(workload, "once", repeats=1).peak_bytes)
     small, large = peaks
     ok = large <= FLAT * small and large <= MEMORY_LIMIT
     rows = [
@@ -112,12 +116,12 @@ def memory(sizes: tuple[int, int] = (20_000, 200_000)) -> bool:
             _word(ok=ok),
         ),
     ]
-    print_table(("work", "peak memory", "target", ""), rows)
+    print_table(("workload", "peak memory", "target", ""), rows)
     return ok
 
 
 def cold_start() -> bool:
-    """Print what starting costs; whether it is little more than a bare interpreter."""
+    """Print the startup time; return whether it is little more than that of a bare interpreter."""
     command = str(Path(sys.executable).parent / "fieldmark")
     bare = _cpu_seconds([sys.executable, "-c", "pass"])
     times = f"≤ {COLD_LIMIT:g} times"
@@ -141,12 +145,12 @@ def cold_start() -> bool:
         rows.append(
             (name, f"{seconds * 1e3:.0f} ms", f"{seconds / bare:.1f}", target, _word(ok=ok))
         )
-    print_table(("cold start", "CPU", "times the bare one", "target", ""), rows)
+    print_table(("cold start", "CPU", "relative", "target", ""), rows)
     return met
 
 
 def _cpu_seconds(command: Sequence[str]) -> float:
-    """The CPU seconds of a command, the best of several runs."""
+    """Return the CPU seconds of a command, the best of several runs."""
     best = float("inf")
     for _ in range(STARTS):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -159,7 +163,7 @@ def _cpu_seconds(command: Sequence[str]) -> float:
 
 
 def print_table(titles: Row, rows: Iterable[Row]) -> None:
-    """Print rows under their titles; the first column to the left, the others to the right."""
+    """Print rows under their titles; all columns but the first are right-aligned."""
     lines = [titles, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:

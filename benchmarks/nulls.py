@@ -1,12 +1,13 @@
-"""How often the comparison of runs errs: `python -m benchmarks.nulls --trials 400`.
+"""Error rates of the comparison of runs: `python -m benchmarks.nulls --trials 400`.
 
-Two runs are drawn from the same model of an extractor, many times over: the share of trials in
-which `diff` tells them apart is its rate of false alarms, and must stay within its level. Then one
-attribute of the second run is made worse by a known amount: the share of trials in which that is
-found is its power. Last, intervals must hold the true figure as often as they claim.
+Two runs are simulated from the same model of an extractor, many times: the share of trials with a
+significant difference is the false positive rate of `diff`, and must not exceed its level. Then one
+attribute of the second run is made worse by a known amount: the share of trials in which this is
+significant is the power of `diff`. Finally, confidence intervals must contain the true metric as
+often as their level says.
 
-A case has a difficulty of its own that all its fields share, so fields of a case are alike, as
-they are in real documents. Two attributes belong to lists and occur several times in a case.
+All fields of a case share its difficulty, so their outcomes are correlated, as in real documents.
+Two attributes belong to lists and occur several times in a case.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from fieldmark.metrics.difference import (
     DiffVerdict,
     PairedCases,
     ResamplingOptions,
-    paired_figures,
+    paired_metrics,
 )
 from fieldmark.metrics.significance import ALPHA
-from fieldmark.metrics.summary import summarise
+from fieldmark.metrics.summary import summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, fact
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
@@ -58,30 +59,30 @@ EFFORT: Final = ResamplingOptions(resamples=200, permutations=999)
 
 
 class Extractor:
-    """Draws the outcomes of cases; `chances` are those of getting an attribute right."""
+    """Simulates the outcomes of cases; `probabilities` are those of a match, by attribute."""
 
-    def __init__(self, chances: Mapping[str, float], table: AttributeTable) -> None:
-        self._chances = {
+    def __init__(self, probabilities: Mapping[str, float], table: AttributeTable) -> None:
+        self._probabilities = {
             table.add(Attribute(path=path, comparator="exact")): (chance, ATTRIBUTES[path])
-            for path, chance in chances.items()
+            for path, chance in probabilities.items()
         }
 
     def case(self, difficulty: float, chance: random.Random) -> Outcomes:
-        """One case: the harder it is, the more of its fields are wrong."""
+        """Simulate one case: the harder it is, the more of its fields are wrong."""
         cells = [
             number << CELL_BITS
             | (RIGHT if chance.random() < right + difficulty else chance.choice(WRONG))
-            for number, (right, times) in self._chances.items()
+            for number, (right, times) in self._probabilities.items()
             for _ in range(times)
         ]
         return Outcomes(cells=cells)
 
 
-def alarms(
+def significant_shares(
     before: Mapping[str, float], after: Mapping[str, float], cases: int, trials: int
 ) -> tuple[float, float, float]:
-    """How often a difference is told: overall, in any attribute, and in that of the vendor."""
-    told = [0, 0, 0]
+    """Return how often a difference is significant: overall, in any attribute, in the vendor."""
+    significant = [0, 0, 0]
     for trial in range(trials):
         chance = random.Random(f"{cases}-{trial}")
         table = AttributeTable()
@@ -93,28 +94,30 @@ def alarms(
             blocks = [extractor.case(difficulty, chance) for extractor in extractors]
             sides = [CaseInRun(block=b, stats=counter.stats(b), table=table) for b in blocks]
             pairs.add(str(case), *sides)
-        found = paired_figures(pairs, table, table, DEFAULT_CONVENTION.counting, EFFORT)
-        told[0] += found.headline["mean_score"].word is not DiffVerdict.SAME
-        told[1] += any(each.word is not DiffVerdict.SAME for each in found.attributes.values())
-        told[2] += found.attributes["vendor"].word is DiffVerdict.WORSE
-    overall, any_of_them, vendor = (number / trials for number in told)
-    return overall, any_of_them, vendor
+        found = paired_metrics(pairs, table, table, DEFAULT_CONVENTION.counting, EFFORT)
+        significant[0] += found.headline["mean_score"].word is not DiffVerdict.SAME
+        significant[1] += any(
+            each.word is not DiffVerdict.SAME for each in found.attributes.values()
+        )
+        significant[2] += found.attributes["vendor"].word is DiffVerdict.WORSE
+    overall, any_attribute, vendor = (number / trials for number in significant)
+    return overall, any_attribute, vendor
 
 
 def coverage(cases: int, trials: int) -> dict[str, float]:
-    """How often the intervals of a run hold the figures of a run without end."""
-    true = figures_of(40_000, seed="truth")[0]
-    held = dict.fromkeys(true, 0)
+    """Return how often the intervals of a run contain the true metrics."""
+    true = metrics_of(40_000, seed="truth")[0]
+    covered = dict.fromkeys(true, 0)
     for trial in range(trials):
-        _, intervals = figures_of(cases, seed=f"{cases}-{trial}")
+        _, intervals = metrics_of(cases, seed=f"{cases}-{trial}")
         for name, value in true.items():
             low, high = intervals.get(name, (0.0, 1.0))
-            held[name] += low <= value <= high
-    return {name: number / trials for name, number in held.items()}
+            covered[name] += low <= value <= high
+    return {name: number / trials for name, number in covered.items()}
 
 
-def figures_of(cases: int, seed: str) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
-    """The figures of a run that is drawn, and their intervals."""
+def metrics_of(cases: int, seed: str) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """Return the metrics of a simulated run, and their intervals."""
     chance = random.Random(seed)
     table = AttributeTable()
     extractor, counter = Extractor(USUAL, table), CaseCounter(DEFAULT_CONVENTION, table)
@@ -124,48 +127,48 @@ def figures_of(cases: int, seed: str) -> tuple[dict[str, float], dict[str, tuple
         stats = counter.stats(block)
         tally.add(block, stats)
         sample.add(str(case), block, stats)
-    summary = summarise(tally, DEFAULT_CONVENTION)
+    summary = summarize(tally, DEFAULT_CONVENTION)
     found = run_intervals(sample, summary, DEFAULT_CONVENTION.counting, resamples=400)
-    figures = {
+    metrics = {
         "mean_score": summary.mean_score or 0.0,
         "micro_f1": summary.micro.f1 or 0.0,
         "vendor": summary.attributes["vendor"].f1 or 0.0,
         "rows[].text": summary.attributes["rows[].text"].f1 or 0.0,
     }
-    return figures, {**found.figures, **found.attributes}
+    return metrics, {**found.metrics, **found.attributes}
 
 
 def slack(trials: int, share: float = ALPHA) -> float:
-    """What chance adds to a share that is measured in so many trials: three deviations."""
+    """Return the tolerance of a share measured in so many trials: three standard deviations."""
     return 3 * sqrt(share * (1 - share) / trials)
 
 
 def nulls(trials: int, sizes: Sequence[int] = (30, 150)) -> bool:
-    """Print all rates; whether every one of them is as it should be."""
-    fine = True
-    print(f"false alarms between equal runs, {trials} trials, at most {ALPHA} wanted")
+    """Print all rates; return whether all of them are within their limits."""
+    met = True
+    print(f"false positive rate for equal runs, {trials} trials, target: at most {ALPHA}")
     print(f"{'cases':>7} {'overall':>9} {'any attribute':>14}")
     for cases in sizes:
-        overall, attribute, _ = alarms(USUAL, USUAL, cases, trials)
-        fine &= max(overall, attribute) <= ALPHA + slack(trials)
+        overall, attribute, _ = significant_shares(USUAL, USUAL, cases, trials)
+        met &= max(overall, attribute) <= ALPHA + slack(trials)
         print(f"{cases:>7} {overall:>9.3f} {attribute:>14.3f}")
-    print("\na shift of one attribute from 0.85 to 0.70 is found in")
+    print("\npower: an attribute drops from 0.85 to 0.70")
     found = []
     for cases in (*sizes, 400):
-        _, _, vendor = alarms(USUAL, SHIFTED, cases, trials)
+        _, _, vendor = significant_shares(USUAL, SHIFTED, cases, trials)
         found.append(vendor)
-        print(f"{cases:>7} cases: {vendor:.3f} of the trials")
-    fine &= found == sorted(found) and found[-1] >= 0.9
-    print("\n95 % intervals hold the true figure in")
+        print(f"{cases:>7} cases: significant in {vendor:.3f} of the trials")
+    met &= found == sorted(found) and found[-1] >= 0.9
+    print("\ncoverage of 95% confidence intervals")
     for cases in sizes:
-        held = coverage(cases, trials)
-        fine &= min(held.values()) >= 0.95 - slack(trials) - 0.02
-        print(f"{cases:>7} cases: " + ", ".join(f"{n} {share:.3f}" for n, share in held.items()))
-    print("\nall within limits" if fine else "\nNOT within limits")
-    return fine
+        covered = coverage(cases, trials)
+        met &= min(covered.values()) >= 0.95 - slack(trials) - 0.02
+        print(f"{cases:>7} cases: " + ", ".join(f"{n} {share:.3f}" for n, share in covered.items()))
+    print("\nall rates are within limits" if met else "\nsome rates are NOT within limits")
+    return met
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=400, help="how often everything is drawn")
+    parser.add_argument("--trials", type=int, default=400, help="number of simulated trials")
     sys.exit(0 if nulls(parser.parse_args().trials) else 1)

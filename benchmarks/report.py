@@ -1,4 +1,4 @@
-"""Times the HTML report of a large run: `python -m benchmarks.report`."""
+"""Measures the HTML report of a large run: `python -m benchmarks.report`."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ class _Browser(Protocol):
 
 
 def report() -> bool:
-    """Print what the report of a large run costs; whether every target is met."""
-    with tempfile.TemporaryDirectory() as folder:
-        run = Path(folder) / "run"
+    """Print the cost of the report of a large run; return whether all targets are met."""
+    with tempfile.TemporaryDirectory() as directory:
+        run = Path(directory) / "run"
         score(_rows(), out=run)
         began = time.process_time()
         place = write_report(run)
         seconds = time.process_time() - began
         megabytes = place.stat().st_size / 1e6
-        opens = _opened(place, Path(folder) / "profile")
-    figures = (
-        ("to make, in CPU time", seconds, SECONDS, "s"),
+        opens = _opened(place, Path(directory) / "profile")
+    measures = (
+        ("CPU time to write", seconds, SECONDS, "s"),
         ("size", megabytes, MEGABYTES, "MB"),
-        ("to open", opens, OPENS, "s"),
+        ("time to open", opens, OPENS, "s"),
     )
     rows = [
         (name, f"{value:.2f} {unit}", f"< {most:g} {unit}", "ok" if value < most else "FAIL")
-        for name, value, most, unit in figures
+        for name, value, most, unit in measures
     ]
     print_table((f"report of {CASES:,} cases, {ATTRIBUTES} attributes", "", "target", ""), rows)
-    return all(value < most for _, value, most, _ in figures)
+    return all(value < most for _, value, most, _ in measures)
 
 
 def _rows() -> Iterator[tuple[JsonObject, JsonObject]]:
@@ -85,7 +85,7 @@ def _noisy(chance: Random, value: JsonValue) -> JsonValue:
 
 
 def _opened(place: Path, profile: Path) -> float:
-    """The seconds until a browser has drawn the page, with the browser already there."""
+    """Return the seconds until a running browser has rendered the page."""
     sys.path.insert(0, str(_TESTS))
     browser: _Browser = importlib.import_module("browser.chromium").Browser(profile)
     try:

@@ -1,4 +1,4 @@
-"""One run in a process of its own: `python -m benchmarks.scored TRUTH CANDIDATE RULES OUT N`."""
+"""Scores in its own process: `python -m benchmarks.scored TRUTH CANDIDATE RULES OUT N`."""
 
 from __future__ import annotations
 

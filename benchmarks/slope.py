@@ -1,8 +1,8 @@
-"""Instructions per document, counted by callgrind: free of noise, so it can guard a build.
+"""Instructions per document, counted by callgrind: without noise, so it is suitable for CI.
 
-A tiny script scores n and 2n documents in one process each; the difference divided by n leaves
-out everything that does not grow with the documents. Ceilings are kept for each Python version
-in `ceilings.json`.
+A small script scores n and 2n documents in one process each; the difference divided by n excludes
+everything that does not grow with the documents. The limits for each Python version are in
+`ceilings.json`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import orjson
 
 from benchmarks.invoices import RULES, Dataset
 from benchmarks.measure import PROJECT, print_table
-from benchmarks.works import cache_folder
+from benchmarks.workloads import cache_directory
 
 __all__ = ["instructions_per_document", "slope"]
 
 CEILINGS: Final = Path(__file__).parent / "ceilings.json"
 SLACK: Final = 1.05
 SIZES: Final = {"header only": (200, 0), "10 items": (100, 10), "100 items": (20, 100)}
-"""Documents and items of each work; callgrind is some fifty times slower than the machine."""
+"""Documents and items of each workload; callgrind slows execution about fifty times."""
 
 SCRIPT: Final = """
 import gc, sys
@@ -38,16 +38,16 @@ fieldmark.score(sys.argv[1], sys.argv[2], rules=sys.argv[3])
 
 
 def instructions_per_document(documents: int, items: int) -> int:
-    """What one more document costs."""
+    """Return the instructions per additional document."""
     fewer, more = (_instructions(count, items) for count in (documents, 2 * documents))
     return round((more - fewer) / documents)
 
 
 def _instructions(documents: int, items: int) -> int:
-    """All instructions of a process that scores so many documents."""
-    truth, candidate = Dataset(documents=documents, items=items).write(cache_folder("data"))
-    with tempfile.TemporaryDirectory() as folder:
-        rules = Path(folder) / "rules.yaml"
+    """Return all instructions of a process that scores so many documents."""
+    truth, candidate = Dataset(documents=documents, items=items).write(cache_directory("data"))
+    with tempfile.TemporaryDirectory() as directory:
+        rules = Path(directory) / "rules.yaml"
         rules.write_text(RULES)
         command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
         command += [sys.executable, "-c", SCRIPT, str(truth), str(candidate), str(rules)]
@@ -66,9 +66,9 @@ def _instructions(documents: int, items: int) -> int:
 
 
 def slope(*, record: bool = False) -> bool:
-    """Print instructions per document against the ceilings, or record new ceilings."""
+    """Print instructions per document against the limits, or record new limits."""
     if shutil.which("valgrind") is None:
-        print("slope: valgrind is not installed, skipped")
+        print("slope: skipped because valgrind is not installed")
         return True
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     ceilings = orjson.loads(CEILINGS.read_bytes()) if CEILINGS.exists() else {}
@@ -85,5 +85,5 @@ def slope(*, record: bool = False) -> bool:
         met &= ok
         limit = "not recorded" if ceiling is None else f"≤ {ceiling:,}"
         rows.append((name, f"{cost:,}", limit, "ok" if ok else "FAIL"))
-    print_table(("work", "instructions per document", "ceiling", ""), rows)
+    print_table(("workload", "instructions per document", "limit", ""), rows)
     return met

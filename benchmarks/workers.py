@@ -1,7 +1,7 @@
-"""Times one process against several on the same files, and compares what they wrote.
+"""Compares one process with several on the same files, and checks that the results are identical.
 
-With the environment variable FIELDMARK_PROVE set, a million cases show that memory stays flat, and
-what two processes are worth when starting them hardly counts.
+With the environment variable FIELDMARK_PROVE, a million cases show that memory stays flat, and the
+speedup of two processes when startup hardly matters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.invoices import RULES, Dataset
-from benchmarks.works import cache_folder
+from benchmarks.workloads import cache_directory
 
 __all__ = ["print_workers"]
 
@@ -25,18 +25,18 @@ CASES: Final = 300_000
 MILLION: Final = 1_000_000
 REPEATS: Final = 2
 LEAST: Final = 1.7
-"""How much faster two processes must be than one."""
+"""The required speedup of two processes."""
 MOST_BYTES: Final = 64 << 20
-"""Memory that one process of a run may take."""
+"""The most memory of one process of a run."""
 FLAT: Final = 1.2
-"""How much more of it ten times the cases may take."""
+"""The most growth of memory with ten times the cases."""
 PROVE: Final = "FIELDMARK_PROVE"
 _FILES: Final = ("results.jsonl", "summary.json")
 _LOOP: Final = "for _ in range(30_000_000): pass"
 
 
 class Timed(NamedTuple):
-    """The seconds of a run, the memory of its largest process, and a digest of what it wrote."""
+    """The seconds of a run, the memory of its largest process, and a digest of its files."""
 
     seconds: float
     peak: int
@@ -44,25 +44,29 @@ class Timed(NamedTuple):
 
 
 def print_workers(*, cases: int = CASES) -> bool:
-    """Print seconds, speed-up and memory; whether two processes are worth it and agree with one."""
-    truth, candidate = Dataset(documents=cases, items=0).write(cache_folder("data"))
+    """Print seconds, speedup and memory; return whether they meet the targets and results agree."""
+    truth, candidate = Dataset(documents=cases, items=0).write(cache_directory("data"))
     runs: dict[int, list[Timed]] = {1: [], 2: []}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for _ in range(REPEATS):
             for workers, timed in runs.items():
-                timed.append(_timed(truth, candidate, Path(folder), workers))
+                timed.append(_timed(truth, candidate, Path(directory), workers))
     seconds = {workers: min(each.seconds for each in timed) for workers, timed in runs.items()}
     ratio = seconds[1] / seconds[2]
     same = len({each.digest for timed in runs.values() for each in timed}) == 1
     peak = max(each.peak for timed in runs.values() for each in timed)
-    print(f"{cases:,} header-only cases, rows written, wall clock, best of {REPEATS}")
+    print(f"{cases:,} header-only cases with result rows, wall-clock time, best of {REPEATS}")
     print(f"  1 process    {seconds[1]:8.2f} s")
-    print(f"  2 processes  {seconds[2]:8.2f} s   {ratio:.2f} times as fast (at least {LEAST})")
-    print(f"  same bytes   {'yes' if same else 'NO'}")
-    print(f"  most memory of one process {_megabytes(peak)} (at most {_megabytes(MOST_BYTES)})")
     print(
-        f"  the machine: load {os.getloadavg()[0]:.1f}; two busy loops at once are done "
-        f"{_parallel():.2f} times as fast as one after the other",
+        f"  2 processes  {seconds[2]:8.2f} s   {ratio:.2f} times as fast (target: at least {LEAST})"
+    )
+    print(f"  identical    {'yes' if same else 'NO'}")
+    print(
+        f"  peak memory per process {_megabytes(peak)} (target: at most {_megabytes(MOST_BYTES)})"
+    )
+    print(
+        f"  machine: load {os.getloadavg()[0]:.1f}; two busy loops in parallel are "
+        f"{_parallel():.2f} times as fast as in sequence",
         flush=True,
     )
     proved = _a_million(peak) if os.environ.get(PROVE) else True
@@ -70,7 +74,7 @@ def print_workers(*, cases: int = CASES) -> bool:
 
 
 def _parallel() -> float:
-    """How much faster the machine itself is with two processes, which no run can exceed."""
+    """Return the speedup of the machine itself with two processes, an upper bound for any run."""
     command = [sys.executable, "-c", _LOOP]
     started = time.perf_counter()
     subprocess.run(command, check=True)
@@ -82,32 +86,32 @@ def _parallel() -> float:
 
 
 def _a_million(usual: int) -> bool:
-    """Print what a million cases take; whether memory is hardly more than usual, and time less."""
-    truth, candidate = Dataset(documents=MILLION, items=0).write(cache_folder("data"))
-    with tempfile.TemporaryDirectory() as folder:
-        one, two = (_timed(truth, candidate, Path(folder), workers) for workers in (1, 2))
+    """Print the cost of a million cases; return whether memory and speedup meet the targets."""
+    truth, candidate = Dataset(documents=MILLION, items=0).write(cache_directory("data"))
+    with tempfile.TemporaryDirectory() as directory:
+        one, two = (_timed(truth, candidate, Path(directory), workers) for workers in (1, 2))
     shutil.rmtree(truth.parent)
     ratio, peak = one.seconds / two.seconds, max(one.peak, two.peak)
     print(f"{MILLION:,} cases, 1 process {one.seconds:.1f} s, 2 processes {two.seconds:.1f} s")
-    print(f"  {ratio:.2f} times as fast (at least {LEAST})")
-    print(f"  same bytes   {'yes' if one.digest == two.digest else 'NO'}")
+    print(f"  {ratio:.2f} times as fast (target: at least {LEAST})")
+    print(f"  identical    {'yes' if one.digest == two.digest else 'NO'}")
     print(
-        f"  most memory of one process {_megabytes(peak)} "
-        f"(at most {_megabytes(MOST_BYTES)}, and {FLAT} times the {_megabytes(usual)} above)",
+        f"  peak memory per process {_megabytes(peak)} "
+        f"(target: at most {_megabytes(MOST_BYTES)}, {FLAT} times the {_megabytes(usual)} above)",
         flush=True,
     )
     small = peak <= min(MOST_BYTES, FLAT * usual)
     return small and ratio >= LEAST and one.digest == two.digest
 
 
-def _timed(truth: Path, candidate: Path, folder: Path, workers: int) -> Timed:
-    """One run in a process of its own, whose results are gone afterwards."""
-    rules, out = folder / "rules.yaml", folder / "run"
+def _timed(truth: Path, candidate: Path, directory: Path, workers: int) -> Timed:
+    """Score in a new process and delete the results."""
+    rules, out = directory / "rules.yaml", directory / "run"
     rules.write_text(RULES)
     command = [sys.executable, "-m", "benchmarks.scored", str(truth), str(candidate)]
     started = time.perf_counter()
     process = subprocess.Popen([*command, str(rules), str(out), str(workers)])
-    # What is told of a process is told of those, too, that it started and waited for.
+    # The memory of a process includes that of the processes it started and waited for.
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)

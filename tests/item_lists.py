@@ -1,4 +1,4 @@
-"""Two lists of items that resemble one another, and what the compiled part must handle itself."""
+"""Pairs of similar item lists, and which values the extension must handle itself."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ odd_values = st.sampled_from(
         "İ", "ſ", "K", "Ǆ", "\x1cA\x1f", "\x85 B\xa0", " \u2003", "\t\n", "A b ", "日本", "😀", [[]], [{}],
     ]
 )  # fmt: skip
-"""Values at the edges of what is plain."""
+"""Values at the limits of what the extension handles."""
 
 leaves = st.one_of(look_alikes, odd_values, st.sampled_from(["blue", "Blue ", "bleu", 2, 2.5, 7]))
 keys = st.sampled_from(["a", "b", "c", "é", "日"])
 flat_items = st.dictionaries(keys, leaves, max_size=4)
-"""Objects without much inside, as items mostly are."""
+"""Small flat objects, like most items."""
 
 values = st.one_of(flat_items, flat_items, leaves, small_json, any_json)
 
 
 @st.composite
 def retyped(draw, value):
-    """A value with some numbers of another type, and with its keys in another order."""
+    """Return a value with some numbers of another type, and its keys in another order."""
     if isinstance(value, dict):
         order = draw(st.permutations(list(value)))
         return {key: draw(retyped(value[key])) for key in order}
@@ -49,7 +49,7 @@ def retyped(draw, value):
 
 @st.composite
 def item_lists(draw, value=values):
-    """Two lists, of which many items are the same, or nearly so, and some are there twice."""
+    """Generate two lists in which many items are equal or similar, and some occur twice."""
     pool = draw(st.lists(value, min_size=1, max_size=6))
     chosen = st.lists(st.sampled_from(pool), max_size=8)
     expected = draw(chosen)
@@ -58,7 +58,7 @@ def item_lists(draw, value=values):
 
 
 def usual(value, levels=DEEPEST):
-    """Whether the compiled part knows such values."""
+    """Return whether the extension handles these values."""
     if isinstance(value, dict):
         return levels > 0 and all(usual(inner, levels - 1) for inner in value.values())
     if isinstance(value, list):
@@ -70,7 +70,7 @@ def usual(value, levels=DEEPEST):
 
 @contextmanager
 def python_way():
-    """The package as it is where there is no compiler."""
+    """Use the package without its extensions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "COMPILED", False)
         yield

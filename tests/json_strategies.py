@@ -1,8 +1,8 @@
-"""JSON values for laws: any value at all, and pairs of documents that resemble one another.
+"""Hypothesis strategies for JSON: any value, and pairs of similar documents.
 
-A law about comparing learns little from two unrelated documents, since they share no field. So a
-candidate is drawn as its truth with some of it changed, the way extractors err: values misread,
-emptied, dropped or put into another structure, keys invented, items lost, doubled or reordered.
+Two unrelated documents share no fields and test little. A candidate is therefore its truth with
+typical mistakes: wrong, empty or missing values, values in another structure, extra keys, and
+missing, duplicate or reordered items.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Final
 from hypothesis import strategies as st
 
 __all__ = [
-    "alike",
     "any_json",
     "changed",
     "document_pairs",
     "documents",
     "look_alikes",
+    "same_structure",
     "small_json",
 ]
 
-# --- any value at all -----------------------------------------------------------------------------
+# --- any value ------------------------------------------------------------------------------------
 
 texts = st.text(st.characters(codec=None, categories=None), max_size=12)
 numbers = st.one_of(
@@ -32,7 +32,7 @@ numbers = st.one_of(
 look_alikes = st.sampled_from(
     [0, 0.0, -0.0, 1, 1.0, True, False, "1", "true", "", " ", None, [], {}, [1], [True], "é", "é"]
 )
-"""Values that a careless comparison takes for one another."""
+"""Values that a careless comparison confuses."""
 
 keys = st.one_of(
     st.sampled_from(
@@ -46,7 +46,7 @@ any_json = st.recursive(
     max_leaves=16,
 )
 
-# --- documents that resemble one another ----------------------------------------------------------
+# --- similar documents ----------------------------------------------------------------------------
 
 FIELDS: Final = ("a", "b", "name", "total", "x.y")
 LISTS: Final = ("items", "parts")
@@ -74,7 +74,7 @@ hollows = st.sampled_from([{}, []])
 
 
 def _containers(inner: st.SearchStrategy) -> st.SearchStrategy:
-    """Objects of few keys, so that documents meet; lists stand mostly under the keys for lists."""
+    """Objects with few different keys, so that documents share fields; lists mostly have their own keys."""
     plain = dict.fromkeys(FIELDS, inner)
     listed = {field: st.lists(inner, max_size=4) | inner for field in LISTS}
     objects = st.fixed_dictionaries({}, optional=plain | listed)
@@ -83,7 +83,7 @@ def _containers(inner: st.SearchStrategy) -> st.SearchStrategy:
 
 small_json = st.recursive(st.one_of(leaves, leaves, leaves, hollows), _containers, max_leaves=12)
 documents = st.one_of(*[_containers(small_json)] * 6, small_json)
-"""Mostly objects; now and then a list or a scalar."""
+"""Mostly objects, sometimes a list or a scalar."""
 
 KEEP, REPLACE, EMPTY, WRAP = "keep", "replace", "empty", "wrap"
 CHANGES: Final = (*[KEEP] * 9, REPLACE, EMPTY, WRAP)
@@ -92,14 +92,14 @@ mostly = st.sampled_from([True, True, True, True, True, False])
 
 @st.composite
 def document_pairs(draw, document=documents):
-    """A truth, and a candidate that is the truth with some of it changed."""
+    """Generate a truth and a candidate derived from it by changes."""
     expected = draw(document)
     return expected, draw(changed(expected))
 
 
 @st.composite
 def changed(draw, value):
-    """A value with some of it changed, at any depth."""
+    """Generate a value changed at any depth."""
     change = draw(st.sampled_from(CHANGES))
     if change == REPLACE:
         return draw(small_json)
@@ -129,11 +129,11 @@ def _changed_list(draw, value):
 
 
 @st.composite
-def alike(draw, value):
-    """A value with other leaves, missing keys and shorter lists, and the same structure otherwise."""
+def same_structure(draw, value):
+    """Generate a value with the same structure, but other leaves, missing keys and shorter lists."""
     if isinstance(value, dict):
-        return {key: draw(alike(inner)) for key, inner in value.items() if draw(mostly)}
+        return {key: draw(same_structure(inner)) for key, inner in value.items() if draw(mostly)}
     if isinstance(value, list):
         shorter = value if draw(mostly) else value[:-1]
-        return [draw(alike(item)) for item in shorter]
+        return [draw(same_structure(item)) for item in shorter]
     return value if draw(mostly) else draw(leaves)

@@ -1,6 +1,6 @@
-"""Files of flat documents for tests of lines: of one form mostly, in any spelling, and broken ones.
+"""JSONL files of flat documents, mostly of one form, in any notation, and broken ones.
 
-Everything follows from a seed, so that a process of its own can make the same bytes again.
+Everything is derived from a seed, so that another process can create the same bytes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from random import Random
 from typing import Final
 
-__all__ = ["STYLES", "mutated", "spelt", "two_sides"]
+__all__ = ["STYLES", "encoded", "mutated", "two_sides"]
 
 TEXTS: Final = (
     "", " ", "\t", "\u00a0", "\u2003", "n/a", "N/A", "-", "Acme", "acme ", "é", "e\u0301", "日本",
@@ -19,7 +19,7 @@ TEXTS: Final = (
 NUMBERS: Final = (0, 1, 1.0, -1, 2.5, 100.004, 100, 10**17, 10**18 - 1, 0.1, 123456789.123456789)
 ZEROS: Final = ("0", "-0", "0.0", "-0.0", "0.00")
 UNUSUAL: Final = ("1e3", "1E-2", "123456789012345678901", "1" * 60, "[]", "{}", "[1]", "1e999")
-"""Values that the compiled reader leaves to others."""
+"""Values that the extension leaves to the Python code."""
 FIELDS: Final = ("a", "b", "date", "é k", "only")
 STYLES: Final = (
     ("bare", "bare"),
@@ -29,7 +29,7 @@ STYLES: Final = (
     ("envelope", "bare"),
     ("id inside", "id in both"),
 )
-"""How the rows of the truth and of the candidate keep their documents."""
+"""How the rows of truth and candidate contain their documents."""
 ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 BROKEN_BYTES: Final = (
     b'\0\t\n\r "\\/{}[],:-+.0159eEnulltrufas\x80\xc3\xe0\xed\xf0\xf4\xff\xef\xbb\xbf\x1f\x7f'
@@ -54,7 +54,7 @@ def _document(chance: Random, *, full: bool) -> dict[str, object]:
 
 
 def _changed(chance: Random, value: dict, odd: float) -> dict[str, object]:
-    """A document as an extractor may find it; `odd` is how often its very form changes."""
+    """Return a prediction for a document; `odd` is how often its form changes."""
     found: dict[str, object] = {}
     for key, inner in value.items():
         kind = chance.random()
@@ -88,15 +88,15 @@ def _text(chance: Random, text: str, odd: float) -> str:
     return f'"{"".join(letters)}"'
 
 
-def spelt(chance: Random, value: object, odd: float = 0.0) -> str:
-    """A value as JSON in one of its many spellings; `odd` is how often they are unusual."""
+def encoded(chance: Random, value: object, odd: float = 0.0) -> str:
+    """Return a value as JSON in one of its notations; `odd` is how often it is unusual."""
     if isinstance(value, dict):
         items = list(value.items())
         if chance.random() < 0.15:
             chance.shuffle(items)
         fields = (
             f"{_blank(chance)}{_text(chance, key, odd)}{_blank(chance)}:{_blank(chance)}"
-            f"{spelt(chance, inner, odd)}{_blank(chance)}"
+            f"{encoded(chance, inner, odd)}{_blank(chance)}"
             for key, inner in items
         )
         return f"{{{_blank(chance)}{','.join(fields)}}}"
@@ -118,7 +118,7 @@ def _file(chance: Random, rows: list, style: str, key: str, odd: float) -> bytes
             "envelope": {"id": name, key: document},
             "id in both": {"id": name, key: {"id": name, **document}},
         }[style]
-        line = spelt(chance, row, odd)
+        line = encoded(chance, row, odd)
         if chance.random() < odd / 2:
             line = chance.choice(
                 (line[:-1], f"{line}\n", f'{{"id": "0003", {line.lstrip()[1:]}', "7")
@@ -130,7 +130,7 @@ def _file(chance: Random, rows: list, style: str, key: str, odd: float) -> bytes
 
 
 def two_sides(seed: int, *, rows: int = 30) -> tuple[bytes, bytes]:
-    """A truth and a candidate as JSONL: in step mostly, with something unusual now and then."""
+    """Return truth and candidate as JSONL: mostly in the same order, sometimes with unusual rows."""
     chance = Random(seed)
     odd = chance.choice((0.0, 0.0, 0.01, 0.05))
     numbers = range(rows)
@@ -157,7 +157,7 @@ def two_sides(seed: int, *, rows: int = 30) -> tuple[bytes, bytes]:
 
 
 def mutated(chance: Random, block: bytes) -> bytes:
-    """The bytes with something flipped, put in, taken out, doubled or cut off, once or twice."""
+    """Return the bytes after one or two flips, insertions, deletions, duplications or truncations."""
     changed = bytearray(block)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         at = chance.randrange(len(changed) + 1)

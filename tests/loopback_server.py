@@ -1,4 +1,4 @@
-"""A real server on this machine that answers by a script and remembers what it was asked."""
+"""A local HTTP server with scripted responses that records its requests."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One reply: what is sent, and how it goes wrong on the way.
+    """One response, and how its transmission fails.
 
-    `after` waits before the first byte; `pause` between bytes; `promised` is a length that is
-    announced and not kept.
+    `after` waits before the first byte; `pause` between bytes; `promised` is a wrong
+    Content-Length.
     """
 
     status: int = 200
@@ -49,7 +49,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        """A client that went away is what many tests are about."""
+        """Ignore disconnected clients, which many tests need."""
 
 
 class Loopback:
@@ -101,7 +101,7 @@ class Loopback:
 
 @contextmanager
 def loopback(*answers: Answer, script=None, context: ssl.SSLContext | None = None):
-    """Serve the answers one after the other, and the last again and again."""
+    """Serve the responses in turn; the last one is repeated."""
 
     def in_turn(_, number):
         return answers[min(number, len(answers)) - 1]
@@ -112,12 +112,12 @@ def loopback(*answers: Answer, script=None, context: ssl.SSLContext | None = Non
         protocol_version = "HTTP/1.1"
 
         def log_message(self, *_):
-            """Nothing is printed."""
+            """Print nothing."""
 
         def do_POST(self):
             served.answer(self)
 
-        do_PUT = do_PATCH = do_GET = do_POST  # noqa: N815 - names of the library
+        do_PUT = do_PATCH = do_GET = do_POST  # noqa: N815 - names required by http.server
 
     server = _Server(("127.0.0.1", 0), Handler)
     if context is not None:

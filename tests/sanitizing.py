@@ -1,6 +1,6 @@
-"""Compiles a part of the package once more, so that every access is checked, and tries it.
+"""Compiles an extension with the address sanitizer, and runs a script with it.
 
-A script tries it in a process of its own, which a byte that is touched beyond any bounds ends.
+The script runs in its own process, which ends at the first access out of bounds.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import sys
 import sysconfig
 from pathlib import Path
 
-__all__ = ["CHECKED", "PROVING", "ROOT", "broken", "guarded", "load", "tried"]
+__all__ = ["CHECKED", "PROVING", "ROOT", "guarded", "load", "run_sanitized", "without_guard"]
 
 ROOT = Path(__file__).parents[1]
 PROVING = os.environ.get("FIELDMARK_PROVE") == "1"
 CHECKED = sys.platform == "linux"
-"""Whether there is a sanitizer: it is that of Linux."""
+"""Whether the address sanitizer is available, which requires Linux."""
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g", "-O1")  # fmt: skip
 
 
 def build_hook():
-    """The module that compiles when the package is installed; it is no part of the package."""
+    """Return the build hook, which is not part of the package."""
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -32,24 +32,24 @@ def build_hook():
 
 
 def sanitizer():
-    """The library that has to be loaded before everything else."""
+    """Return the library that must be preloaded."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC")).split()[0]
-    asked = [compiler, "-print-file-name=libasan.so"]
-    path = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
-    assert Path(path).is_absolute(), "the address sanitizer is needed: it comes with gcc"
+    command = [compiler, "-print-file-name=libasan.so"]
+    path = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    assert Path(path).is_absolute(), "the address sanitizer is required; it is part of gcc"
     return path
 
 
-def tried(script, source, folder, times):
-    """How a process ends in which a script tries this source so many times."""
-    module = folder / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
+def run_sanitized(script, source, directory, times):
+    """Run a script with this source compiled, in its own process."""
+    module = directory / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
     assert build_hook().compile_module(source, module, *FLAGS) == ""
     return subprocess.run(
         [sys.executable, script, module, str(times), "1"],
         env={
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT / "tests"),
-            "PYTHONMALLOC": "malloc",  # so that every object has bounds of its own
+            "PYTHONMALLOC": "malloc",  # so that every object has its own bounds
             "LD_PRELOAD": sanitizer(),
             "ASAN_OPTIONS": "detect_leaks=0",
         },
@@ -60,17 +60,17 @@ def tried(script, source, folder, times):
     )
 
 
-def broken(source, folder, there, gone):
-    """A copy of a source in which a guard is gone."""
-    copy = Path(shutil.copy(source, folder))
+def without_guard(source, directory, guard, replacement):
+    """Return a copy of a source in which a bounds check is replaced."""
+    copy = Path(shutil.copy(source, directory))
     text = copy.read_text()
-    assert text.count(there) == 1
-    copy.write_text(text.replace(there, gone))
+    assert text.count(guard) == 1
+    copy.write_text(text.replace(guard, replacement))
     return copy
 
 
 def load(name: str, path: str) -> None:
-    """Let the package find a module that was compiled for a trial."""
+    """Import a compiled extension under its name in the package."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
@@ -79,7 +79,7 @@ def load(name: str, path: str) -> None:
 
 
 def guarded(block: bytes) -> bytes:
-    """A block whose end is watched: the zero that Python puts behind all bytes is out of bounds."""
+    """Return a block whose terminating zero byte is out of bounds."""
     fresh = bytes(bytearray(block))
     if fresh:
         end = id(fresh) + bytes.__basicsize__ - 1 + len(fresh)

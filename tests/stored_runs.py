@@ -1,11 +1,11 @@
-"""The records of a run that is written by hand."""
+"""Hand-written records of a run."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from fieldmark.metrics.conventions import find_convention
-from fieldmark.metrics.summary import applied_convention, summarise
+from fieldmark.metrics.summary import applied_convention, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Rules
@@ -18,7 +18,7 @@ MANIFEST = Manifest(
     python="3",
     convention=applied_convention(CONFUSION, Rules()),
 )
-SUMMARY = summarise(Tally(AttributeTable()), CONFUSION, rules=Rules())
+SUMMARY = summarize(Tally(AttributeTable()), CONFUSION, rules=Rules())
 
 
 def manifest(**changes):

@@ -1,4 +1,4 @@
-"""Waiting for what another thread or process does, however busy the machine is."""
+"""Waiting for another thread or process, also on a busy machine."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 
 PATIENCE = 120.0
-"""Far longer than anything takes: only a test that fails waits for so long."""
+"""Much longer than anything takes: only a failing test waits this long."""
 
 
 def eventually(condition: Callable[[], object], seconds: float = PATIENCE) -> bool:
-    """Whether a condition comes true; it is tried again until it does."""
+    """Wait for a condition; return whether it became true in time."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

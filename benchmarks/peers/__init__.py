@@ -1,1 +1,1 @@
-"""Other tools on the same documents, each in an environment of its own."""
+"""Other tools on the same documents, each in its own environment."""

@@ -1,4 +1,4 @@
-"""Prints how many documents peers score in a CPU second, and how many times that fieldmark does."""
+"""Prints the documents per CPU second of peers, and the speedup of fieldmark over them."""
 
 from __future__ import annotations
 
@@ -10,58 +10,62 @@ import orjson
 
 from benchmarks.measure import print_table, reading
 from benchmarks.peers.environments import PEERS, Peer, PeerUnavailable
-from benchmarks.works import Work, cache_folder
+from benchmarks.workloads import Workload, cache_directory
 
 __all__ = ["peers"]
 
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "NO_PROXY": "*", "PYTHONHASHSEED": "0"}
-"""Peers may not fetch models while they are timed."""
+"""Peers must not download models while they are measured."""
 
 
-def peers(works: Iterable[Work], *, limit: float) -> bool:
-    """Time fieldmark and every peer on each data set; whether fieldmark is ahead everywhere."""
+def peers(workloads: Iterable[Workload], *, limit: float) -> bool:
+    """Measure fieldmark and all peers on each data set; return whether fieldmark is faster."""
     ahead = True
-    for work in _one_for_each_data_set(works):
-        own = reading(work, "results", repeats=1)
+    for workload in _one_for_each_data_set(workloads):
+        own = reading(workload, "results", repeats=1)
         rate = own.documents / own.pipeline
         rows = [("fieldmark", "per-field rules, greedy", f"{rate:,.0f}", "")]
         for peer in PEERS:
-            found = _peer_rate(peer, work, limit)
+            found = _peer_rate(peer, workload, limit)
             if isinstance(found, str):
                 rows.append((peer.package, peer.method, found, ""))
                 continue
             ahead &= rate > found
             rows.append((peer.package, peer.method, f"{found:,.2f}", f"{rate / found:,.1f} times"))
-        print_table((work.name, "method", "docs per CPU s", "fieldmark reaches"), rows)
+        print_table((workload.name, "method", "docs per CPU s", "speedup of fieldmark"), rows)
     return ahead
 
 
-def _one_for_each_data_set(works: Iterable[Work]) -> list[Work]:
-    """The first work on each well-formed data set."""
-    chosen = {work.data: work for work in reversed(list(works)) if not work.data.malformed}
-    return sorted(chosen.values(), key=lambda work: work.data.items)
+def _one_for_each_data_set(workloads: Iterable[Workload]) -> list[Workload]:
+    """Return the first workload on each well-formed data set."""
+    chosen = {
+        workload.data: workload
+        for workload in reversed(list(workloads))
+        if not workload.data.malformed
+    }
+    return sorted(chosen.values(), key=lambda workload: workload.data.items)
 
 
-def _peer_rate(peer: Peer, work: Work, limit: float) -> float | str:
-    """Documents per CPU second, or why there is no such figure."""
-    truth, candidate = work.data.write(cache_folder("data"))
-    patience = 2 * limit + 30  # wall-clock, with starting up
+def _peer_rate(peer: Peer, workload: Workload, limit: float) -> float | str:
+    """Return documents per CPU second, or the reason why there is no measurement."""
+    truth, candidate = workload.data.write(cache_directory("data"))
+    timeout = 2 * limit + 30  # wall-clock, including startup
     try:
         command = [str(peer.python()), str(peer.script()), str(truth), str(candidate), str(limit)]
         done = subprocess.run(
             command,
             capture_output=True,
             env={**os.environ, **_OFFLINE},
-            timeout=patience,
+            timeout=timeout,
             check=True,
         )
     except PeerUnavailable as reason:
-        return f"skipped: not installable here: {reason}"
+        return f"skipped: cannot be installed: {reason}"
     except subprocess.TimeoutExpired:
-        return f"none in {patience:g} s"
+        return f"timeout after {timeout:g} s"
     except subprocess.CalledProcessError as error:
         reasons = error.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
         return f"skipped: {reasons[-1]}"
-    # A peer may print warnings of its own before the adapter's last line.
+    # A peer may print warnings before the last line, which the adapter prints.
     answer = orjson.loads(done.stdout.splitlines()[-1])
     return float(answer["documents"] / answer["cpu"])

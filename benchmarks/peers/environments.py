@@ -1,4 +1,4 @@
-"""The peers that are timed, and the environments that they are installed into."""
+"""The measured peers, and the environments that they are installed in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.works import cache_folder
+from benchmarks.workloads import cache_directory
 
 __all__ = ["PEERS", "Peer", "PeerUnavailable"]
 
@@ -16,20 +16,20 @@ _WINDOWS: Final = sys.platform == "win32"
 
 
 class PeerUnavailable(Exception):
-    """A peer that cannot be installed here."""
+    """A peer that cannot be installed on this machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """A package, the script that drives it, and how it compares."""
+    """A package, its adapter script, and how it compares."""
 
     package: str
     adapter: str
     method: str
 
     def python(self) -> Path:
-        """The interpreter of this peer's environment, which is made on first use."""
-        home = cache_folder("peers") / self.package
+        """Return the interpreter of this peer's environment, which is created on first use."""
+        home = cache_directory("peers") / self.package
         python = home / ("Scripts/python.exe" if _WINDOWS else "bin/python")
         complete = home / "complete"
         if not complete.exists():
@@ -39,7 +39,7 @@ class Peer:
         return python
 
     def script(self) -> Path:
-        """The adapter, a script for the peer's own interpreter."""
+        """Return the adapter script for the interpreter of the peer."""
         return Path(__file__).parent / "adapters" / self.adapter
 
 

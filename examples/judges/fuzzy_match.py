@@ -1,4 +1,4 @@
-"""Compares one text with another: how alike are the answer and the reference as a whole?
+"""Scores the similarity of the whole prediction to the ground truth, both as strings.
 
 In an eval file:
 
@@ -17,17 +17,17 @@ from difflib import SequenceMatcher
 
 
 def judge(request: dict) -> dict:
-    """The likeness of the two texts, without regard to case and blanks at the ends."""
+    """Return the similarity of the two strings, ignoring case and surrounding whitespace."""
     threshold = request["config"].get("threshold", 0.85)
     expected = request["reference_answer"].strip().lower()
     candidate = request["candidate_answer"].strip().lower()
     similarity = SequenceMatcher(None, expected, candidate, autojunk=False).ratio()
-    found = f"{similarity:.0%} alike, {threshold:.0%} wanted"
+    summary = f"similarity {similarity:.2f}, threshold {threshold:.2f}"
     return {
         "score": similarity,
-        "hits": [found] if similarity >= threshold else [],
-        "misses": [] if similarity >= threshold else [found],
-        "reasoning": found,
+        "hits": [summary] if similarity >= threshold else [],
+        "misses": [] if similarity >= threshold else [summary],
+        "reasoning": summary,
         "details": {"similarity": similarity, "threshold": threshold},
     }
 

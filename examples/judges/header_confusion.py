@@ -7,7 +7,7 @@ In an eval file:
       script: [python, judges/header_confusion.py]
       fields: [{path: invoice_number}, {path: supplier.name}, {path: gross_total}]
 
-The settings that fieldmark does not know, here `fields`, arrive in `config`.
+Settings that are not options of a code judge, here `fields`, are passed in `config`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import sys
 
 
 def value_at(document: object, path: str) -> object:
-    """The value at a path such as `supplier.name`; nothing if there is none."""
+    """Return the value at a path such as `supplier.name`, or None."""
     for key in path.split("."):
         document = document.get(key) if isinstance(document, dict) else None
     return document
 
 
 def is_empty(value: object) -> bool:
-    """Whether a value says nothing: null, or text of nothing but blanks."""
+    """Return whether a value is null or a blank string."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def counted(expected: object, candidate: object) -> dict[str, int]:
-    """What one field costs. A wrong value is one invented and one lost."""
+def count(expected: object, candidate: object) -> dict[str, int]:
+    """Return the counts of one field; a wrong value is one extra and one missing value."""
     if is_empty(expected) and is_empty(candidate):
         return {"tp": 0, "tn": 1, "fp": 0, "fn": 0}
     if expected == candidate and isinstance(expected, bool) == isinstance(candidate, bool):
@@ -38,20 +38,20 @@ def counted(expected: object, candidate: object) -> dict[str, int]:
 
 
 def judge(request: dict) -> dict:
-    """The mean F1 of the fields, of which those that are empty on both sides do not count."""
+    """Return the mean F1 of the fields; fields that are empty on both sides do not count."""
     paths = [field["path"] for field in request["config"]["fields"]]
     metrics = {
-        path: counted(value_at(request["expected"], path), value_at(request["candidate"], path))
+        path: count(value_at(request["expected"], path), value_at(request["candidate"], path))
         for path in paths
     }
-    right = [path for path, counts in metrics.items() if counts["tp"] or counts["tn"]]
-    wrong = [path for path in metrics if path not in right]
+    correct = [path for path, counts in metrics.items() if counts["tp"] or counts["tn"]]
+    wrong = [path for path in metrics if path not in correct]
     scored = [counts["tp"] for counts in metrics.values() if not counts["tn"]]
     return {
         "score": sum(scored) / len(scored) if scored else 1.0,
-        "hits": right,
+        "hits": correct,
         "misses": wrong,
-        "reasoning": f"{len(right)} of {len(metrics)} fields are right",
+        "reasoning": f"{len(correct)} of {len(metrics)} fields match",
         "details": {"metrics": metrics},
     }
 

@@ -1,4 +1,4 @@
-"""Compares several fields by the likeness of their texts, each with a threshold of its own.
+"""Compares several fields by the similarity of their strings, each with its own threshold.
 
 In an eval file:
 
@@ -10,7 +10,7 @@ In an eval file:
         - {path: supplier.name, threshold: 0.85}
         - {path: importer.name, threshold: 0.9, algorithm: levenshtein}
 
-A judge may use fieldmark itself: here, to find the fields and to compare them.
+A judge can use fieldmark itself, here to compare the fields.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import fieldmark as fm
 
 
 def judge(request: dict) -> dict:
-    """The mean likeness of the fields; one below its threshold earns nothing."""
+    """Return the mean similarity of the fields; a field below its threshold scores 0."""
     config = request["config"]
-    usual = {"match": "fuzzy", "algorithm": config.get("algorithm", "levenshtein")}
-    rules = {"scope": "configured", "fields": [{**usual, **field} for field in config["fields"]]}
+    defaults = {"match": "fuzzy", "algorithm": config.get("algorithm", "levenshtein")}
+    rules = {"scope": "configured", "fields": [{**defaults, **field} for field in config["fields"]]}
     result = fm.compare(request["expected"], request["candidate"], rules=rules)
     scores = {field.path: field.score or 0.0 for field in result.fields}
     return {
         "score": sum(scores.values()) / len(scores) if scores else 1.0,
         "hits": list(result.hits),
         "misses": list(result.misses),
-        "reasoning": f"{len(result.hits)} of {len(scores)} texts are alike",
+        "reasoning": f"{len(result.hits)} of {len(scores)} fields match",
         "details": {"similarity": {field.path: field.similarity for field in result.fields}},
     }
 

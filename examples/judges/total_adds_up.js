@@ -1,4 +1,4 @@
-// Checks a candidate against itself: do the amounts of the rows add up to the total?
+// Checks that the amounts of the rows in the prediction add up to its total.
 //
 // In an eval file:
 //
@@ -13,13 +13,13 @@ function judge({ candidate, config }) {
   const rows = Array.isArray(candidate?.line_items) ? candidate.line_items : [];
   const sum = rows.reduce((total, row) => total + Number(row?.amount), 0);
   const gap = Math.abs(sum - Number(candidate?.total));
-  const fine = gap <= (config.max_gap ?? 0.01) + 1e-9; // a gap that is not a number is not fine
-  const told = `${rows.length} rows add up to ${sum.toFixed(2)}, the total is ${candidate?.total}`;
+  const matches = gap <= (config.max_gap ?? 0.01) + 1e-9; // false if the gap is NaN
+  const reasoning = `${rows.length} rows add up to ${sum.toFixed(2)}, the total is ${candidate?.total}`;
   return {
-    score: fine ? 1 : 0,
-    hits: fine ? ["total"] : [],
-    misses: fine ? [] : ["total"],
-    reasoning: told,
+    score: matches ? 1 : 0,
+    hits: matches ? ["total"] : [],
+    misses: matches ? [] : ["total"],
+    reasoning,
     details: { sum: Number.isFinite(sum) ? sum : null, rows: rows.length },
   };
 }

@@ -1,4 +1,4 @@
-"""Marks extracted fields against the truth.
+"""Score extracted data against ground truth.
 
 >>> import fieldmark as fm
 >>> fm.compare({"total": 10}, {"total": 10}).score
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from fieldmark.metrics.summary import Summary
     from fieldmark.model.json import MISSING
-    from fieldmark.run.run_result import EvalResult, RunResult
+    from fieldmark.run.result import EvalResult, RunResult
     from fieldmark.wire.case_result import CaseResult, FieldResult
 
 __all__ = [
@@ -71,7 +71,7 @@ __all__ = [
 ]
 
 __version__: str
-_HOMES: Final = {
+_MODULES: Final = {
     "Calibration": "fieldmark.api.calibrate",
     "calibrate": "fieldmark.api.calibrate",
     "CaseResult": "fieldmark.wire.case_result",
@@ -81,13 +81,13 @@ _HOMES: Final = {
     "compare_many": "fieldmark.api.compare_many",
     "diff": "fieldmark.api.diff",
     "DiffResult": "fieldmark.api.diff",
-    "EvalResult": "fieldmark.run.run_result",
+    "EvalResult": "fieldmark.run.result",
     "evaluate": "fieldmark.api.evaluate",
     "improve": "fieldmark.api.improve",
     "ImproveResult": "fieldmark.api.improve",
     "infer": "fieldmark.api.infer",
     "rescore": "fieldmark.api.rescore",
-    "RunResult": "fieldmark.run.run_result",
+    "RunResult": "fieldmark.run.result",
     "RunList": "fieldmark.api.runs",
     "runs": "fieldmark.api.runs",
     "score": "fieldmark.api.score",
@@ -102,7 +102,7 @@ _HOMES: Final = {
     "Summary": "fieldmark.metrics.summary",
     "MISSING": "fieldmark.model.json",
 }
-"""Where each public name lives; it is loaded when it is first used."""
+"""The module of each public name, imported on first use."""
 
 
 def __getattr__(name: str) -> object:
@@ -110,9 +110,9 @@ def __getattr__(name: str) -> object:
 
     if name == "__version__":
         return importlib.import_module("fieldmark.version").VERSION
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'fieldmark' has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(_HOMES[name]), name)
+    value: object = getattr(importlib.import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 
@@ -122,13 +122,13 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """This package, in which a public name is never a subpackage of the same name.
+    """This package, whose public functions are not replaced by subpackages of the same name.
 
-    The import system would put the subpackage `fieldmark.compare` in the place of the function.
+    Importing the subpackage `fieldmark.compare` would otherwise replace the function `compare`.
     """
 
     def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
+        if not (name in _MODULES and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
 

@@ -1,15 +1,15 @@
-"""Every exception that fieldmark raises on purpose.
+"""The exceptions that fieldmark raises.
 
     FieldmarkError
-    ├── ConfigError      a mistake in rules, options or arguments; carries every problem at once
-    ├── OptionError      one bad option of one strategy; configuration turns it into a ConfigError
-    ├── DataError        input that cannot be read; names the file and the line
-    │   └── LimitError   input beyond a documented limit; names the limit
-    ├── StorageError     a result could not be written
-    ├── RunLockedError   another process writes to the run; names it
-    └── MissingExtra     an optional dependency is not installed; names the command that installs it
+    ├── ConfigError      invalid rules, options or arguments; lists all problems
+    ├── OptionError      one invalid option of a strategy; reported as a ConfigError for files
+    ├── DataError        input that cannot be read; names the file and line
+    │   └── LimitError   input that exceeds a documented limit; names the limit
+    ├── StorageError     a result that could not be written
+    ├── RunLockedError   another process is writing to the run
+    └── MissingExtra     an optional dependency is not installed; names the install command
 
-A fault in the data that is being compared is a result, never an exception.
+Problems in the compared documents are results, never exceptions.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ __all__ = [
     "Problem",
     "RunLockedError",
     "StorageError",
+    "with_hint",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where something stands: a file and, where known, a line and a column (both from 1)."""
+    """A file and, if known, a line and a column, both counted from 1."""
 
     file: str = ""
     line: int | None = None
@@ -45,9 +46,18 @@ class Location:
         return ":".join(parts)
 
 
+def with_hint(message: str, hint: str) -> str:
+    """Append a hint to a message.
+
+    >>> with_hint("unknown key 'treshold'", "did you mean 'threshold'?")
+    "unknown key 'treshold'; did you mean 'threshold'?"
+    """
+    return f"{message}; {hint}" if hint else message
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a configuration, where it stands, and what to do about it."""
+    """One problem of a configuration: what is wrong, where, and what to do about it."""
 
     message: str
     location: Location = Location()
@@ -56,15 +66,15 @@ class Problem:
     def __str__(self) -> str:
         where = str(self.location)
         text = f"{where}: {self.message}" if where else self.message
-        return f"{text} {self.hint}" if self.hint else text
+        return with_hint(text, self.hint)
 
 
 class FieldmarkError(Exception):
-    """The root of the tree: catch this to catch everything that fieldmark raises on purpose."""
+    """Base class of all exceptions that fieldmark raises."""
 
 
 class ConfigError(FieldmarkError):
-    """A configuration that cannot be used, with all of its problems."""
+    """An invalid configuration, with all its problems."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -72,12 +82,12 @@ class ConfigError(FieldmarkError):
 
     @classmethod
     def of(cls, message: str, location: Location = Location(), hint: str = "") -> ConfigError:
-        """A configuration error with a single problem."""
+        """Return an error with a single problem."""
         return cls([Problem(message, location, hint)])
 
 
 class OptionError(FieldmarkError):
-    """One option of a strategy holds a value that it cannot have."""
+    """An option of a strategy has an invalid value."""
 
     def __init__(self, option: str, message: str) -> None:
         self.option = option
@@ -86,7 +96,7 @@ class OptionError(FieldmarkError):
 
 
 class DataError(FieldmarkError):
-    """Input that cannot be read: which file, which line, and why."""
+    """Input that cannot be read: file, line and reason."""
 
     def __init__(self, message: str, location: Location = Location()) -> None:
         self.message = message
@@ -96,7 +106,7 @@ class DataError(FieldmarkError):
 
 
 class LimitError(DataError):
-    """Input beyond a documented limit."""
+    """Input that exceeds a documented limit."""
 
     def __init__(self, limit: str, message: str, location: Location = Location()) -> None:
         self.limit = limit
@@ -104,16 +114,18 @@ class LimitError(DataError):
 
 
 class StorageError(FieldmarkError):
-    """A result could not be written to disk."""
+    """A result could not be written."""
 
 
 class RunLockedError(FieldmarkError):
-    """Another process writes to the same run."""
+    """Another process is writing to the same run."""
 
 
 class MissingExtra(FieldmarkError):
-    """An optional dependency is needed and not installed."""
+    """A required optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f'{what} needs an optional part: pip install "fieldmark[{extra}]"')
+        super().__init__(
+            f'{what} requires an optional dependency: pip install "fieldmark[{extra}]"'
+        )

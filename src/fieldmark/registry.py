@@ -1,8 +1,8 @@
-"""The one door for all that can be named in a file: built-in or plugged in, by name.
+"""The registry of comparators, aligners, evaluators and other strategies that files refer to.
 
-A built-in is one line in a table below; a plug-in is an entry point in a group such as
+A built-in is a row in a table below; a plug-in is an entry point in a group such as
 `fieldmark.comparators` or `fieldmark.evaluators`. Both name a class as `module:Class`, which is
-loaded when it is first asked for.
+imported on first use.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = [
     "aligner",
     "canonical",
     "comparator",
+    "create",
     "load",
-    "made",
     "names",
     "options",
     "provider",
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class Plugin(StrEnum):
-    """What can be plugged in."""
+    """The kinds of strategies that plug-ins can add."""
 
     COMPARATORS = "comparators"
     ALIGNERS = "aligners"
@@ -47,28 +47,34 @@ class Plugin(StrEnum):
 
     @property
     def noun(self) -> str:
-        """What people call one of them."""
+        """The word for one of them in messages."""
         return _NOUNS[self]
 
     @property
     def article(self) -> str:
-        """The word before the noun."""
+        """The indefinite article of the noun."""
         return "an" if self.noun[0] in "aeiou" else "a"
+
+    def unknown_message(self, name: str) -> str:
+        """Return the message for an unknown name; that for match types is specified."""
+        if self is Plugin.COMPARATORS:
+            return f"Invalid match type: {name}"
+        return f"unknown {self.noun} {name!r}"
 
 
 _NOUNS: Final = {
     Plugin.COMPARATORS: "match type",
-    Plugin.ALIGNERS: "alignment",
+    Plugin.ALIGNERS: "aligner",
     Plugin.PROVIDERS: "provider",
     Plugin.EVALUATORS: "evaluator type",
     Plugin.TARGETS: "target",
-    Plugin.SAFETY: "judge of safety",
+    Plugin.SAFETY: "safety judge",
 }
 
 _SAFE: Final[Mapping[str, str]] = {
     "response_quality": "fieldmark.judges.safety:SafeResponseQuality",
 }
-"""Evaluators that hear a judge of safety, and the class that brings the two together."""
+"""Evaluators that accept a safety judge, and the class that combines the two."""
 
 _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
     Plugin.COMPARATORS: {
@@ -100,13 +106,13 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
         "lexical": "fieldmark.compare.providers:Lexical",
         "recorded": "fieldmark.compare.providers:Recorded",
         "openai": "fieldmark.judges.providers.openai:OpenAi",
-        "openai_embeddings": "fieldmark.judges.providers.openai_embeddings:OpenAiEmbeddings",
+        "openai_embeddings": "fieldmark.judges.providers.openai:OpenAiEmbeddings",
         "model2vec": "fieldmark.judges.providers.model2vec:Model2Vec",
         "python": "fieldmark.judges.providers.python:PythonProvider",
     },
     Plugin.EVALUATORS: {
-        "field_accuracy": "fieldmark.evaluators.field_accuracy:FieldAccuracy",
-        "field_confusion": "fieldmark.evaluators.field_confusion:FieldConfusion",
+        "field_accuracy": "fieldmark.evaluators.configured_fields:FieldAccuracy",
+        "field_confusion": "fieldmark.evaluators.configured_fields:FieldConfusion",
         "line_items": "fieldmark.evaluators.line_items:LineItems",
         "extraction_metrics": "fieldmark.evaluators.extraction_metrics:ExtractionMetrics",
         "response_quality": "fieldmark.evaluators.response_quality:ResponseQuality",
@@ -134,7 +140,7 @@ _BUILT_IN: Final[Mapping[Plugin, Mapping[str, str]]] = {
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option of a strategy: its type as annotated, and its default, `MISSING` if needed."""
+    """An option of a strategy: its annotated type and its default, `MISSING` if required."""
 
     name: str
     type: object
@@ -142,7 +148,7 @@ class Option:
 
 
 def names(kind: Plugin) -> tuple[str, ...]:
-    """Every name of a kind, built-ins first.
+    """Return all names of a kind, built-ins first.
 
     >>> names(Plugin.PROVIDERS)[:2]
     ('lexical', 'recorded')
@@ -151,7 +157,7 @@ def names(kind: Plugin) -> tuple[str, ...]:
 
 
 def canonical(kind: Plugin, name: str) -> str | None:
-    """The registered spelling of a name, or nothing if it is not registered.
+    """Return the registered spelling of a name, or `None` if it is not registered.
 
     >>> canonical(Plugin.COMPARATORS, "numeric-tolerance")
     'numeric_tolerance'
@@ -164,31 +170,31 @@ def canonical(kind: Plugin, name: str) -> str | None:
 
 
 def load(kind: Plugin, name: str) -> type:
-    """The class behind a name."""
+    """Return the class that is registered under a name."""
     found = canonical(kind, name)
     if found is None:
         valid = ", ".join(names(kind))
-        raise ConfigError.of(f"Invalid {kind.noun}: {name}.", hint=f"Valid types: {valid}.")
+        raise ConfigError.of(kind.unknown_message(name), hint=f"valid types: {valid}")
     return _load(_table(kind)[found], found)
 
 
 def comparator(name: str) -> type[Comparator]:
-    """The comparator of this name."""
+    """Return the comparator with this name."""
     return cast("type[Comparator]", load(Plugin.COMPARATORS, name))
 
 
 def aligner(name: str) -> type[Aligner]:
-    """The aligner of this name."""
+    """Return the aligner with this name."""
     return cast("type[Aligner]", load(Plugin.ALIGNERS, name))
 
 
 def provider(name: str) -> type[Provider]:
-    """The provider of this name."""
+    """Return the provider with this name."""
     return cast("type[Provider]", load(Plugin.PROVIDERS, name))
 
 
 def with_safety(name: str) -> type | None:
-    """The class that makes one evaluator of that of this name and a judge of safety, if one does.
+    """Return the class that combines an evaluator with a safety judge, or `None`.
 
     >>> with_safety("field_accuracy") is None
     True
@@ -198,7 +204,7 @@ def with_safety(name: str) -> type | None:
 
 @cache
 def options(strategy: type) -> Mapping[str, Option]:
-    """The options of a strategy, in the order of its dataclass fields."""
+    """Return the options of a strategy, in the order of its dataclass fields."""
     hints = get_type_hints(strategy)
     return {
         name: Option(name=name, type=hints[field.name], default=_default(field))
@@ -206,16 +212,16 @@ def options(strategy: type) -> Mapping[str, Option]:
     }
 
 
-def made(strategy: type, values: Mapping[str, object]) -> object:
-    """A strategy with values for its options, by the names that these have in files."""
+def create(strategy: type, values: Mapping[str, object]) -> object:
+    """Create a strategy from option values, by the names that the options have in files."""
     fields = _fields(strategy)
     return cast("object", strategy(**{fields[name].name: each for name, each in values.items()}))
 
 
 def _fields(strategy: type) -> dict[str, dataclasses.Field[object]]:
-    """The fields of a strategy by the names of its options.
+    """Return the fields of a strategy by the names of its options.
 
-    A field cannot be called `class`: it has a `_` behind it, which files do without.
+    The field of an option that is a keyword, such as `class`, ends with an underscore.
     """
     found: dict[str, dataclasses.Field[object]] = {}
     for field in dataclasses.fields(strategy):
@@ -239,14 +245,14 @@ def _table(kind: Plugin) -> Mapping[str, str]:
     for name, target in _registrations(kind):
         if table.setdefault(name, target) != target:
             raise ConfigError.of(
-                f"Two plug-ins are called {name}: {table[name]} and {target}.",
-                hint="Remove one of the packages that bring them.",
+                f"duplicate plug-in {name!r}: {table[name]} and {target}",
+                hint="uninstall one of the two packages",
             )
     return table
 
 
 def _registrations(kind: Plugin) -> Iterator[tuple[str, str]]:
-    from importlib.metadata import entry_points  # slow to load, and not always needed
+    from importlib.metadata import entry_points  # slow to import, and not always needed
 
     yield from _BUILT_IN[kind].items()
     for point in sorted(entry_points(group=f"fieldmark.{kind}")):
@@ -259,7 +265,7 @@ def _load(target: str, name: str) -> type:
     try:
         strategy = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise ConfigError.of(f"The plug-in {name} ({target}) cannot be loaded: {error}.") from error
+        raise ConfigError.of(f"cannot load plug-in {name!r} ({target}): {error}") from error
     if not (isinstance(strategy, type) and dataclasses.is_dataclass(strategy)):
-        raise ConfigError.of(f"The plug-in {name} ({target}) is not a dataclass.")
+        raise ConfigError.of(f"plug-in {name!r} ({target}) is not a dataclass")
     return strategy

@@ -25,7 +25,7 @@ def test_importing_the_package_loads_nothing_heavy(heavy):
     assert (python.stdout.strip(), python.stderr) == ("False", "")
 
 
-def test_importing_the_package_does_nothing():
+def test_importing_the_package_has_no_side_effects():
     python = finished(sys.executable, "-I", "-X", "dev", "-W", "error", "-c", "import fieldmark")
     assert (python.returncode, python.stdout, python.stderr) == (0, "", "")
 

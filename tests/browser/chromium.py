@@ -1,4 +1,4 @@
-"""Drives a real Chromium through its debugging pipe: nothing but the browser itself is needed."""
+"""Drive Chromium through its debugging pipe, without further dependencies."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ FLAGS = (
     "--disable-sync",
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
-    # A test turns more pages a second than a person; the browser would slow it down.
+    # Tests navigate faster than people, and the browser would throttle them.
     "--disable-ipc-flooding-protection",
     "--remote-debugging-pipe",
 )
-PATIENCE = 60.0
-_GONE = ("navigated or closed", "context was destroyed", "Cannot find context")
+TIMEOUT = 60.0
+_REPLACED = ("navigated or closed", "context was destroyed", "Cannot find context")
 
 
 def program() -> str:
-    """Where the browser is; a machine without one cannot prove anything about pages."""
+    """Return the path of the browser, which the tests require."""
     found = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    assert found, "no Chromium: `make browser` installs it"
+    assert found, "Chromium not found; `make browser` installs it"
     return found
 
 
 class Browser:
-    """A browser of its own, with a fresh profile."""
+    """A browser process with a new profile."""
 
     def __init__(self, profile: Path) -> None:
         ours_in, self._out = os.pipe()
         self._in, ours_out = os.pipe()
-        # The browser reads commands from 3 and answers on 4.
+        # The browser reads commands from file descriptor 3 and responds on 4.
         wired = f'exec "$@" 3<&{ours_in} 4>&{ours_out}'
         command = [program(), *FLAGS, f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(
@@ -70,31 +70,31 @@ class Browser:
             self._process.wait()
         os.close(self._in)
 
-    def ask(self, method: str, session: str | None = None, **parameters: object) -> dict:
-        """Send one command and wait for its answer; events on the way are kept."""
+    def send(self, method: str, session: str | None = None, **parameters: object) -> dict:
+        """Send a command and return its response; events are recorded."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if session:
             message["sessionId"] = session
         os.write(self._out, json.dumps(message).encode() + b"\0")
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TIMEOUT
         while True:
-            answer = self.read(until)
-            assert answer is not None, f"no answer to {method}"
-            if answer.get("id") == self._number:
-                if any(each in str(answer.get("error")) for each in _GONE):
-                    raise PageGoneError(method)
-                assert "error" not in answer, f"{method}: {answer['error']}"
-                return answer["result"]
+            response = self.read(until)
+            assert response is not None, f"no response to {method}"
+            if response.get("id") == self._number:
+                if any(each in str(response.get("error")) for each in _REPLACED):
+                    raise PageReplacedError(method)
+                assert "error" not in response, f"{method}: {response['error']}"
+                return response["result"]
 
     def read(self, until: float) -> dict | None:
-        """The next message, or nothing if none comes in time."""
+        """Return the next message, or None after the timeout."""
         while b"\0" not in self._rest:
             left = until - time.monotonic()
             if left <= 0 or not select.select([self._in], [], [], left)[0]:
                 return None
             chunk = os.read(self._in, 1 << 20)
-            assert chunk, "the browser has ended"
+            assert chunk, "the browser has exited"
             self._rest += chunk
         text, _, self._rest = self._rest.partition(b"\0")
         message = json.loads(text)
@@ -103,18 +103,18 @@ class Browser:
         return message
 
     def page(self, **size: object) -> Page:
-        """A new page, with everything that it does written down."""
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        """Open a new page whose events are recorded."""
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         return Page(self, session, target, **size)
 
 
-class PageGoneError(Exception):
-    """The page that was asked something gave way to another before it could answer."""
+class PageReplacedError(Exception):
+    """The page was replaced by another before it responded to a command."""
 
 
 class Page:
-    """One tab. `requests`, `dialogs` and `complaints` are what it did that nobody may do."""
+    """One tab, with its `requests`, `dialogs` and `errors`."""
 
     def __init__(
         self,
@@ -124,63 +124,63 @@ class Page:
         *,
         width: int = 1280,
         height: int = 900,
-        phone: bool = False,
+        mobile: bool = False,
     ) -> None:
         self._browser, self._session, self._target = browser, session, target
         for domain in ("Page", "Runtime", "Network", "Log"):
-            self.ask(f"{domain}.enable")
-        self.ask(
+            self.send(f"{domain}.enable")
+        self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
             height=height,
             deviceScaleFactor=1,
-            mobile=phone,
+            mobile=mobile,
         )
 
-    def ask(self, method: str, **parameters: object) -> dict:
-        return self._browser.ask(method, self._session, **parameters)
+    def send(self, method: str, **parameters: object) -> dict:
+        return self._browser.send(method, self._session, **parameters)
 
     def close(self) -> None:
-        self._browser.ask("Target.closeTarget", targetId=self._target)
+        self._browser.send("Target.closeTarget", targetId=self._target)
 
     def open(self, path: Path) -> float:
-        """Open a file; the seconds until it is drawn."""
-        begun = time.monotonic()
-        self.ask("Page.navigate", url=path.resolve().as_uri())
+        """Open a file and return the seconds until it is rendered."""
+        started = time.monotonic()
+        self.send("Page.navigate", url=path.resolve().as_uri())
         self.wait("document.readyState === 'complete' && document.querySelector('main')")
-        self.run("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 0)))")
-        return time.monotonic() - begun
+        self.run("new Promise((rendered) => requestAnimationFrame(() => setTimeout(rendered, 0)))")
+        return time.monotonic() - started
 
     def run(self, script: str) -> object:
-        """What an expression is in the page; promises are waited for."""
-        answer = self.ask(
+        """Return the value of a JavaScript expression; promises are awaited."""
+        response = self.send(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
-        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
-        return answer["result"].get("value")
+        assert "exceptionDetails" not in response, response["exceptionDetails"]
+        return response["result"].get("value")
 
     def wait(self, condition: str) -> None:
-        until = time.monotonic() + PATIENCE
-        while not self._is_so(condition):
-            assert time.monotonic() < until, f"never came true: {condition}"
+        until = time.monotonic() + TIMEOUT
+        while not self._holds(condition):
+            assert time.monotonic() < until, f"timeout while waiting for {condition}"
             time.sleep(0.02)
 
-    def _is_so(self, condition: str) -> bool:
-        """Whether something is true now; nothing is of a page that gives way to another."""
+    def _holds(self, condition: str) -> bool:
+        """Whether a condition is true; it is not if the page is being replaced."""
         try:
             return bool(self.run(f"Boolean({condition})"))
-        except PageGoneError:
+        except PageReplacedError:
             return False
 
-    def one(self, selector: str) -> str:
-        """The script for the one element that a selector finds."""
+    def element(self, selector: str) -> str:
+        """Return a script for the first element that matches a selector."""
         return f"document.querySelector({json.dumps(selector)})"
 
     def text(self, selector: str) -> str:
-        return str(self.run(f"{self.one(selector)}.innerText"))
+        return str(self.run(f"{self.element(selector)}.innerText"))
 
     def count(self, selector: str) -> int:
-        """How many of these can be seen."""
+        """Return the number of visible elements that match a selector."""
         script = f"[...document.querySelectorAll({json.dumps(selector)})]"
         return int(
             self.run(
@@ -189,64 +189,66 @@ class Page:
         )
 
     def click(self, selector: str) -> None:
-        """Click in the middle of an element, as a hand does."""
+        """Click in the center of an element."""
         where = self.run(
-            f"(() => {{ const each = {self.one(selector)}; each.scrollIntoView({{block: 'center'}});"
+            f"(() => {{ const each = {self.element(selector)}; each.scrollIntoView({{block: 'center'}});"
             " const box = each.getBoundingClientRect();"
             " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
         )
-        place = {"x": where[0], "y": where[1], "button": "left", "clickCount": 1}
+        position = {"x": where[0], "y": where[1], "button": "left", "clickCount": 1}
         for kind in ("mousePressed", "mouseReleased"):
-            self.ask("Input.dispatchMouseEvent", type=kind, **place)
+            self.send("Input.dispatchMouseEvent", type=kind, **position)
         self.settle()
 
     def press(self, key: str, code: int = 0) -> None:
-        """Press and release one key."""
-        said = {"key": key, "windowsVirtualKeyCode": code or ord(key[0].upper())}
+        """Press and release a key."""
+        event = {"key": key, "windowsVirtualKeyCode": code or ord(key[0].upper())}
         if len(key) == 1:
-            said["text"] = key
+            event["text"] = key
         if key == "Enter":
-            said["text"] = "\r"
-        self.ask("Input.dispatchKeyEvent", type="keyDown", **said)
-        self.ask("Input.dispatchKeyEvent", type="keyUp", **said)
+            event["text"] = "\r"
+        self.send("Input.dispatchKeyEvent", type="keyDown", **event)
+        self.send("Input.dispatchKeyEvent", type="keyUp", **event)
         self.settle()
 
     def type(self, selector: str, text: str) -> None:
-        self.run(f"{self.one(selector)}.focus()")
-        self.run(f"{self.one(selector)}.select && {self.one(selector)}.select()")
-        self.ask("Input.insertText", text=text)
+        self.run(f"{self.element(selector)}.focus()")
+        self.run(f"{self.element(selector)}.select && {self.element(selector)}.select()")
+        self.send("Input.insertText", text=text)
         self.settle()
 
     def choose(self, selector: str, value: str) -> None:
         self.run(
-            f"(() => {{ const list = {self.one(selector)}; list.value = {json.dumps(value)};"
+            f"(() => {{ const list = {self.element(selector)}; list.value = {json.dumps(value)};"
             " list.dispatchEvent(new Event('change')); })()"
         )
         self.settle()
 
     def settle(self) -> None:
-        """Wait until what was done is drawn, or has led to another page."""
-        with suppress(PageGoneError):
-            self.run("new Promise((drawn) => setTimeout(() => requestAnimationFrame(drawn), 0))")
+        """Wait until the last action is rendered or has opened another page."""
+        with suppress(PageReplacedError):
+            self.run(
+                "new Promise((rendered) => setTimeout(() => requestAnimationFrame(rendered), 0))"
+            )
 
     def media(self, *, scheme: str = "light", medium: str = "") -> None:
-        """Light or dark, on a screen or on paper."""
+        """Emulate a light or dark color scheme, and a medium such as print."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.ask("Emulation.setEmulatedMedia", media=medium, features=features)
+        self.send("Emulation.setEmulatedMedia", media=medium, features=features)
         self.settle()
 
-    def picture(self, path: Path, *, whole: bool = False) -> bytes:
-        """A screenshot, written to a file as well."""
-        shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+    def screenshot(self, path: Path, *, whole: bool = False) -> bytes:
+        """Save a screenshot and return its content."""
+        shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         content = base64.b64decode(shot["data"])
         path.write_bytes(content)
         return content
 
-    def paper(self) -> bytes:
-        """The page as a PDF."""
-        return base64.b64decode(self.ask("Page.printToPDF", printBackground=True)["data"])
+    def pdf(self) -> bytes:
+        """Return the page as PDF."""
+        return base64.b64decode(self.send("Page.printToPDF", printBackground=True)["data"])
 
-    def _own(self, method: str) -> list[dict]:
+    def _events(self, method: str) -> list[dict]:
         return [
             each["params"]
             for each in self._browser.events
@@ -255,12 +257,12 @@ class Page:
 
     @property
     def requests(self) -> list[str]:
-        """Everything that was asked for."""
-        return [each["request"]["url"] for each in self._own("Network.requestWillBeSent")]
+        """The URLs of all requests."""
+        return [each["request"]["url"] for each in self._events("Network.requestWillBeSent")]
 
     @property
     def files(self) -> set[str]:
-        """The names of the files that were opened; a request elsewhere keeps its address."""
+        """The names of all requested files, or the URL of other requests."""
         return {
             Path(unquote(urlsplit(url).path)).name if url.startswith("file:") else url
             for url in self.requests
@@ -269,13 +271,13 @@ class Page:
 
     @property
     def dialogs(self) -> list[str]:
-        return [each["message"] for each in self._own("Page.javascriptDialogOpening")]
+        return [each["message"] for each in self._events("Page.javascriptDialogOpening")]
 
     @property
-    def complaints(self) -> list[str]:
-        """Exceptions of scripts, and what the policy of the page refused."""
+    def errors(self) -> list[str]:
+        """Uncaught exceptions and log entries, such as violations of the content security policy."""
         thrown = [
             str(each["exceptionDetails"].get("exception", each["exceptionDetails"]))
-            for each in self._own("Runtime.exceptionThrown")
+            for each in self._events("Runtime.exceptionThrown")
         ]
-        return [*thrown, *(each["entry"]["text"] for each in self._own("Log.entryAdded"))]
+        return [*thrown, *(each["entry"]["text"] for each in self._events("Log.entryAdded"))]

@@ -1,4 +1,4 @@
-"""A real browser, and reports for it to open."""
+"""A browser, and reports to open in it."""
 
 from __future__ import annotations
 
@@ -74,57 +74,59 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser):
-    """Opens a report in a page of its own; in the end it must have behaved."""
+    """Open reports in pages of their own; pages with dialogs, errors or other requests fail."""
     pages = []
 
-    def opened(path, **size):
+    def open_report(path, **size):
         page = browser.page(**size)
         pages.append((page, path))
         page.media()
         page.open(path)
         return page
 
-    yield opened
+    yield open_report
     for page, path in pages:
         assert page.dialogs == []
-        assert page.complaints == []
+        assert page.errors == []
         assert page.files == {path.name}
         page.close()
 
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory):
-    """The report of the bundled sample, against that of another model."""
-    folder = tmp_path_factory.mktemp("sample")
+    """The report of the bundled sample."""
+    directory = tmp_path_factory.mktemp("sample")
     for name in ("candidate", "candidate-claude"):
         fm.score(
-            SAMPLE / "truth.jsonl", SAMPLE / f"{name}.jsonl", align="optimal", out=folder / name
+            SAMPLE / "truth.jsonl", SAMPLE / f"{name}.jsonl", align="optimal", out=directory / name
         )
-    return write_report(folder / "candidate", folder / "sample.html")
+    return write_report(directory / "candidate", directory / "sample.html")
 
 
 @pytest.fixture(scope="session")
-def versus(sample):
-    folder = sample.parent
+def compared(sample):
+    directory = sample.parent
     return write_report(
-        folder / "candidate-claude", folder / "versus.html", against=folder / "candidate"
+        directory / "candidate-claude",
+        directory / "comparison.html",
+        against=directory / "candidate",
     )
 
 
 @pytest.fixture(scope="session")
 def invoices(tmp_path_factory):
     """The report of an eval file with tags, gates, evaluators, line items and a box."""
-    folder = tmp_path_factory.mktemp("invoices")
+    directory = tmp_path_factory.mktemp("invoices")
     rows = "".join(f"{json.dumps(row)}\n" for row in INVOICES)
-    (folder / "invoices.jsonl").write_text(rows, "utf-8")
-    (folder / "invoices.eval.yaml").write_text(EVAL, "utf-8")
-    fm.evaluate(folder / "invoices.eval.yaml", out=folder / "run")
-    return write_report(folder / "run")
+    (directory / "invoices.jsonl").write_text(rows, "utf-8")
+    (directory / "invoices.eval.yaml").write_text(EVAL, "utf-8")
+    fm.evaluate(directory / "invoices.eval.yaml", out=directory / "run")
+    return write_report(directory / "run")
 
 
 @pytest.fixture(scope="session")
 def valueless(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("valueless")
+    directory = tmp_path_factory.mktemp("valueless")
     pairs = [(row["expected"], row["candidate"]) for row in INVOICES]
-    fm.score(pairs, values=False, out=folder / "run")
-    return write_report(folder / "run")
+    fm.score(pairs, values=False, out=directory / "run")
+    return write_report(directory / "run")

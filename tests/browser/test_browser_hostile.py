@@ -1,4 +1,4 @@
-"""Hostile texts in a real browser: shown as they are, and never more than shown."""
+"""Hostile strings in Chromium: displayed as text, never interpreted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fieldmark.api.report import write_report
 from fieldmark.report.html.page import page as whole_page
 from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
-from fieldmark.store.run_reader import open_run
+from fieldmark.store.reader import open_run
 
 LISTS = json.loads(
     (Path(__file__).parents[1] / "data" / "naughty" / "strings.json").read_text("utf-8")
@@ -33,15 +33,15 @@ OWN = [
 ]
 STRINGS = list(dict.fromkeys(text for texts in [*LISTS.values(), OWN] for text in texts if text))
 NAMES = {text if len(text) <= 500 else f"long {len(text)}": text for text in STRINGS}
-"""Ids and tags are cut after 500 characters; values are not, or later."""
+"""Ids and tags are truncated after 500 characters, values only after many more."""
 EVERY_CASE = """
 (async () => {
   const found = [];
   const lines = JSON.parse(document.getElementById("run").textContent).cases.lines;
   for (let rank = 0; rank < lines.length; rank += 1) {
-    const turned = new Promise((done) => addEventListener("hashchange", done, { once: true }));
+    const shown = new Promise((done) => addEventListener("hashchange", done, { once: true }));
     location.hash = `case-${rank + 1}`;
-    await turned;
+    await shown;
     const all = document.getElementById("single");
     const texts = (selector) => [...all.querySelectorAll(selector)].map((each) => each.textContent);
     found.push({
@@ -57,8 +57,8 @@ EVERY_CASE = """
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    """A report in which every hostile text is an id, a key, a value, a tag and a reason."""
-    folder = tmp_path_factory.mktemp("hostile")
+    """A report in which every hostile string is an id, a key, a value, a tag and a reason."""
+    directory = tmp_path_factory.mktemp("hostile")
     rows = [
         {
             "id": name,
@@ -68,22 +68,24 @@ def hostile(tmp_path_factory):
         }
         for name, text in NAMES.items()
     ]
-    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    fm.score(folder / "rows.jsonl", out=folder / "run")
-    results = folder / "run" / "results.jsonl"
-    told = [_told(json.loads(line)) for line in results.read_text("utf-8").split("\n")[:-1]]
-    results.write_text("".join(f"{json.dumps(row)}\n" for row in told), "utf-8")
-    summary = json.loads((folder / "run" / "summary.json").read_text("utf-8"))
+    (directory / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    fm.score(directory / "rows.jsonl", out=directory / "run")
+    results = directory / "run" / "results.jsonl"
+    changed = [
+        _with_evaluator(json.loads(line)) for line in results.read_text("utf-8").split("\n")[:-1]
+    ]
+    results.write_text("".join(f"{json.dumps(row)}\n" for row in changed), "utf-8")
+    summary = json.loads((directory / "run" / "summary.json").read_text("utf-8"))
     summary["warnings"] = STRINGS
     summary["gates"] = [
         {"name": text, "kind": "min", "limit": 1, "value": 0.5, "passed": False, "note": text}
         for text in STRINGS
     ]
-    (folder / "run" / "summary.json").write_text(json.dumps(summary), "utf-8")
-    return write_report(folder / "run")
+    (directory / "run" / "summary.json").write_text(json.dumps(summary), "utf-8")
+    return write_report(directory / "run")
 
 
-def _told(row):
+def _with_evaluator(row):
     name = row["case_id"]
     text = NAMES[name]
     judge = {
@@ -93,7 +95,7 @@ def _told(row):
     return {**row, "tags": [name], "evaluator_results": [judge]}
 
 
-def test_every_text_is_shown_as_it_is(open_page, hostile):
+def test_every_string_is_shown_unchanged(open_page, hostile):
     page = open_page(hostile)
     shown = {each["id"]: each for each in page.run(EVERY_CASE)}
     assert set(shown) == set(NAMES)
@@ -104,7 +106,7 @@ def test_every_text_is_shown_as_it_is(open_page, hostile):
         assert each["tags"] == [name]
         assert each["judges"] == [text]
         assert json.loads(each["details"][0]) == {text: text}
-        # A field on both sides, another on one, then the reasoning, a hit and a miss.
+        # A field on both sides, another on one side, the reasoning, a hit and a miss.
         assert each["literals"].count(text) >= 6
     warnings = page.run(
         "[...document.querySelectorAll('#method .notice')].map((n) => n.textContent)"
@@ -114,35 +116,35 @@ def test_every_text_is_shown_as_it_is(open_page, hostile):
     assert gates == STRINGS
 
 
-def test_the_policy_lets_no_other_script_in(browser, hostile, tmp_path):
-    """The second lock: even if a text became markup, nothing of it would run."""
-    place = tmp_path / "broken.html"
+def test_the_policy_blocks_other_scripts(browser, hostile, tmp_path):
+    """Even if a string became markup, the policy would block its scripts."""
+    path = tmp_path / "broken.html"
     attack = b'<body><img src="https://example.invalid/x" onerror="document.title=1"><script>document.title=2</script>'
-    place.write_bytes(hostile.read_bytes().replace(b"<body>", attack, 1))
+    path.write_bytes(hostile.read_bytes().replace(b"<body>", attack, 1))
     page = browser.page()
-    page.open(place)
+    page.open(path)
     assert page.run("document.title") not in {"1", "2"}
-    refused = [each for each in page.complaints if "Content Security Policy" in each]
-    assert len(refused) >= 2
+    blocked = [each for each in page.errors if "Content Security Policy" in each]
+    assert len(blocked) >= 2
     assert page.dialogs == []
     page.close()
 
 
-def test_a_broken_character_is_shown_as_a_replacement(open_page, tmp_path):
+def test_lone_surrogates_are_shown_as_replacement_characters(open_page, tmp_path):
     fm.score([({"k": "a"}, {"k": "b"})], out=tmp_path / "run")
     stored = open_run(tmp_path / "run")
     (case,) = stored.cases()
     broken = case.case._replace(
-        id="half \ud83d",
+        id="lone \ud83d",
         expected={"k\udc00": "a\ud800b"},
         candidate={"k\udc00": "a\ud800c"},
     )
     cases = [replace(case, case=broken)]
     run = ShownRun(name="x", manifest=stored.manifest, summary=stored.summary, cases=lambda: cases)
-    place = tmp_path / "broken.html"
-    place.write_bytes(whole_page(view_of(run)))
-    page = open_page(place)
+    path = tmp_path / "broken.html"
+    path.write_bytes(whole_page(view_of(run)))
+    page = open_page(path)
     page.run("void (location.hash = 'case-1')")
     page.wait("document.getElementById('case-title')")
-    assert page.text("#case-title") == "half \ufffd"
+    assert page.text("#case-title") == "lone \ufffd"
     assert "a\ufffdb" in page.text(".documents")

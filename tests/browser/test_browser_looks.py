@@ -1,20 +1,19 @@
-"""How the report looks: light and dark, on a phone, on paper, to eyes that confuse colours."""
+"""The appearance of the report: color schemes, narrow screens, print and contrast."""
 
 from __future__ import annotations
 
 import pytest
 
-WIDE = "document.documentElement.scrollWidth > innerWidth"
-OUTCOMES = ("match", "wrong", "format", "missing", "invented")
+OVERFLOWS = "document.documentElement.scrollWidth > innerWidth"
 
 
 def brightness(page, selector="body"):
-    color = page.run(f"getComputedStyle({page.one(selector)}).backgroundColor")
+    color = page.run(f"getComputedStyle({page.element(selector)}).backgroundColor")
     red, green, blue = (int(each) for each in color.strip("rgb()").split(",")[:3])
     return 0.299 * red + 0.587 * green + 0.114 * blue
 
 
-def test_it_follows_the_system_until_told_otherwise(open_page, invoices):
+def test_color_scheme_follows_the_system_until_a_theme_is_selected(open_page, invoices):
     page = open_page(invoices)
     assert brightness(page) > 200
     page.media(scheme="dark")
@@ -31,40 +30,40 @@ def test_it_follows_the_system_until_told_otherwise(open_page, invoices):
     assert brightness(page) > 200
 
 
-@pytest.mark.parametrize("place", ["", "case-1"], ids=["the-report", "a-case"])
-@pytest.mark.parametrize("report", ["sample", "versus", "invoices", "valueless"])
-def test_a_phone_never_scrolls_sideways(open_page, request, report, place):
-    page = open_page(request.getfixturevalue(report), width=360, height=740, phone=True)
-    page.run(f"void (location.hash = '{place}')")
+@pytest.mark.parametrize("fragment", ["", "case-1"], ids=["report", "case"])
+@pytest.mark.parametrize("report", ["sample", "compared", "invoices", "valueless"])
+def test_narrow_screen_does_not_scroll_horizontally(open_page, request, report, fragment):
+    page = open_page(request.getfixturevalue(report), width=360, height=740, mobile=True)
+    page.run(f"void (location.hash = '{fragment}')")
     page.settle()
     assert page.run("innerWidth") == 360
-    assert not page.run(WIDE)
+    assert not page.run(OVERFLOWS)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read(open_page, invoices, scheme):
-    """Every text stands out from its ground by 4.5 to 1, as people with weak eyes need."""
+def test_text_has_sufficient_contrast(open_page, invoices, scheme):
+    """All text has a contrast ratio of at least 4.5, as WCAG AA requires."""
     page = open_page(invoices)
     page.media(scheme=scheme)
-    for place in ("", "case-1"):
-        page.run(f"void (location.hash = '{place}')")
+    for fragment in ("", "case-1"):
+        page.run(f"void (location.hash = '{fragment}')")
         page.settle()
         assert page.run(CONTRAST) == []
 
 
-def test_every_outcome_has_a_sign_beside_its_colour(open_page, invoices):
+def test_every_outcome_has_a_glyph_in_addition_to_its_color(open_page, invoices):
     page = open_page(invoices)
-    signs = page.run(
+    glyphs = page.run(
         "[...document.querySelectorAll('#attributes .legend .mark')].map((m) => m.querySelector('.glyph').innerText)"
     )
-    assert len(signs) == len(set(signs)) == 4
+    assert len(glyphs) == len(set(glyphs)) == 4
     shapes = page.run(
         "[...document.querySelectorAll('.heat .legend path')].map((p) => p.getAttribute('d'))"
     )
     assert len(shapes) == len(set(shapes)) == 6
 
 
-def test_paper_has_everything_and_no_controls(open_page, sample):
+def test_print_shows_all_sections_without_controls(open_page, sample):
     page = open_page(sample)
     page.media(medium="print", scheme="dark")
     assert brightness(page) == 255
@@ -72,7 +71,7 @@ def test_paper_has_everything_and_no_controls(open_page, sample):
         assert page.count(control) == 0
     for part in ("#overview", "#attributes", "#cases", "#method", ".tile"):
         assert page.count(part) > 0
-    assert page.paper().startswith(b"%PDF")
+    assert page.pdf().startswith(b"%PDF")
 
 
 @pytest.mark.parametrize(
@@ -81,15 +80,15 @@ def test_paper_has_everything_and_no_controls(open_page, sample):
         pytest.param({}, {"scheme": "light"}, id="light"),
         pytest.param({}, {"scheme": "dark"}, id="dark"),
         pytest.param(
-            {"width": 390, "height": 800, "phone": True}, {"scheme": "light"}, id="narrow"
+            {"width": 390, "height": 800, "mobile": True}, {"scheme": "light"}, id="narrow"
         ),
         pytest.param({}, {"medium": "print"}, id="print"),
     ],
 )
-def test_a_picture_of_it_is_not_blank(open_page, sample, tmp_path, size, media):
+def test_screenshot_is_not_blank(open_page, sample, tmp_path, size, media):
     page = open_page(sample, **size)
     page.media(**media)
-    assert len(page.picture(tmp_path / "picture.png")) > 20_000
+    assert len(page.screenshot(tmp_path / "picture.png")) > 20_000
 
 
 CONTRAST = """

@@ -1,4 +1,4 @@
-"""The report in a real browser: it shows what is in the run, and every control does its work."""
+"""The report in Chromium: contents and controls."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ def column(page, table, place):
     return page.run(script)
 
 
-def test_every_section_is_there(open_page, versus):
-    assert titles(open_page(versus)) == [
-        "Overview", "Compared", "Worst fields", "Attributes", "Heat map", "Cases", "Method",
+def test_all_sections_are_shown(open_page, compared):
+    assert titles(open_page(compared)) == [
+        "Overview", "Comparison", "Worst fields", "Attributes", "Heat map", "Cases", "Method",
     ]  # fmt: skip
 
 
-def test_the_first_screen_says_the_verdict_and_the_figures(open_page, invoices):
+def test_the_overview_shows_gates_and_metrics(open_page, invoices):
     page = open_page(invoices)
     assert page.run("document.title") == "invoices · fieldmark"
     assert "Failed" in page.text(".verdict-panel")
-    assert "1 of 2 gates not met" in page.text(".verdict-panel")
+    assert "1 of 2 gates failed" in page.text(".verdict-panel")
     assert "micro_f1" in page.text(".gate.failed")
+    assert "must be at least" in page.text(".gate.failed")
     assert "hallucination" in page.text(".gate.passed")
     assert "1 of 3 cases perfect" in page.text(".headline")
     labels = page.run(
@@ -48,13 +49,13 @@ def test_the_first_screen_says_the_verdict_and_the_figures(open_page, invoices):
 
 
 class TestAttributes:
-    def test_a_part_of_a_path_filters_them(self, open_page, sample):
+    def test_the_filter_matches_part_of_a_path(self, open_page, sample):
         page = open_page(sample)
         page.type("#attribute-filter", "soilhorizons")
         assert page.text("#attributes [role=status]") == "7 of 352 attributes"
         assert all("soilHorizons" in each for each in column(page, "#attributes", 0))
 
-    def test_those_with_mistakes_can_be_had_alone(self, open_page, sample):
+    def test_only_attributes_with_mistakes_can_be_shown(self, open_page, sample):
         page = open_page(sample)
         page.click("#attributes [data-value=wrong]")
         wrong = page.run(f"{DATA}.attributes.filter((row) => row[4].some(Boolean)).length")
@@ -62,11 +63,11 @@ class TestAttributes:
         page.click("#attributes [data-value=all]")
         assert page.text("#attributes [role=status]") == "352 attributes"
 
-    def test_a_column_sorts_them_both_ways(self, open_page, sample):
+    def test_a_column_sorts_in_both_directions(self, open_page, sample):
         page = open_page(sample)
         head = "#attributes th:nth-child(5)"
         page.click(f"{head} button")
-        assert page.run(f"{page.one(head)}.getAttribute('aria-sort')") == "descending"
+        assert page.run(f"{page.element(head)}.getAttribute('aria-sort')") == "descending"
         down = [int(each) for each in column(page, "#attributes", 4)]
         assert down == sorted(down, reverse=True)
         assert down[0] == 18
@@ -74,7 +75,7 @@ class TestAttributes:
         up = [int(each) for each in column(page, "#attributes", 4)]
         assert up == sorted(up)
 
-    def test_undefined_figures_come_last_either_way(self, open_page, sample):
+    def test_undefined_metrics_are_sorted_last(self, open_page, sample):
         page = open_page(sample)
         for _ in range(2):
             page.click("#attributes th:nth-child(9) button")
@@ -95,44 +96,44 @@ class TestAttributes:
 
 class TestCases:
     @pytest.mark.parametrize(
-        ("control", "value", "found"),
+        ("control", "value", "ids"),
         [
             pytest.param("verdict", "pass", ["fine"], id="by-verdict"),
-            pytest.param("verdict", "fail", ["empty"], id="by-another-verdict"),
-            pytest.param("mistake", "1", ["moved"], id="by-type-of-mistake"),
+            pytest.param("verdict", "fail", ["empty"], id="by-other-verdict"),
+            pytest.param("mistake", "1", ["moved"], id="by-mistake"),
             pytest.param("tag", "hard", ["empty", "moved"], id="by-tag"),
-            pytest.param("tag", "scan", ["empty"], id="by-another-tag"),
+            pytest.param("tag", "scan", ["empty"], id="by-other-tag"),
         ],
     )
-    def test_choices_narrow_the_list(self, open_page, invoices, control, value, found):
+    def test_filters_select_cases(self, open_page, invoices, control, value, ids):
         page = open_page(invoices)
         place = {"verdict": 2, "mistake": 3, "tag": 4}[control]
         page.choose(f"#cases .controls label:nth-child({place}) select", value)
-        assert sorted(page.run(NAMES)) == found
+        assert sorted(page.run(IDS)) == ids
         page.choose(f"#cases .controls label:nth-child({place}) select", "")
-        assert len(page.run(NAMES)) == 3
+        assert len(page.run(IDS)) == 3
 
     @pytest.mark.parametrize(
-        ("text", "found"),
+        ("text", "ids"),
         [
-            pytest.param("MOV", ["moved"], id="part-of-an-id-in-any-case"),
-            pytest.param("washers", ["moved"], id="a-value-of-the-candidate"),
-            pytest.param("globex", ["fine"], id="a-value-of-the-truth"),
-            pytest.param("bbox", ["moved"], id="a-key"),
-            pytest.param("nowhere at all", [], id="nothing"),
+            pytest.param("MOV", ["moved"], id="part-of-id-ignoring-case"),
+            pytest.param("washers", ["moved"], id="predicted-value"),
+            pytest.param("globex", ["fine"], id="expected-value"),
+            pytest.param("bbox", ["moved"], id="key"),
+            pytest.param("nowhere at all", [], id="no-match"),
         ],
     )
-    def test_text_narrows_the_list(self, open_page, invoices, text, found):
+    def test_search_selects_cases(self, open_page, invoices, text, ids):
         page = open_page(invoices)
         page.type("#case-filter", text)
-        assert page.run(NAMES) == found
+        assert page.run(IDS) == ids
 
-    def test_the_worst_comes_first(self, open_page, sample):
+    def test_the_worst_cases_come_first(self, open_page, sample):
         scores = [float(each) for each in column(open_page(sample), "#cases", 2)]
         assert scores == sorted(scores)
 
 
-NAMES = "[...document.querySelectorAll('#cases tbody th a')].map((a) => a.innerText)"
+IDS = "[...document.querySelectorAll('#cases tbody th a')].map((a) => a.innerText)"
 
 
 class TestOneCase:
@@ -143,16 +144,16 @@ class TestOneCase:
         page.wait("document.getElementById('case-title')")
         return page
 
-    def test_it_is_opened_by_a_click_and_left_by_a_link(self, open_page, invoices):
+    def test_a_case_is_opened_and_closed_by_links(self, open_page, invoices):
         page = self.opened(open_page, invoices, "moved")
         assert page.text("#case-title") == "moved"
         assert page.count("#report > section") == 0
         page.click(".case-nav a")
         assert page.count("#cases tbody tr") == 3
 
-    def test_characters_that_differ_are_marked(self, open_page, invoices):
+    def test_differing_characters_are_marked(self, open_page, invoices):
         page = self.opened(open_page, invoices, "moved")
-        row = page.one(".field-wrong")
+        row = page.element(".field-wrong")
         assert page.run(f"{row}.querySelector('.ours .literal').textContent") == "Acme Tools Ltd"
         assert page.run(f"{row}.querySelector('.theirs .literal').textContent") == "Acme Tool Ltd"
         assert page.run(f"[...{row}.querySelectorAll('.ours del')].map((d) => d.textContent)") == [
@@ -160,7 +161,7 @@ class TestOneCase:
         ]
         assert page.run(f"{row}.querySelectorAll('.theirs ins').length") == 0
 
-    def test_a_number_is_written_as_it_was(self, open_page, invoices):
+    def test_numbers_are_shown_as_written(self, open_page, invoices):
         page = self.opened(open_page, invoices, "moved")
         totals = page.run(
             "[...document.querySelectorAll('.field')].filter((f) => f.querySelector('.key')?.innerText === 'total')"
@@ -175,12 +176,12 @@ class TestOneCase:
         )
         kinds = [kind for kind, _ in rows]
         texts = [text for _, text in rows]
-        assert kinds == ["item lost has-mistake", "item", "item added has-mistake"]
+        assert kinds == ["item missing has-mistake", "item", "item extra has-mistake"]
         assert "Bolts" in texts[0]
         assert "2 → 1" in texts[1]
         assert "Washers" in texts[2]
 
-    def test_boxes_are_drawn_on_the_page(self, open_page, invoices):
+    def test_boxes_are_drawn(self, open_page, invoices):
         page = self.opened(open_page, invoices, "moved")
         assert (
             page.run("document.querySelector('.region-ours').getAttribute('points')")
@@ -191,7 +192,7 @@ class TestOneCase:
             == "30,10 90,10 90,40 30,40"
         )
 
-    def test_evaluators_have_their_say(self, open_page, invoices):
+    def test_evaluator_results_are_shown(self, open_page, invoices):
         page = self.opened(open_page, invoices, "moved")
         assert page.count(".judge") == 2
         text = page.text(".judges")
@@ -200,7 +201,7 @@ class TestOneCase:
         page.click(".judge:last-child details:last-child summary")
         assert '"constraints"' in page.text(".judge:last-child pre")
 
-    def test_mistakes_can_be_had_alone(self, open_page, invoices):
+    def test_only_mistakes_can_be_shown(self, open_page, invoices):
         page = self.opened(open_page, invoices, "moved")
         page.click("[data-value=mistakes]")
         assert page.count(".field:not(.has-mistake)") == 0
@@ -208,13 +209,13 @@ class TestOneCase:
         page.click(".documents [data-value=all]")
         assert page.count(".field:not(.has-mistake)") > 0
 
-    def test_a_branch_closes(self, open_page, invoices):
+    def test_a_branch_can_be_closed(self, open_page, invoices):
         page = self.opened(open_page, invoices, "moved")
         before = page.count(".field, tr.item")
         page.click(".branch > summary")
         assert page.count(".field, tr.item") < before
 
-    def test_next_and_previous_turn_the_pages(self, open_page, invoices):
+    def test_next_and_previous_go_to_other_cases(self, open_page, invoices):
         page = self.opened(open_page, invoices, "fine")
         assert page.run(
             "[...document.querySelectorAll('.case-nav button')].map((b) => b.disabled)"
@@ -225,7 +226,7 @@ class TestOneCase:
 
 
 class TestKeys:
-    def test_letters_turn_the_pages_and_escape_leaves(self, open_page, invoices):
+    def test_j_and_k_go_to_other_cases_and_escape_returns(self, open_page, invoices):
         page = open_page(invoices)
         page.run("void (location.hash = 'case-1')")
         page.wait("document.getElementById('case-title')")
@@ -238,16 +239,16 @@ class TestKeys:
         page.press("Escape", 27)
         assert page.count("#cases tbody tr") == 3
 
-    def test_a_slash_goes_to_the_search(self, open_page, invoices):
+    def test_slash_focuses_the_search(self, open_page, invoices):
         page = open_page(invoices)
         page.press("/", 191)
         page.wait("document.activeElement.id === 'case-filter'")
         assert page.run("document.activeElement.value") == ""
 
-    def test_the_first_stop_skips_to_the_report(self, open_page, invoices):
+    def test_the_first_link_skips_to_the_content(self, open_page, invoices):
         page = open_page(invoices)
         page.press("Tab", 9)
-        assert page.run("document.activeElement.innerText") == "Skip to the report"
+        assert page.run("document.activeElement.innerText") == "Skip to content"
 
     def test_enter_sorts_a_column_and_opens_a_case(self, open_page, invoices):
         page = open_page(invoices)
@@ -272,7 +273,7 @@ def test_a_column_of_the_heat_map_opens_its_case(open_page, sample):
         "(() => { const b = document.querySelector('.heat-picture').getBoundingClientRect(); return [b.x + 5, b.y + 5]; })()"
     )
     for kind in ("mousePressed", "mouseReleased"):
-        page.ask(
+        page.send(
             "Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1
         )
     page.wait("document.getElementById('case-title')")
@@ -280,25 +281,25 @@ def test_a_column_of_the_heat_map_opens_its_case(open_page, sample):
 
 
 class TestTwoRuns:
-    def test_what_became_worse_comes_first(self, open_page, versus):
-        page = open_page(versus)
-        changes = column(page, "#versus .table:nth-of-type(2)", 3) or column(
-            page, "#versus .table", 3
+    def test_regressed_cases_come_first(self, open_page, compared):
+        page = open_page(compared)
+        changes = column(page, "#comparison .table:nth-of-type(2)", 3) or column(
+            page, "#comparison .table", 3
         )
         assert changes[0].startswith("▼")
-        assert "5 worse, 10 better, 8 unchanged" in page.text("#versus .headline")
+        assert "Cases: 5 regressed, 10 improved, 8 unchanged" in page.text("#comparison .headline")
 
-    def test_what_became_better_can_be_chosen(self, open_page, versus):
-        page = open_page(versus)
-        page.click("#versus [data-value=better]")
+    def test_improved_cases_can_be_selected(self, open_page, compared):
+        page = open_page(compared)
+        page.click("#comparison [data-value=improved]")
         first = page.run(
-            "document.querySelector('#versus .table tbody tr td:nth-child(4)').innerText"
+            "document.querySelector('#comparison .table tbody tr td:nth-child(4)').innerText"
         )
         assert first.startswith(("▲", "="))
-        page.click("#versus [data-value=all]")
+        page.click("#comparison [data-value=all]")
         assert (
             page.run(
-                "document.querySelectorAll('#versus .table')[0].querySelectorAll('tbody tr').length"
+                "document.querySelectorAll('#comparison .table')[0].querySelectorAll('tbody tr').length"
             )
             == 15
         )
@@ -309,32 +310,32 @@ def test_a_run_without_values_shows_paths_and_scores(open_page, valueless):
     assert "Acme" not in page.run("document.documentElement.textContent")
     page.run("void (location.hash = 'case-1')")
     page.wait("document.getElementById('case-title')")
-    assert "paths and scores only" in page.text(".documents")
+    assert "only paths and scores are shown" in page.text(".documents")
     assert page.count(".field .side") == 0
     assert page.count(".field.has-mistake") > 0
 
 
-def test_a_list_that_was_cut_says_so(open_page, tmp_path, sample):
+def test_a_limited_list_is_explained(open_page, tmp_path, sample):
     from fieldmark.api.report import html_report
     from fieldmark.report.html.cases import ReportLimits
 
-    place = tmp_path / "cut.html"
+    path = tmp_path / "limited.html"
     limits = ReportLimits(listed=10, opened=4)
-    place.write_bytes(html_report(sample.parent / "candidate", limits=limits))
-    page = open_page(place)
+    path.write_bytes(html_report(sample.parent / "candidate", limits=limits))
+    page = open_page(path)
     assert page.text("#sampled") == (
-        "This list holds the 10 worst of 23 cases; the documents of the 4 worst can be opened here."
-        " Every case is in results.jsonl. The figures above are those of all cases."
+        "This list contains the 10 worst of 23 cases, and the 4 worst can be opened."
+        " results.jsonl contains all cases. Metrics cover all cases."
     )
     page.run("void (location.hash = 'case-5')")
     page.wait("document.getElementById('case-title')")
-    assert "not in the report" in page.text("#single .notice")
+    assert "The documents of this case are not included." in page.text("#single .notice")
 
 
-def test_every_picture_says_what_it_shows(open_page, sample):
+def test_every_chart_has_a_label(open_page, sample):
     names = "[...document.querySelectorAll('[role=img]')].map((each) => each.ariaLabel)"
     shown = open_page(sample).run(names)
-    assert "0 wrong format" in shown
+    assert "0 wrong type" in shown
     assert "" not in shown
 
 
@@ -342,8 +343,8 @@ def test_numbers_stay_inside_their_panel(open_page, tmp_path):
     cases = [({"total": n}, {"total": n + 1}) for n in range(100_000, 100_010)]
     fm.score(cases, out=tmp_path / "run")
     summary = json.loads((tmp_path / "run" / "summary.json").read_text("utf-8"))
-    figures = summary["attributes"]["total"]
-    figures["tp"], figures["errors_by_type"]["wrong_value"] = 4_000_000, 1_234_567
+    total = summary["attributes"]["total"]
+    total["tp"], total["errors_by_type"]["wrong_value"] = 4_000_000, 1_234_567
     (tmp_path / "run" / "summary.json").write_text(json.dumps(summary), "utf-8")
     page = open_page(write_report(tmp_path / "run"))
     inside = (
@@ -355,31 +356,31 @@ def test_numbers_stay_inside_their_panel(open_page, tmp_path):
     assert page.run(inside)
 
 
-def test_regions_that_were_found_have_a_section(open_page, tmp_path):
+def test_object_detection_has_a_section(open_page, tmp_path):
     regions = {"categories": [{"id": 1, "name": "<i>dog"}], "images": [{"id": 1}]}
     box = {"image_id": 1, "category_id": 1, "bbox": [10, 10, 50, 40]}
     truth = {**regions, "annotations": [{**box, "id": 1, "area": 2000, "iscrowd": 0}]}
     (tmp_path / "truth.json").write_text(json.dumps(truth), "utf-8")
-    (tmp_path / "found.json").write_text(json.dumps([{**box, "score": 0.9}]), "utf-8")
-    files = (tmp_path / "truth.json", tmp_path / "found.json")
+    (tmp_path / "detections.json").write_text(json.dumps([{**box, "score": 0.9}]), "utf-8")
+    files = (tmp_path / "truth.json", tmp_path / "detections.json")
     fm.score(*files, inputs={"format_in": "coco"}, out=tmp_path / "run")
     page = open_page(write_report(tmp_path / "run"))
     assert "Detection" in titles(page)
     text = page.text("#detection")
-    assert "1 image, 1 region to find, 1 detection." in text
-    for said in ("AP50", "AR100", "PASCAL AP", "<i>dog", "1.000"):
-        assert said in text
+    assert "1 image, 1 expected region, 1 detection" in text
+    for expected in ("AP50", "AR100", "PASCAL AP", "<i>dog", "1.000"):
+        assert expected in text
 
 
-def test_a_report_says_whether_values_are_in_it(open_page, sample, valueless):
-    for report, said in ((sample, "yes"), (valueless, "no: paths and scores only")):
-        assert f"values kept\n{said}" in open_page(report).text("#method")
+def test_the_method_says_whether_values_were_saved(open_page, sample, valueless):
+    for report, saved in ((sample, "yes"), (valueless, "no, only paths and scores")):
+        assert f"values saved\n{saved}" in open_page(report).text("#method")
 
 
-def test_the_method_is_told(open_page, invoices):
+def test_the_method_shows_convention_inputs_and_hashes(open_page, invoices):
     text = open_page(invoices).text("#method")
     summary = json.loads((invoices.parent / "summary.json").read_text("utf-8"))
-    for said in ("confusion, version 1", "header", "invoices.jsonl", "items", "67,108,864"):
-        assert said in text
+    for expected in ("confusion, version 1", "header", "invoices.jsonl", "items", "67,108,864"):
+        assert expected in text
     for name in ("comparison_sha256", "counting_sha256"):
         assert summary["convention"][name] in text

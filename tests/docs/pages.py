@@ -1,16 +1,16 @@
-"""Reads the Markdown pages: their fenced blocks, their links and their headings.
+"""Parses the Markdown pages: fenced blocks, links and headings.
 
-What runs, and how a page says so in the first line of a fenced block:
+What is run, according to the first line of a fenced block:
 
-    ```python             run as a doctest if it holds `>>>` prompts; otherwise it must compile
-    ```console            every `$ fieldmark ...` line is run; output shown below it must match,
-                          where `...` stands for anything; shown output may be left out
-    ```console exit=1     the last command of the block must end with this exit code
-    ```yaml file=x.yaml   is written to the page's own folder before the blocks after it run
-    ```console skip       is only read
+    ```python             runs as a doctest if it contains `>>>` prompts; otherwise it must compile
+    ```console            runs every `$ fieldmark ...` line; the output below it must match,
+                          where `...` matches anything; output may be omitted
+    ```console exit=1     the last command of the block must have this exit code
+    ```yaml file=x.yaml   is written to the directory of the page
+    ```console skip       is not run
 
-A console block with another program (`$ pip install ...`) is only read. The blocks of a page share
-one folder, in which the sample data lies, and one Python namespace.
+A console block with another program (`$ pip install ...`) is not run. The blocks of a page share
+one directory, which contains the sample data, and one Python namespace.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ class Block:
     line: int
 
     def option(self, name: str) -> str | None:
-        """The text after `name=` in the first line of the block."""
+        """Return the text after `name=` in the first line of the block."""
         return next((w.partition("=")[2] for w in self.words if w.startswith(f"{name}=")), None)
 
     def commands(self) -> list[tuple[str, str]]:
-        """Each command of a console block with the output shown below it."""
+        """Return each command of a console block with the output below it."""
         parts = re.split(r"^\$ ", self.body, flags=re.MULTILINE)[1:]
         joined = (part.replace("\\\n", " ").partition("\n") for part in parts)
         return [(command, shown) for command, _, shown in joined]
 
     def runs(self) -> bool:
-        """Whether a console block is to be run: it is not skipped and knows all its programs."""
+        """Return whether a console block is run: it is not skipped and has only known programs."""
         programs = {command.split()[0] for command, _ in self.commands()}
         return "skip" not in self.words and bool(programs) and programs <= RUNNABLE
 
 
 def pages() -> list[Path]:
-    """The pages that a reader is sent to."""
+    """Return all documentation pages."""
     found = {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")}
     return sorted(found)
 
@@ -68,7 +68,7 @@ def named(page: Path) -> str:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The fenced blocks of a page, from top to bottom."""
+    """Yield the fenced blocks of a page, in order."""
     for fence in FENCE.finditer(text):
         language, *words = fence["info"].split() or [""]
         indent = re.compile(f"^{fence['indent']}", re.MULTILINE)
@@ -81,18 +81,18 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def prose(text: str) -> str:
-    """A page without its code."""
+    """Return a page without its code."""
     return INLINE_CODE.sub("", FENCE.sub("", text))
 
 
 def links(text: str) -> list[str]:
-    """The targets of a page's links."""
+    """Return the targets of all links on a page."""
     return LINK.findall(prose(text))
 
 
 def anchors(text: str) -> set[str]:
-    """The names by which the headings of a page can be linked to."""
-    kept = (
+    """Return the link anchors of all headings on a page."""
+    headings = (
         re.sub(r"[^\w\- ]", "", heading.lower()) for heading in HEADING.findall(FENCE.sub("", text))
     )
-    return {heading.strip().replace(" ", "-") for heading in kept}
+    return {heading.strip().replace(" ", "-") for heading in headings}

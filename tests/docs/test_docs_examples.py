@@ -1,4 +1,4 @@
-"""Every example that a reader may copy does what the page says it does."""
+"""All examples in the documentation run and give the output shown."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ MODULES = [
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder with the sample data, in which a page's examples run."""
+def directory(tmp_path, monkeypatch):
+    """A directory with the sample data, in which the examples of a page run."""
     for data in SAMPLE.glob("*.jsonl"):
         shutil.copy(data, tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -43,7 +43,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def doctested(source: str, name: str, line: int, namespace: dict[str, object]) -> str:
-    """What is wrong with the prompts in a text; nothing if all is well."""
+    """Run the doctests in a text; return the failures as text."""
     report: list[str] = []
     test = doctest.DocTestParser().get_doctest(source, namespace, name, name, line)
     doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.append, clear_globs=False)
@@ -51,14 +51,14 @@ def doctested(source: str, name: str, line: int, namespace: dict[str, object]) -
     return "".join(report)
 
 
-def console(block: Block, folder: Path) -> None:
-    """Run each command of a block and compare what it prints with what the page shows."""
+def console(block: Block, directory: Path) -> None:
+    """Run each command of a block and compare its output with the page."""
     commands = block.commands()
     for position, (command, shown) in enumerate(commands, start=1):
         last = position == len(commands)
         done = subprocess.run(
             ["bash", "-c", command],
-            cwd=folder,
+            cwd=directory,
             env=ENVIRONMENT,
             text=True,
             encoding="utf-8",
@@ -70,17 +70,17 @@ def console(block: Block, folder: Path) -> None:
         )
         assert done.returncode == int((last and block.option("exit")) or 0), done.stdout
         if shown.strip():
-            alike = doctest.OutputChecker().check_output(
+            matches = doctest.OutputChecker().check_output(
                 shown.rstrip() + "\n", done.stdout.rstrip() + "\n", OPTIONS
             )
-            assert alike, f"$ {command}\n{done.stdout}"
+            assert matches, f"$ {command}\n{done.stdout}"
 
 
-def run_page(text: str, name: str, folder: Path) -> None:
+def run_page(text: str, name: str, directory: Path) -> None:
     namespace: dict[str, object] = {}
     for block in blocks(text):
         if (file := block.option("file")) is not None:
-            (folder / file).write_text(block.body, encoding="utf-8")
+            (directory / file).write_text(block.body, encoding="utf-8")
         if "skip" in block.words:
             continue
         if block.language == "python" and ">>>" in block.body:
@@ -88,16 +88,16 @@ def run_page(text: str, name: str, folder: Path) -> None:
         elif block.language == "python":
             compile(block.body, f"{name}:{block.line}", "exec")
         elif block.language == "console" and block.runs():
-            console(block, folder)
+            console(block, directory)
 
 
 @pytest.mark.parametrize("page", pages(), ids=named)
-def test_a_page_does_what_it_says(page, folder):
-    run_page(page.read_text("utf-8"), named(page), folder)
+def test_examples_of_a_page(page, directory):
+    run_page(page.read_text("utf-8"), named(page), directory)
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_in_a_module_hold(name, folder):
+def test_examples_of_a_module(name, directory):
     failures = doctest.testmod(import_module(name), optionflags=OPTIONS)
     assert failures.failed == 0
 
@@ -105,16 +105,18 @@ def test_the_examples_in_a_module_hold(name, folder):
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param("```python\n>>> 1 + 1\n3\n```\n", id="a-wrong-answer"),
+        pytest.param("```python\n>>> 1 + 1\n3\n```\n", id="wrong-result"),
         pytest.param("```python\n1 +\n```\n", id="code-that-does-not-compile"),
         pytest.param("```console\n$ echo yes\nno\n```\n", id="wrong-output"),
-        pytest.param("```console\n$ ls missing.json\n```\n", id="a-command-that-fails"),
-        pytest.param("```console exit=1\n$ echo fine\n```\n", id="a-failure-that-does-not-happen"),
+        pytest.param("```console\n$ ls missing.json\n```\n", id="failing-command"),
+        pytest.param(
+            "```console exit=1\n$ echo fine\n```\n", id="expected-failure-does-not-happen"
+        ),
     ],
 )
-def test_a_wrong_example_is_seen(page, folder):
+def test_wrong_example_is_detected(page, directory):
     with pytest.raises((AssertionError, SyntaxError)):
-        run_page(page, "page", folder)
+        run_page(page, "page", directory)
 
 
 @pytest.mark.parametrize(
@@ -122,17 +124,17 @@ def test_a_wrong_example_is_seen(page, folder):
     [
         pytest.param(
             "```python\n>>> x = 2\n```\n\n```python\n>>> x\n2\n```\n",
-            id="a-name-from-an-earlier-block",
+            id="name-from-an-earlier-block",
         ),
         pytest.param(
             "```text file=a.txt\nhello\n```\n\n```console\n$ cat a.txt\nhello\n```\n",
-            id="a-file-that-the-page-shows",
+            id="file-shown-on-the-page",
         ),
-        pytest.param('```console\n$ head -c 4 truth.jsonl\n{"id\n```\n', id="the-sample-data"),
-        pytest.param("```console\n$ echo a long line\na ... line\n```\n", id="output-cut-short"),
+        pytest.param('```console\n$ head -c 4 truth.jsonl\n{"id\n```\n', id="sample-data"),
+        pytest.param("```console\n$ echo a long line\na ... line\n```\n", id="shortened-output"),
         pytest.param(
             "```console\n$ pip install nothing-of-this-name\n```\n",
-            id="another-program-is-only-read",
+            id="other-programs-are-not-run",
         ),
         pytest.param("```python skip\n>>> undefined\n```\n", id="skipped"),
         pytest.param(
@@ -140,11 +142,11 @@ def test_a_wrong_example_is_seen(page, folder):
         ),
     ],
 )
-def test_a_right_example_passes(page, folder):
-    run_page(page, "page", folder)
+def test_correct_example_passes(page, directory):
+    run_page(page, "page", directory)
 
 
-def test_the_sample_pairs_by_id():
+def test_sample_rows_are_paired_by_id():
     ids = {
         data.name: re.findall(r'^\{"id":"(\w+)"', data.read_text("utf-8"), re.MULTILINE)
         for data in SAMPLE.glob("*.jsonl")

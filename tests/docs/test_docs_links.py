@@ -1,4 +1,4 @@
-"""The links of the pages lead to files and headings that exist."""
+"""All links on the pages lead to existing files and headings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from docs.pages import anchors, blocks, links, named, pages
 
 
 @pytest.mark.parametrize("page", pages(), ids=named)
-def test_every_link_leads_to_a_file_and_a_heading(page):
+def test_all_links_lead_to_a_file_and_a_heading(page):
     broken = []
     for target in links(page.read_text("utf-8")):
         if re.match(r"[a-z]+:", target):
@@ -23,11 +23,11 @@ def test_every_link_leads_to_a_file_and_a_heading(page):
 
 
 @pytest.mark.parametrize("page", pages(), ids=named)
-def test_every_fenced_block_says_its_language(page):
+def test_all_fenced_blocks_have_a_language(page):
     assert not [block.line for block in blocks(page.read_text("utf-8")) if not block.language]
 
 
-def test_a_broken_link_is_seen():
+def test_broken_link_is_detected():
     text = '# One page\n\n[here](#one-page) `[not](a link)` [there](missing.md "title")\n'
     assert links(text) == ["#one-page", "missing.md"]
     assert anchors(text) == {"one-page"}

@@ -1,4 +1,4 @@
-"""A folder with a truth and a candidate, and the command as `main` runs it."""
+"""A directory with ground truth and predictions, and the command line run in this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lines(rows):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The current folder, with `truth.jsonl` and `candidate.jsonl` in it."""
+    """The current directory, with `truth.jsonl` and `candidate.jsonl`."""
     (tmp_path / "truth.jsonl").write_text(lines(TRUTH), "utf-8")
     (tmp_path / "candidate.jsonl").write_text(lines(CANDIDATE), "utf-8")
     monkeypatch.chdir(tmp_path)
@@ -35,23 +35,23 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def command(folder, monkeypatch, capsys):
-    """Runs the command line from its first word to its exit code, in this process."""
-    # The width of whoever runs the tests is of no concern.
+    """Run the command line in this process and return its exit code and output."""
+    # Tables must not depend on the terminal of the developer.
     monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["fieldmark", *map(str, words)])
         with pytest.raises(SystemExit) as ended:
             main.main()
-        said = capsys.readouterr()
-        return Done(code=int(ended.value.code or 0), out=said.out, err=said.err)
+        output = capsys.readouterr()
+        return Done(code=int(ended.value.code or 0), out=output.out, err=output.err)
 
     return run
 
 
 @pytest.fixture
 def score(command):
-    """Scores the two files, or others, and keeps no run."""
+    """Score the two files, or others, without saving the run."""
 
     def run(*options, truth="truth.jsonl", candidate="candidate.jsonl"):
         return command("score", truth, candidate, "--no-save", *options)

@@ -1,4 +1,4 @@
-"""An endpoint on loopback that speaks as OpenAI's does, and misbehaves as it is told to."""
+"""A scripted OpenAI-compatible endpoint on the loopback interface, including its failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IDS = re.compile(r"these ids and no others: (\[.*\])\. Every")
 
 @dataclass
 class Exchange:
-    """One request, and the means to answer it well or badly."""
+    """One request, and methods to send valid or invalid responses."""
 
     handler: BaseHTTPRequestHandler
     attempt: int
@@ -65,8 +65,8 @@ class Exchange:
     def json(self, value, status: int = 200, headers: dict | None = None) -> None:
         self.send(status, json.dumps(value).encode(), headers)
 
-    def say(self, content, *, finish="stop", usage=True, **message) -> None:
-        """A reply in the usual envelope."""
+    def respond(self, content, *, finish="stop", usage=True, **message) -> None:
+        """Send a chat completion with the given content."""
         choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}}
         if finish is not None:
             choice["finish_reason"] = finish
@@ -75,11 +75,11 @@ class Exchange:
             body["usage"] = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
         self.json(body)
 
-    def well(self, score=0.9) -> None:
-        self.say(self.content(score))
+    def succeed(self, score=0.9) -> None:
+        self.respond(self.content(score))
 
     def cut(self, sent: bytes = b"") -> None:
-        """Break the connection off, at once or in the middle."""
+        """Close the connection, after sending some bytes if given."""
         if sent:
             self.handler.wfile.write(sent)
             self.handler.wfile.flush()
@@ -92,10 +92,10 @@ Script = Callable[[Exchange], None]
 
 @dataclass
 class Server:
-    """A running endpoint: where it is, how it answers, and what it was asked."""
+    """A running endpoint: its URL, its script and the requests that it received."""
 
     url: str = ""
-    script: Script = Exchange.well
+    script: Script = Exchange.succeed
     requests: list[dict] = field(default_factory=list)
     headers: list[dict] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -107,13 +107,13 @@ class Server:
         return len(self.requests)
 
     def wait(self, seconds: float) -> None:
-        """Be slow, but not after the test is over."""
+        """Wait, but not after the end of the test."""
         self.stopping.wait(seconds)
 
 
 @contextmanager
-def serving(script: Script = Exchange.well) -> Iterator[Server]:
-    """An endpoint that answers by a script until the block is left."""
+def serving(script: Script = Exchange.succeed) -> Iterator[Server]:
+    """Run an endpoint with a script until the context is left."""
     server = Server(script=script)
 
     class Handler(BaseHTTPRequestHandler):
@@ -143,14 +143,14 @@ def serving(script: Script = Exchange.well) -> Iterator[Server]:
             with suppress(OSError, ValueError):
                 super().finish()
 
-    class Quiet(ThreadingHTTPServer):
+    class QuietServer(ThreadingHTTPServer):
         daemon_threads = False
         block_on_close = True
 
         def handle_error(self, *_: object) -> None:
             pass
 
-    http = Quiet(("127.0.0.1", 0), Handler)
+    http = QuietServer(("127.0.0.1", 0), Handler)
     server.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -163,26 +163,26 @@ def serving(script: Script = Exchange.well) -> Iterator[Server]:
         http.server_close()
 
 
-def first(times: int, fail: Script, then: Script = Exchange.well) -> Script:
-    """Fail so many times, then answer."""
+def first(times: int, fail: Script, then: Script = Exchange.succeed) -> Script:
+    """Fail a number of times, then succeed."""
     return lambda exchange: (fail if exchange.attempt <= times else then)(exchange)
 
 
 def status(code: int, body: object = None, headers: dict | None = None) -> Script:
-    """Answer with an HTTP status."""
-    told = {"error": {"message": f"status {code}"}} if body is None else body
-    return lambda exchange: exchange.json(told, code, headers)
+    """Respond with an HTTP status."""
+    content = {"error": {"message": f"status {code}"}} if body is None else body
+    return lambda exchange: exchange.json(content, code, headers)
 
 
-def saying(make: Callable[[Exchange], object], **options: object) -> Script:
-    """Answer with a content made from the request."""
-    return lambda exchange: exchange.say(make(exchange), **options)
+def responding(make: Callable[[Exchange], object], **options: object) -> Script:
+    """Respond with content that is computed from the request."""
+    return lambda exchange: exchange.respond(make(exchange), **options)
 
 
-def drip(server: Server, seconds: float) -> Script:
-    """Answer a byte at a time."""
+def respond_slowly(server: Server, seconds: float) -> Script:
+    """Respond one byte at a time."""
 
-    def answer(exchange: Exchange) -> None:
+    def respond(exchange: Exchange) -> None:
         body = json.dumps({"choices": []}).encode() + b" " * 10_000
         exchange.handler.send_response(200)
         exchange.handler.send_header("Content-Length", str(len(body)))
@@ -194,4 +194,4 @@ def drip(server: Server, seconds: float) -> Script:
             if server.stopping.is_set():
                 return
 
-    return answer
+    return respond

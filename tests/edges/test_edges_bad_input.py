@@ -1,4 +1,4 @@
-"""Bad input from files: the other cases are scored, and what is wrong is said in one line."""
+"""Invalid input files: other cases are still scored, and problems are reported in one line."""
 
 from __future__ import annotations
 
@@ -36,25 +36,29 @@ def files(tmp_path):
 
 
 BAD_ROWS = [
-    pytest.param(b'{"id": "bad", "SIDE": {"a": 1', "ends too early", id="truncated"),
-    pytest.param(b'{"id": "bad", "SIDE": {"a": 1, "a": 2}}', "occurs twice", id="duplicate-key"),
-    pytest.param(b'{"id": "bad", "SIDE": {"a": 1,}}', "not JSON", id="trailing-comma"),
-    pytest.param(b'{"id": "bad", "SIDE": /* x */ 1}', "not JSON", id="comment"),
+    pytest.param(b'{"id": "bad", "SIDE": {"a": 1', "unexpected end of data", id="truncated"),
+    pytest.param(b'{"id": "bad", "SIDE": {"a": 1, "a": 2}}', "duplicate key", id="duplicate-key"),
+    pytest.param(b'{"id": "bad", "SIDE": {"a": 1,}}', "invalid JSON", id="trailing-comma"),
+    pytest.param(b'{"id": "bad", "SIDE": /* x */ 1}', "invalid JSON", id="comment"),
     pytest.param(
         b'{"id": "bad", "SIDE": ' + b"[" * 200 + b"]" * 200 + b"}", "200 levels", id="deep"
     ),
     pytest.param(b'{"id": "bad", "SIDE": ' + b"[" * 10**5, "200 levels", id="depth-bomb"),
     pytest.param(b'{"id": "bad", "SIDE": "\xe9"}', "save it as UTF-8", id="latin-1"),
-    pytest.param(b'{"id": "bad", "SIDE": ' + b"1" * 1001 + b"}", "1,000 digits", id="huge-integer"),
-    pytest.param(b'{"id": "bad", "SIDE": "a\x00b"}', "not JSON", id="control-character"),
-    pytest.param(b'{"id": "bad", "SIDE": "\xf0\x9f', "not UTF-8", id="cut-inside-a-character"),
+    pytest.param(
+        b'{"id": "bad", "SIDE": ' + b"1" * 1001 + b"}",
+        "too many digits (limit 1,000)",
+        id="huge-integer",
+    ),
+    pytest.param(b'{"id": "bad", "SIDE": "a\x00b"}', "invalid JSON", id="control-character"),
+    pytest.param(b'{"id": "bad", "SIDE": "\xf0\x9f', "invalid UTF-8", id="truncated-character"),
 ]
 
 
-@pytest.mark.parametrize(("row", "said"), BAD_ROWS)
+@pytest.mark.parametrize(("row", "message"), BAD_ROWS)
 @pytest.mark.parametrize("end", [b"\n", b""])
 @pytest.mark.parametrize("first", [True, False])
-def test_a_bad_row_of_the_truth_is_invalid_and_the_rest_is_read(files, row, said, end, first):
+def test_invalid_truth_row_does_not_affect_other_rows(files, row, message, end, first):
     row = row.replace(b"SIDE", b"expected")
     truth = row + b"\n" + GOOD if first else GOOD + row + end
     stream = open_pairs(*files(truth, GOOD_CANDIDATE + b'{"id": "bad", "candidate": 1}\n'))
@@ -62,31 +66,31 @@ def test_a_bad_row_of_the_truth_is_invalid_and_the_rest_is_read(files, row, said
     assert found["good"].candidate == {"a": 1}
     assert found["bad"].input.value == "invalid_truth"
     assert f"truth.jsonl:{1 if first else 2}: " in found["bad"].note
-    assert said in found["bad"].note
+    assert message in found["bad"].note
     assert (stream.coverage.invalid_truth, stream.coverage.unexpected) == (1, 0)
 
 
-@pytest.mark.parametrize(("row", "said"), BAD_ROWS)
+@pytest.mark.parametrize(("row", "message"), BAD_ROWS)
 @pytest.mark.parametrize("end", [b"\n", b""])
-def test_a_bad_row_of_the_candidate_costs_its_case_only(files, row, said, end):
+def test_invalid_prediction_row_affects_only_its_case(files, row, message, end):
     candidate = GOOD_CANDIDATE + row.replace(b"SIDE", b"candidate") + end
     stream = open_pairs(*files(GOOD + b'{"id": "bad", "expected": {"a": 2}}\n', candidate))
     good, bad = cases_of(stream)
     assert good.candidate == {"a": 1}
     assert (bad.input.value, bad.candidate, bad.expected) == ("parse_error", MISSING, {"a": 2})
-    assert said in bad.note
+    assert message in bad.note
     assert stream.coverage.unparseable == 1
 
 
-def test_a_bad_row_that_names_no_id_is_told(files):
+def test_invalid_row_without_id_is_reported(files):
     truth, candidate = files(GOOD + GOOD.replace(b"good", b"b"), GOOD_CANDIDATE + b"{oops\n")
     stream = open_pairs(truth, candidate)
     assert [case.input.value for case in cases_of(stream)] == ["ok", "missing"]
     assert stream.coverage.unexpected == 1
-    assert [text for text in stream.warnings if "candidate.jsonl:2: no case gets this row" in text]
+    assert [text for text in stream.warnings if "candidate.jsonl:2: row not paired" in text]
 
 
-def test_cutting_the_last_lines_anywhere_never_loses_the_first(files):
+def test_truncated_file_keeps_its_complete_rows(files):
     whole = (
         GOOD_CANDIDATE + '{"id": "x", "candidate": "é\u2028"}\n{"id": "y", "candidate": 1}'.encode()
     )
@@ -98,7 +102,7 @@ def test_cutting_the_last_lines_anywhere_never_loses_the_first(files):
 
 
 @pytest.mark.parametrize("number", [b"NaN", b"Infinity", b"-Infinity", b"1e999"])
-def test_a_number_that_is_not_finite(files, number):
+def test_non_finite_numbers(files, number):
     row = b'{"id": "n", "SIDE": {"a": ' + number + b', "b": 1}}\n'
     truth, candidate = row.replace(b"SIDE", b"expected"), row.replace(b"SIDE", b"candidate")
     stream = open_pairs(*files(GOOD + truth, GOOD_CANDIDATE + candidate))
@@ -108,23 +112,23 @@ def test_a_number_that_is_not_finite(files, number):
     [case] = cases_of(stream)
     assert case.candidate["b"] == 1
     assert not math.isfinite(case.candidate["a"])
-    assert [text for text in stream.warnings if "infinite" in text]
+    assert [text for text in stream.warnings if "NaN or infinite numbers" in text]
 
 
-def test_a_number_that_is_not_finite_in_a_file_of_both_sides(tmp_path):
+def test_non_finite_numbers_in_rows_with_both_sides(tmp_path):
     path = tmp_path / "both.jsonl"
     path.write_bytes(b'{"expected": 1, "candidate": NaN}\n{"expected": NaN, "candidate": 1}\n')
     assert [case.input.value for case in cases_of(open_pairs(path))] == ["ok", "invalid_truth"]
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_duplicate_keys_on_request(files, side):
+def test_duplicates_last_uses_the_last_value(files, side):
     rows = [b'{"id": "x", "expected": {"a": 1}}', b'{"id": "x", "candidate": {"a": 1}}']
     rows[side] = rows[side].replace(b'"a": 1', b'"a": 0, "a": 1')
     stream = open_pairs(*files(*rows), Inputs(duplicates="last"))
     [case] = cases_of(stream)
     assert case.expected == case.candidate == {"a": 1}
-    assert [text for text in stream.warnings if "the last value was taken" in text]
+    assert [text for text in stream.warnings if "duplicate keys; the last value was used" in text]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +149,7 @@ def test_duplicate_keys_on_request(files, side):
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n", "\n \t\r\n"])
-def test_texts_survive_whatever_they_hold_and_however_lines_end(files, text, end):
+def test_strings_are_preserved_with_any_line_ending(files, text, end):
     def row(side, **how):
         return json.dumps({"id": text, side: {text: [text]}}, **how)
 
@@ -155,7 +159,7 @@ def test_texts_survive_whatever_they_hold_and_however_lines_end(files, text, end
     assert (case.id, case.expected, case.candidate) == (text, {text: [text]}, {text: [text]})
 
 
-def test_a_byte_order_mark_is_fine(files):
+def test_byte_order_mark_is_accepted(files):
     bom = b"\xef\xbb\xbf"
     [case] = cases_of(open_pairs(*files(bom + GOOD, bom + GOOD_CANDIDATE)))
     assert case.candidate == {"a": 1}
@@ -163,68 +167,72 @@ def test_a_byte_order_mark_is_fine(files):
 
 @pytest.mark.parametrize("suffix", ["jsonl", "json", "csv"])
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1"])
-def test_other_encodings_are_named(files, suffix, encoding):
+def test_other_encodings_are_rejected_with_a_hint(files, suffix, encoding):
     content = {"csv": "id,é\n1,é\n"}.get(suffix, '{"id": 1, "é": "é"}').encode(encoding)
     truth, candidate = files(content, content, suffix)
     try:
-        said = " ".join(case.note for case in cases_of(open_pairs(truth, candidate)))
+        message = " ".join(case.note for case in cases_of(open_pairs(truth, candidate)))
     except DataError as error:
-        said = str(error)
-    assert "save it as UTF-8" in said
+        message = str(error)
+    assert "save it as UTF-8" in message
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
-        pytest.param("missing.jsonl", None, "no such file", id="missing-file"),
-        pytest.param("missing", None, "no such file", id="missing-without-suffix"),
+        pytest.param("missing.jsonl", None, "file not found", id="missing-file"),
+        pytest.param("missing", None, "file not found", id="missing-without-suffix"),
         pytest.param("empty.jsonl", b"", "the file is empty", id="empty-lines"),
         pytest.param("empty.json", b"", "the file is empty", id="empty-json"),
         pytest.param("empty.csv", b"", "the file is empty", id="empty-csv"),
-        pytest.param("blank.jsonl", b"\n \n", "holds no rows", id="blank-lines"),
-        pytest.param("none.json", b"[]", "holds no rows", id="an-empty-list"),
-        pytest.param("head.csv", b"id,a\n", "holds no rows", id="a-header-alone"),
         pytest.param(
-            "twice.csv", b"id,a,a\n1,2,3\n", "column 'a' occurs twice", id="twice-a-column"
+            "blank.jsonl", b"\n \n", "no rows; expected one row per case", id="blank-lines"
         ),
-        pytest.param("quote.csv", b'id,a\n1,"x\n', "not CSV", id="an-open-quote"),
-        pytest.param("x.jsonl.gz", b"not gzip", "cannot be read", id="not-compressed"),
-        pytest.param("x.jsonl.gz", gzip.compress(GOOD * 9)[:-9], "cannot be read", id="cut-gzip"),
+        pytest.param("none.json", b"[]", "no rows; expected one row per case", id="empty-list"),
+        pytest.param("head.csv", b"id,a\n", "no rows; expected one row per case", id="header-only"),
+        pytest.param(
+            "twice.csv", b"id,a,a\n1,2,3\n", "duplicate column 'a'", id="duplicate-column"
+        ),
+        pytest.param("quote.csv", b'id,a\n1,"x\n', "invalid CSV", id="unclosed-quote"),
+        pytest.param("x.jsonl.gz", b"not gzip", "cannot read file: ", id="not-compressed"),
+        pytest.param(
+            "x.jsonl.gz", gzip.compress(GOOD * 9)[:-9], "cannot read file: ", id="truncated-gzip"
+        ),
     ],
 )
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_file_that_cannot_be_read_is_one_clear_line(tmp_path, name, content, said, side):
+def test_unreadable_file_is_reported_in_one_line(tmp_path, name, content, message, side):
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
     good = tmp_path / "good.jsonl"
     good.write_bytes(GOOD)
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         cases_of(open_pairs(path, good) if side == 0 else open_pairs(good, path))
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_without_json_says_what_it_needs(tmp_path):
+def test_directory_without_json_files(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(DataError, match=r"holds no \.json files"):
+    with pytest.raises(DataError, match=r"no <id>\.json files in this directory"):
         open_pairs(tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"a": 1, "a": 2}', b"\xff\xfe{\0}\0", b'{"a": NaN}'])
-def test_a_whole_truth_that_cannot_be_read_stops(files, content):
+def test_unreadable_truth_document_is_an_error(files, content):
     with pytest.raises(DataError, match=r"truth\.json"):
         open_pairs(*files(content, b'{"a": 1}', "json"))
 
 
-def test_a_whole_candidate_that_is_no_json_is_a_parse_error(files):
+def test_unreadable_prediction_document_is_a_parse_error(files):
     [case] = cases_of(open_pairs(*files(b'{"a": 1}', b'{"a": 1', "json")))
     assert case.input.value == "parse_error"
     [case] = cases_of(open_pairs(*files(b'{"a": 1}', b'Sure: {"a": 1}', "json")))
     assert (case.candidate, case.parsed_from) == ({"a": 1}, "text")
 
 
-def test_a_pipe_is_refused_without_waiting(tmp_path):
+def test_named_pipe_in_a_directory_does_not_block(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "a.json").write_text('{"x": 1}')
@@ -236,7 +244,7 @@ def test_a_pipe_is_refused_without_waiting(tmp_path):
         open_pairs(tmp_path / "pipe.jsonl", folder)
 
 
-def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
+def test_symlinks_out_of_the_directory_are_not_followed(tmp_path):
     (tmp_path / "secret.json").write_text('{"secret": 1}')
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -254,20 +262,20 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
 
 
 @pytest.mark.parametrize("start", [b"", GOOD])
-def test_a_line_without_end_is_refused_after_the_limit(tmp_path, start):
+def test_endless_line_is_rejected_at_the_limit(tmp_path, start):
     path = tmp_path / "endless.jsonl"
     with path.open("wb") as file:
         file.write(start)
         file.truncate(1 << 30)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(LimitError, match="longer than 16,777,216 bytes") as caught:
+    with pytest.raises(LimitError, match="line exceeds the limit of 16,777,216 bytes") as caught:
         cases_of(open_pairs(path, path))
     assert caught.value.limit == "line_bytes"
     assert caught.value.location.line == (2 if start else 1)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
 
 
-def test_limits_hold_after_decompression(tmp_path):
+def test_limits_apply_after_decompression(tmp_path):
     for name, limit in (("bomb.json.gz", "document_bytes"), ("bomb.jsonl.gz", "line_bytes")):
         path = tmp_path / name
         with gzip.open(path, "wb", compresslevel=1) as file:
@@ -278,6 +286,6 @@ def test_limits_hold_after_decompression(tmp_path):
         assert caught.value.limit == limit
 
 
-def test_the_depth_of_rows_counts_from_the_row(files):
+def test_depth_limit_applies_to_rows(files):
     stream = open_pairs(*files(DEEP + GOOD, GOOD_CANDIDATE))
     assert [case.input.value for case in cases_of(stream)] == ["invalid_truth", "ok"]

@@ -1,4 +1,4 @@
-"""A run that must not fall behind another: gates on the drop, and mistakes in asking for them."""
+"""Gates against a baseline run, and invalid baselines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WORSE = '{"id": "a", "candidate": {"total": 9, "vendor": "Acme"}}\n{"id": "b", "
 
 @pytest.fixture
 def against(folder, command):
-    """Scores a worse candidate against the run of the usual one."""
+    """Score worse predictions with the first run as a baseline."""
     assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "before").code == 0
     (folder / "worse.jsonl").write_text(WORSE)
 
@@ -24,41 +24,49 @@ def against(folder, command):
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        pytest.param(["--max-drop", "0.9"], 0, id="a-drop-within-the-limit"),
-        pytest.param(["--max-drop", "0.1"], 1, id="a-drop-beyond-it"),
-        pytest.param(["--max-drop", "micro.f1=0.1"], 1, id="of-another-figure"),
-        pytest.param(["--max-drop", "mico.f1=0.1"], 2, id="of-a-figure-that-is-not-there"),
-        pytest.param([], 2, id="a-baseline-without-a-limit"),
-        pytest.param(["--max-drop", "x"], 2, id="a-limit-that-is-no-number"),
+        pytest.param(["--max-drop", "0.9"], 0, id="drop-within-limit"),
+        pytest.param(["--max-drop", "0.1"], 1, id="drop-above-limit"),
+        pytest.param(["--max-drop", "micro.f1=0.1"], 1, id="another-metric"),
+        pytest.param(["--max-drop", "mico.f1=0.1"], 2, id="unknown-metric"),
+        pytest.param([], 2, id="baseline-without-max-drop"),
+        pytest.param(["--max-drop", "x"], 2, id="limit-not-a-number"),
     ],
 )
-def test_a_drop_below_the_baseline(against, options, code):
+def test_drop_below_the_baseline(against, options, code):
     assert against("--baseline", "before", *options).code == code
 
 
-def test_a_limit_without_a_baseline(against):
+def test_max_drop_requires_a_baseline(against):
     done = against("--max-drop", "0.1")
     assert done.code == 2
-    assert "Name a run as the baseline." in done.err
+    assert done.err == "fieldmark: --max-drop requires --baseline\n"
 
 
-def test_the_gate_is_in_the_summary(folder, against):
+def test_baseline_requires_max_drop(against):
+    done = against("--baseline", "before")
+    assert done.code == 2
+    assert done.err == (
+        "fieldmark: --baseline requires --max-drop, such as 0.01 or micro.f1=0.02\n"
+    )
+
+
+def test_summary_contains_the_gate(folder, against):
     against("--baseline", "before", "--max-drop", "0.1")
     [gate] = json.loads((folder / "after" / "summary.json").read_text())["gates"]
     assert (gate["name"], gate["passed"]) == ("drop of mean_score", False)
 
 
-def test_a_baseline_that_was_compared_otherwise_is_refused(command, against):
+def test_baseline_with_other_rules_is_rejected(command, against):
     assert (
         command("score", "truth.jsonl", "candidate.jsonl", "--match", "fuzzy", "--out", "x").code
         == 0
     )
     done = against("--baseline", "x", "--max-drop", "0.1")
     assert done.code == 2
-    assert "was compared or counted otherwise" in done.err
+    assert "has different rules or a different convention" in done.err
 
 
-def test_a_run_that_is_kept_has_intervals(folder, against):
+def test_saved_run_has_confidence_intervals(folder, against):
     against()
     summary = json.loads((folder / "after" / "summary.json").read_text())
     low, high = summary["intervals"]["micro_f1"]

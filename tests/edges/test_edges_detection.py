@@ -1,4 +1,4 @@
-"""Boxes in eval files: figures of whole data sets, their gates, and runs that go on."""
+"""Object detection in eval files: metrics of data sets, gates and resumed runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from published.command_line import DATA, fieldmark
 
 COCO = DATA / "coco-val2014-100"
 TWELVE = json.loads((COCO / "published_results.json").read_text("utf-8"))["published_3_decimals"]
-OF_COCO = f"""
+COCO_EVAL = f"""
 cases: {{coco: {COCO / "ground_truth.json"}}}
 candidates: {COCO / "detections_fakebbox100.json"}
 evaluators:
   - {{name: boxes, type: detection_ap, format: xywh, area: "regions[].area", crowd: "crowd[]"}}
-gates: {{min: {{evaluators.boxes.figures.AP: 0.5, detection.AP: 0.5}}}}
+gates: {{min: {{evaluators.boxes.metrics.AP: 0.5, detection.AP: 0.5}}}}
 """
 BOXES = """
 cases: pages.jsonl
@@ -57,64 +57,62 @@ def summary_of(folder, run="run"):
     return json.loads((folder / run / "summary.json").read_text("utf-8"))
 
 
-def test_a_coco_data_set_has_its_published_figures_and_gates(folder, command):
-    (folder / "a.eval.yaml").write_text(OF_COCO, "utf-8")
+def test_coco_data_set_has_the_published_metrics(folder, command):
+    (folder / "a.eval.yaml").write_text(COCO_EVAL, "utf-8")
     done = command("eval", "a.eval.yaml", "--out", "run")
     assert done.code == 0, done.err
     assert "boxes: AP 0.505, AP50 0.697, AP75 0.573" in done.out
     assert "mean score (evaluators)" in done.out
     summary = summary_of(folder)
-    for figures in (summary["detection"], summary["evaluators"]["boxes"]["figures"]):
-        assert {name: round(figures[name], 3) for name in TWELVE} == TWELVE
+    for metrics in (summary["detection"], summary["evaluators"]["boxes"]["metrics"]):
+        assert {name: round(metrics[name], 3) for name in TWELVE} == TWELVE
     assert summary["cases"]["total"] == 100
 
 
-def test_boxes_inside_documents_also_inside_of_another_evaluator(pages, command):
+def test_boxes_in_documents_and_in_a_composite_evaluator(pages, command):
     done = command(
-        "eval", "a.eval.yaml", "--out", "run", "--min", "evaluators.boxes.figures.AP=0.1"
+        "eval", "a.eval.yaml", "--out", "run", "--min", "evaluators.boxes.metrics.AP=0.1"
     )
     assert done.code == 0, done.err
-    said = summary_of(pages)["evaluators"]
-    figures = said["boxes"]["figures"]
-    assert (figures["images"], sorted(figures["classes"])) == (100, ["cat", "dog"])
-    assert said["both"]["figures"] == {"inner": figures}
-    again = command("eval", "a.eval.yaml", "--no-save", "--min", "evaluators.boxes.figures.classes.cat.AP=0.1")  # fmt: skip
+    evaluators = summary_of(pages)["evaluators"]
+    metrics = evaluators["boxes"]["metrics"]
+    assert (metrics["images"], sorted(metrics["classes"])) == (100, ["cat", "dog"])
+    assert evaluators["both"]["metrics"] == {"inner": metrics}
+    again = command("eval", "a.eval.yaml", "--no-save", "--min", "evaluators.boxes.metrics.classes.cat.AP=0.1")  # fmt: skip
     assert again.code == 0, again.err
 
 
 @pytest.mark.parametrize(
-    ("gate", "said"),
+    ("gate", "message"),
     [
-        pytest.param("evaluators.boxes.figures.APP=0.1", "Did you mean evaluators.boxes.figures.AP?", id="a-misspelt-figure"),
-        pytest.param("evaluators.boxes.figures.classes.cow.AP=0.1", "unknown figure", id="a-class-that-there-is-not"),
-        pytest.param("usage.csot=1", "Did you mean usage.cost?", id="a-misspelt-part-of-the-usage"),
+        pytest.param("evaluators.boxes.metrics.APP=0.1", "did you mean 'evaluators.boxes.metrics.AP'?", id="misspelled-metric"),
+        pytest.param("evaluators.boxes.metrics.classes.cow.AP=0.1", "unknown metric", id="unknown-class"),
+        pytest.param("usage.csot=1", "did you mean 'usage.cost'?", id="misspelled-usage"),
     ],
 )  # fmt: skip
-def test_a_gate_on_a_figure_that_there_is_not(pages, command, gate, said):
+def test_gate_on_unknown_metric_is_rejected(pages, command, gate, message):
     done = command("eval", "a.eval.yaml", "--no-save", "--min", gate)
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
 
 
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "message"),
     [
-        pytest.param("clas", "Unknown key: clas. Did you mean class?", id="a-slip"),
-        pytest.param(
-            "class_", "Unknown key: class_. Did you mean class?", id="as-python-spells-it"
-        ),
+        pytest.param("clas", "unknown key 'clas'; did you mean 'class'?", id="typo"),
+        pytest.param("class_", "unknown key 'class_'; did you mean 'class'?", id="python-spelling"),
     ],
 )
-def test_a_keyword_of_python_is_an_option_like_any_other(pages, command, key, said):
+def test_misspelled_class_option_gets_a_suggestion(pages, command, key, message):
     text = BOXES.replace("class:", f"{key}:", 1)
     (pages / "a.eval.yaml").write_text(text, "utf-8")
     done = command("validate", "a.eval.yaml")
     assert done.code == 2
-    assert said in done.out + done.err
+    assert message in done.out + done.err
 
 
-def broken_off(folder, command, *options):
-    """A run of a target that was interrupted after some cases."""
+def interrupted_run(folder, command, *options):
+    """Interrupt a run with a target after some cases."""
     (folder / "target.py").write_text(TARGET, "utf-8")
     target = f"target: {{command: [{sys.executable}, target.py], concurrency: 1}}\n"
     rows = [{"id": str(n), "expected": page(1, 0)} for n in range(80)]
@@ -128,26 +126,26 @@ def broken_off(folder, command, *options):
     (folder / "broken").unlink()
 
 
-def test_figures_of_a_run_that_went_on_are_those_of_all_cases(folder, command):
-    broken_off(folder, command)
+def test_metrics_of_a_resumed_run_include_all_cases(folder, command):
+    interrupted_run(folder, command)
     assert (folder / "run" / "results.jsonl").read_text().count("\n") == 32
     done = command("eval", "--resume", "run")
     assert done.code == 0, done.err
     assert summary_of(folder) == summary_of(folder, "whole")
 
 
-def test_without_the_candidates_of_the_cases_done_a_run_cannot_go_on(folder, command):
-    broken_off(folder, command, "--no-values")
+def test_run_without_stored_predictions_cannot_be_resumed(folder, command):
+    interrupted_run(folder, command, "--no-values")
     done = command("eval", "--resume", "run")
     assert done.code == 2
-    assert "were not kept" in done.err
-    assert "Start a new run." in done.err
+    assert "were not saved" in done.err
+    assert "start a new run" in done.err
 
 
-def test_candidates_of_files_need_not_be_kept(pages, command, monkeypatch):
-    from fieldmark.store.run_folder import RunFolder
+def test_run_with_prediction_files_resumes_without_stored_values(pages, command, monkeypatch):
+    from fieldmark.store.writer import RunDirectory
 
-    append, times = RunFolder.append, []
+    append, times = RunDirectory.append, []
 
     def interrupted(self, rows, attributes):
         append(self, rows, attributes)
@@ -160,7 +158,7 @@ def test_candidates_of_files_need_not_be_kept(pages, command, monkeypatch):
     (pages / "pages.jsonl").write_text("\n".join([*rows, *more, *rest]) + "\n", "utf-8")
     assert command("eval", "a.eval.yaml", "--out", "whole", "--no-values").code == 0
     with monkeypatch.context() as patched:
-        patched.setattr(RunFolder, "append", interrupted)
+        patched.setattr(RunDirectory, "append", interrupted)
         assert command("eval", "a.eval.yaml", "--out", "run", "--no-values").code == 130
     done = command("eval", "--resume", "run")
     assert done.code == 0, done.err

@@ -1,4 +1,4 @@
-"""Two runs compared from the command line: what is told, what is refused, and the exit codes."""
+"""`fieldmark diff`: output, rejected comparisons and exit codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CASES = 60
 
 
 def rows(right):
-    """Candidates of which the first so many are right."""
+    """Return predictions of which the first `right` are correct."""
     return [{"id": str(n), "total": n if n < right else -1, "vendor": "Acme"} for n in range(CASES)]
 
 
@@ -30,41 +30,44 @@ def write(path, content):
 
 @pytest.fixture
 def runs(folder, command):
-    """Three runs in `runs`: bad, good, and good again."""
+    """Three runs in `runs`: bad, good, and a repetition of good."""
     truth = write(folder / "all.jsonl", TRUTH)
     for name, right in (("bad", 30), ("good", 55), ("again", 55)):
-        found = write(folder / f"{name}.jsonl", rows(right))
-        assert command("score", truth, found, "--out", f"runs/{name}", "-q").code == 0
+        predictions = write(folder / f"{name}.jsonl", rows(right))
+        assert command("score", truth, predictions, "--out", f"runs/{name}", "-q").code == 0
     return folder / "runs"
 
 
-def test_a_run_that_got_better(runs, command):
+def test_an_improved_run(runs, command):
     done = command("diff", "runs/bad", "runs/good", "--format", "json")
-    said = done.summary
+    result = done.summary
     assert done.code == 0
-    assert said["conclusion"]["word"] == "better"
-    assert said["verdicts"]["fixed"] == 25
-    assert said["verdicts"]["broken"] == 0
-    assert said["attributes"]["total"]["word"] == "better"
-    assert said["attributes"]["vendor"]["word"] == "no difference"
-    assert said["errors_by_type"]["wrong_value"] == {"before": 30, "after": 5}
-    assert said["shifts"] == [{"before": "wrong_value", "after": "match", "fields": 25}]
-    assert [case["case_id"] for case in said["fixed"]][:2] == ["30", "31"]
-    low, high = said["attributes"]["total"]["interval"]
-    assert low < said["attributes"]["total"]["delta"] < high
+    assert result["conclusion"]["word"] == "better"
+    assert result["verdicts"]["fixed"] == 25
+    assert result["verdicts"]["regressed"] == 0
+    assert result["attributes"]["total"]["word"] == "better"
+    assert result["attributes"]["vendor"]["word"] == "no difference"
+    assert result["errors_by_type"]["wrong_value"] == {"before": 30, "after": 5}
+    assert result["shifts"] == [{"before": "wrong_value", "after": "match", "fields": 25}]
+    assert [case["case_id"] for case in result["fixed"]][:2] == ["30", "31"]
+    low, high = result["attributes"]["total"]["interval"]
+    assert low < result["attributes"]["total"]["delta"] < high
 
 
 @pytest.mark.parametrize("other", ["good", "again"])
-def test_equal_runs_are_no_difference(runs, command, other):
+def test_equal_runs_have_no_significant_difference(runs, command, other):
     done = command("diff", "runs/good", f"runs/{other}")
     assert done.code == 0
-    assert done.out.startswith("No difference: mean score 0.958 → 0.958")
+    assert done.out.startswith("No significant difference: mean score 0.958 → 0.958")
 
 
-def test_all_forms_say_the_same(runs, command):
+def test_all_formats_have_the_same_results(runs, command):
     table = command("diff", "bad", "good").out
-    assert "Better: mean score 0.750 → 0.958" in table
-    assert "broken" not in table.replace("0 broken", "")
+    assert "Improved: mean score 0.750 → 0.958" in table
+    assert "attributes: 1 improved\n" in table
+    assert "cases: 25 fixed, 0 regressed (p <0.001)" in table
+    assert "fields: wrong value → match 25\n" in table
+    assert "\nregressed:" not in table
     markdown = command("diff", "bad", "good", "--format", "markdown").out
     assert "| total | 0.500 | 0.917 | **+0.417** |" in markdown
     listed = list(
@@ -74,53 +77,53 @@ def test_all_forms_say_the_same(runs, command):
     assert command("diff", "bad", "good", "--quiet").out == ""
 
 
-def test_top_bounds_the_table(runs, command):
+def test_top_limits_the_table(runs, command):
     done = command("diff", "bad", "good", "--top", "1")
-    assert "… and 1 more attributes" in done.out
+    assert "… and 1 more attribute; --top 0 shows all" in done.out
 
 
 @pytest.mark.parametrize(
     ("order", "limit", "code"),
     [
-        pytest.param(("bad", "good"), "0.01", 0, id="a-gain"),
-        pytest.param(("good", "bad"), "0.01", 1, id="a-drop-beyond-the-limit"),
-        pytest.param(("good", "bad"), "0.5", 0, id="a-drop-within-it"),
-        pytest.param(("good", "bad"), "attributes.vendor.f1=0", 0, id="of-another-attribute"),
-        pytest.param(("good", "bad"), "attributes.total.f1=0.1", 1, id="of-this-attribute"),
+        pytest.param(("bad", "good"), "0.01", 0, id="gain"),
+        pytest.param(("good", "bad"), "0.01", 1, id="drop-above-the-limit"),
+        pytest.param(("good", "bad"), "0.5", 0, id="drop-below-the-limit"),
+        pytest.param(("good", "bad"), "attributes.vendor.f1=0", 0, id="other-attribute"),
+        pytest.param(("good", "bad"), "attributes.total.f1=0.1", 1, id="attribute"),
         pytest.param(("bad", "good"), "errors_by_type.wrong_value=0", 0, id="fewer-mistakes"),
         pytest.param(("good", "bad"), "errors_by_type.wrong_value=0", 1, id="more-mistakes"),
-        pytest.param(("bad", "good"), "mean_scor=0.1", 2, id="an-unknown-figure"),
-        pytest.param(("bad", "good"), "much", 2, id="no-number"),
-        pytest.param(("bad", "good"), "nan", 2, id="not-a-number"),
+        pytest.param(("bad", "good"), "mean_scor=0.1", 2, id="unknown-metric"),
+        pytest.param(("bad", "good"), "much", 2, id="invalid-number"),
+        pytest.param(("bad", "good"), "nan", 2, id="nan"),
     ],
 )
-@pytest.mark.parametrize("form", ["table", "json"])
-def test_drops_decide_the_exit_code(runs, command, order, limit, code, form):
-    done = command("diff", *order, "--max-drop", limit, "--format", form)
+@pytest.mark.parametrize("output_format", ["table", "json"])
+def test_drops_determine_the_exit_code(runs, command, order, limit, code, output_format):
+    done = command("diff", *order, "--max-drop", limit, "--format", output_format)
     assert done.code == code
     if code == 1:
-        assert "FAIL" in (done.out if form == "table" else done.err)
+        assert "gate failed: drop of " in (done.out if output_format == "table" else done.err)
 
 
-def test_a_figure_has_one_limit(runs, command):
+def test_a_metric_can_have_only_one_limit(runs, command):
     done = command("diff", "bad", "good", "--max-drop", "0.1", "--max-drop", "mean_score=0.2")
     assert done.code == 2
-    assert "has a limit already" in done.err
+    assert "--max-drop: duplicate limit for mean_score" in done.err
 
 
-def test_other_data_is_refused_unless_forced(folder, runs, command):
+def test_different_ground_truth_is_rejected_unless_forced(folder, runs, command):
     other = write(folder / "other.jsonl", TRUTH[:50])
     command("score", other, folder / "good.jsonl", "--out", "runs/other", "-q")
     done = command("diff", "good", "other")
     assert (done.code, done.out) == (2, "")
-    assert "different truths" in done.err
+    assert "the runs have different ground truth" in done.err
     forced = command("diff", "good", "other", "--force")
     assert forced.code == 0
-    assert "forced: The runs were scored against different truths." in forced.out
-    assert "10 case(s) are only in good" in forced.out
+    assert "forced: the runs have different ground truth" in forced.out
+    assert "left out 10 cases found only in good" in forced.out
 
 
-def test_the_same_truth_in_pairs_is_found_by_looking_at_it(folder, command):
+def test_ground_truth_in_pairs_is_compared_by_value(folder, command):
     def paired(name, truth, right):
         both = zip(truth, rows(right), strict=True)
         content = [{"id": t["id"], "expected": t, "candidate": c} for t, c in both]
@@ -133,11 +136,11 @@ def test_the_same_truth_in_pairs_is_found_by_looking_at_it(folder, command):
     assert command("diff", "one", "two").code == 0
     done = command("diff", "one", "three")
     assert done.code == 2
-    assert "60 case(s) have another truth" in done.err
+    assert "different ground truth in 60 cases" in done.err
     assert command("diff", "one", "three", "--force").code == 0
 
 
-def test_another_order_of_cases_is_the_same_data(folder):
+def test_the_order_of_cases_does_not_matter(folder):
     both = zip(TRUTH, rows(40), strict=True)
     named = [{"id": t["id"], "expected": t, "candidate": c} for t, c in both]
     fm.score(named, out="runs/one")
@@ -146,86 +149,86 @@ def test_another_order_of_cases_is_the_same_data(folder):
     assert fm.diff("runs/one", "runs/two").pairs.cases == CASES
     assert fm.diff("runs/one", "runs/two").word is DiffVerdict.SAME
     with pytest.raises(
-        ConfigError, match=r"10 case\(s\) are only in the first run, 0 in the second"
+        ConfigError, match="10 cases only in the first run, 0 cases only in the second"
     ):
         fm.diff("runs/one", "runs/fewer")
 
 
-def test_another_counting_is_refused_unless_rescored(folder, runs, command):
+def test_different_counting_options_are_rejected_unless_rescored(folder, runs, command):
     command("score", "all.jsonl", "good.jsonl", "--set", "wrong_value=fp", "--out", "runs/fp", "-q")
     done = command("diff", "bad", "fp")
     assert done.code == 2
-    assert "counted by different conventions: wrong_value fp_and_fn and fp" in done.err
+    assert "the runs have different conventions: wrong_value fp_and_fn vs. fp" in done.err
     rescored = command("diff", "bad", "fp", "--rescore", "--format", "json")
     assert rescored.code == 0
     plain = command("diff", "bad", "good", "--format", "json")
-    for key in ("figures", "attributes", "conclusion", "errors_by_type"):
+    for key in ("metrics", "attributes", "conclusion", "errors_by_type"):
         assert rescored.summary[key] == plain.summary[key]
-    assert rescored.summary["notes"] == ["fp was counted as bad was"]
+    assert rescored.summary["notes"] == ["fp rescored with the convention of bad"]
 
 
-def test_other_rules_are_refused_even_if_rescored(folder, runs, command):
+def test_different_rules_are_rejected_even_if_rescored(folder, runs, command):
     command("score", "all.jsonl", "good.jsonl", "--match", "fuzzy", "--out", "runs/fuzzy", "-q")
     for options in ([], ["--rescore"]):
         done = command("diff", "bad", "fuzzy", *options)
         assert done.code == 2
-        assert "different rules: comparator exact and fuzzy" in done.err
+        assert "the runs have different rules: comparator exact vs. fuzzy" in done.err
     assert command("diff", "bad", "fuzzy", "--force").code == 0
 
 
-def test_weights_are_part_of_the_counting(folder, command):
+def test_different_weights_are_rejected_unless_rescored(folder, command):
     for name, weight in (("light", 1), ("heavy", 5)):
         rules = {"fields": [{"path": "total", "weight": weight}]}
         options = {"convention": "field_accuracy", "scope": "truth"}
         fm.score(TRUTH, rows(30), rules=rules, out=f"runs/{name}", **options)
-    with pytest.raises(ConfigError, match="counted by different conventions"):
+    with pytest.raises(ConfigError, match="the runs have different conventions"):
         fm.diff("runs/light", "runs/heavy")
     found = fm.diff("runs/light", "runs/heavy", rescore=True)
     assert found.word is DiffVerdict.SAME
-    assert found.figures.headline["mean_score"].delta == 0
+    assert found.metrics.headline["mean_score"].delta == 0
 
 
-def test_a_run_that_did_not_end_is_refused(runs, command):
+def test_an_incomplete_run_is_rejected_unless_forced(runs, command):
     manifest = runs / "good" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"complete"', '"interrupted"'))
     done = command("diff", "bad", "good")
     assert done.code == 2
-    assert "is not complete but interrupted" in done.err
+    assert "good is not complete (status: interrupted)" in done.err
     assert command("diff", "bad", "good", "--force").code == 0
 
 
-def test_all_obstacles_are_told_at_once(folder, runs, command):
+def test_all_differences_are_reported_at_once(folder, runs, command):
     other = write(folder / "other.jsonl", TRUTH[:50])
     command("score", other, "good.jsonl", "--match", "fuzzy", "--set", "wrong_value=fp", "--out",
             "runs/other", "-q")  # fmt: skip
-    said = command("diff", "good", "other").err
-    assert len(said.splitlines()) == 3
-    assert all(word in said for word in ("rules", "conventions", "truths"))
+    errors = command("diff", "good", "other").err
+    assert len(errors.splitlines()) == 3
+    assert all(text in errors for text in ("rules", "conventions", "ground truth"))
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "message"),
     [
-        pytest.param("missing", "There is no run missing", id="no-such-run"),
-        pytest.param(".", "holds no run", id="a-folder-without-a-run"),
-        pytest.param("goood", "Did you mean good?", id="a-name-misspelt"),
+        pytest.param("missing", "run 'missing' not found", id="unknown-run"),
+        pytest.param(".", "not a run directory", id="directory-without-a-run"),
+        pytest.param("goood", "did you mean 'good'?", id="misspelled-name"),
     ],
 )
-def test_a_run_that_cannot_be_found(runs, command, name, words):
+def test_a_run_that_cannot_be_found(runs, command, name, message):
     done = command("diff", "bad", name)
     assert done.code == 2
-    assert words in done.err
+    assert message in done.err
     assert "Traceback" not in done.err
 
 
-def test_a_run_of_a_newer_version_is_refused(runs):
+def test_a_run_of_a_newer_version_is_rejected(runs):
     manifest = runs / "good" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 3'))
     with pytest.raises(DataError, match="update fieldmark"):
         fm.diff(runs / "bad", runs / "good")
 
 
-def test_a_row_that_is_broken_is_named(runs, command):
+def test_a_corrupt_row_is_named(runs, command):
     results = runs / "good" / "results.jsonl"
     lines = results.read_text().splitlines(keepends=True)
     results.write_text("".join([*lines[:4], "{}\n", *lines[5:]]))
@@ -234,28 +237,28 @@ def test_a_row_that_is_broken_is_named(runs, command):
     assert "results.jsonl:5" in done.err
 
 
-def test_a_run_that_was_not_kept_cannot_be_compared():
+def test_a_run_that_was_not_saved_cannot_be_compared():
     run = fm.score(TRUTH, rows(30))
-    with pytest.raises(ConfigError, match="was not kept"):
+    with pytest.raises(ConfigError, match="the run was not saved"):
         fm.diff(run, run)
 
 
 def test_names_of_runs(runs, command):
-    for words in (("latest~2", "latest"), ("ba", "ag"), ("runs/bad", "latest")):
-        assert command("diff", *words, "--format", "json").summary["verdicts"]["fixed"] == 25
+    for names in (("latest~2", "latest"), ("ba", "ag"), ("runs/bad", "latest")):
+        assert command("diff", *names, "--format", "json").summary["verdicts"]["fixed"] == 25
     command("runs", "bad", "--add-tag", "baseline")
     assert command("diff", "baseline", "good", "-q").code == 0
     assert command("diff", "latest~9", "good").code == 2
 
 
-def test_a_name_that_may_be_several_runs(runs, command):
+def test_an_ambiguous_name_is_rejected(runs, command):
     for name in ("go", "good-2"):
         fm.score(TRUTH, rows(10), out=runs / name)
-    assert "any of 3 runs" in command("diff", "bad", "g").err
+    assert "'g' is ambiguous: 3 runs" in command("diff", "bad", "g").err
     assert command("diff", "bad", "go", "-q", "--force").code == 0
 
 
-def test_text_from_runs_cannot_command_the_terminal(folder, command):
+def test_control_characters_of_documents_are_escaped(folder, command):
     pairs = [({"\x1b[31mx": n}, {"\x1b[31mx": n}) for n in range(3)]
     rows_of = [
         {"id": f"\x1b]0;{n}", "expected": e, "candidate": c} for n, (e, c) in enumerate(pairs)
@@ -263,33 +266,33 @@ def test_text_from_runs_cannot_command_the_terminal(folder, command):
     wrong = [{**row, "candidate": {"\x1b[31mx": -1}} for row in rows_of]
     fm.score(rows_of, out="runs/one")
     fm.score(wrong, out="runs/two")
-    for form in ("table", "markdown"):
-        done = command("diff", "one", "two", "--format", form)
+    for output_format in ("table", "markdown"):
+        done = command("diff", "one", "two", "--format", output_format)
         assert done.code == 0
         assert "\x1b" not in done.out
 
 
-def test_names_of_runs_cannot_either(folder, command):
+def test_control_characters_of_run_names_are_escaped(folder, command):
     for name in ("plain", "\x1b[31mred"):
         fm.score(TRUTH, rows(30), out=f"runs/{name}")
     done = command("diff", "plain", "\x1b[31mred", "--rescore")
     assert done.code == 0
-    assert "was counted as plain was" in done.out
+    assert "rescored with the convention of plain" in done.out
     assert "\x1b" not in done.out
 
 
-def test_a_baseline_for_gates_of_a_run(runs):
+def test_gates_against_a_baseline(runs):
     limits = {"max_drop": {"mean_score": 0.05}}
     [gate] = fm.score(TRUTH, rows(30), baseline=runs / "good", **limits).summary.gates
     assert not gate.passed
     assert gate.value == pytest.approx(25 / 120)
     [gate] = fm.score(TRUTH, rows(55), baseline=runs / "bad", **limits).summary.gates
     assert gate.passed
-    with pytest.raises(ConfigError, match="compared or counted otherwise"):
+    with pytest.raises(ConfigError, match="has different rules or a different convention"):
         fm.score(TRUTH, rows(55), options={"wrong_value": "fp"}, baseline=runs / "good", **limits)
 
 
-def test_evaluations_are_compared_by_what_their_evaluators_said(folder):
+def test_evaluations_are_compared_by_evaluator_scores(folder):
     spec = {
         "evaluators": [{"name": "header", "type": "field_accuracy", "fields": [{"path": "total"}]}]
     }
@@ -300,4 +303,4 @@ def test_evaluations_are_compared_by_what_their_evaluators_said(folder):
     found = fm.diff("runs/one", "runs/two", max_drop={"evaluators.header.mean_score": 0.0})
     assert found.word is DiffVerdict.BETTER
     assert found.passed
-    assert found.figures.headline["mean_score"].delta == pytest.approx(25 / 60)
+    assert found.metrics.headline["mean_score"].delta == pytest.approx(25 / 60)

@@ -1,4 +1,4 @@
-"""`fieldmark eval`: cases from anywhere, all evaluators, one verdict that equals the exit code."""
+"""`fieldmark eval`: cases, evaluators, gates, verdicts and exit codes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ evaluators: [{name: total, type: field_accuracy, fields: [{path: total}]}]
 
 @pytest.fixture
 def evaluated(folder, command):
-    """Runs an eval file and gives what was printed, with the rows of its results."""
+    """Run an eval file and return its output and result rows."""
 
     def run(text, *options):
         (folder / "a.eval.yaml").write_text(text, "utf-8")
@@ -67,7 +67,7 @@ def test_cases_and_candidates_from_files(folder, evaluated):
     ]
 
 
-def test_inline_cases_with_model_text(evaluated):
+def test_inline_cases_with_model_output(evaluated):
     done, rows = evaluated(INLINE)
     assert done.code == 0
     assert [(row["case_id"], row["score"], row.get("input", "ok")) for row in rows] == [
@@ -88,16 +88,16 @@ def test_inline_cases_with_model_text(evaluated):
         pytest.param(["--case", "*", "--only", "slow"], ["b"], id="by-both"),
     ],
 )
-def test_only_wanted_cases_are_run(evaluated, options, ids):
+def test_only_selected_cases_are_run(evaluated, options, ids):
     done, rows = evaluated(INLINE, *options)
     assert done.code == 0
     assert [row["case_id"] for row in rows] == ids
 
 
-def test_a_wish_that_no_case_fits_is_refused(evaluated):
+def test_unknown_tag_is_rejected(evaluated):
     done, _ = evaluated(INLINE, "--only", "smok")
     assert done.code == 2
-    assert "No case has the tag smok. Did you mean smoke?" in done.err
+    assert "no case has the tag 'smok'; did you mean 'smoke'?" in done.err
 
 
 NO_TRUTH = """
@@ -108,42 +108,50 @@ evaluators:
   - {name: sums, type: constraints, rules: [net + 2 == total]}
 """
 FILE = """
-cases: found.jsonl
+cases: predictions.jsonl
 evaluators:
   - {name: sums, type: constraints, rules: [net + 2 == total]}
   - {name: shape, type: json_schema, schema: {required: [net]}}
 """
-FOUND = [
+PREDICTIONS = [
     {"id": "a", "candidate": {"net": 1, "total": 3}, "tags": ["smoke"]},
     {"id": "b", "candidate": 'So: {"net": 1, "total": 9}'},
 ]
 
 
-def found_file(folder, rows=FOUND):
+def write_predictions(folder, rows=PREDICTIONS):
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / "found.jsonl").write_text(text)
+    (folder / "predictions.jsonl").write_text(text)
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
-        pytest.param(["--case", "q*"], "None of 2 cases is wanted: case q*.", id="none-at-all"),
-        pytest.param(["--case", "q*", "--case", "a"], "No case fits q*.", id="one-of-two-ids"),
         pytest.param(
-            ["--only", "smok", "--only", "smoke"], "No case has the tag smok.", id="one-of-two-tags"
+            ["--case", "q*"],
+            "no case selected from 2: case q*; check the selected tags and ids",
+            id="no-match",
+        ),
+        pytest.param(
+            ["--case", "q*", "--case", "a"], "no case id matches 'q*'", id="one-of-two-ids"
+        ),
+        pytest.param(
+            ["--only", "smok", "--only", "smoke"],
+            "no case has the tag 'smok'",
+            id="one-of-two-tags",
         ),
     ],
 )
-def test_a_wish_that_no_case_of_a_file_fits_is_told(folder, evaluated, options, said):
-    found_file(folder, [{**row, "expected": {}} for row in FOUND])
+def test_selection_without_cases_is_reported(folder, evaluated, options, message):
+    write_predictions(folder, [{**row, "expected": {}} for row in PREDICTIONS])
     done, _ = evaluated(FILE, *options, "--quiet")
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
 
 
-@pytest.mark.parametrize("text", [NO_TRUTH, FILE], ids=["inline", "in-a-file"])
-def test_evaluators_that_look_at_candidates_alone_need_no_truth(folder, evaluated, text):
-    found_file(folder)
+@pytest.mark.parametrize("text", [NO_TRUTH, FILE], ids=["inline", "file"])
+def test_evaluators_of_predictions_need_no_truth(folder, evaluated, text):
+    write_predictions(folder)
     done, rows = evaluated(text)
     assert done.code == 0, done.err
     sums = [row["evaluator_results"][0]["score"] for row in rows]
@@ -155,19 +163,19 @@ def test_evaluators_that_look_at_candidates_alone_need_no_truth(folder, evaluate
     "other",
     [
         pytest.param("{name: x, type: field_accuracy, fields: [{path: net}]}", id="fields"),
-        pytest.param("{name: x, type: constraints, rules: [$expected.net == net]}", id="a-rule"),
+        pytest.param("{name: x, type: constraints, rules: [$expected.net == net]}", id="rule"),
     ],
 )
-def test_where_one_evaluator_looks_at_the_truth_every_case_needs_one(evaluated, other):
+def test_evaluator_with_truth_requires_it_in_every_case(evaluated, other):
     done, _ = evaluated(f"{NO_TRUTH}  - {other}\n")
     assert done.code == 2
-    assert done.err.count("A case without an expected value.") == 2
+    assert done.err.count("case: 'expected' is required") == 2
 
 
-def test_cases_with_nothing_to_score_are_counted_aloud(evaluated):
+def test_cases_with_nothing_to_score_are_reported(evaluated):
     text = NO_TRUTH.replace("net + 2 == total", "gross + 2 == taxes")
     done, _ = evaluated(text)
-    assert "2 case(s) had nothing to score: they pass without having been checked." in done.out
+    assert "2 cases had nothing to score and passed by default" in done.out
 
 
 OWN = """
@@ -182,56 +190,58 @@ evaluators: [{name: header, type: field_accuracy, fields: [{path: total}]}]
 
 
 @pytest.mark.parametrize(
-    ("gate", "code", "said"),
+    ("gate", "code", "message"),
     [
-        pytest.param("evaluators.own.mean_score=0.5", 1, "evaluators.own.mean_score = 0", id="low"),
+        pytest.param(
+            "evaluators.own.mean_score=0.5", 1, "evaluators.own.mean_score is 0", id="failed"
+        ),
         pytest.param("evaluators.own.mean_score=0", 0, "", id="passed"),
-        pytest.param("evaluators.on.mean_score=0", 2, "evaluators.own.mean_score", id="misspelt"),
-        pytest.param("attributes.vendor.f1=0.9", 1, "attributes.vendor.f1 = 0.5", id="a-field"),
+        pytest.param("evaluators.on.mean_score=0", 2, "evaluators.own.mean_score", id="misspelled"),
+        pytest.param("attributes.vendor.f1=0.9", 1, "attributes.vendor.f1 is 0.5", id="attribute"),
     ],
 )
-def test_evaluators_of_single_cases_can_be_gated(evaluated, gate, code, said):
+def test_gates_on_evaluators_of_single_cases(evaluated, gate, code, message):
     done, _ = evaluated(OWN, "--min", gate, "--quiet")
     assert done.code == code, done.err
-    assert said in done.err
+    assert message in done.err
 
 
 @pytest.mark.parametrize(
     ("options", "code", "word"),
     [
         pytest.param([], 0, "passed", id="no-gate"),
-        pytest.param(["--min", "mean_score=0.2"], 0, "passed", id="a-gate-that-holds"),
-        pytest.param(["--min", "mean_score=0.9"], 1, "a gate was not passed", id="one-that-fails"),
+        pytest.param(["--min", "mean_score=0.2"], 0, "passed", id="gate-passed"),
+        pytest.param(["--min", "mean_score=0.9"], 1, "failed: a gate failed", id="gate-failed"),
         pytest.param(
-            ["--min", "evaluators.total.mean_score=0.9"], 1, "gate", id="a-gate-on-an-evaluator"
+            ["--min", "evaluators.total.mean_score=0.9"], 1, "gate", id="gate-on-an-evaluator"
         ),
     ],
 )
-def test_the_verdict_equals_the_exit_code(evaluated, options, code, word):
+def test_verdict_agrees_with_the_exit_code(evaluated, options, code, word):
     done, _ = evaluated(INLINE, *options)
     assert done.code == code
     assert word in done.err.splitlines()[-1]
 
 
-def test_a_gate_of_the_file_counts(evaluated):
+def test_gate_of_the_eval_file_is_checked(evaluated):
     done, _ = evaluated(f"{FILES}gates: {{min: {{mean_score: 0.9}}}}\n")
     assert done.code == 1
-    assert "gate FAIL: mean_score" in done.out
+    assert "gate failed: mean_score" in done.out
 
 
-def test_a_misspelt_gate_is_found_before_the_run(folder, evaluated):
+def test_misspelled_gate_is_rejected_before_the_run(folder, evaluated):
     done, rows = evaluated(f"{FILES}gates: {{min: {{evaluators.heder.mean_score: 0.9}}}}\n")
     assert (done.code, rows) == (2, [])
     assert "heder" in done.err
 
 
-def test_junit_says_the_same(folder, evaluated):
+def test_junit_contains_cases_and_gates(folder, evaluated):
     evaluated(INLINE, "--junit", "junit.xml", "--min", "mean_score=0.9")
     suite = parse(folder / "junit.xml").getroot()  # noqa: S314 - our own file
     assert dict(suite.attrib) == {"name": "a", "tests": "5", "failures": "4", "errors": "0"}
 
 
-def test_github_annotations_where_ci_says_so(evaluated, monkeypatch):
+def test_github_annotations_in_github_workflows(evaluated, monkeypatch):
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     done, _ = evaluated(INLINE, "--min", "mean_score=0.9", "--quiet")
     lines = [line for line in done.err.splitlines() if line.startswith("::")]
@@ -239,15 +249,15 @@ def test_github_annotations_where_ci_says_so(evaluated, monkeypatch):
     assert lines[1] == "::warning file=a.eval.yaml,title=case b%3A fail::total"
 
 
-def test_without_candidates_the_file_is_refused(evaluated):
+def test_eval_file_without_candidates_is_rejected(evaluated):
     done, _ = evaluated(
         "cases: [{id: a, expected: {a: 1}}]\nevaluators: [{type: constraints, rules: [a > 0]}]"
     )
     assert done.code == 2
-    assert "Nothing says where the candidates come from." in done.err
+    assert "no predictions; add candidates: FILE, target:, or candidate: in each case" in done.err
 
 
-def test_figures_by_attribute_follow_the_evaluators_fields(folder, evaluated):
+def test_metrics_per_attribute_use_the_fields_of_evaluators(folder, evaluated):
     text = """
 cases: [{id: a, expected: {total: 10.0, note: x}, candidate: {total: 10.01, note: y}}]
 evaluators:
@@ -258,7 +268,7 @@ evaluators:
     assert {path: each["f1"] for path, each in attributes.items()} == {"total": 1.0}
 
 
-def test_a_case_may_have_evaluators_of_its_own(evaluated):
+def test_case_with_its_own_evaluators(evaluated):
     text = """
 cases:
   - {id: a, expected: {t: 1}, candidate: {t: 1}}
@@ -275,7 +285,7 @@ evaluators: [{name: t, type: field_accuracy, fields: [{path: t}]}]
     assert [row["score"] for row in rows] == [1.0, 0.5, 1.0]
 
 
-def test_several_files_each_have_their_run(folder, command):
+def test_several_files_have_separate_runs(folder, command):
     for name in ("one", "two"):
         (folder / f"{name}.eval.yaml").write_text(FILES.replace("name: invoices", f"name: {name}"))
     done = command("eval", "one.eval.yaml", "two.eval.yaml", "--out", "runs")
@@ -283,18 +293,18 @@ def test_several_files_each_have_their_run(folder, command):
     assert sorted(path.name for path in (folder / "runs").iterdir()) == ["one", "two"]
 
 
-def test_values_stay_out_of_the_run_when_asked(folder, evaluated):
+def test_no_values_saves_no_values(folder, evaluated):
     evaluated(INLINE, "--no-values")
     assert b"could not read it" not in (folder / "run" / "results.jsonl").read_bytes()
 
 
-def judge(folder, name, said):
-    text = f"import json, sys; json.load(sys.stdin); {said}"
+def judge(folder, name, code):
+    text = f"import json, sys; json.load(sys.stdin); {code}"
     (folder / f"{name}.py").write_text(text, "utf-8")
     return f"{{name: house, type: code_judge, script: [python, {name}.py]}}"
 
 
-def test_a_judge_of_one_case_does_not_shut_out_that_of_the_file(folder, evaluated):
+def test_judge_of_a_case_with_the_name_of_a_judge_of_the_file(folder, evaluated):
     usual = judge(folder, "usual", "print('{\"score\": 1.0}')")
     own = judge(folder, "own", "print('{\"score\": 0.5}')")
     done, rows = evaluated(f"""
@@ -307,19 +317,19 @@ evaluators: [{usual}]
     assert [row["score"] for row in rows] == [1.0, 0.5]
 
 
-def test_why_a_judge_failed_is_told(folder, evaluated):
+def test_reason_of_a_judge_error_is_printed(folder, evaluated):
     done, _ = evaluated(f"{FILES}  - {judge(folder, 'bad', 'sys.exit(4)')}\n")
     assert done.code == 3
-    assert "ended with exit code 4" in done.out
+    assert "exited with code 4" in done.out
 
 
-def test_a_machine_reads_nothing_but_what_it_asked_for(evaluated, monkeypatch):
+def test_json_output_contains_nothing_else(evaluated, monkeypatch):
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     done, _ = evaluated(INLINE, "--format", "json")
     assert json.loads(done.out)["cases"]["total"] == 4
 
 
-def test_junit_has_cases_whose_truth_cannot_be_read(folder, evaluated):
+def test_junit_contains_cases_with_unreadable_truth(folder, evaluated):
     (folder / "truth.jsonl").write_text('{"id": "a", "expected": {"total": 1}}\n{"id": "b"}\n')
     done, _ = evaluated(FILES, "--junit", "junit.xml")
     assert done.code == 2
@@ -327,29 +337,29 @@ def test_junit_has_cases_whose_truth_cannot_be_read(folder, evaluated):
     assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
 
 
-@pytest.mark.parametrize("kept", ["run/results.jsonl", "junit.xml", "err"])
-def test_values_are_told_nowhere_when_they_are_not_wanted(folder, evaluated, monkeypatch, kept):
+@pytest.mark.parametrize("file", ["run/results.jsonl", "junit.xml", "err"])
+def test_no_values_hides_values_everywhere(folder, evaluated, monkeypatch, file):
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     text = """
 cases: [{id: a, expected: {v: Top Secret}, candidate: {v: Bottom Secret}}]
 evaluators: [{type: constraints, rules: ['v == $expected.v']}]
 """
     done, _ = evaluated(text, "--no-values", "--junit", "junit.xml")
-    told = done.err if kept == "err" else (folder / kept).read_text("utf-8")
-    assert told
-    assert "Secret" not in told
+    text = done.err if file == "err" else (folder / file).read_text("utf-8")
+    assert text
+    assert "Secret" not in text
 
 
-def test_two_files_of_one_name_have_two_folders(folder, command):
-    for place in ("x", "y"):
-        (folder / place).mkdir()
-        (folder / place / "g.eval.yaml").write_text(INLINE, "utf-8")
+def test_files_with_the_same_name_have_separate_directories(folder, command):
+    for name in ("x", "y"):
+        (folder / name).mkdir()
+        (folder / name / "g.eval.yaml").write_text(INLINE, "utf-8")
     done = command("eval", "x/g.eval.yaml", "y/g.eval.yaml", "--out", "runs")
     assert done.code == 0, done.err
     assert sorted(path.name for path in (folder / "runs").iterdir()) == ["g", "g-2"]
 
 
-def test_nothing_runs_if_one_of_several_files_cannot(folder, command):
+def test_nothing_runs_if_one_file_is_invalid(folder, command):
     (folder / "good.eval.yaml").write_text(FILES, "utf-8")
     (folder / "bad.eval.yaml").write_text(
         FILES + "  - {name: j, type: code_judge, script: [no-such-program]}\n", "utf-8"
@@ -359,7 +369,7 @@ def test_nothing_runs_if_one_of_several_files_cannot(folder, command):
     assert not (folder / "runs").exists()
 
 
-def test_a_file_for_junit_that_cannot_be_written_is_told_before_the_run(folder, evaluated):
+def test_unwritable_junit_file_is_reported_before_the_run(folder, evaluated):
     done, rows = evaluated(INLINE, "--junit", "nowhere/junit.xml")
     assert (done.code, rows) == (74, [])
 
@@ -368,8 +378,11 @@ def test_a_file_for_junit_that_cannot_be_written_is_told_before_the_run(folder, 
     "options",
     [["--min", "mean_score=0.9"], ["--only", "x"], ["--out", "y"], ["--no-values"], ["--no-save"]],
 )
-def test_what_a_run_knows_is_not_said_again_when_it_goes_on(command, evaluated, options):
+def test_resume_rejects_options_stored_with_the_run(command, evaluated, options):
     evaluated(INLINE)
     done = command("eval", "--resume", "run", *options)
     assert done.code == 2
-    assert "--resume knows what the run was begun with" in done.err
+    assert done.err == (
+        "fieldmark: --resume uses the inputs and options that are stored with the run; "
+        f"remove {options[0]}\n"
+    )

@@ -1,4 +1,4 @@
-"""Structured data evaluators: every scenario of their specification, from YAML to the result row."""
+"""The scenarios of the specification of structured data evaluators, from YAML to result row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 class Scenario(NamedTuple):
-    """What is extracted, what is expected, how fields are configured, and what is said."""
+    """A candidate, the expected document, the evaluator, and the expected result."""
 
     candidate: object
     expected: object
@@ -60,7 +60,7 @@ SCENARIOS = {
     "exact-match-fails-on-mismatch": Scenario(
         number("INV-001"), number("INV-002"), NUMBER, 0.0, "fail", [], ["invoice.number"]
     ),
-    "a-missing-required-field": Scenario(
+    "missing-required-field": Scenario(
         {"invoice": {}},
         number("INV-001"),
         NUMBER,
@@ -93,7 +93,7 @@ SCENARIOS = {
         ["vendor.name"],
         [],
     ),
-    "jaro-winkler-favours-a-common-prefix": Scenario(
+    "jaro-winkler-favors-a-common-prefix": Scenario(
         vendor("Microsoft Corp"),
         vendor("Microsoft Corporation"),
         fuzzy("algorithm: jaro_winkler", "0.85"),
@@ -129,7 +129,7 @@ SCENARIOS = {
         ["invoice.line_items[0].amount"],
         [],
     ),
-    "a-path-that-leads-nowhere-is-missed": Scenario(
+    "unknown-path-is-a-miss": Scenario(
         total(100),
         {"invoice": {"total": 100, "vendor": {"name": "Acme"}}},
         "fields: [{path: invoice.vendor.name}]",
@@ -194,10 +194,10 @@ SCENARIOS = {
         ["vendor.name"],
         [],
     ),
-    "null-against-a-value": Scenario(
+    "null-instead-of-value": Scenario(
         total(None), total(100), tolerance(0), 0.0, "fail", [], ["invoice.total (null value)"]
     ),
-    "text-against-a-number": Scenario(
+    "string-instead-of-number": Scenario(
         total("100"),
         total(100),
         "fields: [{path: invoice.total, match: exact}]",
@@ -206,7 +206,7 @@ SCENARIOS = {
         [],
         ["invoice.total (type mismatch)"],
     ),
-    "a-malformed-path-is-a-miss": Scenario(
+    "malformed-path-is-a-miss": Scenario(
         total(100),
         total(100),
         "fields: [{path: invoice..total}]",
@@ -215,7 +215,7 @@ SCENARIOS = {
         [],
         ["invoice..total (invalid path)"],
     ),
-    "an-optional-field-that-is-missing-does-not-count": Scenario(
+    "missing-optional-field-is-not-counted": Scenario(
         number("INV-001"),
         {"invoice": {"number": "INV-001", "notes": "Rush order"}},
         OPTIONAL,
@@ -224,7 +224,7 @@ SCENARIOS = {
         ["invoice.number"],
         [],
     ),
-    "a-required-field-that-is-missing-counts": Scenario(
+    "missing-required-field-is-counted": Scenario(
         {"invoice": {"notes": "Rush order"}},
         {"invoice": {"number": "INV-001", "notes": "Rush order"}},
         OPTIONAL,
@@ -253,41 +253,41 @@ def test_scenario(folder, command, scenario):
     assert done.code == 0, done.err
     [row] = map(json.loads, (folder / "run" / "results.jsonl").read_text("utf-8").splitlines())
     [result] = row["evaluator_results"]
-    for said in (row, result):
-        assert said["score"] == pytest.approx(scenario.score, abs=1e-12)
-        assert said["verdict"] == scenario.verdict
-        assert said["hits"] == scenario.hits
-        assert said["misses"] == scenario.misses
-        assert said["status"] == "ok"
+    for actual in (row, result):
+        assert actual["score"] == pytest.approx(scenario.score, abs=1e-12)
+        assert actual["verdict"] == scenario.verdict
+        assert actual["hits"] == scenario.hits
+        assert actual["misses"] == scenario.misses
+        assert actual["status"] == "ok"
     assert scenario.reasoning in result["reasoning"]
 
 
 @pytest.mark.parametrize(
-    ("evaluator", "complaint"),
+    ("evaluator", "message"),
     [
         pytest.param(
             "fields: [{path: a, match: invalid_type}]",
-            "Invalid match type: invalid_type. Valid types: exact,",
-            id="an-invalid-match-type-is-refused-with-the-valid-ones",
+            "Invalid match type: invalid_type; valid types: exact,",
+            id="invalid-match-type",
         ),
         pytest.param(
             'fields: [{path: a, match: numeric_tolerance, tolerance: "not a number"}]',
-            'tolerance: must be a number, not "not a number"',
-            id="a-tolerance-that-is-no-number",
+            "tolerance: expected a number, got 'not a number'",
+            id="tolerance-not-a-number",
         ),
         pytest.param("fields: []", "field", id="no-fields"),
     ],
 )
-def test_a_bad_configuration_stops_before_anything_runs(folder, command, evaluator, complaint):
+def test_invalid_configuration_is_rejected_before_the_run(folder, command, evaluator, message):
     path = eval_file(folder, SCENARIOS["all-fields-match"]._replace(evaluator=evaluator))
     done = command("eval", path, "--out", "run")
     assert done.code == 2
-    assert complaint in done.err
+    assert message in done.err
     assert f"{path}:4:" in done.err
     assert not (folder / "run").exists()
 
 
-def test_a_malformed_path_is_warned_of(folder, command):
-    done = command("eval", eval_file(folder, SCENARIOS["a-malformed-path-is-a-miss"]), "--no-save")
+def test_malformed_path_is_a_warning(folder, command):
+    done = command("eval", eval_file(folder, SCENARIOS["malformed-path-is-a-miss"]), "--no-save")
     assert "invoice..total" in done.out
     assert "warning" in done.out

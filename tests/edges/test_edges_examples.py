@@ -1,4 +1,4 @@
-"""The eval file among the examples: checked, run, and made of the sample data."""
+"""The example eval file is valid, passes, and uses the sample data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def rows(file):
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
-def test_the_eval_file_is_fine_and_passes_its_gates():
+def test_eval_file_is_valid_and_passes_its_gates():
     done = fieldmark("validate", "invoices.eval.yaml", cwd=EXAMPLES)
     assert (done.code, done.err) == (0, "")
     done = fieldmark("eval", "invoices.eval.yaml", "--no-save", "--format", "json", cwd=EXAMPLES)
@@ -25,7 +25,7 @@ def test_the_eval_file_is_fine_and_passes_its_gates():
 
 
 @pytest.mark.parametrize("side", ["truth", "candidate"])
-def test_its_data_are_documents_of_the_sample(side):
+def test_data_is_from_the_sample(side):
     copied = rows(EXAMPLES / "invoices" / f"{side}.jsonl")
     assert len(copied) == 3
     assert all(row in rows(SAMPLE / f"{side}.jsonl") for row in copied)

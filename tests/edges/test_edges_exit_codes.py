@@ -1,4 +1,4 @@
-"""What the exit code says, and that it is never without a word about why."""
+"""Exit codes, and the messages that explain them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fieldmark.cli import score as score_module
-from fieldmark.cli.exit_codes import ExitCode, strongest
+from fieldmark.cli.exit_codes import ExitCode, combine_exit_codes
 from fieldmark.cli.output import OutputFormat
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
 from waiting import eventually
@@ -28,67 +28,63 @@ BROKEN_TRUTH = '{"id": "a", "expected": {"total": 1}}\n{"id": "b", "exp'
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        pytest.param([], 0, id="mistakes-in-the-data-are-a-result"),
-        pytest.param(["--min", "micro_f1=0.5"], 0, id="a-gate-that-holds"),
-        pytest.param(["--min", "micro_f1=0.9"], 1, id="a-least-value-that-is-missed"),
-        pytest.param(["--max", "quality.completeness=0.5"], 1, id="a-most-value-that-is-exceeded"),
+        pytest.param([], 0, id="mistakes-without-gates"),
+        pytest.param(["--min", "micro_f1=0.5"], 0, id="gate-passed"),
+        pytest.param(["--min", "micro_f1=0.9"], 1, id="min-failed"),
+        pytest.param(["--max", "quality.completeness=0.5"], 1, id="max-failed"),
         pytest.param(
-            ["--min", "micro_f1=0.5", "--min", "micro_recall=0.9"], 1, id="one-gate-of-two"
+            ["--min", "micro_f1=0.5", "--min", "micro_recall=0.9"], 1, id="one-of-two-gates-failed"
         ),
-        pytest.param(["--min", "attributes.vendor.recall=0.5"], 0, id="a-gate-on-an-attribute"),
-        pytest.param(["--min", "attributes.vendor.recall=0.6"], 1, id="its-limit-is-kept"),
-        pytest.param(["--min", "consistency=0"], 1, id="an-undefined-figure-never-passes"),
-        pytest.param(
-            ["--min", "micro.f1=0.9", "--min", "micro.f1=0.1"], 2, id="two-limits-for-one-figure"
-        ),
-        pytest.param(
-            ["--min", "micro.f1=0.1", "--max", "micro.f1=0.9"], 0, id="a-limit-on-either-side"
-        ),
-        pytest.param(["--min", "micro_f1"], 2, id="a-gate-without-a-limit"),
-        pytest.param(["--min", "micro_f1=nan"], 2, id="a-limit-that-is-no-number"),
-        pytest.param(["--min", "macro_f2=0.5"], 2, id="a-figure-that-does-not-exist"),
-        pytest.param(["--format", "xml"], 2, id="an-unknown-format"),
-        pytest.param(["--top", "-1"], 2, id="a-negative-number-of-rows"),
-        pytest.param(["--max-errors", "-1"], 2, id="a-negative-number-of-errors"),
+        pytest.param(["--min", "attributes.vendor.recall=0.5"], 0, id="gate-on-an-attribute"),
+        pytest.param(["--min", "attributes.vendor.recall=0.6"], 1, id="gate-on-attribute-failed"),
+        pytest.param(["--min", "consistency=0"], 1, id="undefined-metric-fails"),
+        pytest.param(["--min", "micro.f1=0.9", "--min", "micro.f1=0.1"], 2, id="duplicate-limit"),
+        pytest.param(["--min", "micro.f1=0.1", "--max", "micro.f1=0.9"], 0, id="min-and-max"),
+        pytest.param(["--min", "micro_f1"], 2, id="gate-without-a-limit"),
+        pytest.param(["--min", "micro_f1=nan"], 2, id="limit-not-a-number"),
+        pytest.param(["--min", "macro_f2=0.5"], 2, id="unknown-metric"),
+        pytest.param(["--format", "xml"], 2, id="unknown-format"),
+        pytest.param(["--top", "-1"], 2, id="negative-number-of-rows"),
+        pytest.param(["--max-errors", "-1"], 2, id="negative-number-of-errors"),
     ],
 )
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_options_decide_the_code(score, options, code, form):
+def test_exit_code_by_options(score, options, code, form):
     done = score("--format", form, *options)
     assert done.code == code
     assert bool(done.err) == (code != 0 and not (code == 1 and form == "table"))
 
 
-def test_a_comparison_that_could_not_be_made(folder, score):
+def test_evaluation_error_exits_with_3(folder, score):
     (folder / "rules.yaml").write_text(NOT_RECORDED)
     (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
-    said = "case that could not be evaluated: case 'a', vendor: no similarity is recorded"
+    message = "evaluation failed: case 'a': vendor: no similarity recorded"
 
     done = score("--rules", "rules.yaml")
     assert done.code == 3
-    assert said in done.out
+    assert message in done.out
     quiet = score("--rules", "rules.yaml", "--quiet")
     assert (quiet.code, quiet.out) == (3, "")
-    assert said in quiet.err
+    assert message in quiet.err
     assert score("--rules", "rules.yaml", "--max-errors", "1").code == 0
 
 
-def test_errors_are_stronger_than_a_failed_gate(folder, score):
+def test_evaluation_errors_take_precedence_over_failed_gates(folder, score):
     (folder / "rules.yaml").write_text(NOT_RECORDED)
     (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
     assert score("--rules", "rules.yaml", "--min", "micro_f1=1").code == 3
 
 
-def test_an_unreadable_truth_is_stronger_than_a_failed_gate(folder, score):
+def test_unreadable_truth_takes_precedence_over_failed_gates(folder, score):
     (folder / "truth.jsonl").write_text(BROKEN_TRUTH)
     assert score("--min", "micro_recall=1").code == 2
 
 
-def test_results_that_cannot_be_written(folder, command):
+def test_unwritable_run_directory_exits_with_74(folder, command):
     (folder / "file").write_text("")
     done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "file/run")
     assert done.code == 74
-    assert done.err == "fieldmark: cannot use file/run: Not a directory\n"
+    assert done.err == "fieldmark: cannot use directory file/run: Not a directory\n"
 
 
 @pytest.mark.parametrize(
@@ -102,18 +98,18 @@ def test_results_that_cannot_be_written(folder, command):
         "--version",
     ],
 )
-def test_output_that_cannot_be_written(folder, words):
+def test_unwritable_output_exits_with_74(folder, words):
     (folder / "rules.yaml").write_text("fields: [{path: total, match: exact}]\n")
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [COMMAND, *words.split()], env=ENVIRONMENT, cwd=folder, check=False, timeout=60,
             stdout=full, stderr=subprocess.PIPE,
         )  # fmt: skip
-    assert done.stderr == b"fieldmark: cannot write the output: No space left on device\n"
+    assert done.stderr == b"fieldmark: cannot write output: No space left on device\n"
     assert done.returncode == 74
 
 
-def test_output_that_waits_until_the_end_is_output_too():
+def test_unwritable_buffered_output_exits_with_74():
     script = "import sys; from fieldmark.cli.main import main; sys.stdout.write('x'); main()"
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
@@ -121,12 +117,12 @@ def test_output_that_waits_until_the_end_is_output_too():
             env={**ENVIRONMENT, "PYTHONUNBUFFERED": ""}, check=False, timeout=60,
             stdout=full, stderr=subprocess.PIPE,
         )  # fmt: skip
-    assert done.stderr == b"fieldmark: cannot write the output: No space left on device\n"
+    assert done.stderr == b"fieldmark: cannot write output: No space left on device\n"
     assert done.returncode == 74
 
 
 @pytest.mark.parametrize(("words", "code"), [("scor", 2), ("infer missing.jsonl", 2)])
-def test_a_message_that_cannot_be_written_leaves_the_code(folder, words, code):
+def test_unwritable_message_does_not_change_the_exit_code(folder, words, code):
     done = subprocess.run(
         ["bash", "-c", f"'{COMMAND}' {words} 2> /dev/full"],
         env=ENVIRONMENT,
@@ -137,7 +133,7 @@ def test_a_message_that_cannot_be_written_leaves_the_code(folder, words, code):
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
-def test_a_closed_stream_is_nobody_who_reads(folder, closed):
+def test_closed_streams_are_accepted(folder, closed):
     words = "score truth.jsonl candidate.jsonl --no-save --format json"
     done = subprocess.run(
         ["bash", "-c", f"'{COMMAND}' {words} {closed}"],
@@ -146,7 +142,7 @@ def test_a_closed_stream_is_nobody_who_reads(folder, closed):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_an_interruption_is_told(command, monkeypatch):
+def test_interrupt_is_reported(command, monkeypatch):
     def interrupt(*_args, **_options):
         raise KeyboardInterrupt
 
@@ -156,48 +152,48 @@ def test_an_interruption_is_told(command, monkeypatch):
     assert done.err.strip() == "fieldmark: interrupted"
 
 
-def test_help_tells_every_code_a_run_can_end_with(command):
-    told = command("score", "--help").out.partition("Exit codes: ")[2]
-    assert {int(word) for word in re.findall(r"\b\d+\b", told)} == set(ExitCode)
+def test_help_lists_every_exit_code(command):
+    codes = command("score", "--help").out.partition("Exit codes:\n")[2]
+    assert {int(code) for code in re.findall(r"^ +(\d+) ", codes, re.MULTILINE)} == set(ExitCode)
 
 
 @pytest.mark.parametrize(
-    ("found", "code"),
+    ("codes", "code"),
     [
-        pytest.param([], ExitCode.OK, id="nothing-happened"),
-        pytest.param([0, 1], ExitCode.GATE_FAILED, id="a-gate"),
+        pytest.param([], ExitCode.OK, id="no-codes"),
+        pytest.param([0, 1], ExitCode.GATE_FAILED, id="gate"),
         pytest.param([1, 3], ExitCode.TOO_MANY_ERRORS, id="errors-before-gates"),
         pytest.param([1, 3, 2], ExitCode.BAD_INPUT, id="bad-input-before-errors"),
         pytest.param([2, 74, 3], ExitCode.STORAGE, id="storage-before-bad-input"),
-        pytest.param([74, 130, 75], ExitCode.INTERRUPTED, id="an-interruption-before-all"),
+        pytest.param([74, 130, 75], ExitCode.INTERRUPTED, id="interrupt-before-all"),
     ],
 )
-def test_the_strongest_code_wins(found, code):
-    assert strongest(map(ExitCode, found)) is code
+def test_precedence_of_exit_codes(codes, code):
+    assert combine_exit_codes(map(ExitCode, codes)) is code
 
 
-def test_the_installed_command_ends_with_the_code(folder):
+def test_installed_command_returns_the_exit_code(folder):
     done = fieldmark("score", "truth.jsonl", "candidate.jsonl", "--no-save", "-q", "--min", "rqs=1")
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("fieldmark: gate failed: rqs = 0.")
+    assert done.err.startswith("fieldmark: gate failed: rqs is 0.")
 
 
 @pytest.mark.parametrize("words", [[], ["--version"], ["--help"], ["score", "-h"]])
-def test_help_and_version_are_answers(command, words):
+def test_help_and_version_succeed(command, words):
     done = command(*words)
     assert "Traceback" not in done.out + done.err
     assert done.code == (0 if words else 2)
 
 
 @pytest.mark.parametrize("name", ["score", "infer", "validate", "demo"])
-def test_every_command_explains_itself(command, name):
+def test_every_command_has_help(command, name):
     done = command(name, "--help")
     assert done.code == 0
     assert done.out.startswith(f"Usage: fieldmark {name}")
     assert name == "demo" or "Examples:" in done.out
 
 
-def test_a_process_that_is_asked_to_end_leaves_a_run_that_can_go_on(folder):
+def test_sigterm_leaves_a_run_that_can_be_resumed(folder):
     truth = "".join(f'{{"id": "{n}", "total": {n}}}\n' for n in range(20_000))
     (folder / "many.jsonl").write_text(truth, "utf-8")
     (folder / "slow.eval.yaml").write_text(
@@ -213,19 +209,19 @@ def test_a_process_that_is_asked_to_end_leaves_a_run_that_can_go_on(folder):
     results = folder / "run" / "results.jsonl"
     assert eventually(lambda: results.exists() and results.stat().st_size)
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=100)
-    assert (process.returncode, said.strip()) == (130, b"fieldmark: interrupted")
+    _, stderr = process.communicate(timeout=100)
+    assert (process.returncode, stderr.strip()) == (130, b"fieldmark: interrupted")
     manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))
     assert manifest["status"] == "interrupted"
 
 
-def test_the_command_leaves_signals_as_they_were(command):
+def test_command_restores_signal_handlers(command):
     before = signal.getsignal(signal.SIGTERM)
     command("score", "truth.jsonl", "candidate.jsonl", "--no-save")
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_a_bug_is_told_in_one_line_and_has_a_code_of_its_own(command, monkeypatch):
+def test_bug_is_reported_in_one_line_with_exit_code_70(command, monkeypatch):
     def fail(*_, **__):
         raise ZeroDivisionError("no\nway\x1b[31m")
 
@@ -234,32 +230,32 @@ def test_a_bug_is_told_in_one_line_and_has_a_code_of_its_own(command, monkeypatc
     done = command("score", "truth.jsonl", "candidate.jsonl")
     assert done.code == ExitCode.BUG == 70
     assert done.err == (
-        "fieldmark: this is a bug in fieldmark, not in your data or configuration "
-        "(ZeroDivisionError: no). Set FIELDMARK_DEBUG=1 to see where, and please report it.\n"
+        "fieldmark: internal error: ZeroDivisionError: no; this is a bug in fieldmark; "
+        "set FIELDMARK_DEBUG=1 to print the traceback, and please report it\n"
     )
     monkeypatch.setenv("FIELDMARK_DEBUG", "1")
-    told = command("score", "truth.jsonl", "candidate.jsonl")
-    assert told.code == 70
-    assert "Traceback" in told.err
-    assert "\x1b" not in told.err
+    debug = command("score", "truth.jsonl", "candidate.jsonl")
+    assert debug.code == 70
+    assert "Traceback" in debug.err
+    assert "\x1b" not in debug.err
 
 
-def test_a_bug_is_stronger_than_bad_input_and_weaker_than_a_full_disk():
-    assert strongest([ExitCode.BAD_INPUT, ExitCode.BUG]) is ExitCode.BUG
-    assert strongest([ExitCode.STORAGE, ExitCode.BUG]) is ExitCode.STORAGE
+def test_precedence_of_the_exit_code_of_a_bug():
+    assert combine_exit_codes([ExitCode.BAD_INPUT, ExitCode.BUG]) is ExitCode.BUG
+    assert combine_exit_codes([ExitCode.STORAGE, ExitCode.BUG]) is ExitCode.STORAGE
 
 
-MISSPELT = "unknown figure 'attributes.totl.f1'. Did you mean attributes.total.f1?"
+MISSPELLED = "unknown metric 'attributes.totl.f1'; did you mean 'attributes.total.f1'?"
 
 
 @pytest.mark.parametrize("form", ["table", "json", "markdown", "csv"])
-def test_a_gate_on_an_attribute_that_there_is_not_keeps_the_run(command, folder, form):
+def test_gate_on_unknown_attribute_fails_but_saves_the_run(command, folder, form):
     gates = ("--min", "attributes.totl.f1=0.1", "--min", "attributes.total.f1=0.1")
     done = command(
         "score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--format", form, *gates
     )
     assert done.code == 2
-    assert done.err.splitlines() == [f"fieldmark: --min: {MISSPELT}", "run saved in run"]
+    assert done.err.splitlines() == [f"fieldmark: --min: {MISSPELLED}", "saved run to run"]
     summary = json.loads((folder / "run" / "summary.json").read_bytes())
     assert [gate["passed"] for gate in summary["gates"]] == [False, True]
     assert summary["gates"][0]["known"] is False
@@ -268,43 +264,45 @@ def test_a_gate_on_an_attribute_that_there_is_not_keeps_the_run(command, folder,
 
 
 @pytest.mark.parametrize(
-    ("gate", "code", "kept"),
+    ("gate", "code", "saved"),
     [
-        pytest.param("attributes.totl.f1=0.1", 2, False, id="no-rule-names-it"),
-        pytest.param("attributes.total.f1=0.1", 0, True, id="a-rule-names-it"),
-        pytest.param("attributes.items[].sku.f1=0", 2, True, id="a-rule-names-it-but-no-document"),
+        pytest.param("attributes.totl.f1=0.1", 2, False, id="not-in-rules"),
+        pytest.param("attributes.total.f1=0.1", 0, True, id="in-rules"),
+        pytest.param("attributes.items[].sku.f1=0", 2, True, id="in-rules-but-not-in-data"),
     ],
 )
-def test_where_rules_name_all_attributes_a_gate_on_another_is_refused_at_once(
-    command, folder, gate, code, kept
+def test_gate_on_unknown_attribute_is_rejected_early_with_configured_scope(
+    command, folder, gate, code, saved
 ):
     fields = "fields: [{path: total, match: exact}, {path: 'items[].sku', match: exact}]"
     (folder / "rules.yaml").write_text(f"scope: configured\n{fields}\n")
     rules = ("--rules", "rules.yaml", "--min", gate)
     done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--quiet", *rules)
-    assert (done.code, (folder / "run").exists()) == (code, kept)
-    assert done.err == (done.err if kept else f"fieldmark: {MISSPELT}\n")
+    assert (done.code, (folder / "run").exists()) == (code, saved)
+    assert done.err == (done.err if saved else f"fieldmark: {MISSPELLED}\n")
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
-        pytest.param(["--max-drop", "attributes.totl.f1=0.1"], MISSPELT, id="an-unknown-figure"),
+        pytest.param(["--max-drop", "attributes.totl.f1=0.1"], MISSPELLED, id="unknown-metric"),
         pytest.param(
-            ["--max-drop", "0.1", "--match", "fuzzy"], "compared or counted otherwise", id="unlike"
+            ["--max-drop", "0.1", "--match", "fuzzy"],
+            "different rules or a different convention",
+            id="different-rules",
         ),
     ],
 )
-def test_a_baseline_that_cannot_serve_is_refused_before_the_run(command, folder, options, said):
+def test_unusable_baseline_is_rejected_before_the_run(command, folder, options, message):
     assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "before").code == 0
     words = ("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--baseline", "before")
     done = command(*words, *options)
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
     assert not (folder / "run").exists()
 
 
-def test_an_attribute_that_is_gone_has_fallen(command, folder):
+def test_attribute_missing_from_the_new_run_fails_max_drop(command, folder):
     assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "before").code == 0
     for name in ("truth", "candidate"):
         path = folder / f"{name}.jsonl"
@@ -312,13 +310,11 @@ def test_an_attribute_that_is_gone_has_fallen(command, folder):
     words = ("--baseline", "before", "--max-drop", "attributes.vendor.recall=0.1")
     done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--quiet", *words)
     assert done.code == 1
-    assert "drop of attributes.vendor.recall = undefined" in done.err
+    assert "drop of attributes.vendor.recall is undefined" in done.err
 
 
 @pytest.mark.parametrize(("resumed", "code"), [([], 0), (["--max-errors", "0"], 3)])
-def test_a_run_that_goes_on_remembers_how_many_errors_it_may_have(
-    command, folder, monkeypatch, resumed, code
-):
+def test_resumed_run_uses_stored_max_errors(command, folder, monkeypatch, resumed, code):
     (folder / "rules.yaml").write_text(NOT_RECORDED)
     (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
     words = ("score", "truth.jsonl", "candidate.jsonl", "--rules", "rules.yaml", "--out", "run")
@@ -326,13 +322,13 @@ def test_a_run_that_goes_on_remembers_how_many_errors_it_may_have(
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as broken:
-        broken.setattr("fieldmark.run.session.summarise", interrupt)
+    with monkeypatch.context() as patched:
+        patched.setattr("fieldmark.run.session.summarize", interrupt)
         assert command(*words, "--max-errors", "1").code == 130
     assert command("score", "--resume", "run", *resumed).code == code
 
 
-def test_a_run_that_goes_on_still_must_not_fall_behind_its_baseline(command, folder, monkeypatch):
+def test_resumed_run_uses_stored_baseline(command, folder, monkeypatch):
     words = ("score", "truth.jsonl", "candidate.jsonl", "--out")
     assert command("score", "truth.jsonl", "truth.jsonl", "--candidate", "expected", "--out",
                    "before").code == 0  # fmt: skip
@@ -340,8 +336,8 @@ def test_a_run_that_goes_on_still_must_not_fall_behind_its_baseline(command, fol
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as broken:
-        broken.setattr("fieldmark.run.session.summarise", interrupt)
+    with monkeypatch.context() as patched:
+        patched.setattr("fieldmark.run.session.summarize", interrupt)
         assert command(*words, "run", "--baseline", "before", "--max-drop", "0.01").code == 130
     done = command("score", "--resume", "run", "--quiet")
     assert done.code == 1

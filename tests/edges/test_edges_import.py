@@ -1,4 +1,4 @@
-"""`fieldmark import agentv`: one file in, one file out, and every fault in one line."""
+"""`fieldmark import agentv`: output, files and error messages."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ INVOICES = DATA / "agentv-document-extraction" / "evals" / "field-accuracy.eval.
 
 
 @pytest.fixture
-def bring_in(command):
+def import_file(command):
     return lambda *words: command("import", "agentv", *words)
 
 
-def test_the_native_form_is_printed_and_remarks_go_to_the_other_stream(bring_in, folder):
-    done = bring_in(INVOICES)
+def test_eval_file_is_printed_and_warnings_go_to_stderr(import_file, folder):
+    done = import_file(INVOICES)
     assert done.code == 0
     assert done.out.startswith("name: field-accuracy\n")
     assert all(line.startswith("warning: ") for line in done.err.splitlines())
@@ -25,71 +25,76 @@ def test_the_native_form_is_printed_and_remarks_go_to_the_other_stream(bring_in,
     assert len(load_eval(folder / "native.yaml").cases) == 6
 
 
-def test_the_native_form_is_written_to_a_file(bring_in, folder):
-    done = bring_in(INVOICES, "--out", "native.yaml")
+def test_eval_file_is_written_to_out(import_file, folder):
+    done = import_file(INVOICES, "--out", "native.yaml")
     assert (done.code, done.out) == (0, "")
-    assert done.err.splitlines()[-1] == "6 cases written to native.yaml"
-    assert (folder / "native.yaml").read_text("utf-8") == bring_in(INVOICES).out
+    assert done.err.splitlines()[-1] == "wrote 6 cases to native.yaml"
+    assert (folder / "native.yaml").read_text("utf-8") == import_file(INVOICES).out
 
 
-def test_a_file_is_written_over_only_if_that_is_asked_for(bring_in, folder):
-    kept = folder / "native.yaml"
-    kept.write_text("mine", "utf-8")
-    done = bring_in(INVOICES, "--out", kept)
+def test_out_overwrites_a_file_only_with_force(import_file, folder):
+    file = folder / "native.yaml"
+    file.write_text("mine", "utf-8")
+    done = import_file(INVOICES, "--out", file)
     assert done.code == 2
-    assert "exists already" in done.err
-    assert kept.read_text("utf-8") == "mine"
-    assert bring_in(INVOICES, "--out", kept, "--force").code == 0
-    assert kept.read_text("utf-8") != "mine"
+    assert "already exists; use --force to overwrite it" in done.err
+    assert file.read_text("utf-8") == "mine"
+    assert import_file(INVOICES, "--out", file, "--force").code == 0
+    assert file.read_text("utf-8") != "mine"
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
-        pytest.param(["none.yaml"], 2, "none.yaml: Cannot be read", id="no-such-file"),
-        pytest.param(["truth.jsonl"], 2, "truth.jsonl:", id="another-kind-of-file"),
-        pytest.param([], 2, "Missing argument 'FILE'", id="no-file"),
         pytest.param(
-            [INVOICES, "--out", "none/native.yaml"], 74, "cannot write", id="no-such-folder"
+            ["none.yaml"],
+            2,
+            "none.yaml: file not found",
+            id="no-such-file",
         ),
-        pytest.param([INVOICES, "--out", ".", "--force"], 74, "cannot write", id="a-folder"),
+        pytest.param(["truth.jsonl"], 2, "truth.jsonl:", id="not-an-eval-file"),
+        pytest.param([], 2, "FILE is required", id="no-file"),
+        pytest.param(
+            [INVOICES, "--out", "none/native.yaml"], 74, "cannot write", id="missing-directory"
+        ),
+        pytest.param([INVOICES, "--out", ".", "--force"], 74, "cannot write", id="directory"),
     ],
 )
-def test_what_cannot_be_done_is_one_clear_line(bring_in, folder, words, code, said):
-    done = bring_in(*words)
+def test_errors_are_reported_in_one_line(import_file, folder, words, code, message):
+    done = import_file(*words)
     assert (done.code, done.out) == (code, "")
-    assert said in done.err
+    assert message in done.err
     assert "Traceback" not in done.err
 
 
-def test_a_file_with_problems_writes_nothing_and_tells_all_of_them(bring_in, folder):
+def test_all_problems_are_listed_and_nothing_is_written(import_file, folder):
     graders = [HEADER, {"name": "x", "type": "llm-rubric"}, {"name": "y", "type": "latency"}]
-    done = bring_in(project(folder, graders=graders), "--out", "native.yaml")
+    done = import_file(project(folder, graders=graders), "--out", "native.yaml")
     assert done.code == 2
     assert len(done.err.splitlines()) == 2
     assert not (folder / "native.yaml").exists()
 
 
-def test_text_from_a_file_cannot_command_the_terminal(bring_in, folder):
-    done = bring_in(project(folder, graders=[{"name": "x", "type": "\x1b[2J"}]))
+def test_control_characters_are_escaped(import_file, folder):
+    done = import_file(project(folder, graders=[{"name": "x", "type": "\x1b[2J"}]))
     assert done.code == 2
     assert "\x1b" not in done.err
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
-        pytest.param(["import", "--help"], "agentv", id="the-tools-that-are-known"),
+        pytest.param(["import", "--help"], "agentv", id="tools"),
         pytest.param(["import", "agentv", "--help"], "fieldmark import agentv", id="examples"),
     ],
 )
-def test_help_says_what_can_be_imported(command, words, said):
+def test_help_of_import(command, words, message):
     done = command(*words)
     assert done.code == 0
-    assert said in done.out
+    assert message in done.out
 
 
-def test_an_unknown_tool_is_refused(command):
+def test_unknown_tool_is_rejected(command):
     done = command("import", "agentw", "x.yaml")
     assert done.code == 2
-    assert "agentw" in done.err
+    assert done.err == "fieldmark: unknown command 'agentw'; did you mean 'agentv'?\n"

@@ -1,4 +1,4 @@
-"""The next step from the command line: what to fix first, and how it goes wrong."""
+"""`fieldmark improve`: ranking of attributes, patterns of mistakes, recommendations."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ def swapped(row):
 
 @pytest.fixture
 def run(folder):
-    """Every date is swapped, one vendor is cut off, one total is scaled."""
-    found = [swapped(row) for row in TRUTH]
-    found[0] = {**found[0], "vendor": "Vendo"}
-    found[1] = {**found[1], "total": found[1]["total"] * 100}
-    fm.score(TRUTH, found, out="runs/run")
+    """A run with swapped dates, one truncated vendor and one scaled total."""
+    candidates = [swapped(row) for row in TRUTH]
+    candidates[0] = {**candidates[0], "vendor": "Vendo"}
+    candidates[1] = {**candidates[1], "total": candidates[1]["total"] * 100}
+    fm.score(TRUTH, candidates, out="runs/run")
     return folder / "runs" / "run"
 
 
-def test_attributes_stand_in_the_order_of_what_they_would_return(run, command):
-    said = command("improve", "run", "--format", "json").summary
-    first = said["attributes"][0]
+def test_attributes_are_ranked_by_gain(run, command):
+    result = command("improve", "run", "--format", "json").summary
+    first = result["attributes"][0]
     assert first["attribute"] == "date"
     assert first["dominant"] == "wrong_value"
     assert first["gain"]["mean_score"] == pytest.approx(0.25)
     assert first["gain"]["macro_f1_by_attribute"] == pytest.approx(0.25)
     assert first["patterns"] == [{"pattern": "date_swapped", "mistakes": 7}]
     assert "ISO dates" in first["hint"]
-    gains = [each["gain"]["mean_score"] for each in said["attributes"]]
+    gains = [each["gain"]["mean_score"] for each in result["attributes"]]
     assert gains == sorted(gains, reverse=True)
-    assert {each["attribute"] for each in said["attributes"]} == {"date", "vendor", "total"}
+    assert {each["attribute"] for each in result["attributes"]} == {"date", "vendor", "total"}
 
 
-def test_fixing_an_attribute_returns_what_was_said(run):
+def test_fixing_an_attribute_gives_the_reported_gain(run):
     step = fm.improve(run)
-    found = [swapped(row) for row in TRUTH]
-    found[0] = {**found[0], "vendor": "Vendo"}
-    found[1] = {**found[1], "total": found[1]["total"] * 100}
-    fixed = [{**row, "date": truth["date"]} for row, truth in zip(found, TRUTH, strict=True)]
-    before, after = fm.score(TRUTH, found), fm.score(TRUTH, fixed)
+    candidates = [swapped(row) for row in TRUTH]
+    candidates[0] = {**candidates[0], "vendor": "Vendo"}
+    candidates[1] = {**candidates[1], "total": candidates[1]["total"] * 100}
+    fixed = [{**row, "date": truth["date"]} for row, truth in zip(candidates, TRUTH, strict=True)]
+    before, after = fm.score(TRUTH, candidates), fm.score(TRUTH, fixed)
     gain = step.attributes[0]
     assert after.mean_score - before.mean_score == pytest.approx(gain.mean_score)
     assert after.macro_f1_by_attribute - before.macro_f1_by_attribute == pytest.approx(
@@ -61,19 +61,19 @@ def test_fixing_an_attribute_returns_what_was_said(run):
     assert after.micro.f1 - before.micro.f1 == pytest.approx(gain.micro_f1)
 
 
-@pytest.mark.parametrize("invented", [{"extra": "x"}, {"memo": "made up"}])
-def test_what_was_invented_returns_something_too(folder, invented):
+@pytest.mark.parametrize("extra", [{"extra": "x"}, {"memo": "hallucinated"}])
+def test_fixing_extra_values_has_a_gain(folder, extra):
     truth = [{"id": str(n), "total": n, "memo": None} for n in range(4)]
-    before = fm.score(truth, [{**row, **invented} for row in truth], out="runs/invented")
+    before = fm.score(truth, [{**row, **extra} for row in truth], out="runs/extra")
     [gain] = fm.improve(before).attributes
-    assert gain.attribute == next(iter(invented))
+    assert gain.attribute == next(iter(extra))
     assert gain.mean_score == pytest.approx(fm.score(truth, truth).mean_score - before.mean_score)
     assert gain.micro_f1 > 0
 
 
-def test_mistakes_that_look_alike_stand_together_with_examples(run, command):
-    said = command("improve", "run", "--format", "json").summary
-    [largest, *others] = said["clusters"]
+def test_mistakes_are_grouped_by_pattern_with_examples(run, command):
+    result = command("improve", "run", "--format", "json").summary
+    [largest, *others] = result["clusters"]
     assert (largest["pattern"], largest["mistakes"]) == ("date_swapped", 7)
     assert largest["attributes"] == {"date": 7}
     assert largest["examples"][0] == {
@@ -82,63 +82,63 @@ def test_mistakes_that_look_alike_stand_together_with_examples(run, command):
     assert {each["pattern"] for each in others} == {"truncated", "scale"}
 
 
-def test_all_forms(run, command):
+def test_all_formats(run, command):
     table = command("improve", "run").out
     assert "Fix first" in table
-    assert "day and month exchanged: 7 (date 7)" in table
+    assert "day and month swapped: 7 mistakes (date 7)" in table
     assert '1  date: "2024-01-02" → "2024-02-01"' in table
     markdown = command("improve", "run", "--format", "markdown").out
-    assert "| date | – | 7 | wrong value | +0.250 | date swapped 7 |" in markdown
+    assert "| date | – | 7 | wrong value | +0.250 | day and month swapped \\(7\\) |" in markdown
     rows = list(csv.DictReader(io.StringIO(command("improve", "run", "--format", "csv").out)))
     assert rows[0]["pattern"] == "date_swapped"
     assert command("improve", "run", "--quiet").out == ""
-    assert "… and 2 more attributes" in command("improve", "run", "--top", "1").out
+    assert (
+        "… and 2 more attributes; --top 0 shows all" in command("improve", "run", "--top", "1").out
+    )
 
 
-def test_nothing_to_fix(folder, command):
+def test_a_run_without_mistakes(folder, command):
     fm.score(TRUTH, TRUTH, out="runs/fine")
-    assert command("improve", "fine").out.strip() == "Nothing to fix: no mistake was found."
-    said = command("improve", "fine", "--format", "json").summary
-    assert (said["attributes"], said["clusters"]) == ([], [])
+    assert command("improve", "fine").out.strip() == "no mistakes found"
+    result = command("improve", "fine", "--format", "json").summary
+    assert (result["attributes"], result["clusters"]) == ([], [])
 
 
-def test_a_run_without_values_knows_its_mistakes_by_type(folder, command):
-    found = [{**row, "vendor": "Bolt", "date": None} for row in TRUTH]
-    fm.score(TRUTH, found, out="runs/blind", values=False)
-    said = command("improve", "blind", "--format", "json").summary
-    assert [each["pattern"] for each in said["clusters"]] == ["null_given"]
-    assert "Vendor 1" not in json.dumps(said)
-    assert said["notes"] == [
-        "7 case(s) were kept without values: their mistakes are known by type alone"
-    ]
-    assert {each["attribute"] for each in said["attributes"]} == {"vendor", "date"}
+def test_without_values_mistakes_are_known_by_type(folder, command):
+    candidates = [{**row, "vendor": "Bolt", "date": None} for row in TRUTH]
+    fm.score(TRUTH, candidates, out="runs/blind", values=False)
+    result = command("improve", "blind", "--format", "json").summary
+    assert [each["pattern"] for each in result["clusters"]] == ["null_value"]
+    assert "Vendor 1" not in json.dumps(result)
+    assert result["notes"] == ["7 cases without values: mistakes known only by type"]
+    assert {each["attribute"] for each in result["attributes"]} == {"vendor", "date"}
 
 
-def test_documents_cannot_command_the_terminal_or_a_spreadsheet(folder, command):
+def test_control_characters_and_formulas_are_escaped(folder, command):
     truth = [{"id": "1", "a": "plain", "=b": "x"}]
     fm.score(truth, [{"id": "1", "a": "\x1b[31mred\u202e", "=b": "y"}], out="runs/odd")
-    for form in ("table", "markdown"):
-        said = command("improve", "odd", "--format", form).out
-        assert "\x1b" not in said
-        assert "\u202e" not in said
+    for output_format in ("table", "markdown"):
+        result = command("improve", "odd", "--format", output_format).out
+        assert "\x1b" not in result
+        assert "\u202e" not in result
     assert '"\'=b"' in command("improve", "odd", "--format", "csv").out
 
 
-def test_long_values_are_cut_in_tables_and_whole_in_json(folder, command):
+def test_long_values_are_truncated_in_tables_only(folder, command):
     truth = [{"id": "1", "a": "x" * 500}]
     fm.score(truth, [{"id": "1", "a": "y" * 500}], out="runs/long")
     assert max(map(len, command("improve", "long").out.splitlines())) < 200
-    said = command("improve", "long", "--format", "json").summary
-    assert said["clusters"][0]["examples"][0]["candidate"] == "y" * 500
+    result = command("improve", "long", "--format", "json").summary
+    assert result["clusters"][0]["examples"][0]["candidate"] == "y" * 500
 
 
-def test_a_case_without_candidate_is_a_pattern_of_its_own(folder):
+def test_a_missing_prediction_is_a_pattern(folder):
     fm.score([{"id": "1", "a": 1}, {"id": "2", "a": 2}], [{"id": "1", "a": 1}], out="runs/gap")
     [cluster] = fm.improve("runs/gap").clusters
     assert cluster.pattern.name == "no_candidate"
 
 
-def test_every_convention_has_a_next_step(folder):
+def test_every_convention_is_supported(folder):
     for convention in ("confusion", "field_accuracy", "taxonomy", "four_phase"):
         run = fm.score(TRUTH, [swapped(row) for row in TRUTH], convention=convention,
                        out=f"runs/{convention}")  # fmt: skip
@@ -147,5 +147,5 @@ def test_every_convention_has_a_next_step(folder):
 
 
 @pytest.mark.parametrize("name", ["missing", "."])
-def test_a_run_that_is_not_there(run, command, name):
+def test_an_unknown_run_is_rejected(run, command, name):
     assert command("improve", name).code == 2

@@ -1,4 +1,4 @@
-"""Code judges in a whole run: what is in the eval file reaches them, and what they say is kept."""
+"""Code judges in a complete run: their configuration, their results and their failures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from published.command_line import COMMAND, ENVIRONMENT
-from unit.judges.lab import asleep, living, new_mark, script
+from unit.judges.judge_processes import new_marker, remaining, script, sleeping
 from waiting import PATIENCE, eventually
 
 CASES = [
@@ -22,10 +22,10 @@ CASES = [
 
 @pytest.fixture
 def write(folder):
-    """Writes an eval file with one judge."""
+    """Return a function that writes an eval file with one judge."""
 
-    def write(*behaviour, **options):
-        judge = {"name": "j", "type": "code_judge", "script": script(*behaviour), **options}
+    def write(*behavior, **options):
+        judge = {"name": "j", "type": "code_judge", "script": script(*behavior), **options}
         (folder / "t.eval.yaml").write_text(
             json.dumps({"name": "t", "cases": CASES, "evaluators": [judge]}), "utf-8"
         )
@@ -40,11 +40,11 @@ def results(folder):
 
 
 @pytest.mark.parametrize("protocol", ["process", "lines"])
-def test_unknown_keys_reach_the_judge_and_details_reach_the_results(
+def test_unknown_keys_are_passed_to_the_judge_and_details_to_the_results(
     write, command, folder, protocol
 ):
-    behaviour = ("answer",) if protocol == "process" else ("each_line",)
-    file = write(*behaviour, protocol=protocol, Max_Gap=3, fields=[{"Path": "a.b"}])
+    behavior = ("echo",) if protocol == "process" else ("each_line",)
+    file = write(*behavior, protocol=protocol, Max_Gap=3, fields=[{"Path": "a.b"}])
     done = command("eval", file, "--out", "run")
     assert done.code == 0, done.err
     first, second = results(folder)
@@ -57,37 +57,39 @@ def test_unknown_keys_reach_the_judge_and_details_reach_the_results(
     assert not (folder / "canary").exists()
 
 
-def test_a_judge_runs_in_the_folder_of_the_eval_file(write, command, folder, monkeypatch):
-    file = write("surroundings")
+def test_judge_runs_in_the_directory_of_the_eval_file(write, command, folder, monkeypatch):
+    file = write("environment")
     monkeypatch.chdir("/")
     assert command("eval", file, "--out", folder / "run").code == 0
     assert results(folder)[0]["details"]["cwd"] == str(folder.resolve())
 
 
-def test_a_judge_that_fails_is_an_error_and_never_a_score(write, command, folder):
-    done = command("eval", write("say_and", "leave", "4"), "--out", "run")
+def test_failed_judge_is_an_error_and_never_a_score(write, command, folder):
+    done = command("eval", write("write_and", "exit_with", "4"), "--out", "run")
     assert done.code == 3
     for result in results(folder):
         assert (result["status"], result["score"], result["verdict"]) == ("error", None, None)
-        assert result["reasoning"].startswith("exit_status: ended with exit code 4")
+        assert result["reasoning"].startswith("exit_status: exited with code 4")
 
 
-def test_a_judge_that_cannot_be_started_is_told_once_and_before_the_run(write, command, folder):
-    file = write("say")
+def test_judge_that_cannot_be_started_is_reported_once_before_the_run(write, command, folder):
+    file = write("write")
     text = file.read_text("utf-8").replace(sys.executable, "no-such-program")
     file.write_text(text, "utf-8")
     done = command("eval", file, "--out", "run")
     assert done.code == 2
-    assert done.err.count("no-such-program is not on the path") == 1
+    assert done.err.count("no-such-program not found on PATH") == 1
     assert not (folder / "run").exists()
 
 
 @pytest.mark.parametrize("protocol", ["process", "lines"])
-def test_an_interrupt_ends_the_judges_at_once(write, folder, protocol):
-    mark = new_mark()
-    behaviour = ("child",) if protocol == "process" else ("each_line", "as_the_case_says")
-    file = write(*behaviour, mark, protocol=protocol)
-    cases = json.dumps([{"id": name, "expected": "x", "candidate": "child"} for name in "abc"])
+def test_interrupt_kills_all_judges(write, folder, protocol):
+    marker = new_marker()
+    behavior = ("start_child",) if protocol == "process" else ("each_line", "follow_candidate")
+    file = write(*behavior, marker, protocol=protocol)
+    cases = json.dumps(
+        [{"id": name, "expected": "x", "candidate": "start_child"} for name in "abc"]
+    )
     file.write_text(file.read_text("utf-8").replace(json.dumps(CASES), cases), "utf-8")
     run = subprocess.Popen(
         [COMMAND, "eval", file, "--no-save"],
@@ -97,11 +99,11 @@ def test_an_interrupt_ends_the_judges_at_once(write, folder, protocol):
         start_new_session=True,
     )
     try:
-        assert eventually(lambda: asleep(mark))
+        assert eventually(lambda: sleeping(marker))
         os.kill(run.pid, signal.SIGINT)
-        _, told = run.communicate(timeout=PATIENCE)
+        _, stderr = run.communicate(timeout=PATIENCE)
     finally:
         run.kill()
         run.communicate()
-    assert run.returncode == 130, told
-    assert not living(mark)
+    assert run.returncode == 130, stderr
+    assert not remaining(marker)

@@ -1,4 +1,4 @@
-"""`fieldmark judge`: a built-in evaluator answers like a code judge, or fails with an exit code."""
+"""`fieldmark judge`: a built-in evaluator responds like a code judge, or fails with an exit code."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CANDIDATE = {"total": 10, "vendor": "Zenith", "lines": [{"description": "Bolt", 
 
 
 @pytest.fixture
-def ask(command, monkeypatch):
-    """Gives a request to the command and reads its reply, in this process."""
+def run_judge(command, monkeypatch):
+    """Return a function that runs the command with a request, in this process."""
 
     def run(name, request, *options):
         raw = request if isinstance(request, bytes) else json.dumps(request).encode()
@@ -42,14 +42,14 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_each_evaluator_answers(ask, name):
+def test_every_evaluator_responds(run_judge, name):
     options, score = OPTIONS[name]
-    done = ask(name, {"expected": EXPECTED, "candidate": CANDIDATE, "config": options})
+    done = run_judge(name, {"expected": EXPECTED, "candidate": CANDIDATE, "config": options})
     assert done.code == 0, done.err
-    reply = json.loads(done.out)
-    assert 0 <= reply["score"] <= 1
-    assert score is None or reply["score"] == pytest.approx(score)
-    assert set(reply) >= {"score", "hits", "misses", "reasoning", "details", "verdict"}
+    response = json.loads(done.out)
+    assert 0 <= response["score"] <= 1
+    assert score is None or response["score"] == pytest.approx(score)
+    assert set(response) >= {"score", "hits", "misses", "reasoning", "details", "verdict"}
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ def test_each_evaluator_answers(ask, name):
         pytest.param({"expected": EXPECTED, "candidate": CANDIDATE}, id="values"),
         pytest.param(
             {"reference_answer": json.dumps(EXPECTED), "candidate_answer": json.dumps(CANDIDATE)},
-            id="texts",
+            id="strings",
         ),
         pytest.param(
             {"expected": EXPECTED, "candidate_answer": f"```json\n{json.dumps(CANDIDATE)}\n```"},
-            id="a-fenced-text",
+            id="code-fence",
         ),
         pytest.param(
             {"expected": EXPECTED, "candidate": None, "candidate_answer": json.dumps(CANDIDATE)},
-            id="a-text-beside-null",
+            id="string-and-null",
         ),
         pytest.param(
             {"expected_output": [{"role": "assistant", "content": EXPECTED}],
@@ -76,94 +76,100 @@ def test_each_evaluator_answers(ask, name):
         ),
         pytest.param(
             {"expected_output": [{"role": "assistant", "content": EXPECTED}],
-             "output": json.dumps(CANDIDATE)}, id="messages-and-a-text",
+             "output": json.dumps(CANDIDATE)}, id="messages-and-string",
         ),
     ],
 )  # fmt: skip
-def test_both_sides_are_found_by_the_names_that_hosts_use(ask, request_):
-    done = ask("field_accuracy", {**request_, "config": FIELDS})
+def test_documents_are_read_from_all_supported_keys(run_judge, request_):
+    done = run_judge("field_accuracy", {**request_, "config": FIELDS})
     assert done.code == 0, done.err
     assert json.loads(done.out)["hits"] == ["total"]
 
 
 @pytest.mark.parametrize(
-    ("answer", "outcome"),
+    ("candidate", "score"),
     [
-        pytest.param({"candidate_answer": "no idea"}, 0.0, id="text-that-is-no-json"),
-        pytest.param({"candidate": None, "candidate_answer": ""}, 0.0, id="nothing"),
-        pytest.param({}, 0.0, id="nothing-said-at-all"),
+        pytest.param({"candidate_answer": "no idea"}, 0.0, id="not-json"),
+        pytest.param({"candidate": None, "candidate_answer": ""}, 0.0, id="empty-string"),
+        pytest.param({}, 0.0, id="absent"),
     ],
 )
-def test_a_candidate_that_cannot_be_read_is_a_result(ask, answer, outcome):
-    done = ask("field_accuracy", {"expected": EXPECTED, **answer, "config": FIELDS})
+def test_unreadable_candidate_is_a_result(run_judge, candidate, score):
+    done = run_judge("field_accuracy", {"expected": EXPECTED, **candidate, "config": FIELDS})
     assert done.code == 0, done.err
-    assert json.loads(done.out)["score"] == outcome
+    assert json.loads(done.out)["score"] == score
 
 
-def test_the_config_of_a_request_wins_over_the_options(ask, folder):
+def test_config_of_a_request_overrides_the_options(run_judge, folder):
     (folder / "options.yaml").write_text("fields:\n  - {path: vendor}\n", "utf-8")
     request = {"expected": EXPECTED, "candidate": CANDIDATE}
-    assert json.loads(ask("field_accuracy", request, "--options", "options.yaml").out)["score"] == 0
+    assert (
+        json.loads(run_judge("field_accuracy", request, "--options", "options.yaml").out)["score"]
+        == 0
+    )
     request["config"] = {"fields": [{"path": "total"}]}
-    assert json.loads(ask("field_accuracy", request, "--options", "options.yaml").out)["score"] == 1
+    assert (
+        json.loads(run_judge("field_accuracy", request, "--options", "options.yaml").out)["score"]
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "request_", "said"),
+    ("name", "request_", "message"),
     [
-        pytest.param("field_acuracy", {"expected": 1}, "Did you mean field_accuracy?", id="no-such-evaluator"),
-        pytest.param("field_accuracy", {"expected": 1}, "needs the option fields", id="an-option-is-missing"),
-        pytest.param("field_accuracy", {"expected": 1, "config": {"fields": [{"pth": "a"}]}}, "pth", id="a-key-nobody-knows"),
-        pytest.param("field_accuracy", {"expected": 1, "config": []}, "config of a request", id="a-config-that-is-none"),
-        pytest.param("field_accuracy", {"candidate": 1, "config": FIELDS}, "holds no expected", id="no-truth"),
-        pytest.param("field_accuracy", b"[]", "must be an object", id="no-object"),
-        pytest.param("field_accuracy", b"", "not JSON", id="no-request"),
-        pytest.param("field_accuracy", b'{"expected": NaN}', "not a finite number", id="not-a-number"),
-        pytest.param("field_accuracy", b'{"expected": 1, "expected": 2}', "twice", id="a-key-twice"),
+        pytest.param("field_acuracy", {"expected": 1}, "did you mean 'field_accuracy'?", id="unknown-evaluator"),
+        pytest.param("field_accuracy", {"expected": 1}, "option 'fields' is required for field_accuracy", id="missing-option"),
+        pytest.param("field_accuracy", {"expected": 1, "config": {"fields": [{"pth": "a"}]}}, "pth", id="unknown-key"),
+        pytest.param("field_accuracy", {"expected": 1, "config": []}, "config must be an object", id="config-not-an-object"),
+        pytest.param("field_accuracy", {"candidate": 1, "config": FIELDS}, "expected, expected_output or reference_answer is required", id="no-ground-truth"),
+        pytest.param("field_accuracy", b"[]", "must be an object", id="not-an-object"),
+        pytest.param("field_accuracy", b"", "request: invalid JSON: empty", id="empty-request"),
+        pytest.param("field_accuracy", b'{"expected": NaN}', "not a finite number", id="nan"),
+        pytest.param("field_accuracy", b'{"expected": 1, "expected": 2}', "duplicate key 'expected'", id="duplicate-key"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_judged_has_no_reply(ask, name, request_, said):
-    done = ask(name, request_)
+def test_invalid_request_gets_no_response(run_judge, name, request_, message):
+    done = run_judge(name, request_)
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
-        pytest.param("{", "--options", id="half-an-object"),
-        pytest.param("missing.yaml", "missing.yaml: Cannot be read", id="a-missing-file"),
+        pytest.param("{", "--options", id="invalid-json"),
+        pytest.param("missing.yaml", "missing.yaml: file not found", id="missing-file"),
     ],
 )
-def test_options_that_cannot_be_read_are_refused(ask, options, said):
-    done = ask("field_accuracy", {"expected": 1}, "--options", options)
+def test_invalid_options_are_rejected(run_judge, options, message):
+    done = run_judge("field_accuracy", {"expected": 1}, "--options", options)
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err
 
 
-def test_lines_are_answered_one_by_one_and_a_bad_one_has_no_score(ask):
+def test_lines_are_judged_separately_and_an_invalid_line_has_no_score(run_judge):
     good = {"case_id": "a", "expected": EXPECTED, "candidate": CANDIDATE, "config": FIELDS}
     lines = b"\n".join([json.dumps(good).encode(), b"oops", json.dumps(good).encode()]) + b"\n"
-    done = ask("field_accuracy", lines, "--lines")
-    replies = [json.loads(line) for line in done.out.splitlines()]
-    assert [reply["score"] for reply in replies] == [0.5, None, 0.5]
-    assert [reply["status"] for reply in replies] == ["ok", "error", "ok"]
-    assert replies[0]["case_id"] == "a"
+    done = run_judge("field_accuracy", lines, "--lines")
+    responses = [json.loads(line) for line in done.out.splitlines()]
+    assert [response["score"] for response in responses] == [0.5, None, 0.5]
+    assert [response["status"] for response in responses] == ["ok", "error", "ok"]
+    assert responses[0]["case_id"] == "a"
 
 
 @pytest.mark.parametrize("protocol", ["process", "lines"])
-def test_the_command_is_a_code_judge(protocol):
+def test_command_works_as_a_code_judge(protocol):
     words = (str(COMMAND), "judge", "field_accuracy", *(["--lines"] * (protocol == "lines")))
     judge = CodeJudge(script=words, protocol=protocol, config=FIELDS)
     assert judge.unready() is None
-    with judge.opened() as judging:
-        said = judging(Case("a", EXPECTED, CANDIDATE))
-        bad = judging(Case("b", EXPECTED, "no JSON"))
-    assert (said.score, said.hits) == (0.5, ("total",))
+    with judge.opened() as score_case:
+        result = score_case(Case("a", EXPECTED, CANDIDATE))
+        bad = score_case(Case("b", EXPECTED, "no JSON"))
+    assert (result.score, result.hits) == (0.5, ("total",))
     assert (bad.status, bad.score) == (Status.OK, 0.0)
 
 
-def test_the_command_reads_a_pipe():
+def test_command_reads_from_a_pipe():
     request = json.dumps({"expected": EXPECTED, "candidate": CANDIDATE, "config": FIELDS}).encode()
     done = fieldmark("judge", "field-accuracy", stdin=request)
     assert (done.code, json.loads(done.out)["score"], done.err) == (0, 0.5, "")

@@ -1,4 +1,4 @@
-"""What an endpoint can do, and what becomes of it: a number only from a reply that is whole."""
+"""Behaviors of an endpoint: only a complete and valid response is a similarity."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import json
 
 import pytest
 
-from edges.llm_server import Exchange, drip, first, saying, serving, status
+from edges.llm_server import Exchange, first, respond_slowly, responding, serving, status
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.judges.rate_limiter import Clock
 from fieldmark.model.comparison import Comparison
 
 PAIR = ("Paid within thirty days", "Payment is due in 30 days")
-TRIES = 4
-"""The first attempt and three more."""
+MAX_ATTEMPTS = 4
+"""The first attempt and three retries."""
 
 
 @pytest.fixture(autouse=True)
-def pauses(monkeypatch, tmp_path):
-    """The seconds that would have been waited; the cache is the test's own."""
+def delays(monkeypatch, tmp_path):
+    """Return the delays, which are recorded and not waited for; the cache is private to the test."""
     waited: list[float] = []
     monkeypatch.setattr(
-        rate_limiter, "SYSTEM_CLOCK", Clock(sleep=waited.append, chance=lambda: 0.5)
+        rate_limiter, "SYSTEM_CLOCK", Clock(sleep=waited.append, random=lambda: 0.5)
     )
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-sentinel-0123456789")
@@ -34,13 +34,13 @@ def provider(server, **options):
     return OpenAi(model="m", base_url=server.url, **{"timeout": 5.0, "cache": False, **options})
 
 
-def judged(server, **options):
+def similarity(server, **options):
     (answer,) = provider(server, **options).similarities([PAIR])
     return answer
 
 
 def changed(**changes):
-    return saying(lambda exchange: exchange.content(**changes))
+    return responding(lambda exchange: exchange.content(**changes))
 
 
 def one_mark(**entry):
@@ -48,11 +48,11 @@ def one_mark(**entry):
         marks = [{"id": exchange.ids[0], "score": 0.9, **entry}]
         return json.dumps({"nonce": exchange.nonce, "marks": marks})
 
-    return saying(content)
+    return responding(content)
 
 
 def raw(text):
-    return saying(lambda exchange: text.replace("NONCE", exchange.nonce))
+    return responding(lambda exchange: text.replace("NONCE", exchange.nonce))
 
 
 def body(value):
@@ -60,14 +60,14 @@ def body(value):
 
 
 def envelope(**changes):
-    def answer(exchange):
+    def respond(exchange):
         choice = {"message": {"content": exchange.content()}, "finish_reason": "stop"}
         exchange.json({"choices": [choice], **changes})
 
-    return answer
+    return respond
 
 
-def cut_in_the_middle(exchange):
+def close_in_response(exchange):
     exchange.cut(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"choices": [')
 
 
@@ -103,209 +103,215 @@ def two_ids(exchange):
     return json.dumps({"nonce": exchange.nonce, "marks": marks})
 
 
-ANSWERS = [
-    pytest.param(Exchange.well, 1, id="a-good-reply"),
-    pytest.param(saying(lambda e: f"\n  {e.content()} \n"), 1, id="blanks-around-the-object"),
-    pytest.param(changed(score=1), 1, id="a-whole-number"),
-    pytest.param(changed(score=0), 1, id="a-score-of-nought"),
-    pytest.param(saying(Exchange.content, finish=None), 1, id="no-word-on-how-it-ended"),
-    pytest.param(saying(Exchange.content, usage=False), 1, id="no-word-on-tokens"),
-    pytest.param(saying(Exchange.content, refusal=None), 1, id="a-refusal-that-is-none"),
-    pytest.param(envelope(system_fingerprint="f", error=None), 1, id="more-in-the-envelope"),
-    pytest.param(chunked, 1, id="a-reply-in-chunks"),
-    pytest.param(first(1, status(429)), 2, id="too-many-requests-once"),
-    pytest.param(first(2, status(429)), 3, id="too-many-requests-twice"),
-    pytest.param(first(3, status(429)), 4, id="too-many-requests-three-times"),
-    pytest.param(first(1, status(500)), 2, id="an-internal-error-once"),
-    pytest.param(first(1, status(502)), 2, id="a-bad-gateway-once"),
-    pytest.param(first(1, status(503, headers={"Retry-After": "7"})), 2, id="unavailable-for-seven-seconds"),
-    pytest.param(first(1, status(504)), 2, id="a-gateway-that-was-late-once"),
-    pytest.param(first(1, status(408)), 2, id="a-request-that-was-late-once"),
-    pytest.param(first(1, status(529)), 2, id="overloaded-once"),
-    pytest.param(first(1, Exchange.cut), 2, id="cut-off-before-the-reply-once"),
-    pytest.param(first(1, cut_in_the_middle), 2, id="cut-off-in-the-reply-once"),
+VALID = [
+    pytest.param(Exchange.succeed, 1, id="valid"),
+    pytest.param(responding(lambda e: f"\n  {e.content()} \n"), 1, id="surrounding-whitespace"),
+    pytest.param(changed(score=1), 1, id="integer-score"),
+    pytest.param(changed(score=0), 1, id="score-zero"),
+    pytest.param(responding(Exchange.content, finish=None), 1, id="no-finish-reason"),
+    pytest.param(responding(Exchange.content, usage=False), 1, id="no-usage"),
+    pytest.param(responding(Exchange.content, refusal=None), 1, id="null-refusal"),
+    pytest.param(envelope(system_fingerprint="f", error=None), 1, id="unknown-keys"),
+    pytest.param(chunked, 1, id="chunked"),
+    pytest.param(first(1, status(429)), 2, id="429-once"),
+    pytest.param(first(2, status(429)), 3, id="429-twice"),
+    pytest.param(first(3, status(429)), 4, id="429-three-times"),
+    pytest.param(first(1, status(500)), 2, id="500-once"),
+    pytest.param(first(1, status(502)), 2, id="502-once"),
+    pytest.param(first(1, status(503, headers={"Retry-After": "7"})), 2, id="503-with-retry-after"),
+    pytest.param(first(1, status(504)), 2, id="504-once"),
+    pytest.param(first(1, status(408)), 2, id="408-once"),
+    pytest.param(first(1, status(529)), 2, id="529-once"),
+    pytest.param(first(1, Exchange.cut), 2, id="closed-before-response-once"),
+    pytest.param(first(1, close_in_response), 2, id="closed-in-response-once"),
 ]  # fmt: skip
 
-FAILURES = [
-    pytest.param(status(429), TRIES, "HTTP 429", id="too-many-requests-for-ever"),
-    pytest.param(status(500), TRIES, "HTTP 500", id="internal-errors-for-ever"),
-    pytest.param(status(503), TRIES, "HTTP 503", id="unavailable-for-ever"),
-    pytest.param(Exchange.cut, TRIES, "connection failed", id="cut-off-for-ever"),
-    pytest.param(cut_in_the_middle, TRIES, "connection failed", id="cut-off-in-every-reply"),
-    pytest.param(status(429, {"error": {"code": "insufficient_quota"}}), 1, "HTTP 429", id="a-bill-that-is-not-paid"),
-    pytest.param(status(400), 1, "HTTP 400", id="a-bad-request"),
-    pytest.param(status(401), 1, "HTTP 401", id="a-wrong-key"),
-    pytest.param(status(403), 1, "HTTP 403", id="not-allowed"),
-    pytest.param(status(404), 1, "HTTP 404", id="no-such-model"),
-    pytest.param(status(413), 1, "HTTP 413", id="too-large-a-request"),
-    pytest.param(status(302, headers={"Location": "/v1/chat/completions"}), 1, "redirects", id="sent-elsewhere"),
-    pytest.param(status(307, headers={"Location": "http://169.254.169.254/"}), 1, "redirects", id="sent-to-the-platform"),
-    pytest.param(lambda e: e.send(204, b""), 1, "HTTP 204", id="no-content"),
-    pytest.param(lambda e: e.send(200, b""), 1, "not JSON", id="an-empty-body"),
-    pytest.param(lambda e: e.send(200, b"<html>busy</html>"), 1, "not JSON", id="a-web-page"),
-    pytest.param(lambda e: e.send(200, b'{"choices": ['), 1, "not JSON", id="half-an-envelope"),
-    pytest.param(lambda e: e.send(200, b"[" * 100_000), 1, "deep", id="a-deep-envelope"),
-    pytest.param(lambda e: e.send(200, b"\xff\xfe{}"), 1, "not JSON", id="no-utf-8"),
-    pytest.param(lambda e: e.send(200, b"[]"), 1, "no object", id="a-list-as-envelope"),
-    pytest.param(lambda e: e.send(200, b" " * ((1 << 20) + 1)), 1, "larger than", id="a-megabyte-of-blanks"),
-    pytest.param(compressed, 1, "compressed", id="a-compressed-reply"),
-    pytest.param(streamed, 1, "not JSON", id="a-stream-of-events"),
-    pytest.param(body({"error": {"message": "no"}}), 1, "endpoint says", id="an-error-with-the-status-of-success"),
-    pytest.param(body({"choices": []}), 1, "one choice", id="no-choice"),
-    pytest.param(body({}), 1, "one choice", id="nothing-in-the-envelope"),
-    pytest.param(body({"choices": [{"message": {"content": "{}"}}] * 2}), 1, "one choice", id="two-choices"),
-    pytest.param(body({"choices": [{"finish_reason": "stop"}]}), 1, "no message", id="no-message"),
-    pytest.param(saying(Exchange.content, finish="length"), 1, "cut off", id="cut-off-by-length"),
-    pytest.param(saying(Exchange.content, finish="content_filter"), 1, "refused", id="filtered"),
-    pytest.param(saying(Exchange.content, finish="tool_calls"), 1, "ended with", id="a-call-of-a-tool"),
-    pytest.param(saying(Exchange.content, finish={"x": 1}), 1, "ended with", id="an-object-as-ending"),
-    pytest.param(saying(Exchange.content, refusal="I cannot"), 1, "refused", id="a-refusal"),
-    pytest.param(saying(lambda _: None), 1, "empty", id="no-content-in-the-message"),
-    pytest.param(saying(lambda _: " "), 1, "empty", id="a-blank-message"),
-    pytest.param(saying(lambda e: [{"type": "text", "text": e.content()}]), 1, "empty", id="content-in-parts"),
-    pytest.param(saying(lambda e: f"```json\n{e.content()}\n```"), 1, "no JSON", id="in-a-fence"),
-    pytest.param(saying(lambda e: f"```json\n{e.content()}"), 1, "no JSON", id="in-an-unclosed-fence"),
-    pytest.param(saying(lambda e: f"Sure! {e.content()}"), 1, "no JSON", id="with-a-word-before-it"),
-    pytest.param(saying(lambda e: f"{e.content()} Done."), 1, "no JSON", id="with-a-word-after-it"),
-    pytest.param(saying(twice), 1, "no JSON", id="two-objects"),
-    pytest.param(saying(lambda e: e.content()[:-5]), 1, "no JSON", id="truncated"),
-    pytest.param(saying(lambda e: f"[{e.content()}]"), 1, "no object", id="a-list"),
-    pytest.param(raw("0.9"), 1, "no object", id="a-number-alone"),
-    pytest.param(raw("I would say 0.9"), 1, "no JSON", id="a-sentence"),
-    pytest.param(raw('{"score": 1}'), 1, "nonce", id="a-score-without-nonce"),
-    pytest.param(changed(nonce="0" * 32), 1, "nonce", id="another-nonce"),
-    pytest.param(changed(nonce=None), 1, "nonce", id="an-empty-nonce"),
-    pytest.param(saying(lambda e: json.dumps(e.data)), 1, "nonce", id="an-echo-of-the-data"),
-    pytest.param(saying(lambda e: e.data["pairs"][0]["second"]), 1, "no JSON", id="an-echo-of-a-text"),
-    pytest.param(changed(comment="fine"), 1, "form", id="another-key"),
-    pytest.param(changed(marks={"p1": 0.9}), 1, "form", id="marks-as-an-object"),
-    pytest.param(changed(marks=[]), 1, "0 of 1", id="no-marks"),
-    pytest.param(changed(marks=[0.9]), 1, "form", id="a-bare-number-as-mark"),
-    pytest.param(one_mark(score=1.7), 1, "between", id="a-score-above-one"),
-    pytest.param(one_mark(score=-0.1), 1, "between", id="a-negative-score"),
-    pytest.param(one_mark(score=85), 1, "between", id="a-score-out-of-a-hundred"),
-    pytest.param(one_mark(score="0.9"), 1, "no number", id="a-score-as-text"),
-    pytest.param(one_mark(score=True), 1, "no number", id="true-as-score"),
-    pytest.param(one_mark(score=None), 1, "no number", id="null-as-score"),
-    pytest.param(one_mark(id=1), 1, "form", id="a-number-as-id"),
-    pytest.param(one_mark(id="p9"), 1, "not asked", id="an-unknown-id"),
-    pytest.param(one_mark(confidence=1), 1, "form", id="a-mark-with-another-key"),
-    pytest.param(saying(two_ids), 1, "not asked", id="more-than-was-asked"),
-    pytest.param(saying(lambda e: e.content(marks=e.marks() * 2)), 1, "twice", id="the-same-id-twice"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": NaN}]}'), 1, "no JSON", id="nan"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": 1e999}]}'), 1, "between", id="an-infinite-score"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": 0, "score": 1}]}'), 1, "no JSON", id="two-scores-in-one-mark"),
-    pytest.param(raw('{"nonce": "x", "nonce": "NONCE", "marks": [{"id": "p1", "score": 1}]}'), 1, "no JSON", id="two-nonces"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": ' + "[" * 1000 + "]" * 1000 + "}"), 1, "deep", id="a-deep-reply"),
-    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": ' + "9" * 5000 + "}]}"), 1, "no JSON", id="a-score-of-five-thousand-digits"),
+INVALID = [
+    pytest.param(status(429), MAX_ATTEMPTS, "HTTP 429", id="429-always"),
+    pytest.param(status(500), MAX_ATTEMPTS, "HTTP 500", id="500-always"),
+    pytest.param(status(503), MAX_ATTEMPTS, "HTTP 503", id="503-always"),
+    pytest.param(Exchange.cut, MAX_ATTEMPTS, "connection failed", id="closed-before-response-always"),
+    pytest.param(close_in_response, MAX_ATTEMPTS, "connection failed", id="closed-in-response-always"),
+    pytest.param(status(429, {"error": {"code": "insufficient_quota"}}), 1, "HTTP 429", id="quota-exhausted"),
+    pytest.param(status(400), 1, "HTTP 400", id="400"),
+    pytest.param(status(401), 1, "HTTP 401", id="401"),
+    pytest.param(status(403), 1, "HTTP 403", id="403"),
+    pytest.param(status(404), 1, "HTTP 404", id="404"),
+    pytest.param(status(413), 1, "HTTP 413", id="413"),
+    pytest.param(status(302, headers={"Location": "/v1/chat/completions"}), 1, "redirects are not followed", id="redirect"),
+    pytest.param(status(307, headers={"Location": "http://169.254.169.254/"}), 1, "redirects are not followed", id="redirect-to-metadata-address"),
+    pytest.param(lambda e: e.send(204, b""), 1, "HTTP 204", id="204"),
+    pytest.param(lambda e: e.send(200, b""), 1, "the response is not a JSON object", id="empty-body"),
+    pytest.param(lambda e: e.send(200, b"<html>busy</html>"), 1, "the response is not a JSON object", id="html"),
+    pytest.param(lambda e: e.send(200, b'{"choices": ['), 1, "the response is not a JSON object", id="incomplete-body"),
+    pytest.param(lambda e: e.send(200, b"[" * 100_000), 1, "nesting exceeds the limit of 50 levels", id="deeply-nested-body"),
+    pytest.param(lambda e: e.send(200, b"\xff\xfe{}"), 1, "the response is not a JSON object", id="not-utf-8"),
+    pytest.param(lambda e: e.send(200, b"[]"), 1, "not a JSON object: the top level is not an object", id="array-body"),
+    pytest.param(lambda e: e.send(200, b" " * ((1 << 20) + 1)), 1, "exceeds the limit of 1,048,576 bytes", id="body-too-large"),
+    pytest.param(compressed, 1, "compressed", id="compressed"),
+    pytest.param(streamed, 1, "the response is not a JSON object", id="event-stream"),
+    pytest.param(body({"error": {"message": "no"}}), 1, "the endpoint returned an error", id="error-with-status-200"),
+    pytest.param(body({"choices": []}), 1, "exactly one choice", id="no-choices"),
+    pytest.param(body({}), 1, "exactly one choice", id="empty-object"),
+    pytest.param(body({"choices": [{"message": {"content": "{}"}}] * 2}), 1, "exactly one choice", id="two-choices"),
+    pytest.param(body({"choices": [{"finish_reason": "stop"}]}), 1, "does not contain a message", id="no-message"),
+    pytest.param(responding(Exchange.content, finish="length"), 1, "truncated at the token limit", id="truncated-by-length"),
+    pytest.param(responding(Exchange.content, finish="content_filter"), 1, "the content filter of the endpoint blocked the response", id="content-filter"),
+    pytest.param(responding(Exchange.content, finish="tool_calls"), 1, "unexpected finish reason", id="tool-call"),
+    pytest.param(responding(Exchange.content, finish={"x": 1}), 1, "unexpected finish reason", id="object-as-finish-reason"),
+    pytest.param(responding(Exchange.content, refusal="I cannot"), 1, "the model refused to respond", id="refusal"),
+    pytest.param(responding(lambda _: None), 1, "the message content is empty or not a string", id="null-content"),
+    pytest.param(responding(lambda _: " "), 1, "the message content is empty or not a string", id="blank-content"),
+    pytest.param(responding(lambda e: [{"type": "text", "text": e.content()}]), 1, "the message content is empty or not a string", id="content-parts"),
+    pytest.param(responding(lambda e: f"```json\n{e.content()}\n```"), 1, "the response is not a JSON object", id="code-fence"),
+    pytest.param(responding(lambda e: f"```json\n{e.content()}"), 1, "the response is not a JSON object", id="unclosed-code-fence"),
+    pytest.param(responding(lambda e: f"Sure! {e.content()}"), 1, "the response is not a JSON object", id="text-before"),
+    pytest.param(responding(lambda e: f"{e.content()} Done."), 1, "the response is not a JSON object", id="text-after"),
+    pytest.param(responding(twice), 1, "the response is not a JSON object", id="two-objects"),
+    pytest.param(responding(lambda e: e.content()[:-5]), 1, "the response is not a JSON object", id="incomplete-content"),
+    pytest.param(responding(lambda e: f"[{e.content()}]"), 1, "not a JSON object: the top level is not an object", id="array-content"),
+    pytest.param(raw("0.9"), 1, "not a JSON object: the top level is not an object", id="number-content"),
+    pytest.param(raw("I would say 0.9"), 1, "the response is not a JSON object", id="sentence"),
+    pytest.param(raw('{"score": 1}'), 1, "does not contain the nonce", id="no-nonce"),
+    pytest.param(changed(nonce="0" * 32), 1, "does not contain the nonce", id="wrong-nonce"),
+    pytest.param(changed(nonce=None), 1, "does not contain the nonce", id="null-nonce"),
+    pytest.param(responding(lambda e: json.dumps(e.data)), 1, "does not contain the nonce", id="echo-of-data"),
+    pytest.param(responding(lambda e: e.data["pairs"][0]["second"]), 1, "the response is not a JSON object", id="echo-of-string"),
+    pytest.param(changed(comment="fine"), 1, "does not have the requested structure", id="unknown-key"),
+    pytest.param(changed(marks={"p1": 0.9}), 1, "does not have the requested structure", id="marks-as-an-object"),
+    pytest.param(changed(marks=[]), 1, "expected 1 grade, got 0", id="no-marks"),
+    pytest.param(changed(marks=[0.9]), 1, "does not have the requested structure", id="number-as-mark"),
+    pytest.param(one_mark(score=1.7), 1, "a score is not between 0 and 1", id="score-above-one"),
+    pytest.param(one_mark(score=-0.1), 1, "a score is not between 0 and 1", id="negative-score"),
+    pytest.param(one_mark(score=85), 1, "a score is not between 0 and 1", id="percentage"),
+    pytest.param(one_mark(score="0.9"), 1, "a score is not a number", id="score-string"),
+    pytest.param(one_mark(score=True), 1, "a score is not a number", id="score-true"),
+    pytest.param(one_mark(score=None), 1, "a score is not a number", id="score-null"),
+    pytest.param(one_mark(id=1), 1, "does not have the requested structure", id="id-number"),
+    pytest.param(one_mark(id="p9"), 1, "duplicate or unknown id", id="unknown-id"),
+    pytest.param(one_mark(confidence=1), 1, "does not have the requested structure", id="unknown-key-in-mark"),
+    pytest.param(responding(two_ids), 1, "duplicate or unknown id", id="extra-mark"),
+    pytest.param(responding(lambda e: e.content(marks=e.marks() * 2)), 1, "duplicate or unknown id", id="duplicate-id"),
+    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": NaN}]}'), 1, "the response is not a JSON object", id="nan"),
+    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": 1e999}]}'), 1, "a score is not between 0 and 1", id="infinite-score"),
+    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": 0, "score": 1}]}'), 1, "the response is not a JSON object", id="duplicate-score"),
+    pytest.param(raw('{"nonce": "x", "nonce": "NONCE", "marks": [{"id": "p1", "score": 1}]}'), 1, "the response is not a JSON object", id="duplicate-nonce"),
+    pytest.param(raw('{"nonce": "NONCE", "marks": ' + "[" * 1000 + "]" * 1000 + "}"), 1, "nesting exceeds the limit of 50 levels", id="deeply-nested-content"),
+    pytest.param(raw('{"nonce": "NONCE", "marks": [{"id": "p1", "score": ' + "9" * 5000 + "}]}"), 1, "the response is not a JSON object", id="score-with-5000-digits"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "attempts"), ANSWERS)
-def test_a_reply_that_is_whole_is_a_number(script, attempts):
+@pytest.mark.parametrize(("script", "attempts"), VALID)
+def test_valid_response_is_a_similarity(script, attempts):
     with serving(script) as server:
-        answer = judged(server)
+        answer = similarity(server)
     assert answer in {0.9, 1.0, 0.0}
     assert server.attempts == attempts
 
 
-@pytest.mark.parametrize(("script", "attempts", "note"), FAILURES)
-def test_whatever_else_comes_back_is_an_error_and_never_a_number(script, attempts, note):
+@pytest.mark.parametrize(("script", "attempts", "note"), INVALID)
+def test_invalid_response_is_an_error_and_never_a_similarity(script, attempts, note):
     with serving(script) as server:
-        answer = judged(server)
+        answer = similarity(server)
     assert isinstance(answer, Comparison)
     assert answer.failed
     assert note in answer.note
     assert server.attempts == attempts
 
 
-def test_there_are_enough_behaviours():
-    assert len(ANSWERS) + len(FAILURES) >= 40
+def test_at_least_forty_behaviors():
+    assert len(VALID) + len(INVALID) >= 40
 
 
 @pytest.mark.parametrize(
     ("slow", "seconds", "attempts"),
     [
-        pytest.param(lambda server: lambda _: server.wait(60), 0.25, TRIES, id="silent"),
-        pytest.param(lambda server: drip(server, 0.02), 0.25, TRIES, id="a-byte-at-a-time"),
-        pytest.param(lambda server: first(1, lambda _: server.wait(60)), 2.0, 2, id="silent-once"),
+        pytest.param(
+            lambda server: lambda _: server.wait(60), 0.25, MAX_ATTEMPTS, id="no-response"
+        ),
+        pytest.param(
+            lambda server: respond_slowly(server, 0.02), 0.25, MAX_ATTEMPTS, id="one-byte-at-a-time"
+        ),
+        pytest.param(
+            lambda server: first(1, lambda _: server.wait(60)), 2.0, 2, id="no-response-once"
+        ),
     ],
 )
-def test_an_endpoint_that_is_slow_is_asked_again(slow, seconds, attempts):
+def test_timeout_is_retried(slow, seconds, attempts):
     with serving() as server:
         server.script = slow(server)
-        answer = judged(server, timeout=seconds)
+        answer = similarity(server, timeout=seconds)
     assert server.attempts == attempts
-    if attempts == TRIES:
+    if attempts == MAX_ATTEMPTS:
         assert answer.failed
-        assert "no answer within 0.25 s" in answer.note
+        assert "no response within 0.25 s" in answer.note
     else:
         assert answer == 0.9
 
 
-def test_nobody_is_there(pauses):
+def test_refused_connection_is_retried(delays):
     with serving() as server:
         pass
-    answer = judged(server)
+    answer = similarity(server)
     assert answer.failed
-    assert "asked 4 times" in answer.note
-    assert len(pauses) == 3
+    assert "4 attempts" in answer.note
+    assert len(delays) == 3
 
 
-def test_pauses_grow_with_every_attempt(pauses):
+def test_delays_grow_with_every_attempt(delays):
     with serving(status(500)) as server:
-        judged(server)
-    assert pauses == [0.25, 0.5, 1.0]
+        similarity(server)
+    assert delays == [0.25, 0.5, 1.0]
 
 
 @pytest.mark.parametrize(
-    ("asked_for", "waited"),
+    ("retry_after", "waited"),
     [
         pytest.param("7", 7.25, id="seconds"),
-        pytest.param("3600", 60.25, id="an-hour-is-a-minute"),
-        pytest.param("soon", 0.25, id="a-word"),
-        pytest.param("-5", 0.25, id="a-negative-number"),
-        pytest.param("Wed, 21 Oct 2015 07:28:00 GMT", 0.25, id="a-date-that-is-past"),
+        pytest.param("3600", 60.25, id="capped-at-a-minute"),
+        pytest.param("soon", 0.25, id="text"),
+        pytest.param("-5", 0.25, id="negative-number"),
+        pytest.param("Wed, 21 Oct 2015 07:28:00 GMT", 0.25, id="past-date"),
     ],
 )
-def test_what_an_endpoint_asks_for_is_honoured_within_bounds(pauses, asked_for, waited):
-    with serving(first(1, status(429, headers={"Retry-After": asked_for}))) as server:
-        judged(server)
-    assert pauses == [waited]
+def test_retry_after_is_respected_up_to_a_limit(delays, retry_after, waited):
+    with serving(first(1, status(429, headers={"Retry-After": retry_after}))) as server:
+        similarity(server)
+    assert delays == [waited]
 
 
-def test_no_retries_if_none_are_wanted():
+def test_zero_retries():
     with serving(status(500)) as server:
-        judged(server, retries=0)
+        similarity(server, retries=0)
     assert server.attempts == 1
 
 
-def test_one_odd_text_among_many_costs_nobody_else():
+def test_failed_batch_is_split_to_find_the_failing_pair():
     pairs = [(f"text {n}", f"words {n}") for n in range(8)]
-    odd = "words 5"
+    failing = "words 5"
 
-    def answer(exchange):
+    def respond(exchange):
         texts = {
             text for pair in exchange.data["pairs"] for text in (pair["first"], pair["second"])
         }
-        exchange.say("I refuse" if odd in texts else exchange.content(0.7))
+        exchange.respond("I refuse" if failing in texts else exchange.content(0.7))
 
-    with serving(answer) as server:
+    with serving(respond) as server:
         answers = provider(server).similarities(pairs)
     assert [answer for answer in answers if answer == 0.7] == [0.7] * 7
     assert answers[5].failed
     assert server.attempts == 7  # 8, then 4 4, 2 2, 1 1
 
 
-def test_pairs_are_asked_in_batches_and_answered_in_order():
+def test_pairs_are_sent_in_batches_and_returned_in_order():
     pairs = [(f"text {n}", f"words {n}") for n in range(25)]
 
-    def answer(exchange):
+    def respond(exchange):
         numbers = [int(pair["first"].split()[-1]) for pair in exchange.data["pairs"]]
         scores = dict(zip(exchange.ids, (number / 100 for number in numbers), strict=True))
-        exchange.well(scores)
+        exchange.succeed(scores)
 
-    with serving(answer) as server:
+    with serving(respond) as server:
         answers = provider(server, batch=10, concurrency=3).similarities(pairs)
     assert answers == [number / 100 for number in range(25)]
     assert server.attempts == 3

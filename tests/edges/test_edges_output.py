@@ -1,4 +1,4 @@
-"""Whatever documents hold, what is printed and written is safe to read, to pipe and to open."""
+"""Output of hostile documents, in terminals, pipes and files."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def hostile(folder):
     return folder
 
 
-def test_the_table_holds_no_control_characters(hostile, score):
+def test_the_table_contains_no_control_characters(hostile, score):
     done = score("--top", "0", "--align", "whole")
     assert done.code == 0
     assert not CONTROL.search(done.out)
     assert r"\ud800" in done.out
 
 
-def test_warnings_and_errors_hold_no_control_characters(hostile, score):
+def test_warnings_and_errors_contain_no_control_characters(hostile, score):
     (hostile / "candidate.jsonl").write_text(lines([{"id": "z\x1b[2J\n", "candidate": "?"}]))
     done = score()
     assert not CONTROL.search(done.out + done.err)
@@ -70,7 +70,7 @@ def test_json_is_strict(hostile, score):
     assert "=1+1" in summary["attributes"]
 
 
-def test_an_undefined_figure_is_null(folder, score):
+def test_an_undefined_metric_is_null(folder, score):
     (folder / "truth.jsonl").write_text(lines([{"id": "a", "expected": {"x": None}}]))
     (folder / "candidate.jsonl").write_text(lines([{"id": "a", "candidate": {"x": None}}]))
     summary = score("--format", "json").summary
@@ -78,7 +78,7 @@ def test_an_undefined_figure_is_null(folder, score):
     assert summary["attributes"]["x"]["precision"] is None
 
 
-def test_csv_cells_are_no_formulas(hostile, score):
+def test_csv_cells_are_not_formulas(hostile, score):
     done = score("--format", "csv")
     rows = list(csv.reader(io.StringIO(done.out)))
     assert rows[0][:5] == ["attribute", "tp", "tn", "fp", "fn"]
@@ -87,13 +87,13 @@ def test_csv_cells_are_no_formulas(hostile, score):
     assert "'=1+1" in {row[0] for row in rows}
 
 
-def test_markdown_cells_stay_in_their_table(hostile, score):
+def test_markdown_cells_are_escaped(hostile, score):
     table = [line for line in score("--format", "markdown").out.splitlines() if line[:1] == "|"]
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {9}
     assert not [line for line in table if re.search(r"(?<!\\)<", line)]
 
 
-def test_every_line_of_the_results_is_strict_json_and_names_its_attributes(hostile, command):
+def test_results_are_strict_json_with_known_attributes(hostile, command):
     assert command("score", "truth.jsonl", "candidate.jsonl", "--out", "run").code == 0
     for name in ("manifest.json", "summary.json"):
         assert strict((hostile / "run" / name).read_text("utf-8"))
@@ -105,48 +105,50 @@ def test_every_line_of_the_results_is_strict_json_and_names_its_attributes(hosti
     assert {each.get("step") for each in attributes} >= {"=1+1", "\ud800"}
 
 
-def test_quiet_prints_nothing_when_all_is_well(command):
+def test_quiet_prints_nothing_on_success(command):
     done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--quiet")
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
-@pytest.mark.parametrize("form", ["json", "csv", "markdown"])
-def test_quiet_still_prints_a_form_that_was_asked_for(score, form):
-    done = score("--quiet", "--format", form)
+@pytest.mark.parametrize("output_format", ["json", "csv", "markdown"])
+def test_quiet_prints_an_explicit_format(score, output_format):
+    done = score("--quiet", "--format", output_format)
     assert (done.code, done.err) == (0, "")
-    assert done.out == score("--format", form).out != ""
+    assert done.out == score("--format", output_format).out != ""
 
 
 @pytest.mark.parametrize("options", [[], ["--format", "markdown"], ["--format", "json"], ["-q"]])
 @pytest.mark.parametrize(
-    ("gate", "wanted"),
+    ("gate", "text"),
     [
-        pytest.param(["--min", "consistency=0.9"], "undefined, wanted ≥ 0.9\n", id="least"),
-        pytest.param(["--max", "accuracy=0.5"], "0.6667, wanted ≤ 0.5\n", id="most"),
+        pytest.param(
+            ["--min", "consistency=0.9"], "undefined, must be at least 0.9\n", id="minimum"
+        ),
+        pytest.param(["--max", "accuracy=0.5"], "0.6667, must be at most 0.5\n", id="maximum"),
     ],
 )
-def test_a_failed_gate_is_told_in_the_same_words_everywhere(score, options, gate, wanted):
+def test_a_failed_gate_has_the_same_text_in_all_formats(score, options, gate, text):
     done = score(*options, *gate)
     assert done.code == 1
-    assert f" = {wanted}" in done.out + done.err
+    assert f" is {text}" in done.out + done.err
 
 
 @pytest.mark.parametrize("options", [[], ["-q"]])
-def test_a_stream_without_the_signs_gets_plain_ones(folder, options):
-    words = ["score", "truth.jsonl", "candidate.jsonl", "--no-save", "--min", "rqs=1", *options]
-    done = fieldmark(*words, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+def test_an_ascii_stream_gets_ascii_output(folder, options):
+    arguments = ["score", "truth.jsonl", "candidate.jsonl", "--no-save", "--min", "rqs=1"]
+    done = fieldmark(*arguments, *options, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert done.code == 1
-    assert ", wanted >= 1\n" in done.out + done.err
+    assert ", must be at least 1\n" in done.out + done.err
     assert (done.out + done.err).isascii()
 
 
-def test_figures_go_to_standard_output_and_remarks_to_standard_error(command):
+def test_results_go_to_standard_output_and_messages_to_standard_error(command):
     done = command("score", "truth.jsonl", "candidate.jsonl", "--out", "run", "--format", "json")
     assert done.summary["cases"]["total"] == 2
-    assert done.err == "run saved in run\n"
+    assert done.err == "saved run to run\n"
 
 
-def test_without_a_terminal_there_is_no_colour_and_a_line_stays_a_line(folder, score):
+def test_without_a_terminal_lines_have_no_color_and_are_not_wrapped(folder, score):
     (folder / "candidate.jsonl").write_text(lines([{"id": f"no-{n}" * 20} for n in range(9)]))
     done = score()
     assert "\x1b" not in done.out
@@ -155,89 +157,91 @@ def test_without_a_terminal_there_is_no_colour_and_a_line_stays_a_line(folder, s
 
 
 @pytest.mark.parametrize(
-    ("words", "env", "coloured"),
+    ("options", "env", "colored"),
     [
-        pytest.param([], {"FORCE_COLOR": "1"}, True, id="colour-where-it-is-wanted"),
-        pytest.param([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, id="the-variable"),
-        pytest.param(["--no-color"], {"FORCE_COLOR": "1"}, False, id="the-option"),
+        pytest.param([], {"FORCE_COLOR": "1"}, True, id="forced"),
+        pytest.param([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, id="no-color-variable"),
+        pytest.param(["--no-color"], {"FORCE_COLOR": "1"}, False, id="no-color-option"),
     ],
 )
-def test_colour_can_be_switched_off(folder, words, env, coloured):
+def test_color_can_be_disabled(folder, options, env, colored):
     env = {**env, "TERM": "xterm-256color"}
-    done = fieldmark("score", "truth.jsonl", "candidate.jsonl", "--no-save", *words, env=env)
-    assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", done.out)) is coloured
-    assert ("\x1b" in done.out + done.err) is coloured
+    done = fieldmark("score", "truth.jsonl", "candidate.jsonl", "--no-save", *options, env=env)
+    assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", done.out)) is colored
+    assert ("\x1b" in done.out + done.err) is colored
 
 
-@pytest.mark.parametrize("words", ["demo --top 0", "demo --format csv", "demo --format json"])
-def test_a_reader_who_has_seen_enough_ends_the_command_in_silence(words):
+@pytest.mark.parametrize("arguments", ["demo --top 0", "demo --format csv", "demo --format json"])
+def test_a_pipe_closed_early_causes_no_error_message(arguments):
     done = subprocess.run(
-        ["bash", "-c", f"'{COMMAND}' {words} | head -c 1 > /dev/null"],
+        ["bash", "-c", f"'{COMMAND}' {arguments} | head -c 1 > /dev/null"],
         env=ENVIRONMENT, capture_output=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.stderr == b""
 
 
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("arguments", "code"),
     [
-        pytest.param("demo", 0, id="a-table"),
-        pytest.param("demo --format csv", 0, id="bytes"),
+        pytest.param("demo", 0, id="table"),
+        pytest.param("demo --format csv", 0, id="csv"),
         pytest.param("--help", 0, id="help"),
         pytest.param("infer truth.jsonl", 0, id="rules"),
-        pytest.param("score truth.jsonl candidate.jsonl --no-save --min rqs=1", 1, id="a-gate"),
-        pytest.param("score truth.jsonl 2>&1", 2, id="an-error"),
-        pytest.param("scor 2>&1", 2, id="a-wrong-command"),
+        pytest.param(
+            "score truth.jsonl candidate.jsonl --no-save --min rqs=1", 1, id="failed-gate"
+        ),
+        pytest.param("score truth.jsonl 2>&1", 2, id="error"),
+        pytest.param("scor 2>&1", 2, id="unknown-command"),
     ],
 )
-def test_a_reader_who_has_gone_does_not_change_the_code(folder, words, code):
+def test_a_closed_pipe_does_not_change_the_exit_code(folder, arguments, code):
     done = subprocess.run(
-        ["bash", "-c", f"'{COMMAND}' {words} | true; exit ${{PIPESTATUS[0]}}"],
+        ["bash", "-c", f"'{COMMAND}' {arguments} | true; exit ${{PIPESTATUS[0]}}"],
         env=ENVIRONMENT, capture_output=True, check=False, timeout=60, cwd=folder,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (code, b"")
 
 
-def test_the_demo_ends_with_the_code_of_its_run(command, monkeypatch):
+def test_demo_returns_the_exit_code_of_its_run(command, monkeypatch):
     monkeypatch.setattr(demo, "run_exit_code", lambda _run: 3)
     assert command("demo", "--quiet").code == 3
 
 
-def test_a_dash_is_standard_input(folder):
+def test_a_dash_reads_standard_input(folder):
     text = (folder / "candidate.jsonl").read_bytes()
     done = fieldmark("score", "truth.jsonl", "-", "--no-save", "--format", "json", stdin=text)
     assert done.summary["micro"]["tp"] == 2
 
 
-def test_a_packed_file_is_unpacked(folder, score):
+def test_gzip_files_are_decompressed(folder, score):
     (folder / "truth.jsonl.gz").write_bytes(gzip.compress((folder / "truth.jsonl").read_bytes()))
     assert score("--format", "json", truth="truth.jsonl.gz").summary["micro"]["tp"] == 2
 
 
 @pytest.mark.parametrize("name", ["-", "truth.jsonl", "truth.json", "truth.csv"])
-def test_packed_bytes_without_the_suffix_are_named(folder, name):
+def test_gzip_data_without_the_suffix_is_an_error(folder, name):
     packed = gzip.compress((folder / "truth.jsonl").read_bytes())
     if name != "-":
         (folder / name).write_bytes(packed)
     done = fieldmark("score", name, "candidate.jsonl", "--no-save", stdin=packed)
     assert done.code == 2
-    assert "this looks like gzip; unpack it first, or name a file that ends in .gz" in done.err
+    assert "looks like gzip; decompress it, or use a file name that ends with .gz" in done.err
 
 
-@pytest.mark.parametrize("words", [["infer", "-"], ["infer", "truth.jsonl"]])
-def test_rules_are_proposed_from_a_truth_alone(folder, words):
-    done = fieldmark(*words, stdin=(folder / "truth.jsonl").read_bytes())
+@pytest.mark.parametrize("arguments", [["infer", "-"], ["infer", "truth.jsonl"]])
+def test_infer_requires_only_ground_truth(folder, arguments):
+    done = fieldmark(*arguments, stdin=(folder / "truth.jsonl").read_bytes())
     assert (done.code, done.err) == (0, "")
     assert "- {path: total, match: numeric_tolerance, tolerance: 0}" in done.out
 
 
-def test_a_misspelt_gate_is_found_before_anything_runs(folder, command):
-    words = ["--min", "macro_f1=0.9", "--max", "rqss=1", "--out", "run"]
-    done = command("score", "no-such-file.jsonl", "candidate.jsonl", *words)
+def test_an_unknown_metric_of_a_gate_is_found_before_the_run(folder, command):
+    options = ["--min", "macro_f1=0.9", "--max", "rqss=1", "--out", "run"]
+    done = command("score", "no-such-file.jsonl", "candidate.jsonl", *options)
     assert done.code == 2
     assert done.err == (
-        "fieldmark: unknown figure 'macro_f1'. Did you mean micro_f1?\n"
-        "fieldmark: unknown figure 'rqss'. Did you mean rqs?\n"
+        "fieldmark: unknown metric 'macro_f1'; did you mean 'micro_f1'?\n"
+        "fieldmark: unknown metric 'rqss'; did you mean 'rqs'?\n"
     )
     assert not (folder / "run").exists()
 
@@ -246,11 +250,11 @@ SECRETS = ("Zaphod Beeblebrox", "Ford Prefect", "424242", "unique-note")
 
 
 @pytest.mark.parametrize("option", [["--no-values"], []])
-def test_values_are_kept_out_of_every_file_on_request(folder, command, option):
+def test_no_values_removes_values_from_all_files(folder, command, option):
     truth = {"name": SECRETS[0], "items": [{"n": 424242, "t": "unique-note"}], "born": "x"}
-    found = {"name": SECRETS[1], "items": [{"n": 424243, "t": "unique-note2"}], "born": "y"}
+    candidate = {"name": SECRETS[1], "items": [{"n": 424243, "t": "unique-note2"}], "born": "y"}
     (folder / "truth.jsonl").write_text(lines([{"id": "a", "expected": truth}]))
-    (folder / "candidate.jsonl").write_text(lines([{"id": "a", "candidate": found}]))
+    (folder / "candidate.jsonl").write_text(lines([{"id": "a", "candidate": candidate}]))
     (folder / "rules.yaml").write_text(
         "fields:\n"
         "  - {path: name, match: fuzzy}\n"
@@ -263,11 +267,11 @@ def test_values_are_kept_out_of_every_file_on_request(folder, command, option):
     )
     assert done.code == 0
     written = "".join(path.read_text("utf-8") for path in (folder / "run").iterdir())
-    told = [secret for secret in SECRETS if secret in written + done.out + done.err]
-    assert told == ([] if option else list(SECRETS))
+    leaked = [secret for secret in SECRETS if secret in written + done.out + done.err]
+    assert leaked == ([] if option else list(SECRETS))
 
 
-def test_what_cannot_be_read_is_not_quoted_either(folder, command):
+def test_no_values_removes_quotes_of_unparseable_rows(folder, command):
     (folder / "truth.jsonl").write_text(
         '{"id": "a", "x": 1}\n{"id": "b", "Marvin": 1, "Marvin": 2}\n'
     )
@@ -276,16 +280,16 @@ def test_what_cannot_be_read_is_not_quoted_either(folder, command):
         '{"Zarquon": 1, "Zarquon": 2, "id": "c"}\n'
     )
     names = {"Marvin", "Trillian", "Zarquon"}
-    for option, told in (([], names), (["--no-values"], set())):
+    for option, quoted in (([], names), (["--no-values"], set())):
         run = folder / f"run{len(option)}"
         done = command("score", "truth.jsonl", "candidate.jsonl", "--out", run, *option)
         assert done.code == 2
         written = "".join(path.read_text("utf-8") for path in run.iterdir())
-        assert {name for name in names if name in written + done.out + done.err} == told
+        assert {name for name in names if name in written + done.out + done.err} == quoted
         assert json.loads((run / "summary.json").read_text())["cases"]["unparseable"] == 1
 
 
-def test_numbers_that_json_lacks_are_kept_as_text(folder, command):
+def test_non_finite_numbers_are_saved_as_strings(folder, command):
     (folder / "candidate.jsonl").write_text(
         '{"id": "a", "candidate": {"total": NaN, "vendor": null}}\n'
         '{"id": "b", "candidate": {"total": [1e999, -Infinity, 5]}}\n'
@@ -297,9 +301,9 @@ def test_numbers_that_json_lacks_are_kept_as_text(folder, command):
     ]  # fmt: skip
 
 
-def test_a_run_can_be_found_and_says_what_it_was_made_of(folder, command):
+def test_a_saved_run_has_a_manifest_with_its_inputs(folder, command):
     done = command("score", "truth.jsonl", "candidate.jsonl", "--format", "json")
-    name = re.fullmatch(r"run saved in (runs/\S+)\n", done.err)
+    name = re.fullmatch(r"saved run to (runs/\S+)\n", done.err)
     assert name is not None
     manifest = json.loads((folder / name[1] / "manifest.json").read_text("utf-8"))
     assert manifest["status"] == "complete"

@@ -1,4 +1,4 @@
-"""`fieldmark report RUN --as KIND`: every kind of file, whole, safe, and without values if asked."""
+"""`fieldmark report RUN --as KIND`: all kinds of files, with and without values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fieldmark.api.report import KINDS, file_name
 from fieldmark.errors import StorageError
 
 EXPORTS = [kind for kind in KINDS if kind != "html"]
-BEGINNINGS = {
+STARTS = {
     "markdown": b"### ",
     "markdown-short": b"### ",
     "junit": b"<?xml",
@@ -32,7 +32,7 @@ def run(command):
 
 
 def content(path):
-    """All the text of a file, unpacked."""
+    """Return the whole text of a file, unpacked if needed."""
     if path.suffix == ".xlsx":
         with zipfile.ZipFile(path) as book:
             return "".join(book.read(name).decode() for name in book.namelist())
@@ -41,21 +41,21 @@ def content(path):
     return path.read_text("utf-8")
 
 
-def test_every_kind_is_tried():
-    assert set(BEGINNINGS) == set(EXPORTS)
+def test_every_kind_is_tested():
+    assert set(STARTS) == set(EXPORTS)
 
 
 @pytest.mark.parametrize("kind", EXPORTS)
-def test_a_kind_is_written_into_the_folder_of_its_run(run, command, folder, kind):
+def test_every_kind_is_written_to_the_run_directory(run, command, folder, kind):
     done = command("report", run, "--as", kind)
-    place = folder / run / file_name(kind)
+    path = folder / run / file_name(kind)
     assert (done.code, done.out) == (0, "")
     assert str(file_name(kind)) in done.err
-    assert place.read_bytes().startswith(BEGINNINGS[kind])
+    assert path.read_bytes().startswith(STARTS[kind])
 
 
 @pytest.mark.parametrize("kind", EXPORTS)
-def test_no_kind_quotes_a_document_without_values(run, command, folder, kind):
+def test_without_values_no_kind_quotes_a_document(run, command, folder, kind):
     out = folder / file_name(kind)
     assert command("report", run, "--as", kind, "--out", out, "--no-values").code == 0
     assert "Bolt" not in content(out)
@@ -63,28 +63,28 @@ def test_no_kind_quotes_a_document_without_values(run, command, folder, kind):
 
 
 @pytest.mark.parametrize("kind", EXPORTS)
-def test_a_place_that_cannot_be_written_is_told(run, command, folder, kind):
+def test_an_unwritable_path_is_a_one_line_error(run, command, folder, kind):
     done = command("report", run, "--as", kind, "--out", folder / "missing" / "file")
     assert done.code == 74
     assert done.err.startswith("fieldmark: cannot write")
     assert done.err.count("\n") == 1
 
 
-def test_a_kind_for_people_can_be_printed(run, command):
+def test_a_dash_prints_to_standard_output(run, command):
     done = command("report", run, "--as", "markdown-short", "--out", "-")
-    assert done.out.startswith("### `one`: no gates were set")
+    assert done.out.startswith("### `one`: no gates")
 
 
-def test_a_run_without_values_is_exported_as_it_is(command, folder):
-    words = ("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/two", "--no-values")
-    assert command(*words).code == 0
+def test_a_run_saved_without_values_is_exported_without_values(command, folder):
+    arguments = ("score", "truth.jsonl", "candidate.jsonl", "--out", "runs/two", "--no-values")
+    assert command(*arguments).code == 0
     for kind in EXPORTS:
         out = folder / f"x-{file_name(kind)}"
         assert command("report", "runs/two", "--as", kind, "--out", out).code == 0
         assert "Bolt" not in content(out)
 
 
-def test_an_error_of_storage_is_one(folder):
+def test_a_failed_write_is_a_storage_error_and_leaves_no_file(folder):
     from fieldmark.report.exports.common import atomic_path
 
     with pytest.raises(StorageError), atomic_path(folder / "x"):

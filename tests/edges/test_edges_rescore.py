@@ -1,4 +1,4 @@
-"""A run counted again from the command line."""
+"""`fieldmark rescore`: another convention for a saved run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 import fieldmark as fm
-from fieldmark.store.run_reader import open_run
+from fieldmark.store.reader import open_run
 
 TRUTH = [
     {"id": "a", "expected": {"total": 1, "vendor": "Acme", "lines": [{"x": 1}, {"x": 2}]}},
     {"id": "b", "expected": {"total": 2, "vendor": "Bolt", "lines": []}},
     {"id": "c", "expected": {"total": 3}},
 ]
-FOUND = [
+CANDIDATES = [
     {"id": "a", "candidate": {"total": 9, "vendor": "Acme", "lines": [{"x": 2}]}},
     {"id": "b", "candidate": "no JSON here"},
     {"id": "d", "candidate": {"total": 3}},
@@ -24,18 +24,18 @@ FOUND = [
 
 @pytest.fixture
 def run(folder):
-    """A run with a case of each kind, and the folder it is in."""
-    for name, rows in (("truth", TRUTH), ("candidate", FOUND)):
+    """A run with matches, mistakes, an unparseable prediction and an unexpected one."""
+    for name, rows in (("truth", TRUTH), ("candidate", CANDIDATES)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     fm.score("truth.jsonl", "candidate.jsonl", out="runs/run")
     return folder / "runs" / "run"
 
 
-def without_id(summary):
+def without_convention(summary):
     return {key: value for key, value in summary.items() if key != "convention"}
 
 
-def test_another_counting_gives_other_figures(run, command):
+def test_other_counting_options_change_the_metrics(run, command):
     before = fm.score("truth.jsonl", "candidate.jsonl").to_dict()
     done = command("rescore", "run", "--set", "wrong_value=fp", "--format", "json")
     assert done.code == 0
@@ -47,7 +47,7 @@ def test_another_counting_gives_other_figures(run, command):
     assert after["convention"]["comparison_sha256"] == before["convention"]["comparison_sha256"]
 
 
-def test_it_is_the_run_that_was_counted_like_that_from_the_start(run, command):
+def test_a_rescored_run_equals_a_run_with_the_same_options(run, command):
     done = command("rescore", "run", "--set", "zero=zero", "--set", "both_empty=not_counted",
                    "--out", "runs/again", "--format", "json")  # fmt: skip
     options = {"zero": "zero", "both_empty": "not_counted"}
@@ -66,50 +66,53 @@ def test_it_is_the_run_that_was_counted_like_that_from_the_start(run, command):
     assert fm.diff("runs/again", "runs/start").word == "no difference"
 
 
-def test_a_convention_that_compares_otherwise_needs_the_inputs(run, command):
+def test_a_convention_with_other_comparison_options_is_rejected(run, command):
     done = command("rescore", "run", "--convention", "taxonomy")
     assert (done.code, done.out) == (2, "")
-    assert "compares otherwise: comparator normalized_text, not exact, aligner index" in done.err
+    assert (
+        "compares differently: comparator normalized_text instead of exact, aligner index"
+        in done.err
+    )
 
 
-def test_a_convention_that_compares_alike_does_not(folder, run, command):
+def test_a_convention_with_the_same_comparison_options_is_applied(folder, run, command):
     fm.score("truth.jsonl", "candidate.jsonl", convention="taxonomy", out="runs/taxonomy")
     done = command("rescore", "taxonomy", "--convention", "taxonomy_code", "--format", "json")
     start = fm.score("truth.jsonl", "candidate.jsonl", convention="taxonomy_code")
     assert done.summary == start.to_dict()
 
 
-def test_what_rules_settled_they_settle_there_too(run, command):
+def test_options_of_the_run_override_those_of_the_convention(run, command):
     given = {"match": "normalized_text", "align": "index"}
-    fm.score("truth.jsonl", "candidate.jsonl", out="runs/settled", **given)
-    done = command("rescore", "settled", "--convention", "taxonomy", "--format", "json")
+    fm.score("truth.jsonl", "candidate.jsonl", out="runs/given", **given)
+    done = command("rescore", "given", "--convention", "taxonomy", "--format", "json")
     start = fm.score("truth.jsonl", "candidate.jsonl", convention="taxonomy", **given)
     assert done.summary == start.to_dict()
 
 
-def test_weights_of_rules_stay(run, folder):
+def test_weights_of_rules_are_preserved(run, folder):
     rules = {"fields": [{"path": "total", "weight": 4}], "scope": "union"}
-    kept = fm.score("truth.jsonl", "candidate.jsonl", rules=rules, convention="field_accuracy",
+    saved = fm.score("truth.jsonl", "candidate.jsonl", rules=rules, convention="field_accuracy",
                     out="runs/heavy")  # fmt: skip
-    again = fm.rescore(kept, options={"aggregation": "all_or_nothing"})
+    again = fm.rescore(saved, options={"aggregation": "all_or_nothing"})
     start = fm.score("truth.jsonl", "candidate.jsonl", rules=rules, convention="field_accuracy",
                      options={"aggregation": "all_or_nothing"})  # fmt: skip
-    assert without_id(again.to_dict()) == without_id(start.to_dict())
-    same = fm.rescore(kept)
-    # Intervals are drawn for runs that are kept.
-    assert same.summary == replace(kept.summary, intervals=None)
+    assert without_convention(again.to_dict()) == without_convention(start.to_dict())
+    same = fm.rescore(saved)
+    # Intervals are computed only for saved runs.
+    assert same.summary == replace(saved.summary, intervals=None)
 
 
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        pytest.param(["--min", "micro_f1=0.1"], 0, id="a-gate-that-holds"),
-        pytest.param(["--min", "micro_f1=0.99"], 1, id="a-gate-that-does-not"),
-        pytest.param(["--set", "wrong_valu=fp"], 2, id="an-option-misspelt"),
-        pytest.param(["--set", "wrong_value=tp"], 2, id="a-value-that-it-cannot-have"),
-        pytest.param(["--convention", "confusin"], 2, id="a-convention-misspelt"),
-        pytest.param(["--out", "runs/run"], 2, id="a-folder-that-is-taken"),
-        pytest.param(["--min", "macro=1"], 2, id="an-unknown-figure"),
+        pytest.param(["--min", "micro_f1=0.1"], 0, id="passed-gate"),
+        pytest.param(["--min", "micro_f1=0.99"], 1, id="failed-gate"),
+        pytest.param(["--set", "wrong_valu=fp"], 2, id="unknown-option"),
+        pytest.param(["--set", "wrong_value=tp"], 2, id="invalid-value"),
+        pytest.param(["--convention", "confusin"], 2, id="unknown-convention"),
+        pytest.param(["--out", "runs/run"], 2, id="existing-directory"),
+        pytest.param(["--min", "macro=1"], 2, id="unknown-metric"),
     ],
 )
 def test_exit_codes(run, command, options, code):
@@ -125,7 +128,7 @@ def test_without_out_nothing_is_written(run, command):
     assert before == after
 
 
-def test_an_evaluation_keeps_what_its_evaluators_said(folder):
+def test_evaluator_results_are_preserved(folder):
     cases = [{"id": "a", "expected": {"total": 1}, "candidate": {"total": 2}}]
     spec = {
         "cases": cases,
@@ -137,12 +140,12 @@ def test_an_evaluation_keeps_what_its_evaluators_said(folder):
     run = fm.evaluate(spec, out="runs/eval")
     again = fm.rescore(run, options={"wrong_value": "fp"})
     assert again.summary.evaluators == run.summary.evaluators
-    assert again.summary.evaluators["boxes"].figures["images"] == 1
+    assert again.summary.evaluators["boxes"].metrics["images"] == 1
     assert again.mean_score == run.mean_score
     assert again.micro.fn == 0
 
 
-def test_a_run_that_says_nothing_of_its_counting(run):
+def test_a_manifest_without_a_convention_is_rejected(run):
     manifest = json.loads((run / "manifest.json").read_text())
     del manifest["convention"]
     (run / "manifest.json").write_text(json.dumps(manifest))

@@ -1,4 +1,4 @@
-"""Runs that were broken off: killed for real, resumed by name, and never written by two."""
+"""Interrupted runs: killed, resumed, and locked against a second writer."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ JUDGE = """
 import json, os, sys, time
 for line in sys.stdin:
     case = json.loads(line)
-    with open("asked", "a") as asked:
-        print(case["case_id"], file=asked)
+    with open("judged", "a") as judged:
+        print(case["case_id"], file=judged)
     while case["case_id"] == "200" and os.path.exists("hold"):
         time.sleep(0.01)
     print(json.dumps({"score": case["candidate"].get("total", 0) % 2, "details": {"id": case["case_id"]}}), flush=True)
@@ -57,14 +57,14 @@ def data(tmp_path, monkeypatch):
     return write
 
 
-def start(*words):
+def start(*arguments):
     return subprocess.Popen(
-        [COMMAND, *words], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [COMMAND, *arguments], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
-def run(*words):
-    process = start(*words)
+def run(*arguments):
+    process = start(*arguments)
     out, err = process.communicate(timeout=100)
     return process.returncode, out.decode(), err.decode()
 
@@ -74,13 +74,13 @@ def until_rows(path, number):
     assert eventually(lambda: results.exists() and results.read_bytes().count(b"\n") >= number)
 
 
-def asked():
-    """The ids of the cases that the judge was asked about, in order."""
-    return Path("asked").read_text().split() if Path("asked").exists() else []
+def judged_cases():
+    """Return the ids of the judged cases, in order."""
+    return Path("judged").read_text().split() if Path("judged").exists() else []
 
 
 def score_with_small_files(out, on_excess):
-    """Score in a process that may write no more than a million bytes to a file.
+    """Score in a process that can write at most a million bytes to a file.
 
     `on_excess` names what SIGXFSZ then does: end the process, or nothing, so that writing fails.
     """
@@ -91,9 +91,9 @@ def score_with_small_files(out, on_excess):
         f"signal.signal(signal.SIGXFSZ, signal.{on_excess}); "
         "from fieldmark.cli.main import main; main()"
     )
-    words = ["score", "truth.jsonl", "found.jsonl", "--out", out, "-q"]
+    arguments = ["score", "truth.jsonl", "found.jsonl", "--out", out, "-q"]
     return subprocess.run(
-        [sys.executable, "-c", limited, *words],
+        [sys.executable, "-c", limited, *arguments],
         env=ENVIRONMENT | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
         capture_output=True,
         text=True,
@@ -106,7 +106,7 @@ def content(path):
     return [(Path(path) / name).read_bytes() for name in ("results.jsonl", "summary.json")]
 
 
-def test_a_killed_run_goes_on_to_the_same_bytes(data):
+def test_killed_run_is_resumed_to_the_same_bytes(data):
     assert run("score", "truth.jsonl", "found.jsonl", "--out", "whole", "-q")[0] == 0
     assert score_with_small_files("cut", "SIG_DFL").returncode == -signal.SIGXFSZ
     assert 0 < (Path("cut") / "results.jsonl").stat().st_size <= 1_000_000
@@ -115,16 +115,16 @@ def test_a_killed_run_goes_on_to_the_same_bytes(data):
     assert content("cut") == content("whole")
 
 
-def test_an_interrupted_evaluation_asks_nobody_twice(data):
+def test_resumed_evaluation_judges_each_case_once(data):
     data(400)
     Path("a.eval.yaml").write_text(EVAL)
     Path("judge.py").write_text(JUDGE)
     assert run("eval", "a.eval.yaml", "--out", "whole", "-q")[0] == 0
-    Path("asked").unlink()
+    Path("judged").unlink()
     Path("hold").touch()
     process = start("eval", "a.eval.yaml", "--out", "cut", "-q")
     # The run waits for the judge when the interrupt comes, and has written the cases before.
-    assert eventually(lambda: "200" in asked())
+    assert eventually(lambda: "200" in judged_cases())
     until_rows("cut", 192)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=100)
@@ -134,10 +134,10 @@ def test_an_interrupted_evaluation_asks_nobody_twice(data):
     code, _, err = run("eval", "--resume", "cut", "-q")
     assert code == 0, err
     assert content("cut") == content("whole")
-    assert [asked().count(str(case)) for case in range(192)] == [1] * 192
+    assert [judged_cases().count(str(case)) for case in range(192)] == [1] * 192
 
 
-def test_the_second_writer_is_told_who_holds_the_run(data):
+def test_second_writer_is_rejected_with_the_owner(data):
     Path("a.eval.yaml").write_text(EVAL)
     Path("judge.py").write_text(JUDGE)
     Path("hold").touch()
@@ -156,22 +156,20 @@ def test_the_second_writer_is_told_who_holds_the_run(data):
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"),
+    ("arguments", "message"),
     [
-        pytest.param(["--resume", "nowhere"], "holds no run", id="no-such-run"),
-        pytest.param(
-            ["truth.jsonl", "--resume", "x"], "name nothing but the run", id="with-inputs"
-        ),
-        pytest.param([], "Name the TRUTH", id="nothing-at-all"),
+        pytest.param(["--resume", "nowhere"], "nowhere: run not found", id="unknown-run"),
+        pytest.param(["truth.jsonl", "--resume", "x"], "remove the inputs", id="with-inputs"),
+        pytest.param([], "TRUTH is required, unless --resume is given", id="empty"),
     ],
 )
-def test_what_cannot_go_on_is_refused(data, words, complaint):
-    code, _, err = run("score", *words)
+def test_runs_that_cannot_be_resumed(data, arguments, message):
+    code, _, err = run("score", *arguments)
     assert code == 2
-    assert complaint in err
+    assert message in err
 
 
-def test_a_full_disk_is_told_and_loses_nothing(data):
+def test_full_disk_is_an_error_and_loses_no_rows(data):
     assert run("score", "truth.jsonl", "found.jsonl", "--out", "whole", "-q")[0] == 0
     done = score_with_small_files("full", "SIG_IGN")
     assert done.returncode == 74, done.stderr

@@ -1,4 +1,4 @@
-"""Runs from the command line: listed, filtered, shown, followed, annotated, removed."""
+"""`fieldmark runs`: lists, filters, details, trends, annotations and deletion."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from fieldmark.store.lock import RunLock
 TRUTH = [{"id": str(n), "total": n} for n in range(20)]
 
 
-def found(right):
+def predictions(right):
     return [{"id": str(n), "total": n if n < right else -1} for n in range(20)]
 
 
 @pytest.fixture
 def runs(folder):
-    """Four iterations, each with so many cases right."""
+    """Four iterations with different numbers of correct cases."""
     truth = folder / "all.jsonl"
     truth.write_text("".join(json.dumps(row) + "\n" for row in TRUTH))
     for name, right in (("it-1", 10), ("it-2", 15), ("it-3", 15), ("it-4", 14)):
         candidate = folder / f"{name}.jsonl"
-        candidate.write_text("".join(json.dumps(row) + "\n" for row in found(right)))
+        candidate.write_text("".join(json.dumps(row) + "\n" for row in predictions(right)))
         fm.score(truth, candidate, out=folder / "runs" / name)
     return folder / "runs"
 
@@ -47,13 +47,13 @@ def test_runs_are_listed_oldest_first(runs, command):
     assert "0.750" in done.out
 
 
-def test_a_folder_without_runs(folder, command):
-    assert command("runs").out.strip() == "No runs here."
-    assert command("runs", "--trend").out.strip() == "No complete runs to compare."
+def test_a_directory_without_runs(folder, command):
+    assert command("runs").out.strip() == "no runs found"
+    assert command("runs", "--trend").out.strip() == "no complete runs to compare"
 
 
-def test_lists_are_filtered(runs, command):
-    command("runs", "it-2", "--add-tag", "prompt-2", "--add-tag", "kept")
+def test_filters_select_runs(runs, command):
+    command("runs", "it-2", "--add-tag", "prompt-2", "--add-tag", "saved")
     manifest = runs / "it-3" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"complete"', '"failed"'))
     assert listed(command, "--tag", "prompt-2") == ["it-2"]
@@ -65,13 +65,13 @@ def test_lists_are_filtered(runs, command):
 
 
 @pytest.mark.parametrize("since", ["yesterday", "12", "d", "2025-13-01"])
-def test_a_time_that_is_none_is_refused(runs, command, since):
+def test_an_invalid_time_is_rejected(runs, command, since):
     done = command("runs", "--since", since)
     assert done.code == 2
-    assert "is no time" in done.err
+    assert "since: expected a time, got" in done.err
 
 
-def test_a_corrupt_run_is_listed_as_such_and_hinders_no_other(runs, command):
+def test_a_corrupt_run_is_listed_with_the_others(runs, command):
     for file in ("manifest.json", "summary.json", "results.jsonl"):
         path = runs / "it-2" / file
         whole = path.read_bytes()
@@ -86,18 +86,20 @@ def test_a_corrupt_run_is_listed_as_such_and_hinders_no_other(runs, command):
 
 
 def test_one_run_is_shown_with_intervals(runs, command):
-    said = command("runs", "it-2", "--format", "json").summary
-    low, high = said["intervals"]["mean_score"]
-    assert low < said["summary"]["mean_score"] == 0.75 < high
-    assert said["manifest"]["status"] == "complete"
+    result = command("runs", "it-2", "--format", "json").summary
+    low, high = result["intervals"]["mean_score"]
+    assert low < result["summary"]["mean_score"] == 0.75 < high
+    assert result["manifest"]["status"] == "complete"
     done = command("runs", "it-2")
+    assert "Metric" in done.out
+    assert "95% CI" in done.out
     assert "macro_f1_by_case" in done.out
     rows = list(csv.DictReader(io.StringIO(command("runs", "it-2", "--format", "csv").out)))
-    assert {row["figure"]: row["value"] for row in rows}["passed"] == "0.75"
+    assert {row["metric"]: row["value"] for row in rows}["passed"] == "0.75"
     assert "| mean_score | 0.750 |" in command("runs", "it-2", "--format", "markdown").out
 
 
-def test_a_run_that_did_not_end_is_shown_without_figures(runs, command):
+def test_an_incomplete_run_is_shown_without_metrics(runs, command):
     (runs / "it-2" / "summary.json").unlink()
     manifest = runs / "it-2" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"complete"', '"interrupted"'))
@@ -107,7 +109,7 @@ def test_a_run_that_did_not_end_is_shown_without_figures(runs, command):
     assert command("runs", "it-2", "--format", "json").summary["intervals"] == {}
 
 
-def test_tags_and_notes(runs, command):
+def test_tags_and_notes_can_be_changed(runs, command):
     command("runs", "it-1", "--add-tag", "baseline", "--note", "the first prompt")
     assert "[baseline] the first prompt" in command("runs").out
     command("runs", "it-1", "--remove-tag", "baseline", "--note", "")
@@ -117,58 +119,63 @@ def test_tags_and_notes(runs, command):
 
 
 @pytest.mark.parametrize("tag", ["", " x", "x "])
-def test_a_tag_that_is_none_is_refused(runs, command, tag):
+def test_an_invalid_tag_is_rejected(runs, command, tag):
     assert command("runs", "it-1", "--add-tag", tag).code == 2
 
 
-def test_changes_need_the_name_of_a_run(runs, command):
+def test_changes_require_a_run(runs, command):
     for options in (["--add-tag", "x"], ["--note", "x"], ["--delete", "--yes"]):
         done = command("runs", *options)
         assert done.code == 2
-        assert "Name the RUN" in done.err
+        assert "RUN is required to change or delete a run" in done.err
 
 
-def test_a_trend_has_a_best_run_and_an_end(runs, command):
-    said = command("runs", "--trend", "--patience", "2", "--format", "json").summary
-    assert [step["run"] for step in said["steps"]] == ["it-1", "it-2", "it-3", "it-4"]
-    assert said["best"] == "it-2"
-    assert said["stop"] == "plateau"
-    assert command("runs", "--trend", "--format", "json").summary["stop"] == "go on"
+def test_a_trend_has_a_best_run_and_a_conclusion(runs, command):
+    result = command("runs", "--trend", "--patience", "2", "--format", "json").summary
+    assert [step["run"] for step in result["steps"]] == ["it-1", "it-2", "it-3", "it-4"]
+    assert result["best"] == "it-2"
+    assert result["conclusion"] == "plateau"
+    assert command("runs", "--trend", "--format", "json").summary["conclusion"] == "continue"
     reached = command("runs", "--trend", "--target", "0.7", "--format", "json").summary
-    assert reached["stop"] == "target reached"
-    assert "plateau: stop" in command("runs", "--trend", "--patience", "2").out
+    assert reached["conclusion"] == "target_reached"
+    assert (
+        "best: it-2; plateau: recent gains are below the minimum; stop or change"
+        in command("runs", "--trend", "--patience", "2").out
+    )
     assert "| **it" in command("runs", "--trend", "--format", "markdown").out
     assert command("runs", "--trend", "--format", "csv").out.count("\n") == 5
 
 
-def test_a_trend_leaves_out_what_cannot_be_compared(runs, folder, command):
+def test_a_trend_excludes_runs_that_are_not_comparable(runs, folder, command):
     fm.score("all.jsonl", "it-1.jsonl", out=runs / "other", options={"wrong_value": "fp"})
-    said = command("runs", "--trend", "--format", "json").summary
-    assert [step["run"] for step in said["steps"]] == ["other"]
-    assert said["left_out"] == 4
-    assert "4 run(s) left out" in command("runs", "--trend").out
+    result = command("runs", "--trend", "--format", "json").summary
+    assert [step["run"] for step in result["steps"]] == ["other"]
+    assert result["excluded"] == 4
+    assert (
+        "; 4 runs excluded: different data, rules or convention" in command("runs", "--trend").out
+    )
 
 
 @pytest.mark.parametrize(
     "options",
-    [["--target", "1.5"], ["--patience", "0"], ["--min-gain", "-1"], ["--figure", "macro"]],
+    [["--target", "1.5"], ["--patience", "0"], ["--min-gain", "-1"], ["--metric", "macro"]],
 )
-def test_settings_of_a_trend_that_cannot_be(runs, command, options):
+def test_invalid_trend_options_are_rejected(runs, command, options):
     assert command("runs", "--trend", *options).code == 2
 
 
-def test_a_run_is_only_removed_when_that_is_meant(runs, command):
+def test_deleting_a_run_requires_confirmation(runs, command):
     done = command("runs", "--delete", "it-1")
     assert done.code == 2
-    assert "say --yes" in done.err
+    assert "add --yes to confirm" in done.err
     assert (runs / "it-1").is_dir()
     assert command("runs", "--delete", "it", "--yes").code == 2
     done = command("runs", "--delete", "it-1", "--yes")
-    assert (done.code, done.err) == (0, "removed runs/it-1\n")
+    assert (done.code, done.err) == (0, "deleted runs/it-1\n")
     assert listed(command) == ["it-2", "it-3", "it-4"]
 
 
-def test_a_run_that_is_being_written_is_not_removed(runs, command):
+def test_a_run_that_is_being_written_is_not_deleted(runs, command):
     with RunLock(runs / "it-1"):
         done = command("runs", "--delete", "runs/it-1", "--yes")
     assert done.code == 75
@@ -176,27 +183,27 @@ def test_a_run_that_is_being_written_is_not_removed(runs, command):
     assert (runs / "it-1").is_dir()
 
 
-def test_runs_elsewhere(runs, command):
-    runs.rename(runs.with_name("kept"))
+def test_root_selects_another_directory(runs, command):
+    runs.rename(runs.with_name("other"))
     assert listed(command) == []
-    assert listed(command, "--root", "kept") == ["it-1", "it-2", "it-3", "it-4"]
+    assert listed(command, "--root", "other") == ["it-1", "it-2", "it-3", "it-4"]
 
 
-def test_forms_of_a_list(runs, command):
+def test_the_list_in_all_formats(runs, command):
     rows = list(csv.DictReader(io.StringIO(command("runs", "--format", "csv").out)))
     assert [row["mean_score"] for row in rows] == ["0.5", "0.75", "0.75", "0.7"]
     assert "| it\\-1 |" in command("runs", "--format", "markdown").out
     assert command("runs", "--quiet").out == ""
 
 
-def test_notes_cannot_command_the_terminal(runs, command):
+def test_control_characters_of_notes_are_escaped(runs, command):
     command("runs", "it-1", "--note", "\x1b[31mred")
-    for form in ("table", "markdown"):
-        assert "\x1b" not in command("runs", "--format", form).out
+    for output_format in ("table", "markdown"):
+        assert "\x1b" not in command("runs", "--format", output_format).out
     assert "\x1b" not in command("runs", "it-1").out
 
 
-def test_from_python(runs):
+def test_runs_in_python(runs):
     found = fm.runs(runs)
     assert len(found) == 4
     assert found.trend().best == "it-2"

@@ -1,4 +1,4 @@
-"""A list of runs that is not styled: the same words, drawn without what styles."""
+"""Lists of runs without styles: same text as with styles, printed without rich."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import sys
 import pytest
 
 import fieldmark as fm
-from fieldmark.cli import runs as runs_command
+from fieldmark.cli import output
 
 PAIRS = [({"total": 1, "vendor": "Acme"}, {"total": 1, "vendor": "Acne"})]
-COLOUR = "\x1b["
+COLOR = "\x1b["
 LOADED = """
 import sys
 from fieldmark.cli.main import main
@@ -26,7 +26,7 @@ finally:
 
 @pytest.fixture
 def runs(folder, monkeypatch):
-    """A run that is complete, one that is corrupt, and nobody who asks for colours."""
+    """A complete and a corrupt run, in an environment that does not force colors."""
     for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
@@ -37,94 +37,94 @@ def runs(folder, monkeypatch):
 
 
 @pytest.fixture
-def is_short(monkeypatch):
-    """Whether the short way was taken."""
-    taken = []
-    real = runs_command.write_stdout
+def printed_plain(monkeypatch):
+    """Whether the list was printed without rich."""
+    results = []
+    real = output._is_plain
 
-    def noticed(text):
-        taken.append(len(text))
-        real(text)
+    def recorded():
+        results.append(real())
+        return results[-1]
 
-    monkeypatch.setattr(runs_command, "write_stdout", noticed)
-    return lambda: bool(taken)
+    monkeypatch.setattr(output, "_is_plain", recorded)
+    return lambda: any(results)
 
 
-def styled(command, monkeypatch, *words):
-    """What is printed where something may be styled, which is then not."""
+def styled(command, monkeypatch, *arguments):
+    """Return the output of rich without styles."""
     with monkeypatch.context() as patched:
         patched.setenv("TTY_COMPATIBLE", "0")
-        return command("runs", *words).out
+        return command("runs", *arguments).out
 
 
 @pytest.mark.parametrize(
     ("note", "tag"),
     [
-        pytest.param("before the new prompt", "baseline", id="plain-words"),
-        pytest.param("請求書 – Müller", "é", id="wide-and-other-letters"),
-        pytest.param("\x1b[31mred\u202e", "kept", id="what-would-command-a-terminal"),
-        pytest.param("a  b\n c", "kept", id="many-lines"),
-        pytest.param("word " * 60, "kept", id="more-than-there-is-room-for"),
+        pytest.param("before the new prompt", "baseline", id="ascii"),
+        pytest.param("請求書 – Müller", "é", id="wide-characters"),
+        pytest.param("\x1b[31mred\u202e", "saved", id="control-characters"),
+        pytest.param("a  b\n c", "saved", id="multiline"),
+        pytest.param("word " * 60, "saved", id="long"),
     ],
 )
-def test_the_short_way_prints_the_same(runs, command, monkeypatch, is_short, note, tag):
+def test_plain_output_has_the_same_text(runs, command, monkeypatch, printed_plain, note, tag):
     command("runs", "first", "--note", note, "--add-tag", tag)
-    usual = styled(command, monkeypatch)
-    assert not is_short()
-    assert command("runs").out == usual
-    assert is_short()
+    expected = styled(command, monkeypatch)
+    assert not printed_plain()
+    assert command("runs").out == expected
+    assert printed_plain()
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
-        pytest.param(["--format", "json"], id="another-form"),
-        pytest.param(["--quiet"], id="nothing-is-to-be-shown"),
-        pytest.param(["--trend"], id="a-trend"),
+        pytest.param(["--format", "json"], id="other-format"),
+        pytest.param(["--quiet"], id="quiet"),
+        pytest.param(["--trend"], id="trend"),
         pytest.param(["first"], id="one-run"),
         pytest.param(["--tag", "none"], id="no-runs"),
     ],
 )
-def test_only_a_list_is_printed_the_short_way(runs, command, monkeypatch, is_short, words):
-    assert command("runs", *words).out == styled(command, monkeypatch, *words)
-    assert not is_short()
+def test_only_lists_are_printed_plain(runs, command, monkeypatch, printed_plain, arguments):
+    assert command("runs", *arguments).out == styled(command, monkeypatch, *arguments)
+    assert not printed_plain()
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        pytest.param("FORCE_COLOR", "1", id="colour-is-forced"),
-        pytest.param("TTY_COMPATIBLE", "1", id="output-is-as-good-as-a-terminal"),
+        pytest.param("FORCE_COLOR", "1", id="force-color"),
+        pytest.param("TTY_COMPATIBLE", "1", id="tty-compatible"),
     ],
 )
-def test_who_asks_for_colours_gets_them(runs, command, monkeypatch, is_short, name, value):
+def test_colors_can_be_forced(runs, command, monkeypatch, printed_plain, name, value):
     monkeypatch.setenv(name, value)
-    assert COLOUR in command("runs").out
-    assert COLOUR not in command("runs", "--no-color").out
-    assert not is_short()
+    assert COLOR in command("runs").out
+    assert COLOR not in command("runs", "--no-color").out
+    assert not printed_plain()
 
 
-def test_a_terminal_gets_colours(runs, command, monkeypatch, is_short):
+def test_a_terminal_gets_colors(runs, command, monkeypatch, printed_plain):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    assert COLOUR in command("runs").out
-    assert not is_short()
+    assert COLOR in command("runs").out
+    assert not printed_plain()
 
 
-def test_who_names_a_width_gets_it(runs, command, monkeypatch, is_short):
+def test_columns_sets_the_width(runs, command, monkeypatch, printed_plain):
     command("runs", "first", "--note", "word " * 60)
     monkeypatch.setenv("COLUMNS", "90")
     assert max(map(len, command("runs").out.splitlines())) <= 90
-    assert not is_short()
+    assert not printed_plain()
 
 
-def test_a_notebook_has_its_own_way(runs, command, monkeypatch, is_short):
+def test_a_notebook_is_not_plain(runs, command, monkeypatch, printed_plain):
     monkeypatch.setattr(builtins, "get_ipython", lambda: None, raising=False)
     assert "first" in command("runs").out
-    assert not is_short()
+    assert not printed_plain()
 
 
-def test_a_list_loads_nothing_that_styles(runs):
-    manifest = runs / "second" / "manifest.json"  # so that it has no figures, but dashes
+def test_a_plain_list_does_not_load_rich(runs):
+    manifest = runs / "second" / "manifest.json"  # a run without metrics has dashes
     manifest.write_bytes(manifest.read_bytes().replace(b'"complete"', b'"failed"', 1))
     env = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Targets from the command line: answers become candidates, failures errors, secrets stay secret."""
+"""Targets on the command line: candidates, failures and secrets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ evaluators:
 
 @pytest.fixture
 def evaluated(command, folder, monkeypatch):
-    """Runs an eval file with this target, and gives what was said and the rows."""
+    """Run an eval file with a target, and return the output and the rows."""
     monkeypatch.setenv("FM_TEST_KEY", KEY)
 
     def run(target, *options):
@@ -48,7 +48,7 @@ def evaluated(command, folder, monkeypatch):
 
 
 def written(folder):
-    """Every byte of every file, and every name."""
+    """Return the names and contents of all files."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return b"\n".join([*(path.read_bytes() for path in files), str(files).encode()])
 
@@ -64,7 +64,7 @@ def http(server, *more):
     )
 
 
-def test_a_command_makes_the_candidates(evaluated, folder):
+def test_command_produces_candidates(evaluated, folder):
     (folder / "extract.py").write_text(
         "import json, sys\n"
         "case = json.load(sys.stdin)\n"
@@ -77,7 +77,7 @@ def test_a_command_makes_the_candidates(evaluated, folder):
     assert [row["score"] for row in rows] == [1.0, 1.0]
 
 
-def test_a_function_of_python_makes_the_candidates(evaluated, folder):
+def test_python_function_produces_candidates(evaluated, folder):
     (folder / "extract.py").write_text(
         "async def run(case):\n    return {'total': 1 if case['question'] == 'one' else 2}\n",
         "utf-8",
@@ -87,7 +87,7 @@ def test_a_function_of_python_makes_the_candidates(evaluated, folder):
     assert [row["score"] for row in rows] == [1.0, 1.0]
 
 
-def test_an_endpoint_makes_the_candidates(evaluated, folder):
+def test_endpoint_produces_candidates(evaluated, folder):
     def script(received, _):
         assert received.headers["Authorization"] == f"Bearer {KEY}"
         assert set(received.value) == {"case_id", "input", "question", "metadata", "config"}
@@ -104,12 +104,12 @@ def test_an_endpoint_makes_the_candidates(evaluated, folder):
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(Answer(status=500, body=b"down"), id="an-endpoint-that-is-down"),
-        pytest.param(Answer(status=302, headers={"Location": "http://169.254.169.254/"}), id="a-redirect-to-the-platform"),
-        pytest.param(Answer(hang_up=True), id="an-endpoint-that-hangs-up"),
+        pytest.param(Answer(status=500, body=b"down"), id="failing-endpoint"),
+        pytest.param(Answer(status=302, headers={"Location": "http://169.254.169.254/"}), id="redirect-to-the-platform"),
+        pytest.param(Answer(hang_up=True), id="endpoint-that-closes-the-connection"),
     ],
 )  # fmt: skip
-def test_a_target_that_fails_is_an_error_and_never_a_score(evaluated, answer):
+def test_target_failure_is_an_error_and_never_a_score(evaluated, answer):
     with loopback(answer) as server:
         done, rows = evaluated(http(server, "retries: 0"))
     assert done.code == 3
@@ -119,7 +119,7 @@ def test_a_target_that_fails_is_an_error_and_never_a_score(evaluated, answer):
     assert all("127.0.0.1" in json.dumps(row) for row in rows)
 
 
-def test_rows_are_in_the_order_of_the_cases_also_where_one_failed(evaluated, folder):
+def test_rows_are_in_the_order_of_the_cases(evaluated, folder):
     (folder / "extract.py").write_text(
         "import time\n"
         "def run(case):\n"
@@ -135,7 +135,7 @@ def test_rows_are_in_the_order_of_the_cases_also_where_one_failed(evaluated, fol
 
 
 def echo(place, spelled):
-    """An endpoint that gives the secret back, in one way or another."""
+    """Return an endpoint that sends the secret back."""
     filler = "x" * 180  # so that the secret lies where the excerpt of a message ends
     return {
         "in-the-answer": replied({"total": spelled}),
@@ -167,7 +167,7 @@ PLACES = [
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_secret_that_comes_back_is_neither_written_nor_said(evaluated, folder, place, spelling):
+def test_secret_in_a_response_is_not_written_or_printed(evaluated, folder, place, spelling):
     with loopback(echo(place, SPELLINGS[spelling])) as server:
         options = ("retries: 0", "cache: .cache")
         done, rows = evaluated(http(server, *options), "--max-errors", "9")
@@ -177,23 +177,23 @@ def test_a_secret_that_comes_back_is_neither_written_nor_said(evaluated, folder,
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
+    ("target", "message"),
     [
-        pytest.param("url: http://169.254.169.254/latest/meta-data/", "never asked", id="the-platform"),
-        pytest.param("url: http://127.1:8000/", "full form", id="a-shortened-address"),
+        pytest.param("url: http://169.254.169.254/latest/meta-data/", "link-local and cloud metadata addresses are not allowed", id="metadata-service"),
+        pytest.param("url: http://127.1:8000/", "not a complete IP address", id="shortened-address"),
         pytest.param("url: http://example.com/", "https", id="without-encryption"),
-        pytest.param("url: https://u:sk-sentinel@example.com/", "user or a password", id="a-password"),
-        pytest.param("{url: 'https://example.com/', headers: {X-Api-Key: sk-sentinel}}", "must not hold a secret", id="a-secret"),
-        pytest.param("{url: 'https://example.com/', headers: {X-Key: '${FM_TEST_UNSET}'}}", "FM_TEST_UNSET", id="a-variable-that-is-not-set"),
-        pytest.param("python: missing.py:run", "missing.py", id="a-file-that-is-not-there"),
-        pytest.param("command: [no-such-program-4711]", "no-such-program-4711", id="a-program-that-is-not-there"),
+        pytest.param("url: https://u:sk-sentinel@example.com/", "must not contain a user name or password", id="password"),
+        pytest.param("{url: 'https://example.com/', headers: {X-Api-Key: sk-sentinel}}", "must not contain a secret", id="secret"),
+        pytest.param("{url: 'https://example.com/', headers: {X-Key: '${FM_TEST_UNSET}'}}", "FM_TEST_UNSET", id="variable-that-is-not-set"),
+        pytest.param("python: missing.py:run", "missing.py", id="file-that-does-not-exist"),
+        pytest.param("command: [no-such-program-4711]", "no-such-program-4711", id="program-that-does-not-exist"),
         pytest.param("command: []", "must name a program", id="no-program"),
     ],
 )  # fmt: skip
-def test_a_target_that_cannot_be_asked_stops_before_the_run(evaluated, folder, target, said):
+def test_invalid_target_is_an_error_before_the_run(evaluated, folder, target, message):
     done, rows = evaluated(target)
     assert (done.code, rows) == (2, [])
-    assert said in done.err
+    assert message in done.err
     assert "sentinel" not in done.err
     assert "Traceback" not in done.err
 
@@ -201,25 +201,25 @@ def test_a_target_that_cannot_be_asked_stops_before_the_run(evaluated, folder, t
 @pytest.mark.parametrize(
     "target",
     [
-        pytest.param("python: canary.py:run", id="a-function"),
-        pytest.param(f"command: [{sys.executable}, canary.py]", id="a-command"),
+        pytest.param("python: canary.py:run", id="function"),
+        pytest.param(f"command: [{sys.executable}, canary.py]", id="command"),
     ],
 )
-def test_checking_a_file_runs_nothing_of_it(command, folder, target):
+def test_validate_runs_no_target(command, folder, target):
     (folder / "canary.py").write_text("open('canary', 'w')\ndef run(case): return 1\n", "utf-8")
     (folder / "t.eval.yaml").write_text(EVAL % f"  {target}", "utf-8")
     assert command("validate", "t.eval.yaml").code == 0
     assert not (folder / "canary").exists()
 
 
-def test_checking_a_file_asks_no_endpoint(command, folder):
+def test_validate_sends_no_request(command, folder):
     with loopback(replied({})) as server:
         (folder / "t.eval.yaml").write_text(EVAL % f"  url: {server.url}", "utf-8")
         assert command("validate", "t.eval.yaml").code == 0
         assert server.received == []
 
 
-def test_a_cached_run_asks_nobody_and_gives_the_same_rows(evaluated, folder):
+def test_cached_run_sends_no_request_and_has_the_same_rows(evaluated, folder):
     with loopback(replied({"total": 1})) as server:
         target = http(server, "cache: .cache")
         _, first = evaluated(target)
@@ -232,7 +232,7 @@ def test_a_cached_run_asks_nobody_and_gives_the_same_rows(evaluated, folder):
     assert len(list((folder / ".cache").rglob("*.json"))) == 2
 
 
-def test_a_secret_in_an_exception_is_hidden(evaluated, folder, monkeypatch):
+def test_secret_in_an_exception_is_hidden(evaluated, folder, monkeypatch):
     (folder / "extract.py").write_text(
         "import os\ndef run(case): raise ValueError('refused: ' + os.environ['FM_API_KEY'])\n",
         "utf-8",
@@ -251,8 +251,11 @@ def test_a_secret_in_an_exception_is_hidden(evaluated, folder, monkeypatch):
         pytest.param("return {'total': float('inf')}", id="in-a-value"),
     ],
 )
-def test_numbers_that_json_lacks_are_told_and_stay_visible(evaluated, folder, body):
+def test_non_finite_numbers_are_a_warning_and_are_saved(evaluated, folder, body):
     (folder / "odd.py").write_text(f"def run(case):\n    {body}\n", "utf-8")
     done, rows = evaluated('python: "odd:run"')
-    assert "warning: target: NaN or infinite numbers; each is an invalid number" in done.out
+    assert (
+        "warning: target: predictions contain NaN or infinite numbers, which match nothing"
+        in done.out
+    )
     assert {row["candidate"]["total"] for row in rows} <= {"NaN", "Infinity"}

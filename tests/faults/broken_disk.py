@@ -1,4 +1,4 @@
-"""A disk that fails, dies or loses power at an operation of one's choice."""
+"""A simulated disk that fails, or loses power, at a given operation."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ OPERATIONS = [
 
 
 class Killed(BaseException):
-    """The process is gone: nobody handles this, and nothing is written after it."""
+    """The simulated end of the process; nothing handles it, and nothing is written after it."""
 
 
 class BrokenDisk:
-    """Counts operations, and breaks at one of them.
+    """Counts operations, and fails at one of them.
 
-    `fail` raises an error once; `die` ends everything there; `lose` does the same and then drops
-    all that was not synchronised: contents since the last sync of a file, and names since the last
-    sync of the folder.
+    `fail` raises an error once; `die` ends the process; `lose` ends it and discards everything that
+    was not synced: contents since the last sync of a file, and names since the last sync of the
+    directory.
     """
 
-    def __init__(self, monkeypatch, folder: Path, *, at: int | None = None, how: str = "fail"):
-        self.folder = folder
+    def __init__(self, monkeypatch, directory: Path, *, at: int | None = None, how: str = "fail"):
+        self.directory = directory
         self.count = 0
         self._at, self._how = at, how
         self._dead = False
@@ -71,12 +71,12 @@ class BrokenDisk:
             self._names[args[1].name] = self._names.pop(args[0].name)
         elif name == "remove":
             self._names.pop(args[0].name, None)
-        elif name == "sync_folder":
+        elif name == "sync_directory":
             self._durable = dict(self._names)
 
     def _lose(self):
-        for path in self.folder.iterdir():
+        for path in self.directory.iterdir():
             if path.name != LOCK:
                 path.unlink()
         for name, inode in self._durable.items():
-            (self.folder / name).write_bytes(self._synced[inode])
+            (self.directory / name).write_bytes(self._synced[inode])

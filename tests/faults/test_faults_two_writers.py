@@ -1,4 +1,4 @@
-"""Several processes start on one run at once: one writes, the others are told who does."""
+"""If several processes open one run at once, one writes and the others name the writer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import time
 import pytest
 
 from fieldmark.errors import ConfigError, RunLockedError
-from fieldmark.store.run_folder import RunFolder
-from fieldmark.store.run_reader import open_run
+from fieldmark.store.reader import open_run
+from fieldmark.store.writer import RunDirectory
 from stored_runs import SUMMARY, manifest
 
 STARTS = 200 if os.environ.get("FIELDMARK_PROVE") == "1" else 5
@@ -26,45 +26,45 @@ ROW = (
 )
 
 
-def write(path, barrier, answers):
-    """Write a run of one row, when all are ready."""
+def write(path, barrier, queue):
+    """Write a run of one row when all processes are ready."""
     barrier.wait()
     try:
-        with RunFolder(path, manifest(eval=str(os.getpid()))) as folder:
+        with RunDirectory(path, manifest(eval=str(os.getpid()))) as directory:
             time.sleep(0.02)
-            folder.append([ROW % os.getpid()])
-            folder.finish(SUMMARY, lists={})
-        answers.put(("wrote", os.getpid()))
+            directory.append([ROW % os.getpid()])
+            directory.finish(SUMMARY, lists={})
+        queue.put(("wrote", os.getpid()))
     except RunLockedError as error:
-        answers.put(("locked", int(re.search(r"process (\d+) on", str(error))[1])))
+        queue.put(("locked", int(re.search(r"process (\d+) on", str(error))[1])))
     except ConfigError:
-        answers.put(("late", os.getpid()))
+        queue.put(("late", os.getpid()))
 
 
 def started(path, number):
-    barrier, answers = FORK.Barrier(number), FORK.Queue()
-    processes = [FORK.Process(target=write, args=(path, barrier, answers)) for _ in range(number)]
+    barrier, queue = FORK.Barrier(number), FORK.Queue()
+    processes = [FORK.Process(target=write, args=(path, barrier, queue)) for _ in range(number)]
     for process in processes:
         process.start()
-    said = [answers.get(timeout=120) for _ in processes]
+    results = [queue.get(timeout=120) for _ in processes]
     for process in processes:
         process.join()
-    return said
+    return results
 
 
 @pytest.mark.parametrize("start", range(STARTS))
-def test_one_writes_and_the_others_know_who(start, tmp_path):
-    said = started(tmp_path / "run", random.Random(SEED + start).randint(2, 8))
-    [(_, writer)] = [each for each in said if each[0] == "wrote"]
-    assert {owner for what, owner in said if what == "locked"} <= {writer}
+def test_one_process_writes_and_the_others_name_it(start, tmp_path):
+    results = started(tmp_path / "run", random.Random(SEED + start).randint(2, 8))
+    [(_, writer)] = [each for each in results if each[0] == "wrote"]
+    assert {owner for what, owner in results if what == "locked"} <= {writer}
     run = open_run(tmp_path / "run")
     assert (run.status, run.manifest.eval) == ("complete", str(writer))
     assert [case.id for case in run.cases()] == [str(writer)]
 
 
-def test_a_lock_vanishes_with_its_owner(tmp_path):
+def test_lock_is_released_when_its_owner_ends(tmp_path):
     def hold(ready):
-        with RunFolder(tmp_path / "run", manifest()):
+        with RunDirectory(tmp_path / "run", manifest()):
             ready.set()
             signal.pause()
 
@@ -74,11 +74,11 @@ def test_a_lock_vanishes_with_its_owner(tmp_path):
     assert ready.wait(120)
     with (
         pytest.raises(RunLockedError, match=f"process {owner.pid} on "),
-        RunFolder(tmp_path / "run", manifest(), stored=[]),
+        RunDirectory(tmp_path / "run", manifest(), stored=[]),
     ):
         pass
     owner.kill()
     owner.join()
-    with RunFolder(tmp_path / "run", manifest(), stored=[]) as folder:
-        folder.finish(SUMMARY, lists={})
+    with RunDirectory(tmp_path / "run", manifest(), stored=[]) as directory:
+        directory.finish(SUMMARY, lists={})
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["status"] == "complete"

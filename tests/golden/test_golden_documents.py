@@ -1,7 +1,7 @@
-"""Whole documents through the command line: each folder here is one behaviour.
+"""Whole documents scored on the command line: each directory here is one test.
 
-`case.json` says in words what it is about, which options it takes, how the command ends, and the
-parts of the summary that matter; figures agree to 1e-9.
+`case.json` contains a description, the options, the exit code, and the expected part of the
+summary; metrics must agree to 1e-9.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ HERE = Path(__file__).parent
 CASES = sorted(path.parent for path in HERE.glob("*/case.json"))
 
 
-def part(expected, found):
-    """The found value cut down to the keys that the expected value speaks of."""
+def reduced(expected, found):
+    """Return the found value, reduced to the keys of the expected value."""
     if isinstance(expected, dict) and isinstance(found, dict):
-        return {key: part(value, found.get(key, "absent")) for key, value in expected.items()}
+        return {key: reduced(value, found.get(key, "absent")) for key, value in expected.items()}
     if isinstance(expected, float) and isinstance(found, float) and abs(expected - found) < 1e-9:
         return expected
     return found
 
 
-@pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
-def test_a_folder_of_documents_is_scored_as_it_says(folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    case = json.loads((folder / "case.json").read_text("utf-8"))
+@pytest.mark.parametrize("directory", CASES, ids=lambda directory: directory.name)
+def test_documents_are_scored_as_described(directory, monkeypatch):
+    monkeypatch.chdir(directory)
+    case = json.loads((directory / "case.json").read_text("utf-8"))
     inputs = case.get("inputs", ["truth.jsonl", "candidate.jsonl"])
-    rules = ["--rules", "rules.yaml"] if (folder / "rules.yaml").exists() else []
+    rules = ["--rules", "rules.yaml"] if (directory / "rules.yaml").exists() else []
     done = fieldmark_here(
         "score", *inputs, *rules, *case["options"], "--no-save", "--format", "json"
     )
     assert done.code == case["exit"], done.err
-    assert part(case["expected"], done.summary) == case["expected"], case["about"]
+    assert reduced(case["expected"], done.summary) == case["expected"], case["about"]
 
 
-def test_a_wrong_figure_is_seen():
-    assert part({"a": {"b": 0.5}}, {"a": {"b": 0.5 + 1e-10, "c": 1}}) == {"a": {"b": 0.5}}
-    assert part({"a": {"b": 0.5}}, {"a": {"b": 0.6}}) != {"a": {"b": 0.5}}
-    assert part({"a": {"b": None}}, {"a": {}}) != {"a": {"b": None}}
+def test_wrong_metric_is_detected():
+    assert reduced({"a": {"b": 0.5}}, {"a": {"b": 0.5 + 1e-10, "c": 1}}) == {"a": {"b": 0.5}}
+    assert reduced({"a": {"b": 0.5}}, {"a": {"b": 0.6}}) != {"a": {"b": 0.5}}
+    assert reduced({"a": {"b": None}}, {"a": {}}) != {"a": {"b": None}}

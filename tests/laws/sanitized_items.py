@@ -1,10 +1,10 @@
-"""Pairs and takes apart random items with a compiled part that watches every byte it touches.
+"""Runs the items extension with the address sanitizer on random items.
 
     python sanitized_items.py MODULE TIMES SEED
 
-MODULE is the compiled part, made with the address sanitizer, whose library has to be loaded first.
-A byte that is touched beyond the end of an array or of an object ends the process. Results are
-those of the Python modules. Every few times memory runs out on the way.
+MODULE is the extension compiled with the address sanitizer, whose library must be preloaded.
+An access outside an array or an object ends the process. Results must equal those of the Python
+modules. Some calls run with failing memory allocations.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ CONFUSED = (
     None, True, False, 0, 0.0, -0.0, 1, 1.0, 2**62, "", "ab", "ba", "abc", "\u6261x", [], {}, [1], [1, 1],
     [[1]], {"a": 1}, {"a": 1.0}, {"b": 1}, {"a": 1, "b": 1}, {"a": [1]}, {"a": {"b": 1}},
 )  # fmt: skip
-"""Values that a careless comparison takes for one another."""
+"""Values that a careless comparison confuses."""
 KEYS = ("a", "b", "bb", "a much longer key", "é")
 
 
 def value(chance: Random, levels: int = 2) -> object:
-    """Any value, at times an unusual one."""
+    """Return any value, sometimes an unusual one."""
     kind = chance.random()
     if levels and kind < 0.1:
         return [value(chance, levels - 1) for _ in range(chance.randrange(3))]
@@ -36,13 +36,13 @@ def value(chance: Random, levels: int = 2) -> object:
 
 
 def item(chance: Random, levels: int = 1) -> dict[str, object]:
-    """An object with some of the keys, in any order."""
+    """Return an object with some of the keys, in any order."""
     keys = chance.sample(KEYS, chance.randrange(len(KEYS) + 1))
     return {key: value(chance, levels) for key in keys}
 
 
 def deep(levels: int) -> object:
-    """Lists inside lists."""
+    """Return nested lists."""
     found: object = 1
     for _ in range(levels):
         found = [found]
@@ -50,7 +50,7 @@ def deep(levels: int) -> object:
 
 
 def results(chance: Random, expected: list, candidate: list) -> list[list[object]]:
-    """Everything about two lists, both ways."""
+    """Return all results for two lists, in both directions."""
     from fieldmark.align import compiled, equal_items, item_similarity, leaves
 
     ways = []
@@ -70,7 +70,7 @@ def results(chance: Random, expected: list, candidate: list) -> list[list[object
 
 
 def confused() -> list[object]:
-    """Pairs of values that are taken for the same text, though they are not, or the reverse."""
+    """Return pairs of values whose equality differs from that of their text."""
     from fieldmark.align import compiled
     from fieldmark.values.canonical import canonical_text
 
@@ -84,7 +84,7 @@ def confused() -> list[object]:
 
 
 def starved(expected: list, candidate: list) -> int:
-    """How often memory ran out: each function, with each of its first allocations refused."""
+    """Fail each of the first allocations in each function; return the number of failures."""
     import _testcapi
 
     from fieldmark.align import compiled, leaves
@@ -111,7 +111,7 @@ def starved(expected: list, candidate: list) -> int:
 
 
 def main(times: int, seed: int) -> None:
-    """Try so many pairs of lists."""
+    """Process the given number of list pairs."""
     from fieldmark.align import compiled
 
     chance = Random(seed)
@@ -133,7 +133,7 @@ def main(times: int, seed: int) -> None:
             )
     assert compiled.items.pair([deep(100_000)], [1]) is None
     assert not different, different[0]
-    print(known, failures)  # noqa: T201 - says that it came to the end
+    print(known, failures)  # noqa: T201 - shows that all pairs were processed
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Looks at broken bytes with a compiled part that watches every byte it touches.
+"""Runs the scanner extension with the address sanitizer on broken bytes.
 
     python sanitized_scan.py MODULE TIMES SEED
 
-MODULE is the compiled part, made with the address sanitizer, whose library has to be loaded first.
-A byte that is touched beyond the end of a block ends the process.
+MODULE is the extension compiled with the address sanitizer, whose library must be preloaded.
+An access outside a block ends the process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sanitizing import guarded, load
 
 
 def main(times: int, seed: int) -> None:
-    """Look at so many blocks, whole, broken and cut short."""
+    """Scan the given number of blocks: complete, broken and truncated."""
     from fieldmark.data import _scan
     from fieldmark.data.line_offsets import split_at_nth
 
@@ -30,7 +30,7 @@ def main(times: int, seed: int) -> None:
             assert _scan.nth_lines(guarded(block), *lines) == split_at_nth(block, *lines)
         _scan.may_mislead(guarded(b'"' + b"\\" * number), [[{"a": [number]}]], 3)
         _scan.may_mislead(guarded(b"1" * number), [], 3)
-    print(suspected)  # noqa: T201 - says that it came to the end
+    print(suspected)  # noqa: T201 - shows that all blocks were processed
 
 
 if __name__ == "__main__":

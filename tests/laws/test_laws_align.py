@@ -1,4 +1,4 @@
-"""Laws of alignment that hold for every two lists."""
+"""Properties of alignment for any two lists."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def both_ways(request, monkeypatch):
 
 
 def described(alignment, expected, candidate):
-    """What is paired with what, by value and without places."""
+    """Return the aligned values, without their indexes."""
     return (
         Counter(
             (typed_key(expected[ours]), typed_key(candidate[theirs]), *rest)
@@ -69,9 +69,7 @@ def described(alignment, expected, candidate):
 @pytest.mark.usefixtures("both_ways")
 @settings(max_examples=100)
 @given(lists, lists, thresholds, fields)
-def test_greedy_takes_the_best_remaining_pair_as_the_definition_says(
-    expected, candidate, threshold, match
-):
+def test_greedy_agrees_with_its_definition(expected, candidate, threshold, match):
     found = Greedy(match_fields=match, threshold=threshold).align(expected, candidate)
     wanted = oracle.greedy(expected, candidate, threshold, match)
     assert described_pairs(lay_bare(found), expected, candidate) == described_pairs(
@@ -89,9 +87,7 @@ def described_pairs(pairs, expected, candidate):
 @pytest.mark.usefixtures("both_ways")
 @settings(max_examples=60)
 @given(lists, lists, thresholds, fields)
-def test_optimal_finds_the_greatest_total_and_then_the_most_agreement(
-    expected, candidate, threshold, match
-):
+def test_optimal_maximizes_similarity_then_equal_leaves(expected, candidate, threshold, match):
     found = rest_pairs(Optimal(match_fields=match, threshold=threshold).align(expected, candidate))
     total = sum(similarity for _, _, similarity in found)
     agreed = sum(oracle.agreement(expected[ours], candidate[theirs]) for ours, theirs, _ in found)
@@ -103,7 +99,7 @@ def test_optimal_finds_the_greatest_total_and_then_the_most_agreement(
 
 @pytest.mark.usefixtures("both_ways")
 @given(lists, lists, thresholds, fields)
-def test_optimal_is_never_less_similar_than_greedy(expected, candidate, threshold, match):
+def test_optimal_total_is_at_least_the_greedy_total(expected, candidate, threshold, match):
     totals = [
         sum(
             similarity
@@ -118,7 +114,7 @@ def test_optimal_is_never_less_similar_than_greedy(expected, candidate, threshol
 
 @pytest.mark.usefixtures("both_ways")
 @given(lists, lists)
-def test_equal_items_are_paired_first_as_the_definition_says(expected, candidate):
+def test_equal_items_are_aligned_first(expected, candidate):
     rest, wanted = pair_equal(expected, candidate), oracle.rest_of(expected, candidate)
     assert sum(partner is not None for partner in rest.partners) == wanted.equal_pairs
     assert sorted(canonical_text(expected[p]) for p in rest.places) == sorted(
@@ -131,9 +127,7 @@ def test_equal_items_are_paired_first_as_the_definition_says(expected, candidate
 
 @pytest.mark.usefixtures("both_ways")
 @given(lists, lists, methods, fields, st.randoms(use_true_random=False))
-def test_the_order_of_either_list_changes_nothing_but_places(
-    expected, candidate, method, match, chance
-):
+def test_list_order_only_changes_indexes(expected, candidate, method, match, chance):
     aligner = method(match_fields=match)
     wanted = described(aligner.align(expected, candidate), expected, candidate)
     for _ in range(5):
@@ -149,7 +143,7 @@ def test_the_order_of_either_list_changes_nothing_but_places(
         [Index(), Greedy(), Optimal(), SetAlign(), Key(key=("a",)), Greedy(threshold=0)]
     ),
 )
-def test_every_item_is_paired_once_or_left_alone_once(expected, candidate, aligner):
+def test_every_item_is_aligned_or_unaligned_once(expected, candidate, aligner):
     found = aligner.align(expected, candidate)
     ours = [pair[0] for pair in found.pairs]
     theirs = [pair[1] for pair in found.pairs]
@@ -166,9 +160,7 @@ def test_every_item_is_paired_once_or_left_alone_once(expected, candidate, align
     thresholds,
     fields,
 )
-def test_arrays_give_the_same_weights_as_plain_loops_bit_for_bit(
-    expected, candidate, threshold, match
-):
+def test_arrays_and_loops_give_identical_weights(expected, candidate, threshold, match):
     left = [leaves.leaves_of(item, match) for item in expected]
     right = [leaves.leaves_of(item, match) for item in candidate]
     min_weight = item_similarity.min_weight_of(threshold)
@@ -180,13 +172,13 @@ def test_arrays_give_the_same_weights_as_plain_loops_bit_for_bit(
 
 
 @given(lists)
-def test_a_list_against_itself_is_all_equal(expected):
+def test_list_aligned_with_itself_is_all_equal(expected):
     for aligner in (Greedy(), Optimal(), SetAlign(), Index()):
         assert all(pair[3] for pair in aligner.align(expected, expected).pairs)
         assert not aligner.align(expected, list(expected)).unmatched_expected
 
 
-def test_long_lists_are_blind_to_order_too():
+def test_order_of_long_lists_does_not_matter():
     chance = random.Random(5)
     expected = [
         {"name": f"item {chance.randrange(40)}", "n": chance.randrange(5)} for _ in range(60)

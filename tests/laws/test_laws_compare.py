@@ -80,18 +80,18 @@ def title(comparator):
 
 @pytest.mark.parametrize("comparator", COMPARATORS, ids=title)
 @given(expected=values, candidate=values)
-def test_every_pair_of_values_gets_an_answer(comparator, expected, candidate):
-    answer = comparator.compare(expected, candidate)
-    assert 0.0 <= answer.score <= 1.0
-    assert answer.similarity is None or 0.0 <= answer.similarity <= 1.0
-    assert answer.matched is (answer.reason is None)
-    assert not (answer.matched and (answer.wrong_kind or answer.failed))
-    assert answer.matched or answer.score == 0.0
+def test_every_pair_of_values_gets_a_result(comparator, expected, candidate):
+    comparison = comparator.compare(expected, candidate)
+    assert 0.0 <= comparison.score <= 1.0
+    assert comparison.similarity is None or 0.0 <= comparison.similarity <= 1.0
+    assert comparison.matched is (comparison.reason is None)
+    assert not (comparison.matched and (comparison.wrong_kind or comparison.failed))
+    assert comparison.matched or comparison.score == 0.0
 
 
 @pytest.mark.parametrize("comparator", [c for c in COMPARATORS if c.reflexive], ids=title)
 @given(expected=values, candidate=values)
-def test_equal_values_simply_match_where_a_comparator_says_so(comparator, expected, candidate):
+def test_reflexive_comparator_matches_equal_values(comparator, expected, candidate):
     if equal(expected, expected):
         assert comparator.compare(expected, expected) == MATCHED
     if equal(expected, candidate):
@@ -100,7 +100,7 @@ def test_equal_values_simply_match_where_a_comparator_says_so(comparator, expect
 
 @pytest.mark.parametrize("comparator", SYMMETRIC, ids=title)
 @given(expected=values, candidate=values)
-def test_exchanging_the_sides_changes_no_score(comparator, expected, candidate):
+def test_swapping_the_sides_does_not_change_the_score(comparator, expected, candidate):
     one = comparator.compare(expected, candidate)
     other = comparator.compare(candidate, expected)
     assert one.matched is other.matched
@@ -109,21 +109,21 @@ def test_exchanging_the_sides_changes_no_score(comparator, expected, candidate):
 
 @pytest.mark.parametrize("comparator", COMPARATORS, ids=title)
 @given(expected=values)
-def test_an_answer_depends_on_the_values_alone(comparator, expected):
+def test_result_depends_only_on_the_values(comparator, expected):
     again = comparator.compare(expected, expected)
     assert comparator.compare(expected, expected) == again
 
 
 @given(values, values)
-def test_a_match_of_kinds_is_never_the_wrong_kind_under_strict_equality(expected, candidate):
-    answer = Exact().compare(expected, candidate)
+def test_values_of_the_same_type_never_have_the_wrong_type(expected, candidate):
+    comparison = Exact().compare(expected, candidate)
     kinds = {bool: "b", int: "n", float: "n"}
     same = kinds.get(type(expected), type(expected)) == kinds.get(type(candidate), type(candidate))
-    assert answer.wrong_kind is (not same)
+    assert comparison.wrong_kind is (not same)
 
 
 def edits(one, other):
-    """The least number of edits, by trying them all."""
+    """Return the minimum number of edits by exhaustive search."""
 
     @cache
     def least(here, there):
@@ -139,17 +139,17 @@ def edits(one, other):
 
 
 @given(st.text("abcé", max_size=8), st.text("abcé", max_size=8))
-def test_levenshtein_counts_the_least_number_of_edits(one, other):
+def test_levenshtein_counts_the_minimum_number_of_edits(one, other):
     longer = max(len(one), len(other))
     expected = 1 - edits(one, other) / longer if longer else 1.0
     assert levenshtein_similarity(one, other) == expected
 
 
 @given(st.integers(1, 60), st.data())
-def test_a_similarity_that_equals_the_threshold_passes(length, data):
-    kept = data.draw(st.integers(0, length))
-    comparison = Fuzzy(threshold=kept / length).compare(
-        "a" * length, "a" * kept + "b" * (length - kept)
+def test_similarity_equal_to_the_threshold_matches(length, data):
+    equal_letters = data.draw(st.integers(0, length))
+    comparison = Fuzzy(threshold=equal_letters / length).compare(
+        "a" * length, "a" * equal_letters + "b" * (length - equal_letters)
     )
     assert comparison.matched
-    assert comparison.score == pytest.approx(kept / length)
+    assert comparison.score == pytest.approx(equal_letters / length)

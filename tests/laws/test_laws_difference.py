@@ -1,9 +1,11 @@
-"""What holds for every pair of runs: figures agree with their owners, and nothing takes sides."""
+"""Properties of all pairs of runs: metrics agree with the summaries, and swapping runs is symmetric."""
 
 from __future__ import annotations
 
 import importlib.util
 from collections import Counter
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 import fieldmark as fm
 from fieldmark.metrics import difference
-from fieldmark.metrics.bootstrap import CaseMatrix, ResampledFigures, run_intervals
+from fieldmark.metrics.bootstrap import CaseMatrix, ResampledMetrics, run_intervals
 from fieldmark.metrics.case_sample import CaseRow, CaseSample, row_means
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS, BothEmpty, OnError, WrongValue, ZeroRule
@@ -22,13 +24,13 @@ from fieldmark.metrics.difference import (
     DiffVerdict,
     PairedCases,
     ResamplingOptions,
-    paired_figures,
+    paired_metrics,
 )
 from fieldmark.metrics.patterns import BY_NAME, pattern_of
-from fieldmark.metrics.quality import QualityCounts, QualityFigures
+from fieldmark.metrics.quality import QualityCounts, QualityMetrics
 from fieldmark.metrics.rates import wilson
 from fieldmark.metrics.significance import ALPHA, holm, mcnemar
-from fieldmark.metrics.summary import summarise
+from fieldmark.metrics.summary import summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcome import CELL_BITS, FACTS, Outcome, Presence
 from fieldmark.model.outcomes import Attribute, AttributeTable, Outcomes
@@ -57,7 +59,7 @@ chances = st.dictionaries(st.text(max_size=3), st.floats(0, 1), max_size=8)
 
 
 class Counted:
-    """Cases as a run counts them."""
+    """Cases counted as in a run."""
 
     def __init__(self, convention):
         self.convention = convention
@@ -76,7 +78,7 @@ class Counted:
         return CaseInRun(block=block, stats=stats, table=self.table)
 
     def summary(self):
-        return summarise(self.tally, self.convention)
+        return summarize(self.tally, self.convention)
 
 
 def compared(pairs_of_cases, convention, *, swap=False):
@@ -85,12 +87,12 @@ def compared(pairs_of_cases, convention, *, swap=False):
     for number, (one, other) in enumerate(pairs_of_cases):
         first, second = (other, one) if swap else (one, other)
         pairs.add(str(number), before.side(first), after.side(second))
-    figures = paired_figures(pairs, before.table, after.table, convention.counting, QUICK)
-    return figures, before.summary(), after.summary()
+    metrics = paired_metrics(pairs, before.table, after.table, convention.counting, QUICK)
+    return metrics, before.summary(), after.summary()
 
 
 @given(runs, conventions)
-def test_figures_that_are_drawn_are_those_of_the_summary(run, convention):
+def test_first_resample_has_the_metrics_of_the_summary(run, convention):
     counted = Counted(convention)
     rows = []
     for fields in run:
@@ -100,12 +102,12 @@ def test_figures_that_are_drawn_are_those_of_the_summary(run, convention):
                 row_means(side.stats))  # fmt: skip
         rows.append(row)
     matrix = CaseMatrix(rows, counted.table, convention.counting)
-    once, draws, summary = np.ones((1, len(rows))), ResampledFigures(1), counted.summary()
+    once, draws, summary = np.ones((1, len(rows))), ResampledMetrics(1), counted.summary()
     for columns in matrix.blocks():
         f1s = draws.add_attributes(once @ columns.tp, once @ columns.fp, once @ columns.fn)
         for path, f1 in zip(columns.paths, f1s[0], strict=True):
             assert np.nan_to_num(f1) == pytest.approx(summary.attributes[path].f1 or 0.0)
-    headline = draws.headline(once @ matrix.means)
+    headline = draws.metrics(once @ matrix.means)
     assert np.nan_to_num(headline["micro_f1"][0]) == pytest.approx(summary.micro.f1 or 0.0)
     if summary.mean_score is not None:
         assert headline["mean_score"][0] == pytest.approx(summary.mean_score, abs=1e-6)
@@ -119,7 +121,7 @@ def test_figures_that_are_drawn_are_those_of_the_summary(run, convention):
 
 
 @given(runs, conventions)
-def test_intervals_hold_their_figures_and_stay_in_bounds(run, convention):
+def test_intervals_contain_their_metrics_and_stay_in_bounds(run, convention):
     counted = Counted(convention)
     sample = CaseSample(counted.table)
     for number, fields in enumerate(run):
@@ -137,26 +139,26 @@ def test_intervals_hold_their_figures_and_stay_in_bounds(run, convention):
         "micro_f1": summary.micro.f1,
         "micro_precision": summary.micro.precision,
         "micro_recall": summary.micro.recall,
-        **{name: getattr(quality, name) for name in QualityFigures._fields},
+        **{name: getattr(quality, name) for name in QualityMetrics._fields},
         "passed": summary.verdicts.passed / max(1, sum(summary.verdicts)),
         "perfect": summary.cases.perfect / max(1, summary.cases.scored),
     }
-    assert found.figures.keys() <= estimates.keys()
-    for name, (low, high) in found.figures.items():
+    assert found.metrics.keys() <= estimates.keys()
+    for name, (low, high) in found.metrics.items():
         assert 0 <= low <= estimates[name] <= high <= 1
 
 
 @given(runs, conventions)
-def test_a_run_and_itself_are_no_difference(run, convention):
-    figures, _, _ = compared([(fields, fields) for fields in run], convention)
-    for each in (*figures.headline.values(), *figures.attributes.values()):
+def test_run_does_not_differ_from_itself(run, convention):
+    metrics, _, _ = compared([(fields, fields) for fields in run], convention)
+    for each in (*metrics.headline.values(), *metrics.attributes.values()):
         assert each.word is DiffVerdict.SAME
         assert each.p == 1.0
         assert not each.delta
 
 
 @given(paired_runs, conventions)
-def test_exchanging_the_runs_turns_the_difference_round(pairs, convention):
+def test_swapping_the_runs_negates_the_difference(pairs, convention):
     there, _, _ = compared(pairs, convention)
     back, _, _ = compared(pairs, convention, swap=True)
     for name, one in {**there.headline, **there.attributes}.items():
@@ -168,36 +170,40 @@ def test_exchanging_the_runs_turns_the_difference_round(pairs, convention):
 
 
 @given(paired_runs, conventions)
-def test_before_and_after_are_the_figures_of_the_runs(pairs, convention):
-    figures, before, after = compared(pairs, convention)
-    for path, each in figures.attributes.items():
+def test_before_and_after_are_the_metrics_of_the_runs(pairs, convention):
+    metrics, before, after = compared(pairs, convention)
+    for path, each in metrics.attributes.items():
         for value, summary in ((each.before, before), (each.after, after)):
             known = summary.attributes.get(path)
             assert (value or 0.0) == pytest.approx((known.f1 if known else 0.0) or 0.0)
 
 
 @given(paired_runs)
-def test_shifts_are_the_same_found_by_order_or_by_path(pairs):
+def test_outcome_changes_by_order_equal_those_by_path(pairs):
     counted = Counted(CONVENTIONS["confusion"])
     for one, other in pairs:
-        # A path stands once in a document, unless it belongs to a list.
+        # A path occurs once in a document, unless it belongs to a list.
         sides = [counted.side(dict(fields).items()) for fields in (one, other)]
-        old, new = (difference._outcomes(side) for side in sides)
-        by_path = Counter(
-            (old.get(place, "nothing"), new.get(place, "nothing")) for place in {**old, **new}
+        before, after = sides
+        records = [list(side.block.records(side.table)) for side in sides]
+        old, new = (
+            {(r.path, r.expected_presence is Presence.ABSENT): r.outcome.label for r in side}
+            for side in records
         )
-        apart = Counter({pair: n for pair, n in by_path.items() if pair[0] != pair[1]})
-        if not difference._same_fields(*sides):
-            assert difference._outcome_changes(*sides) == apart
-            continue
-        found = difference._outcome_changes(*sides)
-        changed_truth = any(a.expected_presence != b.expected_presence
-                            for a, b in zip(*(s.block.records(s.table) for s in sides), strict=True))  # fmt: skip
-        assert changed_truth or found == apart
+        pairs_of_outcomes = (
+            (old.get(place, "absent"), new.get(place, "absent")) for place in {**old, **new}
+        )
+        apart = Counter(pair for pair in pairs_of_outcomes if pair[0] != pair[1])
+        other_table = replace(after, table=copy(after.table))
+        assert difference._outcome_changes(before, other_table) == apart
+        changed_truth = any(
+            a.expected_presence != b.expected_presence for a, b in zip(*records, strict=False)
+        )
+        assert changed_truth or difference._outcome_changes(before, after) == apart
 
 
 @given(chances)
-def test_many_tests_never_make_a_chance_smaller(found):
+def test_holm_adjustment_never_lowers_a_p_value(found):
     adjusted = holm(found)
     assert set(adjusted) == set(found)
     for name, chance in found.items():
@@ -207,13 +213,13 @@ def test_many_tests_never_make_a_chance_smaller(found):
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-def test_changed_cases_take_no_side(fixed, broken):
-    assert mcnemar(fixed, broken) == mcnemar(broken, fixed)
-    assert 0 < mcnemar(fixed, broken) <= 1
+def test_mcnemar_is_symmetric(fixed, regressed):
+    assert mcnemar(fixed, regressed) == mcnemar(regressed, fixed)
+    assert 0 < mcnemar(fixed, regressed) <= 1
 
 
 @given(st.integers(0, 200), st.integers(0, 200))
-def test_a_share_lies_in_its_interval(part, more):
+def test_share_lies_in_its_interval(part, more):
     whole = part + more
     interval = wilson(part, whole)
     assert (interval is None) == (whole == 0)
@@ -240,18 +246,18 @@ COUNTINGS = st.fixed_dictionaries(
 
 
 @given(st.lists(document_pairs(), min_size=1, max_size=4), COUNTINGS)
-def test_a_run_counted_again_is_the_run_counted_like_that_from_the_start(
+def test_recounted_run_equals_the_run_counted_with_that_convention(
     tmp_path_factory, documents, options
 ):
-    folder = tmp_path_factory.mktemp("rescored")
-    run = fm.score(documents, out=folder / "run")
-    again = fm.rescore(run, options=options, out=folder / "again")
-    start = fm.score(documents, options=options, out=folder / "start")
+    directory = tmp_path_factory.mktemp("rescored")
+    run = fm.score(documents, out=directory / "run")
+    again = fm.rescore(run, options=options, out=directory / "again")
+    start = fm.score(documents, options=options, out=directory / "start")
     assert again.to_dict() == start.to_dict()
     for name in ("results.jsonl", "attributes.jsonl"):
-        one, other = (folder / each / name for each in ("again", "start"))
+        one, other = (directory / each / name for each in ("again", "start"))
         assert one.read_bytes() == other.read_bytes()
-    assert fm.diff(folder / "again", folder / "start").word is DiffVerdict.SAME
+    assert fm.diff(directory / "again", directory / "start").word is DiffVerdict.SAME
 
 
 def nulls():
@@ -262,10 +268,10 @@ def nulls():
     return module
 
 
-def test_equal_runs_are_seldom_told_apart_and_a_shift_is_found():
-    """A small slice; `python -m benchmarks.nulls` prints the rates of many trials."""
+def test_equal_runs_rarely_differ_and_a_shift_is_significant():
+    """A few trials; `python -m benchmarks.nulls` prints the rates of many."""
     simulated = nulls()
-    overall, attribute, _ = simulated.alarms(simulated.USUAL, simulated.USUAL, 60, 25)
+    overall, attribute, _ = simulated.significant_shares(simulated.USUAL, simulated.USUAL, 60, 25)
     assert max(overall, attribute) <= ALPHA + simulated.slack(25)
-    _, _, found = simulated.alarms(simulated.USUAL, simulated.SHIFTED, 400, 5)
+    _, _, found = simulated.significant_shares(simulated.USUAL, simulated.SHIFTED, 400, 5)
     assert found >= 0.8

@@ -1,4 +1,4 @@
-"""Laws of evaluators, and the requirements' own formulas as oracles."""
+"""Properties of evaluators, with the formulas of the requirements as oracles."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from fieldmark.compare.exact import Exact, ExactText
 from fieldmark.evaluators.base import Status
+from fieldmark.evaluators.configured_fields import FieldAccuracy, FieldConfusion
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
-from fieldmark.evaluators.field_accuracy import FieldAccuracy
-from fieldmark.evaluators.field_confusion import FieldConfusion
 from fieldmark.evaluators.line_items import LineItems
 from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.model.case import Verdict
@@ -21,6 +20,7 @@ from fieldmark.model.json import MISSING
 from fieldmark.model.rule import Rule
 from fieldmark.values.equality import equal
 from fieldmark.values.text import exact_text
+from fieldmark.wire.scores import score_to_json
 from json_strategies import any_json, document_pairs, documents, small_json
 
 PATHS = ("a", "b", "name", "total", "items", "a.b", "parts[0].name", "x.y", "bad..path")
@@ -52,7 +52,7 @@ items = st.lists(
     max_size=5,
 )
 
-# --- laws that every evaluator keeps --------------------------------------------------------------
+# --- properties of all evaluators -----------------------------------------------------------------
 
 
 def keeps_the_contract(result):
@@ -66,28 +66,29 @@ def keeps_the_contract(result):
 
 @evaluators
 @given(expected=any_json, candidate=any_json | st.just(MISSING), unreadable=st.booleans())
-def test_no_document_makes_an_evaluator_raise(evaluator, expected, candidate, unreadable):
+def test_evaluators_never_raise_for_any_document(evaluator, expected, candidate, unreadable):
     keeps_the_contract(evaluator.evaluate(expected, candidate, unreadable=unreadable))
 
 
 @evaluators
 @given(pair=document_pairs())
-def test_the_details_are_strict_json(evaluator, pair):
+def test_details_are_strict_json(evaluator, pair):
     result = evaluator.evaluate(*pair)
     keeps_the_contract(result)
-    assert json.loads(json.dumps(result.to_dict(), allow_nan=False)) == result.to_dict()
+    stored = score_to_json(result)
+    assert json.loads(json.dumps(stored, allow_nan=False)) == stored
 
 
 @evaluators
 @given(document=documents)
-def test_the_truth_itself_has_no_miss_but_a_bad_path(evaluator, document):
+def test_truth_as_prediction_only_misses_invalid_paths(evaluator, document):
     misses = evaluator.evaluate(document, document).misses
     assert set(misses) <= {"bad..path (invalid path)"}
 
 
 @evaluators
 @given(expected=documents)
-def test_nothing_that_cannot_be_read_passes(evaluator, expected):
+def test_unreadable_candidates_never_pass(evaluator, expected):
     result = evaluator.evaluate(expected, MISSING)
     assert (result.score, result.verdict, result.hits) == (0.0, Verdict.FAIL, ())
     assert result.misses
@@ -105,7 +106,7 @@ def test_hits_and_misses_decide_the_verdict(pair):
 
 
 @given(pair=document_pairs())
-def test_the_weighted_average_of_the_fields_is_the_score(pair):
+def test_weighted_average_of_the_fields_is_the_score(pair):
     result = EVALUATORS["field_accuracy"].evaluate(*pair)
     rows = result.details["fields"]
     weights = fsum(row["weight"] for row in rows)
@@ -134,7 +135,7 @@ def classified(expected, candidate):
 
 
 @given(expected=flat, candidate=flat)
-def test_confusion_is_what_its_definition_says(expected, candidate):
+def test_confusion_agrees_with_its_definition(expected, candidate):
     rules = tuple(Rule(path=path, comparator=Exact()) for path in "abcdef")
     metrics = FieldConfusion(fields=rules).evaluate(expected, candidate).details["metrics"]
     for path in "abcdef":
@@ -148,7 +149,7 @@ def test_confusion_is_what_its_definition_says(expected, candidate):
 
 
 @given(expected=items, candidate=items, data=st.data())
-def test_the_order_of_items_changes_nothing(expected, candidate, data):
+def test_item_order_does_not_matter(expected, candidate, data):
     evaluator = LineItems()
     others = data.draw(st.permutations(expected)), data.draw(st.permutations(candidate))
     here = evaluator.evaluate({"line_items": expected}, {"line_items": candidate})
@@ -158,7 +159,7 @@ def test_the_order_of_items_changes_nothing(expected, candidate, data):
 
 
 @given(expected=items, candidate=items)
-def test_every_item_is_matched_lost_or_invented(expected, candidate):
+def test_every_item_is_aligned_missing_or_extra(expected, candidate):
     details = LineItems().evaluate({"line_items": expected}, {"line_items": candidate}).details
     ours = [row["expected_idx"] for row in details["alignment"]] + details["unmatched_expected"]
     theirs = [row["parsed_idx"] for row in details["alignment"]] + details["unmatched_parsed"]
@@ -170,7 +171,7 @@ def test_every_item_is_matched_lost_or_invented(expected, candidate):
 
 
 def compute_metrics(total_gt_fields, errors):
-    """The confusion counts and rates as the guide's own code computes them."""
+    """Return the confusion counts and rates as the code of the guide computes them."""
     wrong = errors["format_error"] + errors["wrong_value"]
     tp = total_gt_fields - errors["omission"] - wrong
     fp = errors["hallucination"] + wrong
@@ -191,32 +192,32 @@ def compute_metrics(total_gt_fields, errors):
 
 
 @given(pair=document_pairs())
-def test_the_code_variant_is_what_the_code_computes(pair):
+def test_code_variant_agrees_with_the_published_code(pair):
     details = ExtractionMetrics(variant="taxonomy_code").evaluate(*pair).details
     computed = compute_metrics(details["total_gt_fields"], details["errors_by_type"])
     assert {name: details[name] for name in computed} == pytest.approx(computed)
 
 
 @given(pair=document_pairs())
-def test_by_the_table_found_and_lost_fields_are_the_fields_of_the_truth(pair):
+def test_matched_and_missed_fields_are_the_fields_of_the_truth(pair):
     details = ExtractionMetrics().evaluate(*pair).details
     assert details["true_positives"] + details["false_negatives"] == details["total_gt_fields"]
 
 
-# --- response quality by its phases ---------------------------------------------------------------
+# --- response quality by its definition -----------------------------------------------------------
 
 
 def four_phases(expected, candidate):
-    """The pipeline as the plan writes it, with every key compared exactly."""
+    """Compute the metrics as the plan defines them, with exact comparison of all keys."""
     keys = expected.keys() | candidate.keys()
     extra = [key for key in keys if key not in expected]
     non_null = [key for key in expected if not is_empty(expected[key])]
     both = [key for key in non_null if not is_empty(candidate.get(key))]
-    invented = [
+    value_for_empty = [
         key for key in expected if is_empty(expected[key]) and not is_empty(candidate.get(key))
     ]
     completeness = len(both) / len(non_null) if non_null else 1.0
-    hallucination = (len(extra) + len(invented)) / len(keys) if keys else 0.0
+    hallucination = (len(extra) + len(value_for_empty)) / len(keys) if keys else 0.0
     right = sum(exact_text(expected[key]) == exact_text(candidate[key]) for key in both)
     accuracy = right / len(both) if both else 1.0
     rqs = 0.45 * accuracy + 0.25 * completeness + 0.15 - 0.15 * hallucination
@@ -224,11 +225,11 @@ def four_phases(expected, candidate):
 
 
 @given(expected=flat, candidate=flat)
-def test_response_quality_is_what_its_phases_compute(expected, candidate):
+def test_response_quality_agrees_with_its_definition(expected, candidate):
     details = ResponseQuality(default=ExactText()).evaluate(expected, candidate).details
-    figures = ("completeness", "hallucination", "accuracy", "rqs")
+    metrics = ("completeness", "hallucination", "accuracy", "rqs")
     computed = four_phases(expected, candidate)
-    assert tuple(details[name] for name in figures) == pytest.approx(computed, abs=1e-9)
+    assert tuple(details[name] for name in metrics) == pytest.approx(computed, abs=1e-9)
 
 
 @given(pair=document_pairs())

@@ -1,4 +1,4 @@
-"""Laws of the language of constraints: total over JSON, exact as fractions, logical."""
+"""Properties of expressions: total over JSON, exact arithmetic, laws of logic."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def parsed(text):
 
 @expressions
 @given(st.one_of(documents, any_json), st.one_of(documents, any_json))
-def test_every_document_gets_an_answer(expression, expected, candidate):
+def test_every_document_gets_a_result(expression, expected, candidate):
     finding = parse_expression(expression).check(expected, candidate)
     assert finding.truth in Truth
     assert finding.truth is Truth.TRUE or finding.reason
@@ -62,7 +62,7 @@ def test_every_document_gets_an_answer(expression, expected, candidate):
 @example("(" * 900)
 @example("-" * 900)
 @example("a[" * 400)
-def test_every_text_is_an_expression_or_an_error_with_its_column(text):
+def test_every_string_parses_or_is_an_error_with_a_column(text):
     said = parsed(text)
     assert not isinstance(said, ExpressionError) or 1 <= said.column <= len(text) + 1
 
@@ -75,7 +75,7 @@ WORDS = [
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join), any_json)
-def test_words_in_any_order_are_refused_or_answer(text, document):
+def test_random_words_parse_or_are_errors(text, document):
     said = parsed(text)
     if isinstance(said, ExpressionError):
         assert 1 <= said.column <= len(text) + 1
@@ -91,7 +91,7 @@ def test_sums_are_exact(amounts, total):
 
 
 @given(whole, whole, whole)
-def test_arithmetic_is_that_of_fractions(a, b, c):
+def test_arithmetic_agrees_with_fractions(a, b, c):
     assume(c)
     value = Fraction(a) - Fraction(b) * 2 + Fraction(a * b)
     document = {"a": a, "b": b, "r": int(value)}
@@ -100,7 +100,7 @@ def test_arithmetic_is_that_of_fractions(a, b, c):
 
 
 @given(whole, whole, st.integers(0, 10**6))
-def test_a_tolerance_admits_what_lies_within_it(a, b, gap):
+def test_tolerance_matches_differences_up_to_it(a, b, gap):
     expected = abs(a - b) <= gap
     assert holds(f"a == b ± {gap}", {"a": a, "b": b}) == ("true" if expected else "false")
     assert holds(f"a != b ± {gap}", {"a": a, "b": b}) == ("false" if expected else "true")
@@ -111,21 +111,21 @@ DOCUMENT = {"a": 3, "b": 5, "name": "text"}
 
 
 @given(PARTS, PARTS)
-def test_the_order_of_joined_conditions_is_free(left, right):
+def test_order_of_conditions_does_not_matter(left, right):
     for joint in ("and", "or"):
         one, other = f"{left} {joint} {right}", f"{right} {joint} {left}"
         assert holds(one, DOCUMENT) is holds(other, DOCUMENT)
 
 
 @given(PARTS, PARTS)
-def test_negation_exchanges_and_with_or(left, right):
+def test_de_morgan(left, right):
     assert holds(f"not ({left} and {right})", DOCUMENT) is holds(
         f"not ({left}) or not ({right})", DOCUMENT
     )
 
 
 @given(PARTS)
-def test_negating_twice_changes_nothing(part):
+def test_double_negation_changes_nothing(part):
     assert holds(f"not not ({part})", DOCUMENT) is holds(part, DOCUMENT)
 
 
@@ -137,7 +137,7 @@ SCHEMA = JsonSchema(schema={"type": "object", "properties": {"a": {"type": "numb
 
 @pytest.mark.parametrize("evaluator", [CONSTRAINTS, SCHEMA], ids=lambda each: each.name)
 @given(st.one_of(documents, any_json), st.one_of(documents, any_json))
-def test_evaluators_answer_for_every_document(evaluator, expected, candidate):
+def test_evaluators_never_raise(evaluator, expected, candidate):
     score = evaluator.evaluate(expected, candidate)
     assert score.status is Status.OK
     assert 0 <= score.score <= 1
@@ -151,7 +151,7 @@ said = st.tuples(
 
 
 @given(st.lists(said, min_size=1, max_size=5))
-def test_a_composite_lies_between_its_members(members):
+def test_composite_score_is_between_its_lowest_and_highest(members):
     team = tuple(
         ConfiguredEvaluator(name=str(place), type="t", evaluator=SCHEMA, weight=weight)
         for place, (_, _, weight) in enumerate(members)

@@ -1,4 +1,4 @@
-"""Laws of boxes, polygons and points that hold for every shape and every JSON value."""
+"""Properties of boxes, polygons and points for any shape and any JSON value."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def as_points(box):
 
 
 def with_midpoints(box):
-    """The same rectangle with corners in the middle of its sides, so that it is drawn as a polygon."""
+    """Return the rectangle as a polygon with additional points in the middle of its sides."""
     left, top, right, bottom = box
     across, down = (left + right) / 2, (top + bottom) / 2
     return [
@@ -70,20 +70,20 @@ def with_midpoints(box):
 
 
 @given(any_boxes, any_boxes)
-def test_overlap_is_symmetric_and_a_share(expected, candidate):
+def test_iou_is_symmetric_and_between_0_and_1(expected, candidate):
     found = iou(expected, candidate)
     assert found == iou(candidate, expected)
     assert 0 <= found <= 1
 
 
 @given(any_boxes)
-def test_a_box_with_an_area_is_itself(box):
+def test_box_with_area_has_iou_1_with_itself(box):
     area = (box[2] - box[0]) * (box[3] - box[1])
     assert iou(box, box) == (1.0 if area > 0 else 0.0)
 
 
 @given(boxes, boxes)
-def test_the_format_does_not_matter(expected, candidate):
+def test_format_does_not_matter(expected, candidate):
     want = iou(expected, candidate)
     assert iou(as_size(expected), as_size(candidate), format="xywh") == want
     assert iou(as_points(expected), as_points(candidate), format="polygon") == want
@@ -100,7 +100,7 @@ def test_exact_polygons_agree_with_boxes_on_rectangles(expected, candidate):
 
 
 @given(boxes, boxes, whole, whole)
-def test_moving_both_changes_nothing(expected, candidate, across, down):
+def test_translating_both_sides_changes_nothing(expected, candidate, across, down):
     def moved(box):
         return [box[0] + across, box[1] + down, box[2] + across, box[3] + down]
 
@@ -108,13 +108,13 @@ def test_moving_both_changes_nothing(expected, candidate, across, down):
 
 
 @given(boxes, boxes, st.sampled_from([0.25, 0.5, 2, 1024]), st.sampled_from([0.125, 1, 8]))
-def test_a_scale_on_both_sides_changes_nothing(expected, candidate, across, down):
+def test_scaling_both_sides_changes_nothing(expected, candidate, across, down):
     scales = {"expected_scale": (across, down), "candidate_scale": (across, down)}
     assert iou(expected, candidate, **scales) == pytest.approx(iou(expected, candidate))
 
 
 @given(st.lists(any_boxes, max_size=5), st.lists(any_boxes, max_size=5))
-def test_many_boxes_at_once_are_the_same_as_one_by_one(expected, candidate):
+def test_batch_iou_agrees_with_single_iou(expected, candidate):
     ours, theirs = [list(map(read_shape, side)) for side in (expected, candidate)]
     matrix = overlaps(ours, theirs, EXACT)
     assert matrix.tolist() == [[overlap(one, other, EXACT).iou for other in theirs] for one in ours]
@@ -122,7 +122,7 @@ def test_many_boxes_at_once_are_the_same_as_one_by_one(expected, candidate):
 
 @pytest.mark.parametrize("matching", ["greedy", "optimal"])
 @given(data=st.data())
-def test_the_order_of_lists_does_not_matter_where_they_are_matched(matching, data):
+def test_list_order_does_not_matter_for_aligned_lists(matching, data):
     expected, candidate = (
         data.draw(st.lists(boxes, max_size=5)),
         data.draw(st.lists(boxes, max_size=5)),
@@ -139,7 +139,7 @@ def test_the_order_of_lists_does_not_matter_where_they_are_matched(matching, dat
 
 
 @given(st.lists(boxes, max_size=6), st.lists(boxes, max_size=6))
-def test_the_optimal_matching_is_at_least_as_good_as_the_greedy_one(expected, candidate):
+def test_optimal_matching_is_at_least_as_good_as_greedy(expected, candidate):
     options = {"similarity": "iou", "threshold": 0.1}
     totals = [
         sum(pair[2] for pair in method(**options).align(expected, candidate).pairs)
@@ -150,7 +150,7 @@ def test_the_optimal_matching_is_at_least_as_good_as_the_greedy_one(expected, ca
 
 @pytest.mark.parametrize("metric", [Metric.EUCLIDEAN, Metric.MANHATTAN])
 @given(triple=points)
-def test_a_way_round_is_never_shorter(metric, triple):
+def test_triangle_inequality(metric, triple):
     first, second, third = triple
     direct = distance(first, third, metric)
     assert direct <= distance(first, second, metric) + distance(second, third, metric) + 1e-6
@@ -168,12 +168,12 @@ def test_distance_is_symmetric_and_never_negative(metric, triple):
 
 @pytest.mark.parametrize("metric", [Metric.EUCLIDEAN, Metric.MANHATTAN])
 @given(triple=points)
-def test_a_point_is_at_itself(metric, triple):
+def test_point_has_distance_0_from_itself(metric, triple):
     assert distance(triple[0], triple[0], metric) == 0
 
 
 @given(triple=points, factor=st.floats(1e-3, 1e3))
-def test_the_length_of_a_vector_does_not_matter_to_its_direction(triple, factor):
+def test_cosine_distance_ignores_vector_length(triple, factor):
     first, second, _ = triple
     longer = tuple(factor * number for number in first)
     assume(math.hypot(*first) > 1e-3)
@@ -194,7 +194,7 @@ COMPARATORS = [
 
 @pytest.mark.parametrize("comparator", COMPARATORS)
 @given(expected=nearly_shapes, candidate=nearly_shapes)
-def test_comparators_answer_for_every_value(comparator, expected, candidate):
+def test_comparators_never_raise(comparator, expected, candidate):
     said = comparator.compare(expected, candidate)
     assert 0 <= said.score <= 1
     assert said.matched or said.score == 0
@@ -222,16 +222,16 @@ nearly_documents = st.one_of(
 
 @pytest.mark.parametrize("evaluator", EVALUATORS)
 @given(expected=nearly_documents, candidate=nearly_documents)
-def test_evaluators_answer_for_every_document(evaluator, expected, candidate):
+def test_evaluators_never_raise(evaluator, expected, candidate):
     got = evaluator.evaluate(expected, candidate)
     assert 0 <= got.score <= 1
     assert got.verdict is not None
 
 
 @given(st.lists(st.tuples(nearly_documents, nearly_documents), max_size=4))
-def test_the_figures_of_any_documents_are_shares_or_undefined(pages):
+def test_metrics_are_between_0_and_1_or_undefined(pages):
     tally = DetectionAp(boxes="a[]", class_=None, score="a[].score").start()
     for expected, candidate in pages:
         tally.add(expected, candidate)
-    figures = [value for name, value in tally.summary().items() if name.startswith(("AP", "AR"))]
-    assert all(figure is None or 0 <= figure <= 1 for figure in figures)
+    metrics = [value for name, value in tally.summary().items() if name.startswith(("AP", "AR"))]
+    assert all(metric is None or 0 <= metric <= 1 for metric in metrics)

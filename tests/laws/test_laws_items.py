@@ -1,4 +1,4 @@
-"""What the compiled part says of items is what the Python modules say, for all JSON values."""
+"""The C functions of alignment agree with the Python functions for all JSON values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ THOROUGH = settings(max_examples=max(100, settings().max_examples))
 
 
 def exact(value):
-    """A value told apart from those that only equal it."""
+    """Return a representation that distinguishes equal values of different types."""
     if isinstance(value, dict):
         return {key: exact(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -31,12 +31,12 @@ def exact(value):
     return type(value), repr(value)
 
 
-# --- pairing --------------------------------------------------------------------------------------
+# --- equal items ----------------------------------------------------------------------------------
 
 
 @THOROUGH
 @given(item_lists())
-def test_items_of_the_same_text_are_paired_as_their_texts_say(lists):
+def test_items_with_the_same_text_are_paired(lists):
     expected, candidate = lists
     found = items.pair(expected, candidate)
     if found is None:
@@ -49,7 +49,7 @@ def test_items_of_the_same_text_are_paired_as_their_texts_say(lists):
 
 @THOROUGH
 @given(item_lists())
-def test_items_that_are_said_not_to_be_alike_have_no_equal_value(lists):
+def test_items_reported_as_different_have_no_equal_value(lists):
     found = items.pair(*lists)
     if found is None or found[3]:
         return
@@ -60,7 +60,7 @@ def test_items_that_are_said_not_to_be_alike_have_no_equal_value(lists):
 
 @THOROUGH
 @given(item_lists())
-def test_equal_items_are_the_same_with_and_without_it(lists):
+def test_equal_items_are_the_same_without_c(lists):
     found = equal_items.pair_equal(*lists)
     with python_way():
         wanted = equal_items.pair_equal(*lists)
@@ -75,7 +75,7 @@ fields = st.sampled_from([None, None, ("a",), ("a", "b"), ("é", "a.b"), ("a", "
 
 @THOROUGH
 @given(st.lists(flat_items | any_json, max_size=6), fields, st.sampled_from([0, 3, 10_000]))
-def test_the_cells_of_items_are_those_of_each(given_items, match, longest):
+def test_cells_of_items_equal_cells_of_each_item(given_items, match, longest):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(leaves, "MAX_TEXT", longest)
         wanted = [leaves.leaves_of(item, match) for item in given_items]
@@ -86,7 +86,7 @@ def test_the_cells_of_items_are_those_of_each(given_items, match, longest):
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abé"), st.text() | st.integers(-(2**53), 2**53) | st.none()), max_size=6))  # fmt: skip
-def test_objects_of_text_and_numbers_need_nobody_else(given_items):
+def test_plain_objects_do_not_call_back_into_python(given_items):
     assert items.cells(given_items, None, 10_000, folded, None) == [
         leaves.leaves_of(item, None) for item in given_items
     ]
@@ -118,7 +118,7 @@ def test_near_pairs_are_the_same_in_the_same_order(expected, candidate, share, m
 
 
 @given(cells_of_some)
-def test_the_largest_item_is_as_large(some):
+def test_size_of_the_largest_item(some):
     with python_way():
         wanted = leaves.largest(some)
     assert leaves.largest(some) == wanted
@@ -144,7 +144,7 @@ def laid_out(alignment):
 
 @THOROUGH
 @given(item_lists(), st.sampled_from(ALIGNERS))
-def test_lists_are_aligned_the_same_with_and_without_it(lists, aligner):
+def test_alignment_is_the_same_without_c(lists, aligner):
     found = aligner.align(*lists)
     with python_way():
         wanted = aligner.align(*lists)
@@ -152,7 +152,7 @@ def test_lists_are_aligned_the_same_with_and_without_it(lists, aligner):
     assert exact(list(found.pairs)) == exact(list(wanted.pairs))
 
 
-def told(plan, pair):
+def compare(plan, pair):
     block = plan.compare(*pair)
     return block.cells, block.items, list(block.records(plan.table))
 
@@ -162,7 +162,7 @@ def told(plan, pair):
 )
 @settings(max_examples=max(20, settings().max_examples // 2))
 @given(pair=document_pairs(), lists=item_lists(flat_items))
-def test_documents_are_compared_the_same_with_and_without_it(aligner, pair, lists):
+def test_comparison_is_the_same_without_c(aligner, pair, lists):
     documents = [
         pair,
         tuple({"items": side} for side in lists),
@@ -173,5 +173,5 @@ def test_documents_are_compared_the_same_with_and_without_it(aligner, pair, list
     for way in (pytest.MonkeyPatch.context, python_way):
         plan = compile_plan(rules)
         with way():
-            sides.append([told(plan, each) for _ in range(2) for each in documents])
+            sides.append([compare(plan, each) for _ in range(2) for each in documents])
     assert repr(sides[0]) == repr(sides[1])

@@ -1,6 +1,6 @@
-"""The compiled part of alignment touches nothing beyond its arrays, whatever the items are.
+"""The C functions of alignment never access memory out of bounds, for any items.
 
-It is compiled once more, so that every access is checked, and tried in a process of its own.
+They are recompiled with the address sanitizer and run in a separate process.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sanitizing import CHECKED, PROVING, ROOT, broken, tried
+from sanitizing import CHECKED, PROVING, ROOT, run_sanitized, without_guard
 
 SCRIPT = Path(__file__).with_name("sanitized_items.py")
 SOURCE = ROOT / "src/fieldmark/align/_items.c"
@@ -24,17 +24,17 @@ BROKEN = {
     "room-for-all-counts": ("search->counts = PyMem_New(Py_ssize_t, others)", "search->counts = PyMem_New(Py_ssize_t, others - 1)"),
     "room-for-all-touched": ("search->touched = PyMem_New(Py_ssize_t, others)", "search->touched = PyMem_New(Py_ssize_t, others - 1)"),
     "room-for-all-reaches": ("PyMem_New(double, number)", "PyMem_New(double, number - 1)"),
-    "how-deep-objects-go": ("levels > 0 && hash_list", "hash_list"),
-    "memory-that-ran-out": ("if (cells != NULL) {", "if (1) {"),
+    "nesting-limit": ("levels > 0 && hash_list", "hash_list"),
+    "failed-allocation": ("if (cells != NULL) {", "if (1) {"),
 }  # fmt: skip
-"""Guards, and what takes each of them away."""
+"""Bounds checks, and the replacement that removes each of them."""
 COLLIDING = ("return both ^ (both >> 31);", "return both & 0;")
 
-pytestmark = pytest.mark.skipif(not CHECKED, reason="there is no sanitizer")
+pytestmark = pytest.mark.skipif(not CHECKED, reason="no sanitizer")
 
 
-def test_no_byte_is_touched_beyond_the_end(tmp_path):
-    done = tried(SCRIPT, SOURCE, tmp_path, TIMES)
+def test_no_access_out_of_bounds(tmp_path):
+    done = run_sanitized(SCRIPT, SOURCE, tmp_path, TIMES)
     assert done.returncode == 0, done.stderr[-3000:]
     known, failures = map(int, done.stdout.split())
     assert TIMES // 2 < known <= TIMES
@@ -42,12 +42,12 @@ def test_no_byte_is_touched_beyond_the_end(tmp_path):
 
 
 @pytest.mark.parametrize("guard", BROKEN if PROVING else ["room-for-all-hashes"])
-def test_it_is_seen_when_a_guard_is_gone(tmp_path, guard):
-    done = tried(SCRIPT, broken(SOURCE, tmp_path, *BROKEN[guard]), tmp_path, 400)
+def test_removed_bounds_check_is_detected(tmp_path, guard):
+    done = run_sanitized(SCRIPT, without_guard(SOURCE, tmp_path, *BROKEN[guard]), tmp_path, 400)
     assert done.returncode != 0
     assert "Sanitizer" in done.stderr, done.stderr[-3000:]
 
 
-def test_nothing_depends_on_hashes_that_differ(tmp_path):
-    done = tried(SCRIPT, broken(SOURCE, tmp_path, *COLLIDING), tmp_path, TIMES)
+def test_result_does_not_depend_on_hash_seeds(tmp_path):
+    done = run_sanitized(SCRIPT, without_guard(SOURCE, tmp_path, *COLLIDING), tmp_path, TIMES)
     assert done.returncode == 0, done.stderr[-3000:]

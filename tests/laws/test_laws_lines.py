@@ -1,4 +1,4 @@
-"""Documents that stay lines give the results that the same documents give as values."""
+"""Unparsed lines give the same results as the parsed documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.data.pairing import PairStream
 from fieldmark.model.lines import learn_form
 from fieldmark.plan.line_pairs import LinePairs
-from line_files import mutated, spelt, two_sides
+from line_files import encoded, mutated, two_sides
 
 DATA = Path(__file__).parents[1] / "data"
 PROVE = os.environ.get("FIELDMARK_PROVE") == "1"
@@ -35,74 +35,72 @@ def field(path, match, **settings):
 
 
 RULES = {
-    "nothing is said": {},
-    "only what the truth has counts": {"scope": "truth"},
-    "objects are compared whole": {"depth": "top"},
-    "texts may resemble one another": {"match": "fuzzy"},
-    "texts are patterns, of which some are broken": {"match": "regex"},
-    "texts may be part of one another": {"match": "contains"},
+    "no options": {},
+    "only fields of the truth count": {"scope": "truth"},
+    "objects are compared as values": {"depth": "top"},
+    "strings are fuzzy": {"match": "fuzzy"},
+    "strings are patterns, some invalid": {"match": "regex"},
+    "strings may contain each other": {"match": "contains"},
     "everything is a date": {"match": "date"},
     "numbers may be close": {"match": "numeric_tolerance"},
-    "a provider is asked": {"match": "semantic"},
+    "a provider is called": {"match": "semantic"},
     "fields are ignored": rules(field("a", "ignore"), field("n.x", "ignore")),
-    "fields are ignored, and only what the truth has counts": rules(
+    "fields are ignored, and only fields of the truth count": rules(
         field("a", "ignore"), field("n.x", "ignore"), field("only", "ignore"), scope="truth"
     ),
     "fields are ignored at any depth": rules(field("**.x", "ignore"), field("**.z", "ignore")),
     "everything is ignored": rules(field("**", "ignore")),
-    "an object is ignored whole": rules(field("n", "ignore")),
-    "an object is compared whole": rules(field("n", "exact")),
-    "an object within is compared whole": rules(field("n.m", "exact")),
+    "an object is ignored": rules(field("n", "ignore")),
+    "an object is compared as a value": rules(field("n", "exact")),
+    "a nested object is compared as a value": rules(field("n.m", "exact")),
     "some fields are dates": rules(field("date", "date"), field("n.y", "date")),
     "one rule for all, another for one": rules(field("**", "fuzzy"), field("n.x", "date")),
-    "some texts are blank": {"rules": {"empty_tokens": ["n/a", "-"]}},
-    "blanks are values": {"rules": {"empty_blanks": False}},
-    "empty containers are blank": {"rules": {"empty_containers": True}},
-    "some fields alone count": rules(
-        field("a", "exact"), field("n.x", "fuzzy"), scope="configured"
-    ),
+    "some strings are empty tokens": {"rules": {"empty_tokens": ["n/a", "-"]}},
+    "blank strings are values": {"rules": {"empty_blanks": False}},
+    "empty containers are empty": {"rules": {"empty_containers": True}},
+    "only some fields count": rules(field("a", "exact"), field("n.x", "fuzzy"), scope="configured"),
     "all fields are configured": rules(field("**", "exact"), scope="configured"),
-    "fields of one name are configured": rules(field("**.x", "exact"), scope="configured"),
-    "a path cannot be read": rules(field("a[", "exact")),
+    "fields with one name are configured": rules(field("**.x", "exact"), scope="configured"),
+    "a path is invalid": rules(field("a[", "exact")),
     "fields have weights": rules(
         field("a", "numeric_tolerance", weight=3), field("b", "fuzzy", required=False)
     ),
-    "one of several answers is enough": rules({"path": "a", "any_of": True}),
+    "one of several values is enough": rules({"path": "a", "any_of": True}),
     "the whole document has a rule": rules(field("$", "exact")),
-    "degrees are counted": {"convention": "field_accuracy", "match": "fuzzy"},
-    "mistakes have classes": {"convention": "taxonomy"},
-    "phases are counted": {"convention": "four_phase"},
-    "keys that occur twice are taken": {"inputs": {"duplicates": "last"}},
+    "scores are graded": {"convention": "field_accuracy", "match": "fuzzy"},
+    "convention is taxonomy": {"convention": "taxonomy"},
+    "convention is four_phase": {"convention": "four_phase"},
+    "duplicate keys are allowed": {"inputs": {"duplicates": "last"}},
     "cases are paired by position": {"inputs": {"id_key": ""}},
-    "few levels are allowed": {"inputs": fm.Inputs(limits=Limits(depth=2))},
-    "few values are allowed": {"inputs": fm.Inputs(limits=Limits(nodes=150))},
+    "depth is limited": {"inputs": fm.Inputs(limits=Limits(depth=2))},
+    "number of values is limited": {"inputs": fm.Inputs(limits=Limits(nodes=150))},
 }
 
 
 @pytest.fixture(scope="module")
 def _short_blocks():
-    """What a file begins with teaches the form, so blocks are short enough for something to come."""
+    """The form is learned from the start of a file, so blocks must be short enough for more lines."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(line_offsets, "_BLOCK_BYTES", 500)
         yield
 
 
 @pytest.fixture(scope="module")
-def met():
-    """How many pairs stayed lines to the end."""
+def line_pairs():
+    """The number of pairs that were compared as lines."""
     pairs = [0]
     compare = LinePairs._compare_lines
 
-    def counted(self, ways, expected, *rest):
+    def counted(self, fields, expected, *rest):
         pairs[0] += len(expected)
-        return compare(self, ways, expected, *rest)
+        return compare(self, fields, expected, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LinePairs, "_compare_lines", counted)
         yield pairs
 
 
-def told(files, options):
+def scored(files, options):
     try:
         return json.dumps(fm.score(*files, **options).to_dict())
     except fm.FieldmarkError as error:
@@ -110,15 +108,15 @@ def told(files, options):
 
 
 def both_ways(files, options):
-    """What is told of two files whose documents may stay lines, and of the same as values."""
-    as_lines = told(files, options)
+    """Score two files with unparsed lines allowed, and with all documents parsed."""
+    as_lines = scored(files, options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PairStream, "keep_lines", lambda _: None)
-        return as_lines, told(files, options)
+        return as_lines, scored(files, options)
 
 
-def written(folder, seed, **size):
-    files = folder / "truth.jsonl", folder / "candidate.jsonl"
+def written(directory, seed, **size):
+    files = directory / "truth.jsonl", directory / "candidate.jsonl"
     for file, content in zip(files, two_sides(seed, **size), strict=True):
         file.write_bytes(content)
     return files
@@ -126,27 +124,27 @@ def written(folder, seed, **size):
 
 @pytest.mark.usefixtures("_short_blocks")
 @pytest.mark.parametrize("options", RULES.values(), ids=RULES)
-def test_lines_are_counted_like_values_where(tmp_path, options):
+def test_lines_are_scored_like_parsed_documents_if(tmp_path, options):
     for seed in range(4):
         as_lines, as_values = both_ways(written(tmp_path, seed), options)
         assert as_lines == as_values
 
 
 @pytest.mark.usefixtures("_short_blocks")
-def test_lines_are_counted_like_values_whatever_they_hold(tmp_path_factory, met):
-    folder = tmp_path_factory.mktemp("lines")
+def test_any_lines_are_scored_like_parsed_documents(tmp_path_factory, line_pairs):
+    directory = tmp_path_factory.mktemp("lines")
 
     @given(st.integers(0, 2**64), st.sampled_from(list(RULES)))
     def law(seed, name):
-        as_lines, as_values = both_ways(written(folder, seed), RULES[name])
+        as_lines, as_values = both_ways(written(directory, seed), RULES[name])
         assert as_lines == as_values
 
     law()
-    assert met[0] > 100
+    assert line_pairs[0] > 100
 
 
 def same_documents(kind, block):
-    """Whether a block is refused, or read as the strict parser reads its lines; how many it has."""
+    """Check that a block is rejected or read as by the strict parser; return the number of lines."""
     lines = kind.read(block)
     if not lines:
         assert lines is None or block == b""
@@ -171,12 +169,12 @@ KIND = learn_form([TAUGHT]).kind(id_key="id", value_key=None)
 
 
 @given(st.integers(0, 2**64))
-def test_broken_lines_are_refused_or_read_as_the_strict_parser_reads_them(seed):
+def test_mutated_lines_are_rejected_or_read_as_by_the_strict_parser(seed):
     chance = Random(seed)
     rows = [
         {"id": f"{n}", **TAUGHT, "b": chance.choice(("x", "é\n", "日本", 2.5))} for n in range(4)
     ]
-    block = "".join(f"{spelt(chance, row)}\n" for row in rows).encode()
+    block = "".join(f"{encoded(chance, row)}\n" for row in rows).encode()
     assert same_documents(KIND, block) == 4
     for _ in range(40):
         same_documents(KIND, mutated(chance, block))
@@ -188,7 +186,7 @@ STRINGS = [text for texts in NAUGHTY.values() for text in texts if isinstance(te
 
 
 @pytest.mark.parametrize("name", SUITE)
-def test_bad_json_is_refused_or_read_as_the_strict_parser_reads_it(name):
+def test_bad_json_is_rejected_or_read_as_by_the_strict_parser(name):
     raw = SUITE[name].encode("latin-1")
     inner = raw.strip()[1:-1]
     for row in (raw, b'{"a": ' + raw + b"}", b'{"a": ' + inner + b"}", b'{"a": 1, ' + inner + b"}"):
@@ -196,7 +194,7 @@ def test_bad_json_is_refused_or_read_as_the_strict_parser_reads_it(name):
             same_documents(KIND, block)
 
 
-def test_hostile_texts_are_refused_or_read_as_the_strict_parser_reads_them():
+def test_hostile_strings_are_rejected_or_read_as_by_the_strict_parser():
     assert len(STRINGS) > 400
     read = 0
     for text in STRINGS:
@@ -216,7 +214,7 @@ FLAT = {
 
 
 @pytest.mark.parametrize("among", FLAT.values(), ids=FLAT)
-def test_published_data_is_counted_alike_both_ways(among, monkeypatch, met):
+def test_published_data_is_scored_equally_both_ways(among, monkeypatch, line_pairs):
     monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 2000)
     paths = sorted(among)
     assert len(paths) > 1
@@ -226,9 +224,9 @@ def test_published_data_is_counted_alike_both_ways(among, monkeypatch, met):
             assert as_lines == as_values
 
 
-def test_the_published_data_is_read_as_lines(monkeypatch, met):
+def test_published_data_is_compared_as_lines(monkeypatch, line_pairs):
     monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 2000)
-    folder = DATA / "fundraising-committee"
-    before = met[0]
-    fm.score(folder / "gold.jsonl.gz", folder / "predictions" / "gpt-4o-mini.jsonl.gz")
-    assert met[0] > before + 50
+    directory = DATA / "fundraising-committee"
+    before = line_pairs[0]
+    fm.score(directory / "gold.jsonl.gz", directory / "predictions" / "gpt-4o-mini.jsonl.gz")
+    assert line_pairs[0] > before + 50

@@ -1,8 +1,9 @@
-"""What holds for every list of outcomes: counts add, parts merge, figures stay in bounds."""
+"""Properties of all lists of outcomes: counts add up, parts merge, metrics stay in bounds."""
 
 from __future__ import annotations
 
 from math import isfinite
+from operator import add
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +12,10 @@ from fieldmark.metrics.averages import ExactSum, macro_mean
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS, CountingOptions, RqsForm, RqsWeights
 from fieldmark.metrics.counts import cost_table, total
-from fieldmark.metrics.quality import bucket_table, quality, quality_counts
-from fieldmark.metrics.summary import summarise
+from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
+from fieldmark.metrics.summary import summarize
 from fieldmark.metrics.tally import Tally
-from fieldmark.metrics.taxonomy import errors_by_type, truth_fields
+from fieldmark.metrics.taxonomy import ERROR_TABLE, truth_fields
 from fieldmark.model.case import CaseInput
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.counts import Counts
@@ -83,26 +84,21 @@ def counted(codes):
 
 @given(conventions, st.lists(facts), st.lists(facts))
 def test_counting_two_halves_equals_counting_the_whole(convention, left, right):
-    costs = cost_table(convention.counting)
-    assert total(counted(left), costs) + total(counted(right), costs) == total(
-        counted(left + right), costs
-    )
-    assert errors_by_type(counted(left)) + errors_by_type(counted(right)) == errors_by_type(
-        counted(left + right)
-    )
+    for table in (cost_table(convention.counting), ERROR_TABLE):
+        parts = total(counted(left), table), total(counted(right), table)
+        assert parts[0] + parts[1] == total(counted(left + right), table)
     buckets = bucket_table(convention.counting.ignore_scope)
-    assert quality_counts(counted(left), buckets) + quality_counts(
-        counted(right), buckets
-    ) == quality_counts(counted(left + right), buckets)
+    parts = total(counted(left), buckets), total(counted(right), buckets)
+    assert QualityCounts(*map(add, *parts)) == total(counted(left + right), buckets)
 
 
 @given(conventions, tables, runs, st.integers(0, 8), st.permutations(PATHS))
-def test_any_split_of_a_run_merges_into_the_same_tally(convention, settings, run, cut, order):
+def test_any_partition_of_a_run_merges_into_the_same_tally(convention, settings, run, cut, order):
     whole = tally_of(run, convention, settings)
     merged = tally_of(run[:cut], convention, settings)
     merged.merge(tally_of(run[cut:], convention, settings, order))
     assert content(merged) == content(whole)
-    assert summarise(merged, convention) == summarise(whole, convention)
+    assert summarize(merged, convention) == summarize(whole, convention)
 
 
 @given(conventions, tables, runs, runs, runs)
@@ -123,7 +119,7 @@ def test_merging_is_associative_and_commutative(convention, settings, one, two, 
 
 
 @given(conventions, tables, runs)
-def test_merging_nothing_changes_nothing(convention, settings, run):
+def test_merging_an_empty_tally_changes_nothing(convention, settings, run):
     tally = tally_of(run, convention, settings)
     tally.merge(Tally(AttributeTable()))
     assert content(tally) == content(tally_of(run, convention, settings))
@@ -139,19 +135,19 @@ def test_each_scored_truth_field_is_a_true_positive_or_a_false_negative(name, co
         and FACTS[code].outcome not in {Outcome.IGNORED, Outcome.ERROR}
     ]
     assert counts.tp + counts.fn == len(scored)
-    assert truth_fields(counts.tp, errors_by_type(counted(codes))) == len(scored)
+    assert truth_fields(counts.tp, total(counted(codes), ERROR_TABLE)) == len(scored)
 
 
 @given(st.lists(facts))
 def test_every_key_falls_into_exactly_one_bucket(codes):
-    buckets = quality_counts(counted(codes), bucket_table(CountingOptions().ignore_scope))
+    buckets = total(counted(codes), bucket_table(CountingOptions().ignore_scope))
     nowhere = [c for c in codes if not FACTS[c].expected and not FACTS[c].candidate]
     assert buckets.distinct == len(codes) - len(nowhere)
 
 
 @given(conventions, tables, runs)
 def test_attributes_add_up_to_the_pooled_counts(convention, settings, run):
-    summary = summarise(tally_of(run, convention, settings), convention)
+    summary = summarize(tally_of(run, convention, settings), convention)
     for name in ("tp", "tn", "fp", "fn"):
         parts = sum(getattr(each, name) for each in summary.attributes.values())
         assert parts == getattr(summary.micro, name)
@@ -172,14 +168,14 @@ def test_scores_are_finite_and_between_zero_and_one(convention, settings, case, 
     block = Outcomes(cells=cells, comparisons=comparisons)
     counter = CaseCounter(convention, table_of(settings))
     stats = counter.stats(block, unreadable=read is not CaseInput.OK)
-    for figure in (stats.precision, stats.recall, stats.f1, stats.score):
-        assert figure is None or (isfinite(figure) and 0 <= figure <= 1)
+    for metric in (stats.precision, stats.recall, stats.f1, stats.score):
+        assert metric is None or (isfinite(metric) and 0 <= metric <= 1)
     failed = any(FACTS[cell & 0x7F].outcome is Outcome.ERROR for cell in cells)
     assert (stats.score is None) is (stats.verdict is None) is failed
 
 
 @given(tables, st.lists(st.tuples(st.integers(0, 4), st.sampled_from(WITHOUT_ERRORS)), max_size=30))
-def test_the_quick_macro_f1_of_a_case_is_the_mean_over_its_attributes(settings, case):
+def test_fast_macro_f1_of_a_case_is_the_mean_over_its_attributes(settings, case):
     convention = CONVENTIONS["confusion"]
     block = Outcomes(cells=[place << CELL_BITS | fact for place, fact in case])
     stats = CaseCounter(convention, table_of(settings)).stats(block)
@@ -204,16 +200,14 @@ def test_the_quick_macro_f1_of_a_case_is_the_mean_over_its_attributes(settings, 
 )
 def test_response_quality_never_exceeds_its_maximum(codes, weights, form, safety):
     counting = CountingOptions(rqs_weights=weights, rqs_form=form)
-    figures = quality(
-        quality_counts(counted(codes), bucket_table(counting.ignore_scope)), counting, safety
-    )
-    assert 0 <= figures.rqs <= figures.rqs_max <= 1
-    for figure in (figures.completeness, figures.hallucination, figures.accuracy):
-        assert 0 <= figure <= 1
+    metrics = quality(total(counted(codes), bucket_table(counting.ignore_scope)), counting, safety)
+    assert 0 <= metrics.rqs <= metrics.rqs_max <= 1
+    for metric in (metrics.completeness, metrics.hallucination, metrics.accuracy):
+        assert 0 <= metric <= 1
 
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.randoms())
-def test_an_exact_mean_does_not_depend_on_the_order(values, random):
+def test_exact_mean_does_not_depend_on_the_order(values, random):
     shuffled = list(values)
     random.shuffle(shuffled)
     whole = ExactSum.of((value, 1) for value in values)

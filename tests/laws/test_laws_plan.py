@@ -1,4 +1,4 @@
-"""The plan agrees with the slow interpreter, and keeps the laws that every comparison keeps."""
+"""The plan agrees with the reference interpreter and satisfies the laws of comparisons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import CELL_BITS, Outcome, fact_of
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import compile_plan
-from json_strategies import alike, any_json, document_pairs, documents, small_json
+from json_strategies import any_json, document_pairs, documents, same_structure, small_json
 from reference.interpreter import Fact, interpret
 
 ALIGNERS = {
@@ -135,7 +135,7 @@ EXACT_BY_INDEX = Rules(aligner=Index())
 
 
 def facts(expected, candidate, rules):
-    """What the plan says, in the interpreter's words."""
+    """Return the outcomes of the plan as facts of the interpreter."""
     plan = compile_plan(rules)
     cells = plan.compare(expected, candidate).cells
     found = Counter()
@@ -167,7 +167,7 @@ def recall(tally):
 
 @pytest.mark.parametrize(("name", "method"), AGREEMENTS)
 @given(pair=document_pairs())
-def test_the_plan_agrees_with_the_interpreter(name, method, pair):
+def test_plan_agrees_with_the_interpreter(name, method, pair):
     rules, aligner = RULES[name], ALIGNERS[method]
     expected, candidate = pair
     chosen = Rules(
@@ -180,19 +180,19 @@ def test_the_plan_agrees_with_the_interpreter(name, method, pair):
         empty_containers=rules.empty_containers,
     )
     assume(isinstance(expected, dict) or chosen.depth is Depth.LEAF)
-    told = interpret(expected, candidate, chosen)
-    assert facts(expected, candidate, chosen) == told
+    interpreted = interpret(expected, candidate, chosen)
+    assert facts(expected, candidate, chosen) == interpreted
 
 
 @given(expected=documents)
-def test_a_case_without_a_candidate_is_all_omissions(expected):
+def test_case_without_a_candidate_is_all_omissions(expected):
     found = facts(expected, MISSING, EXACT_BY_INDEX)
     assert found == interpret(expected, MISSING, EXACT_BY_INDEX)
     assert {fact.outcome for fact in found} <= {"OMISSION", "BOTH_EMPTY"}
 
 
 @given(pair=document_pairs())
-def test_a_plan_that_has_seen_other_documents_says_the_same(pair):
+def test_plan_does_not_depend_on_earlier_documents(pair):
     rules = RULES["rules for some fields"]
     seasoned, fresh = compile_plan(rules), compile_plan(rules)
     seasoned.compare({"z": [{"q": 1}], "a": {"b": "x"}, "items": 3}, {"items": [{}], "a": []})
@@ -203,14 +203,14 @@ def test_a_plan_that_has_seen_other_documents_says_the_same(pair):
 
 @pytest.mark.parametrize("aligner", ALIGNERS.values(), ids=ALIGNERS)
 @given(document=st.one_of(any_json, small_json))
-def test_a_document_compared_with_itself_has_nothing_wrong(aligner, document):
+def test_document_matches_itself(aligner, document):
     found = facts(document, document, Rules(aligner=aligner))
     assert {fact.outcome for fact in found} <= RIGHT
 
 
 @given(data=st.data(), expected=documents)
 def test_swapping_the_sides_swaps_omissions_and_hallucinations(data, expected):
-    candidate = data.draw(alike(expected))
+    candidate = data.draw(same_structure(expected))
     swapped = Counter()
     for fact, number in facts(candidate, expected, EXACT_BY_INDEX).items():
         outcome = SWAPPED.get(fact.outcome, fact.outcome)
@@ -220,7 +220,7 @@ def test_swapping_the_sides_swaps_omissions_and_hallucinations(data, expected):
 
 @pytest.mark.parametrize("method", ["greedy", "optimal"])
 @given(data=st.data(), pair=document_pairs(st.lists(small_json, max_size=5)))
-def test_the_order_of_items_changes_no_count(method, data, pair):
+def test_order_of_items_changes_no_count(method, data, pair):
     expected, candidate = pair
     assume(isinstance(candidate, list))
     shuffled = data.draw(st.permutations(expected)), data.draw(st.permutations(candidate))
@@ -229,7 +229,7 @@ def test_the_order_of_items_changes_no_count(method, data, pair):
 
 
 @given(pair=document_pairs(), extra=small_json)
-def test_an_unrelated_extra_field_never_raises_precision(pair, extra):
+def test_unrelated_extra_field_never_raises_precision(pair, extra):
     expected, candidate = pair
     assume(isinstance(expected, dict) and isinstance(candidate, dict))
     before = precision(counts(expected, candidate, Rules()))
@@ -238,7 +238,7 @@ def test_an_unrelated_extra_field_never_raises_precision(pair, extra):
 
 
 @given(data=st.data(), pair=document_pairs())
-def test_removing_a_right_field_never_raises_recall(data, pair):
+def test_removing_a_matching_field_never_raises_recall(data, pair):
     objects = [side if isinstance(side, dict) else {} for side in pair]
     expected, candidate = ({**side, "surely right": "yes"} for side in objects)
     right = [

@@ -1,6 +1,6 @@
-"""No spreadsheet program finds a formula in an export, whatever the documents hold.
+"""LibreOffice finds no formulas in exports of hostile documents.
 
-This needs LibreOffice and takes a while, so only `make prove` asks for it.
+This requires LibreOffice and is slow, so it only runs with `make prove`.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ WRITERS = {"a.csv": write_csv, "o.csv": write_outcomes_csv, "x.xlsx": write_xlsx
 FORMULA = re.compile(r"table:formula=|<text:a[ >]")
 
 
-def opened(file, folder):
-    """The file as LibreOffice understands it, as one XML document."""
+def converted(file, directory):
+    """Return the file as one XML document, converted by LibreOffice."""
     program = shutil.which("soffice") or shutil.which("libreoffice")
-    assert program, "LibreOffice is needed to prove this: apt-get install libreoffice-calc"
+    assert program, "this test requires LibreOffice: apt-get install libreoffice-calc"
     subprocess.run(
-        [program, "--headless", "--convert-to", "fods", "--outdir", folder, file],
+        [program, "--headless", "--convert-to", "fods", "--outdir", directory, file],
         check=True,
         capture_output=True,
         timeout=600,
-        env={**os.environ, "HOME": str(folder)},
+        env={**os.environ, "HOME": str(directory)},
     )
-    return (folder / f"{file.stem}.fods").read_text("utf-8")
+    return (directory / f"{file.stem}.fods").read_text("utf-8")
 
 
 if os.environ.get("FIELDMARK_PROVE") == "1":
 
     @pytest.mark.parametrize("name", WRITERS)
-    def test_a_spreadsheet_program_finds_no_formula(tmp_path, name):
+    def test_libreoffice_finds_no_formula(tmp_path, name):
         WRITERS[name](hostile_run(tmp_path / "run"), tmp_path / name)
-        sheet = opened(tmp_path / name, tmp_path / "out")
+        sheet = converted(tmp_path / name, tmp_path / "out")
         assert "calc" in sheet
         assert not FORMULA.search(sheet)

@@ -34,7 +34,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def equal_oracle(one, other):
-    """Equality in the most obvious words."""
+    """Return strict equality by its definition."""
     if kind_of(one) is not kind_of(other):
         return False
     if isinstance(one, list):
@@ -47,26 +47,26 @@ def equal_oracle(one, other):
 
 
 @given(all_json, all_json)
-def test_equality_is_what_the_obvious_oracle_says(one, other):
+def test_equality_agrees_with_the_oracle(one, other):
     assert equal(one, other) is equal_oracle(one, other)
     assert equal(one, one) is equal_oracle(one, one)
 
 
 @given(look_alikes, look_alikes)
-def test_look_alikes_are_told_apart_as_the_oracle_does(one, other):
+def test_equality_of_similar_values_agrees_with_the_oracle(one, other):
     assert equal(one, other) is equal_oracle(one, other)
     assert equal([one], [other]) is equal_oracle([one], [other])
     assert equal({"a": one}, {"a": other}) is equal_oracle({"a": one}, {"a": other})
 
 
 @given(all_json, all_json)
-def test_a_key_is_shared_exactly_by_equal_values(one, other):
+def test_exactly_equal_values_share_a_key(one, other):
     assert (typed_key(one) == typed_key(other)) is equal(one, other)
     assert (typed_key(one) == typed_key(one)) is equal(one, one)
 
 
 @given(st.one_of(st.integers(), st.floats(allow_nan=False)))
-def test_a_number_and_its_other_spelling_share_a_key(number):
+def test_number_and_its_other_spelling_share_a_key(number):
     if math.isinf(number) or number != int(number):
         return
     for other in (int(number), [int(number)], {"a": int(number)}):
@@ -75,7 +75,7 @@ def test_a_number_and_its_other_spelling_share_a_key(number):
 
 
 @given(any_json)
-def test_the_canonical_text_is_json_with_its_keys_in_order(value):
+def test_canonical_text_is_json_with_sorted_keys(value):
     text = canonical_text(value).decode("utf-8", "surrogatepass")
     assert equal(json.loads(text), value)
     pairs = []
@@ -84,7 +84,7 @@ def test_the_canonical_text_is_json_with_its_keys_in_order(value):
 
 
 @given(any_json)
-def test_the_slow_way_of_writing_agrees_with_the_fast_one(value):
+def test_slow_serializer_agrees_with_the_fast_one(value):
     try:
         fast = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:
@@ -103,7 +103,7 @@ def test_every_value_has_a_presence_and_texts(value):
 
 
 @given(any_text)
-def test_normalising_twice_changes_nothing_more(text):
+def test_normalizing_is_idempotent(text):
     once = normalized(text)
     assert normalized(once) == once
     assert once == once.strip()
@@ -111,13 +111,13 @@ def test_normalising_twice_changes_nothing_more(text):
 
 
 @given(all_json, st.sampled_from([None, *NumberFormat]))
-def test_a_number_is_read_from_anything_or_from_nothing(value, number_format):
+def test_any_value_is_a_number_or_none(value, number_format):
     number = as_number(value, number_format)
     assert number is None or isinstance(number, int) or math.isfinite(number)
 
 
 @given(finite)
-def test_a_number_survives_being_written_as_text(number):
+def test_number_is_read_from_its_text(number):
     assert exact_fraction(as_number(repr(number))) == exact_fraction(number)
 
 
@@ -127,7 +127,7 @@ def test_a_number_survives_being_written_as_text(number):
     st.decimals(0, 10**6, places=3),
     st.decimals(0, 1, places=3),
 )
-def test_nearness_is_what_exact_arithmetic_says(expected, candidate, absolute, relative):
+def test_tolerance_agrees_with_exact_arithmetic(expected, candidate, absolute, relative):
     gap = abs(exact_fraction(expected) - exact_fraction(candidate))
     within = gap <= Fraction(absolute)
     share = gap <= Fraction(relative) * (abs(exact_fraction(expected)) or 1)
@@ -151,7 +151,7 @@ def test_decimal_boundaries_are_exact_for_floats(base, steps, unit, beyond):
 
 
 @given(st.dates(), st.sampled_from(DEFAULT_FORMATS[1:]))
-def test_a_written_day_is_read_again(day, form):
+def test_formatted_day_is_read(day, form):
     months = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
     text = form.text.replace("YYYY", f"{day.year:04}").replace("MMM", months[day.month - 1])
     text = text.replace("MM", f"{day.month:02}").replace("DD", f"{day.day:02}")
@@ -162,18 +162,18 @@ def test_a_written_day_is_read_again(day, form):
 
 
 @given(st.datetimes(), st.sampled_from(["", "Z", "+14:00", "-12:00", "+0530"]))
-def test_the_day_is_as_written_whatever_the_offset(moment, offset):
+def test_offset_does_not_change_the_day(moment, offset):
     assert read_day(moment.isoformat() + offset) == (moment.date(), False)
 
 
 @given(any_text)
-def test_any_text_is_a_date_or_is_not(text):
+def test_any_text_is_a_date_or_none(text):
     reading = read_day(text)
     assert reading is None or date.min <= reading.day <= date.max + timedelta(0)
 
 
 @given(any_json)
-def test_every_leaf_is_found_again_under_its_path(document):
+def test_every_leaf_is_found_at_its_path(document):
     for path, value in leaves(document):
         if path == "$" and isinstance(document, dict) and not document:
             continue
@@ -183,7 +183,7 @@ def test_every_leaf_is_found_again_under_its_path(document):
 
 
 @given(any_json, any_text)
-def test_no_path_makes_resolving_fail(document, path):
+def test_resolving_never_fails(document, path):
     resolve(document, path)
 
 

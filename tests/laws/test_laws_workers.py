@@ -1,4 +1,4 @@
-"""Any number of workers gives the same bytes, whatever the rows look like."""
+"""Any number of workers produces the same bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fieldmark.data.inputs import Inputs, Limits
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import partition
 from fieldmark.run import session
-from fieldmark.run.partition_worker import SEGMENT
+from fieldmark.run.case_processor import SEGMENT
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +24,8 @@ def _small_files_are_shared_too(monkeypatch):
     monkeypatch.setattr(session, "_PARALLEL_BYTES", 0)
 
 
-def rows(cases, seed, *, lost=0.0):
-    """Documents with fields that come late and seldom, faults, and candidates that are missing."""
+def rows(cases, seed, *, missing=0.0):
+    """Yield documents with rare fields, invalid rows and missing candidates."""
     chance = random.Random(seed)
     for number in range(cases):
         expected = {"n": number, "text": f"row {number}", "lines": [{"x": number}, {"x": 1}]}
@@ -37,18 +37,18 @@ def rows(cases, seed, *, lost=0.0):
         if chance.random() < 0.1:
             found["lines"].reverse()
         if chance.random() < 0.01:
-            found[f"odd{chance.randrange(50)}"] = float("nan")
+            found[f"irregular{chance.randrange(50)}"] = float("nan")
         truth = json.dumps({"id": str(number), "expected": expected})
         if chance.random() < 0.003:
             truth = truth[:-1]
         candidate = json.dumps({"id": str(number), "candidate": found})
         if chance.random() < 0.01:
             candidate = json.dumps({"id": str(number), "candidate": "no JSON at all"})
-        yield truth, "" if chance.random() < lost else candidate
+        yield truth, "" if chance.random() < missing else candidate
 
 
-def written(folder, pairs):
-    paths = folder / "truth.jsonl", folder / "found.jsonl"
+def written(directory, pairs):
+    paths = directory / "truth.jsonl", directory / "found.jsonl"
     for path, side in zip(paths, zip(*pairs, strict=True), strict=True):
         path.write_text("".join(line + "\n" for line in side if line))
     return paths
@@ -66,7 +66,7 @@ def content(run):
 
 
 @pytest.mark.parametrize(
-    ("cases", "lost"),
+    ("cases", "missing"),
     [
         pytest.param(4 * SEGMENT + 17, 0.0, id="every-candidate-is-there"),
         pytest.param(3 * SEGMENT, 0.1, id="some-are-missing"),
@@ -74,10 +74,10 @@ def content(run):
     ],
 )
 @pytest.mark.parametrize("paired", ["by-id", "by-position"])
-def test_any_number_of_workers_gives_the_same_bytes(cases, lost, paired, tmp_path):
-    # A candidate that is missing has no position, so there none is lost.
-    gone = lost if paired == "by-id" else 0.0
-    inputs = written(tmp_path, list(rows(cases, seed=cases, lost=gone)))
+def test_any_number_of_workers_gives_the_same_bytes(cases, missing, paired, tmp_path):
+    # Rows that are paired by position cannot be missing.
+    gone = missing if paired == "by-id" else 0.0
+    inputs = written(tmp_path, list(rows(cases, seed=cases, missing=gone)))
     options = {} if paired == "by-id" else {"id_key": ""}
     runs = []
     for workers in (1, 2, 3):
@@ -87,7 +87,7 @@ def test_any_number_of_workers_gives_the_same_bytes(cases, lost, paired, tmp_pat
     assert runs[0] == runs[1] == runs[2]
 
 
-def test_the_work_is_really_shared(tmp_path):
+def test_work_is_shared_between_workers(tmp_path):
     inputs = written(tmp_path, list(rows(3 * SEGMENT, seed=1)))
     stream = open_pairs(*inputs)
     found = partition(stream, SEGMENT)
@@ -101,12 +101,12 @@ def test_the_work_is_really_shared(tmp_path):
     "change",
     [
         pytest.param(lambda lines: lines[::-1], id="in-another-order"),
-        pytest.param(lambda lines: [*lines, lines[0].replace('"0"', '"new"')], id="one-too-many"),
-        pytest.param(lambda lines: [lines[0], "", *lines[1:]], id="a-blank-line"),
+        pytest.param(lambda lines: [*lines, lines[0].replace('"0"', '"new"')], id="one-extra"),
+        pytest.param(lambda lines: [lines[0], "", *lines[1:]], id="blank-line"),
         pytest.param(lambda lines: ["{" + lines[0][10:], *lines[1:]], id="no-id-in-front"),
     ],
 )
-def test_what_must_be_read_from_the_top_gives_the_same_too(change, tmp_path):
+def test_files_that_cannot_be_partitioned_have_the_same_result(change, tmp_path):
     inputs = written(tmp_path, list(rows(SEGMENT + 5, seed=3)))
     lines = inputs[1].read_text().splitlines()
     inputs[1].write_text("".join(line + "\n" for line in change(lines)))
@@ -120,17 +120,17 @@ def test_what_must_be_read_from_the_top_gives_the_same_too(change, tmp_path):
 @pytest.mark.parametrize("sides", [[0], [1], [0, 1]], ids=["truth", "candidate", "both"])
 @pytest.mark.parametrize("paired", ["by-id", "by-position"])
 @pytest.mark.parametrize(
-    "odd",
+    "irregular",
     [
         pytest.param(" ", id="blank"),
         pytest.param("[1]", id="no-object"),
     ],
 )
-def test_an_odd_line_far_behind_changes_nothing(odd, sides, paired, tmp_path):
+def test_irregular_line_near_the_end_does_not_change_the_result(irregular, sides, paired, tmp_path):
     inputs = written(tmp_path, list(rows(3 * SEGMENT, seed=7)))
     for side in sides:
         lines = inputs[side].read_text().splitlines()
-        lines.insert(SEGMENT + 100, odd)
+        lines.insert(SEGMENT + 100, irregular)
         inputs[side].write_text("".join(line + "\n" for line in lines))
     options = {} if paired == "by-id" else {"id_key": ""}
     runs = []
@@ -142,29 +142,29 @@ def test_an_odd_line_far_behind_changes_nothing(odd, sides, paired, tmp_path):
 
 
 @pytest.mark.parametrize("side", [0, 1], ids=["truth", "candidate"])
-def test_a_line_beyond_the_limit_is_refused_as_ever(side, tmp_path):
+def test_line_beyond_the_limit_is_an_error(side, tmp_path):
     inputs = written(tmp_path, list(rows(2 * SEGMENT, seed=7)))
     lines = inputs[side].read_text().splitlines()
     lines[-5] = lines[-5].replace('"text": "', '"text": "' + "long " * 20_000)
     inputs[side].write_text("".join(line + "\n" for line in lines))
-    with pytest.raises(fm.DataError, match="longer than 4,096 bytes"):
+    with pytest.raises(fm.DataError, match="line exceeds the limit of 4,096 bytes"):
         fm.score(*inputs, inputs=Inputs(limits=Limits(line_bytes=4096)), workers=2)
 
 
-def test_without_a_folder_the_figures_are_the_same(tmp_path):
+def test_metrics_are_the_same_without_a_run_directory(tmp_path):
     inputs = written(tmp_path, list(rows(2 * SEGMENT, seed=5)))
     assert fm.score(*inputs, workers=2).to_dict() == fm.score(*inputs).to_dict()
 
 
-def test_an_id_that_occurs_twice_is_refused_as_ever(tmp_path):
+def test_duplicate_id_is_an_error(tmp_path):
     inputs = written(tmp_path, list(rows(SEGMENT + 5, seed=3)))
     lines = inputs[0].read_text().splitlines()
     inputs[0].write_text("".join(line + "\n" for line in [*lines, lines[0]]))
-    with pytest.raises(fm.DataError, match="occurs a second time"):
+    with pytest.raises(fm.DataError, match="duplicate id"):
         fm.score(*inputs, workers=2)
 
 
-def test_a_worker_that_is_killed_is_replaced(tmp_path):
+def test_worker_that_is_killed_is_replaced(tmp_path):
     inputs = written(tmp_path, list(rows(40 * SEGMENT, seed=9)))
     fm.score(*inputs, out=tmp_path / "whole")
     killed, over = [], threading.Event()

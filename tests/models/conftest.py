@@ -1,4 +1,4 @@
-"""Real models, which are large: only looked at where `FIELDMARK_MODELS` is set."""
+"""Tests with real models, which are large: collected only if `FIELDMARK_MODELS` is set."""
 
 from __future__ import annotations
 

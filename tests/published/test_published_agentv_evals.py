@@ -1,4 +1,4 @@
-"""AgentV's own eval files: the scores that its versions recorded, and where ours differ and why."""
+"""AgentV eval files give the scores that AgentV recorded, except for documented differences."""
 
 from __future__ import annotations
 
@@ -38,19 +38,21 @@ RUNS = {
 }  # fmt: skip
 CONFUSION = [run for run in RUNS if "confusion" in run]
 
-SAYS_NOTHING = "a field that the truth says nothing of earns nothing: 2 of 13 parts are not in play"
-BROKE_DOWN = "the script could not read what it was handed, and called that a score of 0"
+NOT_SCORED = (
+    "a field that is absent from the ground truth is not scored: 2 of 13 parts are left out"
+)
+SCRIPT_FAILED = "the script failed to read its input and reported a score of 0"
 DIFFERENCES = {
-    ("2.0.2 fields", "invoice-004", "invoice_field_accuracy"): (11 / 13, 10 / 12, SAYS_NOTHING),
-    ("4.42.4 fields", "invoice-002", "invoice_field_accuracy"): (12 / 13, 11 / 12, SAYS_NOTHING),
-    ("4.42.4 fields", "invoice-004", "invoice_field_accuracy"): (11 / 13, 10 / 12, SAYS_NOTHING),
-    ("4.42.4 fields, run again", "invoice-002", "invoice_field_accuracy"): (12 / 13, 11 / 12, SAYS_NOTHING),
-    ("4.42.4 fields, run again", "invoice-002", "party_names_fuzzy"): (0, 1, BROKE_DOWN),
-    ("4.42.4 fields, run again", "invoice-004", "invoice_field_accuracy"): (11 / 13, 10 / 12, SAYS_NOTHING),
-    ("later fields", "invoice-002", "invoice_field_accuracy"): (12 / 13, 11 / 12, SAYS_NOTHING),
-    ("later fields", "invoice-004", "invoice_field_accuracy"): (11 / 13, 10 / 12, SAYS_NOTHING),
+    ("2.0.2 fields", "invoice-004", "invoice_field_accuracy"): (11 / 13, 10 / 12, NOT_SCORED),
+    ("4.42.4 fields", "invoice-002", "invoice_field_accuracy"): (12 / 13, 11 / 12, NOT_SCORED),
+    ("4.42.4 fields", "invoice-004", "invoice_field_accuracy"): (11 / 13, 10 / 12, NOT_SCORED),
+    ("4.42.4 fields, run again", "invoice-002", "invoice_field_accuracy"): (12 / 13, 11 / 12, NOT_SCORED),
+    ("4.42.4 fields, run again", "invoice-002", "party_names_fuzzy"): (0, 1, SCRIPT_FAILED),
+    ("4.42.4 fields, run again", "invoice-004", "invoice_field_accuracy"): (11 / 13, 10 / 12, NOT_SCORED),
+    ("later fields", "invoice-002", "invoice_field_accuracy"): (12 / 13, 11 / 12, NOT_SCORED),
+    ("later fields", "invoice-004", "invoice_field_accuracy"): (11 / 13, 10 / 12, NOT_SCORED),
 }  # fmt: skip
-"""Every score that is not the recorded one: theirs, ours, and why ours is right."""
+"""Every score that differs from the recorded one: theirs, ours, and the reason."""
 
 
 def rows_of(path):
@@ -58,15 +60,19 @@ def rows_of(path):
 
 
 def recorded(run):
-    """What AgentV said of each case: its score, and each grader by name."""
+    """Yield the id of each case, its recorded score, and its graders by name."""
     for row in rows_of(INVOICES / RUNS[run][1]):
-        said = row.get("evaluator_results") or row["scores"]
-        yield row.get("eval_id") or row["test_id"], row["score"], {own["name"]: own for own in said}
+        graders = row.get("evaluator_results") or row["scores"]
+        yield (
+            row.get("eval_id") or row["test_id"],
+            row["score"],
+            {own["name"]: own for own in graders},
+        )
 
 
 @pytest.fixture(scope="module", params=RUNS)
 def run(request, tmp_path_factory):
-    """A run's name, its summary, and our rows by case."""
+    """The name of a run, its summary, and its rows by case."""
     folder = tmp_path_factory.mktemp("agentv") / "run"
     done = evaluate(INVOICES / RUNS[request.param][0], out=folder)
     rows = {row["case_id"]: row for row in rows_of(folder / "results.jsonl")}
@@ -77,25 +83,25 @@ def results_of(row):
     return {own["name"]: own for own in row["evaluator_results"]}
 
 
-def test_every_case_is_judged_by_those_who_judged_it(run):
+def test_every_case_has_the_recorded_graders(run):
     name, _, rows = run
     theirs = {case: set(graders) for case, _, graders in recorded(name)}
     assert {case: set(results_of(row)) for case, row in rows.items()} == theirs
 
 
-def test_every_score_is_the_recorded_one_except_where_that_is_wrong(run):
+def test_scores_equal_the_recorded_scores_except_documented_differences(run):
     name, _, rows = run
-    found = {}
+    differences = {}
     for case, _, graders in recorded(name):
-        for grader, said in graders.items():
+        for grader, result in graders.items():
             ours = results_of(rows[case])[grader]["score"]
-            if ours != pytest.approx(said["score"], abs=1e-12):
-                found[name, case, grader] = (said["score"], ours)
+            if ours != pytest.approx(result["score"], abs=1e-12):
+                differences[name, case, grader] = (result["score"], ours)
     listed = {key: pytest.approx(known[:2]) for key, known in DIFFERENCES.items() if key[0] == name}
-    assert found == listed
+    assert differences == listed
 
 
-def test_a_case_scores_the_mean_of_its_graders(run):
+def test_case_score_is_the_mean_of_its_graders(run):
     name, _, rows = run
     for case, score, graders in recorded(name):
         ours = [own["score"] for own in rows[case]["evaluator_results"]]
@@ -104,14 +110,14 @@ def test_a_case_scores_the_mean_of_its_graders(run):
             assert rows[case]["score"] == pytest.approx(score)
 
 
-def test_what_they_missed_we_miss(run):
+def test_misses_equal_the_recorded_misses(run):
     name, _, rows = run
     for case, _, graders in recorded(name):
-        for grader, said in graders.items():
-            if DIFFERENCES.get((name, case, grader), ("",))[-1] == BROKE_DOWN:
+        for grader, result in graders.items():
+            if DIFFERENCES.get((name, case, grader), ("",))[-1] == SCRIPT_FAILED:
                 continue
-            texts = said.get("misses") or [
-                each["text"] for each in said.get("assertions", ()) if not each["passed"]
+            texts = result.get("misses") or [
+                each["text"] for each in result.get("assertions", ()) if not each["passed"]
             ]
             ours = results_of(rows[case])[grader]["misses"]
             assert {path_of(text) for text in ours} == {path_of(text) for text in texts}
@@ -122,7 +128,7 @@ def path_of(text):
 
 
 @pytest.mark.parametrize("name", CONFUSION)
-def test_the_table_of_all_headers_is_the_recorded_one(name):
+def test_total_counts_of_headers_equal_the_recorded_counts(name):
     micro = evaluate(INVOICES / RUNS[name][0]).to_dict()["micro"]
     assert {key: micro[key] for key in ("tp", "tn", "fp", "fn")} == {
         "tp": 22,
@@ -133,16 +139,16 @@ def test_the_table_of_all_headers_is_the_recorded_one(name):
     assert micro["f1"] == pytest.approx(0.759, abs=5e-4)
 
 
-def test_headers_score_as_published():
+def test_headers_have_the_published_scores():
     (scores,) = {tuple(score for _, score, _ in sorted(recorded(name))) for name in CONFUSION}
     assert scores == pytest.approx((1, 0.833, 0.667, 0.667, 0.5), abs=5e-4)
 
 
-def test_the_counts_of_every_field_and_pair_are_the_recorded_ones(run):
+def test_counts_of_fields_and_pairs_equal_the_recorded_counts(run):
     name, _, rows = run
     for case, _, graders in recorded(name):
-        for grader, said in graders.items():
-            theirs = said.get("details") or {}
+        for grader, result in graders.items():
+            theirs = result.get("details") or {}
             ours = results_of(rows[case])[grader]["details"]
             for field, metrics in theirs.get("metrics", {}).items():
                 assert ours["metrics"][field] == pytest.approx(metrics), (case, field)
@@ -153,38 +159,38 @@ def test_the_counts_of_every_field_and_pair_are_the_recorded_ones(run):
 
 
 def total_of(summary, name):
-    """A total under the name that AgentV's scripts have for it."""
+    """Return a total by its name in AgentV's scripts."""
     matched = summary.get("matched", 0)
     counts = {
         "matched_count": matched,
-        "expected_count": matched + summary.get("lost", 0),
-        "parsed_count": matched + summary.get("invented", 0),
+        "expected_count": matched + summary.get("missing", 0),
+        "parsed_count": matched + summary.get("extra", 0),
     }
     return {**summary, **counts}[name]
 
 
 @pytest.mark.parametrize("file", sorted({file for file, _ in RUNS.values()}))
-def test_the_native_form_gives_the_same_results(tmp_path, file):
+def test_imported_file_gives_the_same_results(tmp_path, file):
     native = tmp_path / "native.yaml"
     native.write_text(import_agentv(INVOICES / file).text, "utf-8")
-    kept = {}
+    results = {}
     for name, source in (("theirs", INVOICES / file), ("native", native)):
         summary = evaluate(source, out=tmp_path / name).to_dict()
-        kept[name] = rows_of(tmp_path / name / "results.jsonl"), {**summary, "warnings": []}
-    assert kept["native"] == kept["theirs"]
+        results[name] = rows_of(tmp_path / name / "results.jsonl"), {**summary, "warnings": []}
+    assert results["native"] == results["theirs"]
 
 
-def test_every_difference_is_told_in_the_documents():
+def test_every_difference_is_documented():
     page = " ".join(PAGE.read_text("utf-8").split())
     for (_, case, grader), (theirs, ours, _) in DIFFERENCES.items():
         assert f"| `{case}` | `{grader}` | {theirs:.3g} | {ours:.3g} |" in page
 
 
-# --- faults that are not copied -------------------------------------------------------------------
+# --- bugs of AgentV that are not reproduced --------------------------------------------------------
 
 
 def scored(folder, fields, expected, candidate):
-    """The field accuracy of one document, as AgentV's file asks for it."""
+    """Return the field accuracy of one document, evaluated with an AgentV file."""
     grader = {"name": "own", "type": "field-accuracy", "fields": fields}
     case = {
         "id": "a",
@@ -201,33 +207,33 @@ def scored(folder, fields, expected, candidate):
     [
         pytest.param(
             {"match": "date", "formats": ["YYYY-MM-DD"]}, "2025-01-15", "01/15/2025", 0,
-            id="a-date-in-a-format-that-is-not-allowed",
+            id="date-format-not-allowed",
         ),
         pytest.param(
             {"match": "date", "formats": ["DD/MM/YYYY"]}, "02/01/2025", "2025-01-02", 0,
-            id="not-even-the-usual-format-is-allowed-unless-named",
+            id="iso-date-not-allowed-by-formats",
         ),
         pytest.param(
-            {"match": "date"}, "15-JAN-2025", "31-FEB-2025", 0, id="a-day-that-no-month-has"
+            {"match": "date"}, "15-JAN-2025", "31-FEB-2025", 0, id="invalid-date"
         ),
         pytest.param(
             {"match": "numeric_tolerance", "tolerance": 1.0}, 1, "1,889.00", 0,
-            id="thousands-are-not-cut-off",
+            id="thousands-separator",
         ),
         pytest.param(
             {"match": "numeric_tolerance", "tolerance": 1.0}, 12, "12 apples", 0,
-            id="a-number-with-words-is-no-number",
+            id="number-with-text",
         ),
         pytest.param({"match": "exact"}, 1, True, 0, id="true-is-not-one"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_earns_nothing(tmp_path, field, expected, candidate, score):
+def test_wrong_values_score_zero(tmp_path, field, expected, candidate, score):
     fields = [{"path": "value", **field}]
     assert scored(tmp_path, fields, {"value": expected}, {"value": candidate}) == score
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Pacific/Auckland"])
-def test_a_date_is_the_same_everywhere(tmp_path, monkeypatch, zone):
+def test_dates_do_not_depend_on_the_time_zone(tmp_path, monkeypatch, zone):
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     fields = [{"path": "day", "match": "date"}]
@@ -243,16 +249,14 @@ def test_a_date_is_the_same_everywhere(tmp_path, monkeypatch, zone):
 @pytest.mark.parametrize(
     ("expected", "score"),
     [
-        pytest.param({"total": 1}, 0, id="a-field-that-is-not-in-the-truth-earns-nothing"),
-        pytest.param(
-            {"total": 1, "po": None}, 0, id="and-costs-where-the-truth-says-that-it-is-empty"
-        ),
+        pytest.param({"total": 1}, 0, id="field-absent-from-truth"),
+        pytest.param({"total": 1, "po": None}, 0, id="field-null-in-truth"),
     ],
 )
-def test_an_invented_value_does_not_help(tmp_path, expected, score):
+def test_hallucinated_value_does_not_raise_the_score(tmp_path, expected, score):
     fields = [{"path": "total", "match": "exact"}, {"path": "po", "match": "exact"}]
     assert scored(tmp_path, fields, expected, {"total": 2, "po": "PO-1"}) == score
 
 
-def test_an_answer_that_nobody_can_read_scores_nothing(tmp_path):
+def test_unparseable_prediction_scores_zero(tmp_path):
     assert scored(tmp_path, [{"path": "total", "match": "exact"}], {"total": 1}, "Sorry.") == 0

@@ -1,4 +1,4 @@
-"""Object detection: 100 images of COCO val2014 and a toy case of PASCAL, with published figures."""
+"""Object detection: 100 images of COCO val2014 and a toy case of PASCAL, with published metrics."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ FILES = (COCO / "ground_truth.json", COCO / "detections_fakebbox100.json")
 
 
 @pytest.fixture(scope="module")
-def figures():
+def metrics():
     return coco_ap(*(json.loads(file.read_text("utf-8")) for file in FILES))
 
 
 @pytest.mark.parametrize("name", PUBLISHED["published_3_decimals"])
-def test_each_of_the_twelve_figures_is_the_published_one(figures, name):
-    assert round(figures[name], 3) == PUBLISHED["published_3_decimals"][name]
-    assert figures[name] == PUBLISHED["independent_recomputation"][name]
+def test_metrics_equal_the_published_metrics(metrics, name):
+    assert round(metrics[name], 3) == PUBLISHED["published_3_decimals"][name]
+    assert metrics[name] == PUBLISHED["independent_recomputation"][name]
 
 
 @pytest.mark.parametrize("points", ["every_point", "eleven_point"])
 @pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5, 0.75])
-def test_the_toy_case_of_pascal(points, threshold):
-    truth, found = (
+def test_pascal_toy_case(points, threshold):
+    truth, detections = (
         [
             {"image_id": image, "category_id": each["class"], "bbox": each["bbox_xywh"], **each}
             for image, boxes in TOY[side].items()
@@ -38,7 +38,7 @@ def test_the_toy_case_of_pascal(points, threshold):
         ]
         for side in ("gts", "dets")
     )
-    got = pascal_ap(truth, found, iou_threshold=threshold, pixels=True)
+    got = pascal_ap(truth, detections, iou_threshold=threshold, pixels=True)
     assert got[points] == pytest.approx(TOY["published_AP"][points][str(threshold)], abs=1e-10)
 
 
@@ -47,27 +47,27 @@ def summary():
     return scored(*FILES, "--format-in", "coco")
 
 
-def test_the_command_prints_and_stores_the_same_figures(summary, figures):
+def test_command_gives_the_same_metrics(summary, metrics):
     for name in PUBLISHED["published_3_decimals"]:
-        assert summary["detection"][name] == pytest.approx(figures[name], abs=1e-12)
+        assert summary["detection"][name] == pytest.approx(metrics[name], abs=1e-12)
     assert summary["detection"]["images"] == summary["cases"]["total"] == 100
     assert (summary["detection"]["regions"], summary["detection"]["detections"]) == (839, 734)
 
 
-def test_an_image_without_detections_is_a_case_with_nothing_found(summary):
+def test_image_without_detections_is_scored(summary):
     assert summary["cases"]["missing"] == summary["cases"]["unexpected"] == 0
     assert summary["cases"]["scored"] == 100
 
 
-def test_regions_are_fields_too(summary):
+def test_regions_are_also_compared_as_fields(summary):
     boxes = summary["attributes"]["regions[].bbox"]
-    assert boxes["tp"] + boxes["fn"] == 839 - 9  # nobody has to find a crowd
+    assert boxes["tp"] + boxes["fn"] == 839 - 9  # crowd regions are not counted
     assert boxes["tp"] + boxes["fp"] == 734
 
 
-def test_a_figure_can_be_a_gate():
+def test_detection_metric_as_a_gate():
     options = ("--format-in", "coco", "--no-save", "--min", "detection.AP=0.6")
     done = fieldmark("score", *FILES, *options)
     assert done.code == 1
-    assert "gate FAIL: detection.AP = 0.5046, wanted ≥ 0.6" in done.out
+    assert "gate failed: detection.AP is 0.5046, must be at least 0.6" in done.out
     assert "APsmall            0.586" in done.out

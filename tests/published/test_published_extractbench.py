@@ -1,4 +1,4 @@
-"""Verdicts of a language model, replayed: its grades are matches or not, its failures errors."""
+"""Recorded verdicts of a language model: grades become matches or mistakes, failures errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETUPS = sorted({verdict["setup"] for verdict in VERDICTS})
 
 
 def replayed(verdicts):
-    """A run over the papers of one set-up, judged by what was recorded of them."""
+    """Score the papers of one setup with the recorded similarities."""
     papers = sorted({verdict["paper"] for verdict in verdicts})
     sides = {side: {paper: {} for paper in papers} for side in ("expected", "candidate")}
     for verdict in verdicts:
@@ -31,7 +31,7 @@ def replayed(verdicts):
         for verdict in verdicts
         if verdict["similarity"] is not None
     ]
-    truth, found = (
+    truth, predictions = (
         [{"id": paper, **document} for paper, document in sides[side].items()]
         for side in ("expected", "candidate")
     )
@@ -39,11 +39,11 @@ def replayed(verdicts):
         "provider": {"type": "recorded", "scores": scores},
         "defaults": {"match": "semantic", "threshold": 0.8},
     }
-    return fm.score(truth, found, rules=rules)
+    return fm.score(truth, predictions, rules=rules)
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_every_grade_is_a_match_or_not_and_every_failure_an_error(setup):
+def test_grades_become_matches_or_mistakes_and_failures_become_errors(setup):
     verdicts = [verdict for verdict in VERDICTS if verdict["setup"] == setup]
     run = replayed(verdicts)
     graded = [verdict for verdict in verdicts if verdict["similarity"] is not None]
@@ -58,7 +58,7 @@ def test_every_grade_is_a_match_or_not_and_every_failure_an_error(setup):
     )
 
 
-def test_failures_of_the_judge_are_no_zeroes():
+def test_judge_failures_are_not_counted_as_mistakes():
     failures = [verdict for verdict in VERDICTS if verdict["similarity"] is None]
     assert len(failures) == 5
     assert not any(verdict["passed"] for verdict in failures)
@@ -67,7 +67,7 @@ def test_failures_of_the_judge_are_no_zeroes():
     assert (citations.tp, citations.fp, citations.fn, citations.errors) == (0, 0, 0, 1)
 
 
-def test_the_judge_graded_one_pair_in_two_ways():
+def test_data_contains_a_pair_with_two_grades():
     grades = {}
     for verdict in VERDICTS:
         grades.setdefault((verdict["expected"], verdict["candidate"]), set()).add(

@@ -1,7 +1,7 @@
-"""The committee behind 1,000 e-mails, as twenty language models named it.
+"""The committees of 1,000 e-mails, predicted by twenty language models.
 
-The comparison of the authors lower-cases and strips nothing, which is `exact_text`. A row that a
-model did not answer is an omission.
+The authors compare lower-case strings without stripping whitespace, like `exact_text`. A row without
+a prediction is an omission.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PUBLISHED = json.loads((EMAILS / "published_results.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("model", sorted(PUBLISHED))
-def test_every_count_of_a_model_is_met(model):
+def test_counts_equal_the_published_counts(model):
     want = PUBLISHED[model]
     predictions = EMAILS / "predictions" / f"{model}.jsonl.gz"
     summary = scored_here(EMAILS / "gold.jsonl.gz", predictions, "--match", "exact_text")
@@ -32,17 +32,17 @@ def test_every_count_of_a_model_is_met(model):
     assert committee["tp"] / present == pytest.approx(want["published_accuracy"], abs=1e-12)
 
 
-def test_twenty_models_are_there():
+def test_data_contains_twenty_models():
     assert len(PUBLISHED) == 20
 
 
-def test_objects_in_place_of_a_name_are_format_errors():
+def test_objects_instead_of_a_name_are_format_errors():
     predictions = EMAILS / "predictions" / "phi3.jsonl.gz"
     summary = scored(EMAILS / "gold.jsonl.gz", predictions, "--match", "exact_text")
     assert summary["errors_by_type"]["format_error"] == 6
 
 
-def test_forgiving_blanks_finds_two_more_matches():
+def test_ignoring_whitespace_gives_two_more_matches():
     predictions = EMAILS / "predictions" / "llama318b.jsonl.gz"
     summary = scored_here(EMAILS / "gold.jsonl.gz", predictions, "--match", "normalized_text")
     want = PUBLISHED["llama318b"]["matches_lowercase_stripped"]

@@ -1,4 +1,4 @@
-"""Models that are compared pairwise: the example, on three of the twenty."""
+"""The example that compares models pairwise, with three of the twenty models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from published.command_line import DATA, ENVIRONMENT, EXAMPLES
 EMAILS = DATA / "fundraising-committee"
 
 
-def test_near_models_are_alike_and_far_ones_are_not():
+def test_only_distant_models_differ_significantly():
     models = ("gpt-4o-mini", "gpt-4o_prompt2", "phi3")
     done = subprocess.run(
         [sys.executable, EXAMPLES / "fundraising" / "pairwise.py", EMAILS / "gold.jsonl.gz",
@@ -18,9 +18,9 @@ def test_near_models_are_alike_and_far_ones_are_not():
         env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
-        "3 models, 3 pairs, 2 of them told apart",
+        "3 models, 3 pairs, 2 significantly different",
         "",
-        " 1  0.969  gpt-4o-mini  like gpt-4o_prompt2",
+        " 1  0.969  gpt-4o-mini  similar to gpt-4o_prompt2",
         " 2  0.969  gpt-4o_prompt2",
         " 3  0.191  phi3",
     ]

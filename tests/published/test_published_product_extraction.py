@@ -1,8 +1,8 @@
-"""Product pages: precision, recall and F1 as the authors of the data published them.
+"""Product pages: precision, recall and F1 as published by the authors of the data.
 
-The truth of a field is a list of right answers, prices are decimal numbers, and a wrong value is a
-false positive and a false negative. One SKU that extruct found is a single blank, which for the
-authors is a wrong value: the rules file says so, since blank text is empty otherwise.
+The ground truth of a field is a list of accepted values, prices are decimal numbers, and a wrong value
+is a false positive and a false negative. extruct predicted one SKU that is a single space. The authors
+count it as a wrong value, so the rules file sets `empty_blanks: false`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def systems():
     ("system", "attribute"),
     [(system, attribute) for system, attributes in PUBLISHED.items() for attribute in attributes],
 )
-def test_the_published_figures_are_met(systems, system, attribute):
+def test_metrics_equal_the_published_metrics(systems, system, attribute):
     assert_published(systems[system][attribute], PUBLISHED[system][attribute])
 
 
-def test_a_blank_text_is_an_omission_where_blanks_are_empty(tmp_path):
+def test_blank_string_is_an_omission_by_default(tmp_path):
     rules = tmp_path / "rules.yaml"
     rules.write_text(RULES.read_text("utf-8").replace("empty_blanks: false", ""), "utf-8")
     sku = scored(

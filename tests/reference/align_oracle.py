@@ -1,4 +1,4 @@
-"""Slow and obvious alignment, straight from the definitions: the oracle of the fast one."""
+"""Slow alignment by direct definition, as an oracle for the fast implementation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOTHING = object()
 
 
 class Rest(NamedTuple):
-    """Places without an equal partner, in canonical order, and how many equal pairs there are."""
+    """Return the unpaired indexes in canonical order, and the number of equal pairs."""
 
     expected: list[int]
     candidate: list[int]
@@ -45,7 +45,7 @@ def _same_text(expected: JsonValue, candidate: JsonValue) -> bool:
 
 
 def distance(one: str, other: str) -> int:
-    """Levenshtein's distance by the textbook."""
+    """Return the Levenshtein distance by its textbook definition."""
     row = list(range(len(other) + 1))
     for number, letter in enumerate(one, 1):
         above, row = row, [number]
@@ -116,7 +116,7 @@ def greedy(
     threshold: float,
     fields: tuple[str, ...] | None = None,
 ) -> dict[int, int]:
-    """The pairs of the rest: again and again the best pair that is left."""
+    """Return the greedy pairs of the rest: repeatedly the best remaining pair."""
     left, right, _ = rest_of(expected, candidate)
     pairs = {}
     while True:
@@ -144,7 +144,7 @@ def optimal_total(
     threshold: float,
     fields: tuple[str, ...] | None = None,
 ) -> tuple[float, int]:
-    """The greatest total similarity of the rest, and the most agreement at that total."""
+    """Return the highest total similarity of the rest, and the most equal leaves at that total."""
     left, right, _ = rest_of(expected, candidate)
     if len(left) > len(right):
         left, right, expected, candidate = right, left, candidate, expected

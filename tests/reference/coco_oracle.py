@@ -1,6 +1,6 @@
-"""COCO's figures, slow and obvious: one image, one class, one threshold and one range at a time.
+"""Slow COCO metrics: one image, one class, one threshold and one area range at a time.
 
-The fast code must say the same to the last digit, so sums are formed in the same order.
+The fast code must agree to the last digit, so sums are computed in the same order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def overlap(found, truth, *, crowd):
 
 
 def judged(truths, found, threshold, span):
-    """For each detection (score, found a region, counts at all), the surest first; and the regions wanted."""
+    """Return (score, matched, counted) per detection by descending score, and the number of regions."""
     ignored = [t.get("iscrowd", 0) or not span[0] <= t["area"] <= span[1] for t in truths]
     order = sorted(range(len(truths)), key=lambda place: bool(ignored[place]))
     taken = set()
@@ -47,7 +47,7 @@ def judged(truths, found, threshold, span):
 
 
 def one_class(ground_truth, detections, category, threshold, span, most):
-    """Precision at 101 recalls, and recall; nothing if there is no region to find."""
+    """Return the mean precision at 101 recalls, and the recall; `None` if there are no regions."""
     rows, wanted = [], 0
     for image in sorted(image["id"] for image in ground_truth["images"]):
         mine = [
@@ -89,11 +89,11 @@ def coco_oracle(ground_truth, detections):
         recall = [each[1] for row in table for each in row if each]
         return [float(np.mean(values)) if values else None for values in (precision, recall)]
 
-    figures = {"AP": results("", 100)[0]}
-    figures["AP50"] = results("", 100, [0.5])[0]
-    figures["AP75"] = results("", 100, [0.75])[0]
+    metrics = {"AP": results("", 100)[0]}
+    metrics["AP50"] = results("", 100, [0.5])[0]
+    metrics["AP75"] = results("", 100, [0.75])[0]
     for span in ("small", "medium", "large"):
-        figures[f"AP{span}"], figures[f"AR{span}"] = results(span, 100)
+        metrics[f"AP{span}"], metrics[f"AR{span}"] = results(span, 100)
     for most in (1, 10, 100):
-        figures[f"AR{most}"] = results("", most)[1]
-    return figures
+        metrics[f"AR{most}"] = results("", most)[1]
+    return metrics

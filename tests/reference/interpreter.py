@@ -1,11 +1,11 @@
-"""What happens to every field of two documents, by direct recursive definition.
+"""The outcomes of all fields of two documents, by direct recursive definition.
 
-Slow and obvious on purpose: the fast plan must agree with this on everything. Nothing here comes
-from `fieldmark.plan`; comparators and aligners are asked as black boxes. Left out: paths with
-fixed indexes, comparators that ask a provider, and lists beyond the limits of an aligner.
+Slow on purpose, as an oracle for the fast plan. Nothing here comes from `fieldmark.plan`;
+comparators and aligners are black boxes. Not supported: paths with fixed indexes, comparators with
+a provider, and lists above the limits of an aligner.
 
-Words: a *place* is a tuple of keys and `ITEM`s. A value is *empty* (absent, null or blank), a
-*scalar* (a list that is aligned as a whole too), a *hollow* container ({} or []), or a *full* one.
+A *place* is a tuple of keys and `ITEM`s. A value is *empty* (absent, null or blank), a *scalar*
+(also a list that is compared as a whole), a *hollow* container ({} or []), or a *full* container.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Value: TypeAlias = "JsonValue | Missing"
 
 
 class Fact(NamedTuple):
-    """One outcome, as it is compared with what the plan says."""
+    """One outcome, for comparison with the plan."""
 
     attribute: str
     outcome: str
@@ -57,7 +57,7 @@ class Emission(NamedTuple):
 
 
 def interpret(expected: Value, candidate: Value, rules: Rules) -> Counter[Fact]:
-    """The multiset of what happened to the fields of two documents."""
+    """Return the multiset of outcomes of two documents."""
     return Counter(
         Fact(text_of(at), outcome.name, before.name, after.name)
         for at, outcome, before, after in Interpreter(rules).emissions(expected, candidate)
@@ -65,7 +65,7 @@ def interpret(expected: Value, candidate: Value, rules: Rules) -> Counter[Fact]:
 
 
 def text_of(place: Place) -> str:
-    """A place as an attribute: keys joined by dots, `[]` for list items, `$` for the document."""
+    """Return a place as an attribute: keys joined by dots, `[]` for list items, `$` for the document."""
     text = ""
     for step in place:
         text = text + "[]" if step == ITEM else join(text, str(step))
@@ -73,14 +73,14 @@ def text_of(place: Place) -> str:
 
 
 def steps_of(path: str) -> Place:
-    """The steps of a rule's path: plain keys, `[*]` or `[]`, and `**`."""
+    """Return the steps of a rule's path: plain keys, `[*]` or `[]`, and `**`."""
     dotted = path.replace("[*]", "[]").replace("[]", ".[]").removeprefix(".")
     special = {"[]": ITEM, "**": ANYTHING}
     return tuple(special.get(word, word) for word in dotted.split("."))
 
 
 def covers(pattern: Place, place: Place) -> bool:
-    """Whether a rule's path covers a place; `**` stands for any number of steps."""
+    """Whether a rule's path matches a place; `**` matches any number of steps."""
     if not pattern:
         return not place
     if pattern[0] == ANYTHING:
@@ -89,7 +89,7 @@ def covers(pattern: Place, place: Place) -> bool:
 
 
 def precedence(rank: int, rule: Rule) -> tuple[bool, int]:
-    """Exact paths win over patterns, later rules over earlier ones."""
+    """Exact paths take precedence over patterns, and later rules over earlier ones."""
     return ("*" not in rule.path and "[]" not in rule.path, rank)
 
 
@@ -98,17 +98,17 @@ class Interpreter:
     rules: Rules
 
     def governing(self, place: Place) -> list[Rule]:
-        """The rules that cover a place, the strongest first."""
+        """Return the rules that match a place, in order of precedence."""
         ranked = sorted(enumerate(self.rules.fields), key=lambda pair: precedence(*pair))
         return [rule for _, rule in reversed(ranked) if covers(steps_of(rule.path), place)]
 
     def named_comparator(self, place: Place) -> Comparator | None:
-        """The comparator that a rule names for this place, if one does."""
+        """Return the comparator that a rule sets for this place, if any."""
         named = (rule.comparator for rule in self.governing(place))
         return next((comparator for comparator in named if comparator is not None), None)
 
     def aligner_at(self, place: Place) -> Aligner:
-        """The aligner of a list; one whose items a rule is about cannot stay whole."""
+        """Return the aligner of a list; a list with rules for its items is not compared as a whole."""
         named = (rule.aligner for rule in self.governing(place))
         aligner = next((each for each in named if each is not None), self.rules.aligner or Greedy())
         if aligner.name == "whole" and any(
@@ -122,7 +122,7 @@ class Interpreter:
         return getattr(self.named_comparator(place), "name", "") == "ignore"
 
     def is_leaf(self, place: Place) -> bool:
-        """Whether what stands here is compared whole, containers too."""
+        """Whether the value at a place is compared as a whole, even a container."""
         if self.rules.depth is Depth.TOP and len(place) == 1:
             return True
         return self.named_comparator(place) is not None
@@ -143,10 +143,10 @@ class Interpreter:
         return getattr(self.named_comparator(place), "name", "") == "any_of"
 
     def expected_presence(self, at: Place, expected: Value, candidate: Value) -> Presence:
-        """Of acceptable answers: blank if all are empty; null if an empty candidate finds one."""
+        """Return the presence of acceptable values: blank if all are empty; null if an empty candidate matches one."""
         if not self.takes_any(at) or not isinstance(expected, list):
             return self.presence(expected)
-        filled = [self.presence(answer) is Presence.VALUE for answer in expected]
+        filled = [self.presence(value) is Presence.VALUE for value in expected]
         if not any(filled):
             return Presence.BLANK
         found_empty = self.presence(candidate) is not Presence.VALUE and not all(filled)
@@ -177,7 +177,7 @@ class Interpreter:
                 yield emission
 
     def pair(self, at: Place, expected: Value, candidate: Value) -> Iterator[Emission]:
-        """Two values at one place."""
+        """Compare two values at one place."""
         if self.ignored(at) or self.is_leaf(at):
             yield from self.leaf(at, expected, candidate)
             return
@@ -195,14 +195,14 @@ class Interpreter:
         elif after is Shape.FULL:
             yield from self.alone(at, candidate, candidate=True)
         elif before is Shape.HOLLOW and after is Shape.HOLLOW:
-            alike = kind_of(expected) is kind_of(candidate)  # type: ignore[arg-type]
-            outcome = Outcome.MATCH if alike else Outcome.FORMAT_ERROR
+            same_type = kind_of(expected) is kind_of(candidate)  # type: ignore[arg-type]
+            outcome = Outcome.MATCH if same_type else Outcome.FORMAT_ERROR
             yield Emission(at, outcome, Presence.VALUE, Presence.VALUE)
         else:
             yield from self.leaf(at, expected, candidate)
 
     def containers(self, at: Place, expected: Value, candidate: Value) -> Iterator[Emission]:
-        """Two containers that hold something."""
+        """Compare two containers that are not empty."""
         if isinstance(expected, dict) and isinstance(candidate, dict):
             for key in [*expected, *(key for key in candidate if key not in expected)]:
                 inner = expected.get(key, MISSING), candidate.get(key, MISSING)
@@ -220,7 +220,7 @@ class Interpreter:
             yield from self.alone(at, candidate, candidate=True)
 
     def alone(self, at: Place, value: Value, *, candidate: bool) -> Iterator[Emission]:
-        """A value whose other side has nothing here; the items of a list are unmatched ones."""
+        """Count a value that is absent on the other side; items of a list are unaligned."""
         if self.is_leaf(at) or self.shape(at, value) is not Shape.FULL:
             sides = (MISSING, value) if candidate else (value, MISSING)
             yield from self.leaf(at, *sides)
@@ -232,13 +232,13 @@ class Interpreter:
                 yield from self.unmatched((*at, ITEM), item, candidate=candidate)
 
     def unmatched(self, at: Place, item: Value, *, candidate: bool) -> Iterator[Emission]:
-        """An item without a partner: only what is not empty in it counts."""
+        """Count an unaligned item; empty values in it do not count."""
         for emission in self.alone(at, item, candidate=candidate):
             if Presence.VALUE in (emission.expected, emission.candidate):
                 yield emission
 
     def leaf(self, at: Place, expected: Value, candidate: Value) -> Iterator[Emission]:
-        """Two values that are compared whole; nothing if neither exists."""
+        """Compare two values as a whole; no outcome if neither exists."""
         if expected is not MISSING or candidate is not MISSING:
             yield self.outcome(at, expected, candidate)
 
@@ -257,7 +257,7 @@ class Interpreter:
         return Emission(at, decide(at, expected, candidate), before, after)
 
     def verdict(self, at: Place, expected: JsonValue, candidate: JsonValue) -> Outcome:
-        """What the comparator says of two values that are not empty."""
+        """Return the outcome of the comparator for two values that are not empty."""
         comparator = self.named_comparator(at) or self.rules.default or Exact()
         comparison = comparator.compare(expected, candidate)
         if comparison.failed:
@@ -272,7 +272,7 @@ class Interpreter:
     def configured(
         self, at: Place, paths: list[Place], expected: Value, candidate: Value
     ) -> Iterator[Emission]:
-        """The fields named by paths relative to this place; a list is aligned once for all of them."""
+        """Compare the fields with paths relative to this place; a list is aligned once for all of them."""
         inside: dict[Place, list[Place]] = {}
         for path in paths:
             if ITEM in path:
@@ -289,7 +289,7 @@ class Interpreter:
     def configured_items(
         self, at: Place, paths: list[Place], expected: Value, candidate: Value
     ) -> Iterator[Emission]:
-        """The fields of two lists' items; what is no list has no items."""
+        """Compare the fields of the items of two lists; other values have no items."""
         before = expected if isinstance(expected, list) else []
         after = candidate if isinstance(candidate, list) else []
         alignment = self.aligner_at(at).align(before, after)
@@ -305,7 +305,7 @@ class Interpreter:
 
 
 def found(value: Value, path: Place) -> Value:
-    """What stands below a value at plain keys."""
+    """Return the value at plain keys below a value."""
     for key in path:
         value = value.get(str(key), MISSING) if isinstance(value, dict) else MISSING
     return value

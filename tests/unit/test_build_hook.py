@@ -1,4 +1,4 @@
-"""Installing compiles the parts in C where that can be done, and says why where it cannot."""
+"""Building compiles the C extensions if possible, and warns if not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def build():
 
 @pytest.fixture
 def sources(build, tmp_path):
-    """The sources in a folder of their own, as they are in the project."""
+    """Copies of the C sources in a temporary project."""
     copies = [tmp_path / source for source in build.SOURCES]
     for copy, source in zip(copies, build.SOURCES, strict=True):
         copy.parent.mkdir(parents=True)
@@ -31,26 +31,26 @@ def sources(build, tmp_path):
     return copies
 
 
-def beside(sources):
-    """All files in the folders of the sources."""
+def siblings(sources):
+    """Return all files in the directories of the sources."""
     return [file for source in sources for file in source.parent.iterdir()]
 
 
 def hook(build, root, target="wheel"):
-    said = []
-    app = SimpleNamespace(display_warning=said.append)
-    return build.CompiledParts(str(root), {}, None, None, str(root), target, app), said
+    warnings = []
+    app = SimpleNamespace(display_warning=warnings.append)
+    return build.ExtensionBuilder(str(root), {}, None, None, str(root), target, app), warnings
 
 
-def test_every_source_in_the_package_is_compiled(build):
-    there = {path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.c")}
-    assert set(build.SOURCES) == there
+def test_all_c_sources_are_compiled(build):
+    present = {path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.c")}
+    assert set(build.SOURCES) == present
 
 
-def test_modules_are_put_beside_their_sources_and_into_the_wheel(build, sources, tmp_path):
-    made, said = hook(build, tmp_path)
+def test_extensions_are_placed_next_to_their_sources_and_in_the_wheel(build, sources, tmp_path):
+    builder, warnings = hook(build, tmp_path)
     data = {"artifacts": []}
-    made.initialize("standard", data)
+    builder.initialize("standard", data)
     compiled = [source.with_suffix(SUFFIX) for source in sources]
     assert min(each.stat().st_size for each in compiled) > 10_000
     assert data == {
@@ -58,49 +58,49 @@ def test_modules_are_put_beside_their_sources_and_into_the_wheel(build, sources,
         "pure_python": False,
         "infer_tag": True,
     }
-    assert not said
+    assert not warnings
 
 
-def test_a_source_distribution_has_nothing_compiled(build, sources, tmp_path):
+def test_source_distribution_contains_no_extensions(build, sources, tmp_path):
     data = {"artifacts": []}
     hook(build, tmp_path, "sdist")[0].initialize("standard", data)
     assert data == {"artifacts": []}
-    assert beside(sources) == sources
+    assert siblings(sources) == sources
 
 
 @pytest.mark.parametrize("compiler", ["false", "/no/such/compiler"])
 def test_without_a_compiler_the_package_is_pure_python(
     build, sources, tmp_path, monkeypatch, compiler
 ):
-    sources[0].with_suffix(SUFFIX).write_bytes(b"of an older source")
+    sources[0].with_suffix(SUFFIX).write_bytes(b"built from older source")
     monkeypatch.setenv("CC", compiler)
-    made, said = hook(build, tmp_path)
+    builder, warnings = hook(build, tmp_path)
     data = {"artifacts": []}
-    made.initialize("standard", data)
+    builder.initialize("standard", data)
     assert data == {"artifacts": []}
-    assert beside(sources) == sources
-    assert [each.split(": ")[0] for each in said] == [
-        f"{source.name} not compiled, so slower" for source in sources
+    assert siblings(sources) == sources
+    assert [each.split(": ")[0] for each in warnings] == [
+        f"cannot compile {source.name}; the package will be slower" for source in sources
     ]
 
 
-def test_a_part_that_does_not_compile_leaves_the_others(build, sources, tmp_path):
+def test_other_extensions_are_built_if_one_does_not_compile(build, sources, tmp_path):
     sources[0].write_text("int broken(")
-    made, said = hook(build, tmp_path)
+    builder, warnings = hook(build, tmp_path)
     data = {"artifacts": []}
-    made.initialize("standard", data)
-    assert len(said) == 1
+    builder.initialize("standard", data)
+    assert len(warnings) == 1
     assert len(data["artifacts"]) == len(sources) - 1
     assert not sources[0].with_suffix(SUFFIX).exists()
 
 
-def test_a_source_that_does_not_compile_is_told(build, sources):
+def test_compile_module_returns_the_reason_of_a_failure(build, sources):
     sources[0].write_text("int broken(")
     assert build.compile_module(sources[0], sources[0].with_suffix(SUFFIX))
-    assert beside(sources) == sources
+    assert siblings(sources) == sources
 
 
-def test_the_compiler_has_nothing_to_complain_of(build, sources):
+def test_c_sources_compile_without_warnings(build, sources):
     for source in sources:
         assert build.compile_module(source, source.with_suffix(SUFFIX), "-Werror", "-Wconversion",
                                     "-Wno-sign-conversion", "-Wshadow", "-O1") == ""  # fmt: skip

@@ -1,4 +1,4 @@
-"""One door for built-ins and plug-ins."""
+"""The registry of built-in strategies and plug-ins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fieldmark.registry import Plugin
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
-    """Entry points that the registry finds as if packages had brought them."""
+    """Entry points as if they came from installed packages."""
     points: list[EntryPoint] = []
     monkeypatch.setattr(
         importlib.metadata,
@@ -32,7 +32,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shouting:
-    """A comparator that a package might bring."""
+    """A comparator of another package."""
 
     name: ClassVar[str] = "shouting"
     reflexive: ClassVar[bool] = True
@@ -46,7 +46,7 @@ NOT_A_STRATEGY = "nothing"
 @pytest.mark.parametrize(
     ("kind", "name"), [(kind, name) for kind in Plugin for name in registry.names(kind)]
 )
-def test_every_name_loads_a_class_that_bears_it(kind, name):
+def test_every_name_loads_a_class_with_that_name(kind, name):
     strategy = registry.load(kind, name)
     assert strategy.name == name
     assert all(option.type is not None for option in registry.options(strategy).values())
@@ -57,8 +57,8 @@ def test_every_name_loads_a_class_that_bears_it(kind, name):
     [
         pytest.param("numeric_tolerance", "numeric_tolerance", id="as-registered"),
         pytest.param("numeric-tolerance", "numeric_tolerance", id="kebab-case"),
-        pytest.param("Numeric_Tolerance", None, id="another-case"),
-        pytest.param("fuzy", None, id="misspelt"),
+        pytest.param("Numeric_Tolerance", None, id="different-case"),
+        pytest.param("fuzy", None, id="misspelled"),
         pytest.param("", None, id="empty"),
     ],
 )
@@ -66,14 +66,14 @@ def test_spelling_of_names(name, spelled):
     assert registry.canonical(Plugin.COMPARATORS, name) == spelled
 
 
-def test_typed_doors_lead_to_the_same_classes():
+def test_typed_functions_return_the_same_classes():
     assert registry.comparator("exact") is registry.load(Plugin.COMPARATORS, "exact")
     assert registry.aligner("greedy") is registry.load(Plugin.ALIGNERS, "greedy")
     assert registry.provider("lexical") is registry.load(Plugin.PROVIDERS, "lexical")
 
 
-def test_an_unknown_name_is_refused_with_the_valid_ones():
-    with pytest.raises(ConfigError, match=r"Invalid match type: fuzy\. Valid types: exact, "):
+def test_unknown_name_is_rejected_with_valid_names():
+    with pytest.raises(ConfigError, match="Invalid match type: fuzy; valid types: exact, "):
         registry.comparator("fuzy")
 
 
@@ -86,21 +86,21 @@ def test_options_are_the_fields_of_the_dataclass():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keywords:
-    """Options that Python cannot spell as files do."""
+    """Options with names that are Python keywords."""
 
     name: ClassVar[str] = "keywords"
     class_: str = "a"
     id_: str = "b"
 
 
-def test_an_option_that_is_a_keyword_of_python_is_spelled_without_its_underscore():
+def test_keyword_option_has_no_trailing_underscore():
     assert list(registry.options(Keywords)) == ["class", "id_"]
-    made = registry.made(Keywords, {"class": "x", "id_": "y"})
+    made = registry.create(Keywords, {"class": "x", "id_": "y"})
     assert made == Keywords(class_="x", id_="y")
     assert "class" in registry.options(registry.load(Plugin.EVALUATORS, "detection_ap"))
 
 
-def test_a_plug_in_stands_beside_the_built_ins(installed):
+def test_plug_in_is_registered_after_the_built_ins(installed):
     installed.append(EntryPoint("shouting-loud", f"{__name__}:Shouting", "fieldmark.comparators"))
     assert registry.names(Plugin.COMPARATORS)[-1] == "shouting_loud"
     assert "exact" in registry.names(Plugin.COMPARATORS)
@@ -109,15 +109,19 @@ def test_a_plug_in_stands_beside_the_built_ins(installed):
 
 
 @pytest.mark.parametrize(
-    ("name", "target", "complaint"),
+    ("name", "target", "message"),
     [
-        pytest.param("exact", f"{__name__}:Shouting", "Two plug-ins are called", id="taken-name"),
-        pytest.param("other", "no_such_module:X", "cannot be loaded", id="missing-module"),
-        pytest.param("other", f"{__name__}:Absent", "cannot be loaded", id="missing-class"),
-        pytest.param("other", f"{__name__}:NOT_A_STRATEGY", "not a dataclass", id="no-class"),
+        pytest.param("exact", f"{__name__}:Shouting", "duplicate plug-in 'exact'", id="taken-name"),
+        pytest.param(
+            "other", "no_such_module:X", "cannot load plug-in 'other'", id="missing-module"
+        ),
+        pytest.param(
+            "other", f"{__name__}:Absent", "cannot load plug-in 'other'", id="missing-class"
+        ),
+        pytest.param("other", f"{__name__}:NOT_A_STRATEGY", "not a dataclass", id="not-a-class"),
     ],
 )
-def test_a_broken_plug_in_is_named(installed, name, target, complaint):
+def test_broken_plug_in_is_reported_by_name(installed, name, target, message):
     installed.append(EntryPoint(name, target, "fieldmark.comparators"))
-    with pytest.raises(ConfigError, match=complaint):
+    with pytest.raises(ConfigError, match=message):
         registry.comparator(name)

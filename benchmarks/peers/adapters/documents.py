@@ -1,6 +1,6 @@
-"""The loop that every adapter runs: parse a pair, compare it, stop when the time is over.
+"""The loop of every adapter: parse a pair, compare it, stop when the time is over.
 
-Runs in a peer's own interpreter, so it imports nothing of this project.
+Runs in the interpreter of a peer, so it imports nothing from this project.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ HEADER = {
     "payment_terms": "text",
     "notes": "fuzzy",
 }
-"""The fields of an invoice and how each is compared, for peers that have per-field rules."""
+"""The fields of an invoice and how each is compared, for peers with per-field rules."""
 
 ITEM = {"description": "fuzzy", "quantity": "number", "unit_price": "amount", "amount": "amount"}
 
 
 def drive(compare: Callable[[dict[str, Any], dict[str, Any]], object]) -> None:
-    """Compare the documents of the two files named on the command line; print what it cost."""
+    """Compare the documents of the two files named on the command line; print the measurement."""
     truth, candidate, limit = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
     documents = 0
     start = time.process_time()

@@ -11,7 +11,7 @@ TYPES = {"text": "string", "fuzzy": "string", "date": "string", "amount": "numbe
 
 
 def schema(fields: dict[str, Any]) -> dict[str, Any]:
-    """A JSON Schema for an object with these fields."""
+    """Return a JSON Schema for an object with these fields."""
     properties = {
         name: schema(kind) if isinstance(kind, dict) else {"type": TYPES.get(kind, "number")}
         for name, kind in fields.items()

@@ -1,4 +1,4 @@
-"""pycocotools: COCO's figures from loaded objects, and the overlap of boxes each with each."""
+"""pycocotools: COCO metrics from loaded objects, and all overlaps between two sets of boxes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REPEATS = 20
 
 
 def main() -> None:
-    """Evaluate the two files named on the command line; print the figures and what they cost."""
+    """Evaluate the two files named on the command line; print the metrics and the CPU seconds."""
     truth, found = (orjson.loads(Path(name).read_bytes()) for name in sys.argv[1:3])
     start = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):
@@ -38,8 +38,8 @@ def main() -> None:
     for _ in range(REPEATS):
         mask.iou(boxes, boxes, crowds)
     matrix = (time.process_time() - start) / REPEATS
-    figures = dict(zip(NAMES.split(), map(float, evaluation.stats), strict=True))
-    print(orjson.dumps({"figures": figures, "cpu": cpu, "matrix": matrix}).decode())
+    metrics = dict(zip(NAMES.split(), map(float, evaluation.stats), strict=True))
+    print(orjson.dumps({"metrics": metrics, "cpu": cpu, "matrix": matrix}).decode())
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ PREFIX = "x-aws-stickler-"
 
 
 def schema(name: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """A JSON Schema with this peer's comparison extensions."""
+    """Return a JSON Schema with the comparison extensions of this peer."""
     properties = {
         key: schema(f"{name}{key.title()}", kind) if isinstance(kind, dict) else leaf(kind)
         for key, kind in fields.items()
@@ -32,7 +32,7 @@ def schema(name: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def leaf(kind: str) -> dict[str, Any]:
-    """The schema of one field."""
+    """Return the schema of one field."""
     type_name, comparator, options, threshold = COMPARATORS[kind]
     described = {"type": [type_name, "null"], f"{PREFIX}comparator": comparator}
     if options:
@@ -46,7 +46,7 @@ Invoice = StructuredModel.from_json_schema(invoice)
 
 
 def compare(expected: dict[str, Any], candidate: dict[str, Any]) -> object:
-    """Score one pair with this peer's confusion counts."""
+    """Score one pair with the confusion counts of this peer."""
     return Invoice(**expected).compare_with(Invoice(**candidate), include_confusion_matrix=True)
 
 

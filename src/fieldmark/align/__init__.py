@@ -1,1 +1,1 @@
-"""Which items of two lists belong together: one module per aligner."""
+"""Aligners, which decide which items of two lists belong together."""

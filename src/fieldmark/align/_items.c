@@ -1,13 +1,13 @@
-/* Items of two lists, paired and taken apart as the Python modules of this room do it, only faster.
+/* Faster versions of the Python functions that pair equal items and extract their leaves.
 
-   `pair` finds items that would have the same text, without writing any: by a hash of what an item
-   holds, and a comparison of those whose hashes are the same. The hash of a text has a seed, and
-   those of numbers are mixed with one, so nobody can choose items whose hashes collide.
+   `pair` finds items with the same canonical text without creating it: it hashes the contents of
+   items and compares those with the same hash. Hashes of strings and numbers are seeded, so
+   collisions cannot be provoked by chosen input.
 
-   Everything here looks at values that a JSON parser makes. Whatever is unusual in the least, such
-   as an integer beyond 64 bits, a float that is not finite, a key that is no text or a class of
-   someone else, is left to the Python modules. No code of a document's classes is ever run, and
-   nothing is kept between two calls. */
+   All functions expect values as a JSON parser creates them. Anything unusual, such as an integer
+   beyond 64 bits, a float that is not finite, a key that is not a string or a custom class, is left
+   to the Python modules. No code of a document's classes is ever run, and no state is kept between
+   calls. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -16,21 +16,21 @@
 #include <string.h>
 
 #define MOST_LEVELS 32
-#define LARGEST_PLAIN 9007199254740992.0  /* 2**53: up to here whole floats are exact */
+#define LARGEST_PLAIN 9007199254740992.0  /* 2**53: integers up to here are exact as floats */
 #define BEYOND_WHOLE 9223372036854775808.0  /* 2**63 */
 
-/* ---- hashes: every function answers 0 for what is unusual ---- */
+/* ---- hashes: every function returns 0 for unusual values ---- */
 
 typedef struct {
-    uint64_t strict;  /* the same for items of the same text */
-    uint64_t loose;   /* the same for items of the same value, as 1 and 1.0 are */
+    uint64_t strict;  /* equal for items with the same text */
+    uint64_t loose;   /* equal for items with the same value, such as 1 and 1.0 */
 } Hash;
 
 enum { OF_NULL = 1, OF_TRUE, OF_FALSE, OF_WHOLE, OF_FLOAT, OF_LIST, OF_OBJECT };
 
 static int hash_value(PyObject *value, int levels, uint64_t seed, Hash *hash);
 
-/* One number of two, from which neither can be told; two pairs hardly ever have the same one. */
+/* Mix two numbers into one; collisions are very unlikely. */
 static uint64_t
 mixed(uint64_t one, uint64_t other)
 {
@@ -47,7 +47,7 @@ one_hash(uint64_t both)
     return hash;
 }
 
-/* Two hashes as one; mostly the strict and the loose one are the same. */
+/* Combine two hashes; usually the strict and the loose hash are equal. */
 static Hash
 joined(Hash outer, Hash inner)
 {
@@ -96,7 +96,7 @@ hash_list(PyObject *list, int levels, uint64_t seed, Hash *hash)
     return 1;
 }
 
-/* A sum over the fields, so that their order does not matter. */
+/* A sum over the fields, so that order does not matter. */
 static int
 hash_object(PyObject *object, int levels, uint64_t seed, Hash *hash)
 {
@@ -139,7 +139,7 @@ hash_value(PyObject *value, int levels, uint64_t seed, Hash *hash)
     return value == Py_None || PyBool_Check(value);
 }
 
-/* What nobody outside of this process knows; 0 for an error. */
+/* A secret seed of this process; 0 for an error. */
 static int
 find_seed(uint64_t *seed)
 {
@@ -152,7 +152,7 @@ find_seed(uint64_t *seed)
     return 1;
 }
 
-/* ---- the same text: asked only about values that have a hash ---- */
+/* ---- same text: only for values that have a hash ---- */
 
 static int same_value(PyObject *one, PyObject *other);
 
@@ -169,7 +169,7 @@ static int
 same_float(PyObject *one, PyObject *other)
 {
     double left = PyFloat_AS_DOUBLE(one), right = PyFloat_AS_DOUBLE(other);
-    return memcmp(&left, &right, sizeof left) == 0;  /* 0.0 and -0.0 have two texts */
+    return memcmp(&left, &right, sizeof left) == 0;  /* 0.0 and -0.0 have different texts */
 }
 
 static int
@@ -187,7 +187,7 @@ same_list(PyObject *one, PyObject *other)
     return 1;
 }
 
-/* Two objects, field beside field as long as their keys are in the same order. */
+/* Compare two objects in parallel as long as their keys are in the same order. */
 static int
 same_object(PyObject *one, PyObject *other)
 {
@@ -228,17 +228,17 @@ same_value(PyObject *one, PyObject *other)
     if (PyDict_CheckExact(one)) {
         return same_object(one, other);
     }
-    return PyList_CheckExact(one) && same_list(one, other);  /* there is one null and one true */
+    return PyList_CheckExact(one) && same_list(one, other);  /* null and booleans are singletons */
 }
 
-/* ---- chains: the places of a list in buckets by hash, each bucket in order ---- */
+/* ---- chains: the indexes of a list in hash buckets, each bucket in order ---- */
 
 #define NOWHERE (-1)
 
 typedef struct {
     uint64_t mask;
-    Py_ssize_t *first;  /* the first place of each bucket, or NOWHERE */
-    Py_ssize_t *next;   /* the place behind each place, or NOWHERE */
+    Py_ssize_t *first;  /* the first index of each bucket, or NOWHERE */
+    Py_ssize_t *next;   /* the index after each index, or NOWHERE */
 } Chains;
 
 static void
@@ -272,7 +272,7 @@ free_chains(Chains *chains)
     PyMem_Free(chains->next);
 }
 
-/* Put a place in front of its bucket: the last place of a list has to be linked first. */
+/* Prepend an index to its bucket: the last index of a list must be linked first. */
 static void
 link_place(Chains *chains, uint64_t hash, Py_ssize_t place)
 {
@@ -287,7 +287,7 @@ typedef struct {
     PyObject *items;
     Py_ssize_t number;
     Hash *hashes;
-    Py_ssize_t *partners;  /* the place of each partner in the other list, or NOWHERE */
+    Py_ssize_t *partners;  /* the index of each partner in the other list, or NOWHERE */
 } Side;
 
 static int
@@ -323,7 +323,7 @@ hash_items(Side *side, uint64_t seed)
     return 1;
 }
 
-/* Pair an item with the first one left of the same text, which then leaves its chain. */
+/* Pair an item with the first remaining item of the same text, and remove that from its chain. */
 static void
 pair_item(Side *expected, Side *candidate, Chains *chains, Py_ssize_t place)
 {
@@ -354,7 +354,7 @@ pair_items(Side *expected, Side *candidate, Chains *chains)
     }
 }
 
-/* Whether items that are left may have the same value. */
+/* Whether remaining items may have the same value. */
 static int
 any_alike(const Side *expected, const Side *candidate, Chains *chains)
 {
@@ -430,9 +430,9 @@ paired(Side *expected, Side *candidate, Chains *chains)
 }
 
 PyDoc_STRVAR(pair_doc,
-"pair(expected, candidate) -> (partners, places, others, alike), or None for unusual items\n\n"
-"Items that have the same text are partners, the first with the first; `places` and `others` are\n"
-"left. Only if `alike`, some of them may have the same value.");
+"pair(expected, candidate) -> (partners, places, others, may_be_equal), or None\n\n"
+"Items with the same text are partners, the first with the first; `places` and `others` are the\n"
+"remaining indexes. Only if `may_be_equal`, some of them may have the same value.");
 
 static PyObject *
 pair(PyObject *module, PyObject *args)
@@ -462,16 +462,16 @@ pair(PyObject *module, PyObject *args)
     return found;
 }
 
-/* ---- cells: functions answer 1, 0 for what is unusual, -1 for an error ---- */
+/* ---- cells: functions return 1, 0 for unusual values, -1 for an error ---- */
 
 typedef struct {
-    PyObject *fields;    /* the keys of what an item is compared on, or None for all */
-    Py_ssize_t longest;  /* text that is compared by its letters */
-    PyObject *folded;    /* what folds a text */
-    PyObject *cells_of;  /* the way of items that are unusual */
+    PyObject *fields;    /* the keys that items are compared on, or None for all */
+    Py_ssize_t longest;  /* the longest text compared by characters */
+    PyObject *folded;    /* folds a string */
+    PyObject *cells_of;  /* handles unusual items */
 } Reading;
 
-/* A text of ASCII letters without blanks at its ends, in lower case; NULL for an error. */
+/* An ASCII string, stripped and in lower case; NULL for an error. */
 static PyObject *
 folded_ascii(PyObject *text)
 {
@@ -570,7 +570,7 @@ add_all(const Reading *reading, PyObject *cells, PyObject *item)
     return added;
 }
 
-/* The fields that an item is compared on, as long as each is one of its keys. */
+/* The fields that an item is compared on, as long as all are among its keys. */
 static int
 add_fields(const Reading *reading, PyObject *cells, PyObject *item)
 {
@@ -609,7 +609,7 @@ cells_of_item(const Reading *reading, PyObject *item)
 
 PyDoc_STRVAR(cells_doc,
 "cells(items, fields, longest, folded, cells_of) -> the cells of each item\n\n"
-"An item that is more than an object of text and numbers goes to `cells_of(item, fields)`.");
+"An item that is not a flat object of strings and numbers is passed to `cells_of(item, fields)`.");
 
 static PyObject *
 cells(PyObject *module, PyObject *args)
@@ -622,7 +622,7 @@ cells(PyObject *module, PyObject *args)
         return NULL;
     }
     if (reading.fields != Py_None && !PyTuple_CheckExact(reading.fields)) {
-        PyErr_SetString(PyExc_TypeError, "fields are in a tuple");
+        PyErr_SetString(PyExc_TypeError, "fields must be a tuple");
         return NULL;
     }
     all = PyList_New(0);
@@ -638,13 +638,13 @@ cells(PyObject *module, PyObject *args)
     return all;
 }
 
-/* Whether a list holds nothing but cells; sets an error if not. */
+/* Whether a list contains only dicts of cells; sets an error if not. */
 static int
 check_cells(PyObject *items)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++) {
         if (!PyDict_CheckExact(PyList_GET_ITEM(items, i))) {
-            PyErr_SetString(PyExc_TypeError, "the cells of an item are in a dict");
+            PyErr_SetString(PyExc_TypeError, "the cells of an item must be a dict");
             return 0;
         }
     }
@@ -652,7 +652,7 @@ check_cells(PyObject *items)
 }
 
 PyDoc_STRVAR(largest_doc,
-"largest(items, leaf) -> the letters of the largest item, where each leaf counts `leaf` more");
+"largest(items, leaf) -> the characters of the largest item, plus `leaf` for each leaf");
 
 static PyObject *
 largest(PyObject *module, PyObject *args)
@@ -673,13 +673,13 @@ largest(PyObject *module, PyObject *args)
     return PyLong_FromSsize_t(most);
 }
 
-/* ---- near pairs: who has a leaf, and how many of them two items share ---- */
+/* ---- near pairs: which items have a leaf, and how many leaves two items share ---- */
 
 typedef struct {
     uint64_t hash;
     PyObject *path;
     PyObject *cell;
-    Py_ssize_t holder;  /* the first of its holders */
+    Py_ssize_t holder;  /* the first item with this leaf */
 } Leaf;
 
 typedef struct {
@@ -690,15 +690,15 @@ typedef struct {
 typedef struct {
     PyObject *expected;
     PyObject *candidate;
-    double share;           /* of their leaves that near items have in common */
-    double *reach;          /* what the texts of each expected item may add to that at most */
-    Py_ssize_t smallest;    /* number of leaves of an item of the candidate */
-    Chains chains;          /* of leaves, each of which is there once */
+    double share;           /* the share of leaves that near items have in common */
+    double *reach;          /* the most that the strings of each expected item can add */
+    Py_ssize_t smallest;    /* the number of leaves of each candidate item */
+    Chains chains;          /* of distinct leaves */
     Leaf *leaves;
     Py_ssize_t known;       /* leaves so far */
     Holder *holders;
-    Py_ssize_t *counts;     /* for each item of the candidate the leaves it shares with the other */
-    Py_ssize_t *touched;    /* the places with counts, in the order in which they were met */
+    Py_ssize_t *counts;     /* for each candidate item, the leaves shared with the current item */
+    Py_ssize_t *touched;    /* the indexes with counts, in order of occurrence */
 } Search;
 
 static void
@@ -766,7 +766,7 @@ find_leaf(const Search *search, uint64_t hash, PyObject *path, PyObject *cell, P
     return 1;
 }
 
-/* Note all holders of all leaves, from the last to the first; 0 for an error. */
+/* Index the items of all leaves, from last to first; 0 for an error. */
 static int
 note_holders(Search *search)
 {
@@ -801,7 +801,7 @@ may_be_near(const Search *search, Py_ssize_t place, Py_ssize_t shared, Py_ssize_
     return (double)shared + search->reach[place] >= least;
 }
 
-/* Find what texts may add, and how many items need not share a leaf to be near others. */
+/* Compute what strings may add, and how many items can be near without sharing a leaf. */
 static Py_ssize_t
 find_reach(Search *search, double unequal)
 {
@@ -818,7 +818,7 @@ find_reach(Search *search, double unequal)
     return alone;
 }
 
-/* Count the leaves that others share with an item: how many were touched, or -1 for an error. */
+/* Count the leaves that others share with an item; return how many items were touched, or -1. */
 static Py_ssize_t
 count_shared(Search *search, Py_ssize_t place, int all)
 {
@@ -854,7 +854,7 @@ append_near(PyObject *found, Py_ssize_t place, Py_ssize_t other, Py_ssize_t shar
     return appended;
 }
 
-/* Append the near ones among those that were touched, and forget what was counted. */
+/* Append the near items among those touched, and reset the counts. */
 static int
 append_touched(Search *search, PyObject *found, Py_ssize_t place, Py_ssize_t touched)
 {
@@ -870,13 +870,13 @@ append_touched(Search *search, PyObject *found, Py_ssize_t place, Py_ssize_t tou
     return 1;
 }
 
-/* The near pairs, None if more than `most` would have to be looked at, NULL for an error. */
+/* The near pairs, None if more than `most` would have to be examined, NULL for an error. */
 static PyObject *
 search_near(Search *search, double unequal, Py_ssize_t most, Py_ssize_t tiny)
 {
     Py_ssize_t number = PyList_GET_SIZE(search->expected);
     Py_ssize_t others = PyList_GET_SIZE(search->candidate);
-    Py_ssize_t each = others == 0 ? number : most / others;  /* items that all may be asked about */
+    Py_ssize_t each = others == 0 ? number : most / others;  /* items that must all be examined */
     Py_ssize_t alone = find_reach(search, unequal);
     int all = number <= each && number * others <= tiny;
     PyObject *found;
@@ -904,9 +904,9 @@ search_near(Search *search, double unequal, Py_ssize_t most, Py_ssize_t tiny)
 
 PyDoc_STRVAR(near_doc,
 "near(expected, candidate, share, unequal, most, tiny) -> [(place, other, shared), ...] or None\n\n"
-"The pairs whose shared leaves and texts may reach a share of their leaves, where a text that is\n"
-"not the same adds up to `unequal`; None if more than `most` pairs would have to be looked at.\n"
-"Up to `tiny` pairs are all looked at, in order.");
+"The pairs whose shared leaves and strings may reach a share of their leaves, where a string that\n"
+"differs adds at most `unequal`; None if more than `most` pairs would have to be examined.\n"
+"Up to `tiny` pairs are all examined, in order.");
 
 static PyObject *
 near(PyObject *module, PyObject *args)
@@ -931,11 +931,11 @@ near(PyObject *module, PyObject *args)
     return found;
 }
 
-/* ---- pairs that were found ---- */
+/* ---- aligned pairs ---- */
 
 PyDoc_STRVAR(rows_doc,
 "rows(partners, similarities) -> [(place, other, similarity, equal), ...]\n\n"
-"A row for each place with a partner; those whose similarity is not given are equal.");
+"A row for each index with a partner; pairs without a given similarity are equal.");
 
 static PyObject *
 rows(PyObject *module, PyObject *args)
@@ -985,7 +985,7 @@ static PyMethodDef functions[] = {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "fieldmark.align._items",
-    .m_doc = "Items of two lists, paired and taken apart.",
+    .m_doc = "Pairing of equal items, and extraction of leaves.",
     .m_size = 0,
     .m_methods = functions,
 };

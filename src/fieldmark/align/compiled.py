@@ -1,6 +1,6 @@
 """The optional C implementation of some functions of this package.
 
-The Python functions are the specification; each of them checks here whether to call C instead.
+The Python functions are the specification; each of them checks here whether C is available.
 """
 
 from __future__ import annotations

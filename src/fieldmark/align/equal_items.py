@@ -1,37 +1,39 @@
-"""Pair deeply equal items, and build alignments."""
+"""Align deeply equal items, and build alignments."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import compress, repeat
 from operator import is_not
-from typing import NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
+
+import orjson
 
 from fieldmark.align import compiled
-from fieldmark.align.canonical_text import (
-    canonical_order,
-    has_exponent,
-    normalized_number_texts,
-    texts_of,
-    texts_of_lists,
-)
 from fieldmark.align.limits import SMALL_PAIRS
 from fieldmark.model.alignment import Alignment, ItemPair
 from fieldmark.model.json import JsonValue
-from fieldmark.values.canonical import typed_key
+from fieldmark.values.canonical import canonical_text, typed_key
 from fieldmark.values.equality import equal
 
-__all__ = ["Partners", "UnpairedItems", "build_alignment", "pair_equal", "pair_keys"]
+__all__ = [
+    "Partners",
+    "UnpairedItems",
+    "build_alignment",
+    "canonical_order",
+    "pair_equal",
+    "pair_keys",
+]
 
 Partners = list[int | None]
-"""For each item of one list the index of its partner in the other list, or None."""
+"""For each item of one list, the index of its partner in the other list, or None."""
 
 _EqualPairs: TypeAlias = tuple[Partners, Sequence[int], Sequence[int], bool]
 """The partners, the unpaired indexes of both lists, and whether items there may be equal."""
 
 
 class UnpairedItems(NamedTuple):
-    """The partners of equal items, and the items without an equal one.
+    """The partners of equal items, and the items that have no equal.
 
     `places` and `others` are the indexes of the unpaired items `expected` and `candidate`.
     """
@@ -44,7 +46,7 @@ class UnpairedItems(NamedTuple):
 
 
 def pair_keys(expected: Iterable[Hashable], candidate: Sequence[Hashable]) -> Partners:
-    """Return for each key the position of an equal one: the first with the first, and so on.
+    """Return the position of an equal key for each key; repeated keys are paired in order.
 
     >>> pair_keys(["a", "b", "a"], ["a", "a", "c"])
     [0, None, 1]
@@ -67,9 +69,9 @@ def pair_keys(expected: Iterable[Hashable], candidate: Sequence[Hashable]) -> Pa
 def pair_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> UnpairedItems:
     """Pair deeply equal items: first by equal JSON text, then by equal value (1 and 1.0)."""
     paired = compiled.items.pair(expected, candidate) if compiled.COMPILED else None
-    partners, places, others, alike = paired or _pair_equal_texts(expected, candidate)
+    partners, places, others, may_be_equal = paired or _pair_equal_texts(expected, candidate)
     left, right = [expected[place] for place in places], [candidate[place] for place in others]
-    found = _match_values(left, right) if alike else []
+    found = _match_values(left, right) if may_be_equal else []
     if found:
         for place, position in zip(places, found, strict=True):
             partners[place] = None if position is None else others[position]
@@ -80,8 +82,8 @@ def pair_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> Unpaire
 
 
 def _pair_equal_texts(expected: list[JsonValue], candidate: list[JsonValue]) -> _EqualPairs:
-    """Pair equal items with the same JSON text, the first with the first."""
-    texts, other_texts, doubt = texts_of_lists(expected, candidate)
+    """Pair items with the same JSON text; repeated items are paired in order."""
+    texts, other_texts, doubt = _texts_of_lists(expected, candidate)
     if texts is other_texts:
         return list(range(len(expected))), (), (), False
     positions = dict(zip(other_texts, range(len(other_texts)), strict=True))
@@ -95,14 +97,14 @@ def _pair_equal_texts(expected: list[JsonValue], candidate: list[JsonValue]) -> 
                 partners[place] = other if equal(expected[place], candidate[other]) else None
     places = [place for place, other in enumerate(partners) if other is None]
     others = sorted(set(range(len(candidate))).difference(partners))
-    alike = len(places) * len(others) > SMALL_PAIRS or _any_python_equal(
+    may_be_equal = len(places) * len(others) > SMALL_PAIRS or _any_python_equal(
         [expected[place] for place in places], [candidate[place] for place in others]
     )
-    return partners, places, others, alike
+    return partners, places, others, may_be_equal
 
 
 def _any_python_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> bool:
-    """Whether any two items are equal for Python, which takes True and 1 for equal too."""
+    """Whether any two items are equal in Python, where True also equals 1."""
     try:
         return any(map(candidate.__contains__, expected))
     except RecursionError:
@@ -111,11 +113,11 @@ def _any_python_equal(expected: list[JsonValue], candidate: list[JsonValue]) -> 
 
 def _match_values(expected: list[JsonValue], candidate: list[JsonValue]) -> Partners:
     """Return the partners of deeply equal items whose texts differ, such as 1 and 1.0."""
-    texts, other_texts = texts_of(expected), texts_of(candidate)
+    texts, other_texts = _texts_of(expected), _texts_of(candidate)
     ours: Iterable[int] = range(len(expected))
     theirs: Iterable[int] = range(len(candidate))
-    if not has_exponent(b" ".join([*texts, *other_texts])):
-        even, other_even = normalized_number_texts(texts), normalized_number_texts(other_texts)
+    if not _has_exponent(b" ".join([*texts, *other_texts])):
+        even, other_even = _normalized_number_texts(texts), _normalized_number_texts(other_texts)
         shared = set(even).intersection(other_even)
         if not shared:
             return []
@@ -135,7 +137,7 @@ def _match_values(expected: list[JsonValue], candidate: list[JsonValue]) -> Part
 def build_alignment(
     rest: UnpairedItems, chosen: Sequence[tuple[int, int, float]] = ()
 ) -> Alignment:
-    """Return the alignment of the equal items and of further pairs with their similarity."""
+    """Return an alignment of the equal items and the chosen pairs with their similarity."""
     partners, left, right = rest.partners, rest.places, rest.others
     similarities: dict[int, float] = {}
     if chosen:
@@ -150,10 +152,96 @@ def build_alignment(
 
 
 def _rows(partners: Partners, similarities: dict[int, float]) -> list[ItemPair]:
-    """Return the pairs; those without a given similarity are equal."""
+    """Return the pairs; pairs without a similarity are equal."""
     degrees, equals = [1.0] * len(partners), [True] * len(partners)
     for place, similarity in similarities.items():
         degrees[place] = similarity
         equals[place] = False
     rows = zip(range(len(partners)), partners, degrees, equals, strict=True)
     return cast("list[ItemPair]", list(compress(rows, map(is_not, partners, repeat(None)))))
+
+
+# --- JSON texts of items --------------------------------------------------------------------------
+
+_FRAMES: Final[dict[type, tuple[bytes, bytes, bytes]]] = {
+    dict: (b"[{", b"},{", b"}]"),
+    list: (b"[[", b"],[", b"]]"),
+    str: (b'["', b'","', b'"]'),
+    int: (b"[", b",", b"]"),
+    float: (b"[", b",", b"]"),
+}
+"""The start, the separator and the end of the JSON text of a list with items of one type."""
+
+_UNFRAMED: Final = (b"", b"", b"")
+
+_ENDS: Final = bytes.maketrans(b"}]", b",,")
+_DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
+
+_ListTexts: TypeAlias = tuple[list[bytes], list[bytes], bytes | None]
+"""The texts of the items of two lists, and a marker: items with the same text can still differ if
+the text contains the marker (every text contains the empty marker)."""
+
+_NO_TEXTS: Final[list[bytes]] = []
+_SAME: Final[_ListTexts] = (_NO_TEXTS, _NO_TEXTS, None)
+
+
+def _texts_of_lists(expected: list[JsonValue], candidate: list[JsonValue]) -> _ListTexts:
+    """Return the texts of all items; the same object twice if the lists are equal."""
+    dumps, by_key = orjson.dumps, orjson.OPT_SORT_KEYS
+    try:
+        whole, other = dumps(expected, None, by_key), dumps(candidate, None, by_key)
+    except TypeError:  # a number, string or depth that orjson does not support
+        return _texts_of(expected), _texts_of(candidate), b""
+    doubt = b"null" if b"null" in whole else None  # NaN is written as null and equals nothing
+    if doubt is None and whole == other:
+        return _SAME
+    kinds = {*map(type, expected), *map(type, candidate)}
+    start, cut, end = _FRAMES.get(kinds.pop(), _UNFRAMED) if len(kinds) == 1 else _UNFRAMED
+    # A quote inside a string can look like its end.
+    if cut and not (cut == b'","' and (b'\\"' in whole or b'\\"' in other)):
+        texts = whole[len(start) : -len(end)].split(cut)
+        other_texts = other[len(start) : -len(end)].split(cut)
+        if len(texts) == len(expected) and len(other_texts) == len(candidate):
+            return texts, other_texts, doubt
+    return _texts_of(expected), _texts_of(candidate), doubt
+
+
+def _texts_of(items: list[JsonValue]) -> list[bytes]:
+    """Return the JSON text of each item."""
+    return [_line(item) for item in items]
+
+
+def _line(item: JsonValue) -> bytes:
+    try:
+        # Concatenation copies the text, which releases the much larger buffer of orjson.
+        return b" " + orjson.dumps(item, None, orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return b" " + canonical_text(item)
+
+
+def canonical_order(items: Sequence[JsonValue], places: Iterable[int]) -> list[int]:
+    """Sort indexes by the canonical texts of their items.
+
+    >>> canonical_order(["b", "c", "a"], [0, 1, 2])
+    [2, 0, 1]
+    """
+    return sorted(sorted(places), key=lambda place: canonical_text(items[place]))
+
+
+def _has_exponent(text: bytes) -> bool:
+    """Whether a text may contain a number with an exponent.
+
+    >>> _has_exponent(b'{"a":1e30}'), _has_exponent(b'{"e":1.5}')
+    (True, False)
+    """
+    return b"0e" in text.translate(_DIGITS)
+
+
+def _normalized_number_texts(texts: Sequence[bytes]) -> list[bytes]:
+    """Return texts that are the same for equal items without exponents, and for some others.
+
+    >>> _normalized_number_texts([b'{"a":-0.0}', b'{"a":0}'])
+    [b'{"a":0,', b'{"a":0,']
+    """
+    lines = b"".join([b",\n".join(texts), b",\n"])  # a line break within an item is escaped
+    return lines.translate(_ENDS, b"-").replace(b".0,", b",").split(b",\n")[:-1]

@@ -1,6 +1,6 @@
 """Similarity of list items as boxes (IoU) or points (distance).
 
-Lists and objects are compared by a measure; texts and numbers as usual.
+Lists and objects are compared by a measure; strings and numbers as usual.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ from fieldmark.values.paths import resolve
 from fieldmark.values.presence import presence
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from fieldmark.values.arrays import Floats
 
 __all__ = ["measure_of", "measured_edges"]
 
@@ -40,7 +37,7 @@ _Values: TypeAlias = dict[Path, JsonValue]
 
 
 def measure_of(similarity: SimilarityOption) -> SimilarityMeasure | None:
-    """Return the measure that an option names, or None for text similarity.
+    """Return the measure that an option names, or None for string similarity.
 
     >>> measure_of({"type": "iou", "format": "xywh"})
     Iou(format=<BoxFormat.XYWH: 'xywh'>, expected_format=None, candidate_format=None, ...)
@@ -53,12 +50,12 @@ def measure_of(similarity: SimilarityOption) -> SimilarityMeasure | None:
             return made(**options)
     except TypeError:
         known = ", ".join(option.name for option in fields(made)) if made else ""
-        raise OptionError("similarity", f"{named} takes {known}") from None
-    except OptionError as error:
-        message = f"{error.option} {error.message}".rstrip(".")
+        message = f"unknown option of {named}; must be one of: {known}"
         raise OptionError("similarity", message) from None
+    except OptionError as error:
+        raise OptionError("similarity", f"{error.option} {error.message}") from None
     if options:
-        raise OptionError("similarity", f"{named} takes no options")
+        raise OptionError("similarity", f"{named} has no options")
     return None
 
 
@@ -69,7 +66,7 @@ def measured_edges(
     measure: SimilarityMeasure,
     min_weight: float,
 ) -> EdgeArrays:
-    """Return every pair of at least the minimum weight: the mean over the fields of either."""
+    """Return every pair whose weight, the mean over the fields of both, reaches the minimum."""
     import numpy as np
 
     ours = [_values_of(item, match_fields) for item in expected]
@@ -79,23 +76,17 @@ def measured_edges(
         raise TooMuchWork
     total, present = np.zeros((2, len(ours), len(theirs)))
     for path in sorted(paths, key=repr):
-        left = [place for place, values in enumerate(ours) if path in values]
-        right = [place for place, values in enumerate(theirs) if path in values]
-        total[np.ix_(left, right)] += _similarities(
-            [ours[place][path] for place in left], [theirs[place][path] for place in right], measure
+        here = np.array([path in values for values in ours])
+        there = np.array([path in values for values in theirs])
+        total[np.ix_(here, there)] += _similarities(
+            [values[path] for values in ours if path in values],
+            [values[path] for values in theirs if path in values],
+            measure,
         )
-        present += _either(len(ours), left)[:, None] | _either(len(theirs), right)
+        present += here[:, None] | there
     weights = np.rint(total / np.maximum(present, 1) * WEIGHT_UNIT)
     places, others = np.nonzero(weights >= min_weight)
     return EdgeArrays(weights[places, others], places, others)
-
-
-def _either(length: int, places: list[int]) -> NDArray[np.bool_]:
-    import numpy as np
-
-    flags = np.zeros(length, dtype=np.bool_)
-    flags[places] = True
-    return flags
 
 
 def _values_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> _Values:
@@ -112,7 +103,7 @@ def _values_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> _Values
 
 
 def _leaves(item: dict[str, JsonValue]) -> Iterable[tuple[Path, JsonValue]]:
-    """Yield the leaves of an object; an object with coordinates is a leaf."""
+    """Yield the leaves of an object; an object with `coordinates` is a leaf."""
     pending: list[tuple[tuple[str, ...], JsonValue]] = [((), item)]
     while pending:
         path, value = pending.pop()
@@ -128,10 +119,10 @@ def _similarities(
     """Compare lists and objects by the measure, other values as text or by equality."""
     import numpy as np
 
-    alike = np.zeros((len(expected), len(candidate)))
+    similarities = np.zeros((len(expected), len(candidate)))
     left, right = _containers(expected), _containers(candidate)
     if left and right:
-        alike[np.ix_(left, right)] = measure.similarities(
+        similarities[np.ix_(left, right)] = measure.similarities(
             [expected[place] for place in left], [candidate[place] for place in right]
         )
     plain = sorted(set(range(len(expected))).difference(left))
@@ -141,10 +132,10 @@ def _similarities(
     for place, cell in zip(plain, cells, strict=True):
         for other, other_cell in zip(others, other_cells, strict=True):
             if cell == other_cell:
-                alike[place, other] = 1.0
+                similarities[place, other] = 1.0
             elif isinstance(cell, str) and isinstance(other_cell, str):
-                alike[place, other] = text_similarity(cell, other_cell)
-    return alike
+                similarities[place, other] = text_similarity(cell, other_cell)
+    return similarities
 
 
 def _containers(values: list[JsonValue]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Greedy alignment: the most similar pair first."""
+"""Greedy alignment: the most similar pairs first."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from typing import ClassVar, Final
 
 from fieldmark.align.item_similarity import Edge, EdgeArrays, EqualLeafCounter
 from fieldmark.align.options import (
-    SimilarityMeasure,
+    ItemSimilarity,
     SimilarityOption,
     SimilarityType,
-    check_fields,
-    check_threshold,
-    load_measure,
-    similarity_threshold,
+    read_item_similarity,
 )
 from fieldmark.align.similarity_alignment import SelectionMethod, align_by_similarity
 from fieldmark.model.alignment import Alignment
@@ -28,12 +25,12 @@ _CHUNK: Final = 16_384  # pairs per pass before those of taken items are dropped
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Greedy:
-    """Pairs the most similar items first, as long as they reach the threshold.
+    """Align the most similar items first, if their similarity is at least `threshold`.
 
-    Items are compared on `match_fields` or, without them, on all their leaves. The threshold is
-    0.8 with match fields and 0.5 without. Equally similar pairs are taken by the number of their
-    equal leaves, then in canonical order. With `similarity: iou` or `distance`, lists and objects
-    are compared as boxes or points, and the threshold is that of the comparator.
+    Items are compared by `match_fields`, or by all their leaves if it is not set. The default
+    threshold is 0.8 with match fields and 0.5 without. Ties are broken by the number of equal
+    leaves, then by canonical order. With `similarity: iou` or `distance`, lists and objects are
+    compared as boxes or points, and the default threshold is that of the comparator.
 
     >>> Greedy().align(["blue", "red"], ["bleu", "black"]).pairs
     [(0, 0, 0.5, False)]
@@ -43,29 +40,20 @@ class Greedy:
     match_fields: tuple[str, ...] | None = None
     threshold: float | None = None
     similarity: SimilarityOption = SimilarityType.TEXT
-    _measure: SimilarityMeasure | None = field(init=False, repr=False, compare=False)
+    _similarity: ItemSimilarity = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.match_fields is not None:
-            check_fields("match_fields", self.match_fields)
-        check_threshold(self.threshold)
-        object.__setattr__(self, "_measure", load_measure(self.similarity))
+        similarity = read_item_similarity(self.match_fields, self.threshold, self.similarity)
+        object.__setattr__(self, "_similarity", similarity)
 
     @property
-    def least(self) -> float:
+    def min_similarity(self) -> float:
         """The similarity threshold."""
-        return similarity_threshold(self.threshold, self.match_fields, self._measure)
+        return self._similarity.threshold
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
-        """Pair equal items, then the most similar ones."""
-        return align_by_similarity(
-            expected,
-            candidate,
-            method=GREEDY,
-            match_fields=self.match_fields,
-            threshold=self.least,
-            measure=self._measure,
-        )
+        """Align equal items, then the most similar items."""
+        return align_by_similarity(expected, candidate, self._similarity, GREEDY)
 
 
 def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> list[Edge]:
@@ -74,7 +62,7 @@ def _select_few(edges: list[Edge], agreement: EqualLeafCounter) -> list[Edge]:
     order = []
     for edge in edges:
         weight, place, other = edge
-        # Only equally similar pairs with a common item need their equal leaves counted.
+        # Equal leaves are only counted for equally similar pairs with a common item.
         tied = ours[edge[:2]] > 1 or theirs[edge[::2]] > 1
         order.append((-weight, -agreement.count(place, other) if tied else 0, place, other))
     order.sort()
@@ -89,7 +77,7 @@ def _select_many(edges: EdgeArrays, agreement: EqualLeafCounter) -> Iterator[Edg
     agreements = np.zeros(len(weights), dtype=np.intp)
     if rivals.any():
         agreements[rivals] = agreement.count_all(places[rivals], others[rivals])
-    order = np.lexsort((-agreements, -weights))  # keeps the order of places among equals
+    order = np.lexsort((-agreements, -weights))  # stable: equals keep their order
     free = np.ones(places.max(initial=0) + 1, dtype=np.bool_)
     other_free = np.ones(others.max(initial=0) + 1, dtype=np.bool_)
     for start in range(0, len(order), _CHUNK):
@@ -117,4 +105,4 @@ def _without_conflicts(edges: Iterable[Edge]) -> list[Edge]:
 
 
 GREEDY: Final = SelectionMethod(few=_select_few, many=_select_many)
-"""Selects the most similar remaining pair first."""
+"""Select the most similar remaining pair first."""

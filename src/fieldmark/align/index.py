@@ -14,7 +14,7 @@ __all__ = ["Index"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """Pairs items that stand at the same place; what the longer list has more is left alone.
+    """Align items with the same index; the rest of the longer list stays unaligned.
 
     >>> Index().align(["a", "b"], ["a"]).unmatched_expected
     range(1, 2)
@@ -23,7 +23,7 @@ class Index:
     name: ClassVar[str] = "index"
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
-        """Pair items with the same index."""
+        """Align items with the same index."""
         common = min(len(expected), len(candidate))
         return Alignment(
             [

@@ -1,4 +1,4 @@
-"""Similarities of list items, and the number of their equal leaves.
+"""Similarities of list items, and the numbers of their equal leaves.
 
 The similarity of two items is the mean over the leaves present in either. It is computed pair by
 pair for few items and in arrays for many; both give the same weights bit for bit.
@@ -25,12 +25,7 @@ from fieldmark.align.limits import (
 from fieldmark.model.json import JsonValue
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Integers: TypeAlias = NDArray[np.intp]
-    Flags: TypeAlias = NDArray[np.bool_]
+    from fieldmark.values.arrays import Flags, Floats, Integers
 
 __all__ = [
     "WEIGHT_UNIT",
@@ -47,17 +42,17 @@ WEIGHT_UNIT: Final = 1e12
 """A weight is a similarity in units of 1e-12, rounded, so that sums and comparisons are exact."""
 
 Edge: TypeAlias = tuple[float, int, int]
-"""The weight of a possible pair, and the positions of its items among the unpaired ones."""
+"""The weight of a possible pair, and the positions of its items among the unaligned items."""
 
 _TOLERANCE: Final = 1e-9
 _MARGIN: Final = 1e-6  # so that rounding never excludes a pair
 _UNEQUAL: Final = 1 - 1 / MAX_TEXT
-"""The upper bound for the similarity of two different texts."""
+"""The upper bound of the similarity of two different strings."""
 
-_TINY: Final = 16  # pairs up to which no index of leaves is built
+_TINY: Final = 16  # for up to this many pairs, no index of leaves is built
 
 _WHOLE: Final = 2.0**52
-"""Adding and subtracting this rounds a smaller float to an integer."""
+"""Adding and then subtracting this number rounds a smaller float to an integer."""
 
 _similarity: Final = Levenshtein.normalized_similarity
 _Texts: TypeAlias = list[tuple[Path, str]]
@@ -88,10 +83,10 @@ def text_similarity(expected: str, candidate: str) -> float:
 def edges_of_few(
     expected: list[ItemLeaves], candidate: list[ItemLeaves], min_weight: float, most: int
 ) -> list[Edge] | None:
-    """Return every pair of at least the minimum weight.
+    """Return every pair with at least the minimum weight.
 
-    Pairs with too few equal leaves to reach it are not compared. None if more than `most` pairs
-    would have to be compared.
+    Pairs with too few equal leaves to reach it are not compared. Return None if more than `most`
+    pairs would have to be compared.
     """
     near_of = compiled.items.near if compiled.COMPILED else _near
     near = near_of(expected, candidate, min_weight / WEIGHT_UNIT - _MARGIN, _UNEQUAL, most, _TINY)
@@ -114,9 +109,9 @@ def _near(
     most: int,
     tiny: int,
 ) -> list[_NearPair] | None:
-    """Return the pairs whose equal leaves and texts may reach a share of their leaves.
+    """Return the pairs whose equal leaves and strings can reach a share of their leaves.
 
-    A different text adds at most `unequal`.
+    Two different strings add at most `unequal`.
     """
     reaches = [sum(type(cell) is str for cell in cells.values()) * unequal for cells in expected]
     if len(expected) * len(candidate) > min(most, tiny):
@@ -138,10 +133,10 @@ def _near_by_leaf(
     share: float,
     most: int,
 ) -> list[_NearPair] | None:
-    """Find near pairs by an index of leaves; None if more than `most` pairs share a leaf."""
+    """Find such pairs by an index of leaves; None if more than `most` pairs share a leaf."""
     sizes = list(map(len, candidate))
     smallest = min(sizes)
-    # Items whose texts alone may reach the share need no equal leaf.
+    # Items whose strings alone can reach the share need no equal leaf.
     alone = [
         reach >= share * max(len(cells), smallest)
         for reach, cells in zip(reaches, expected, strict=True)
@@ -176,7 +171,7 @@ def _texts(cells: ItemLeaves) -> _Texts:
 
 
 def _weight(expected: ItemLeaves, candidate: ItemLeaves, texts: _Texts, equal_leaves: int) -> float:
-    """Return the mean similarity over the leaves present in either item, as a weight."""
+    """Return the mean similarity over the leaves of both items, as a weight."""
     leaves = len(expected)
     if expected.keys() != candidate.keys():
         leaves += len(candidate) - len(expected.keys() & candidate.keys())
@@ -192,20 +187,20 @@ def _weight(expected: ItemLeaves, candidate: ItemLeaves, texts: _Texts, equal_le
 
 
 class EdgeArrays(NamedTuple):
-    """The same as a list of `Edge`, as arrays."""
+    """A list of `Edge` in the form of arrays."""
 
     weights: Floats
     expected: Integers
     candidate: Integers
 
     def at(self, positions: Integers) -> EdgeArrays:
-        """Return the edges at some positions."""
+        """Return the edges at the given positions."""
         return EdgeArrays(*(column[positions] for column in self))  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)
 class _Side:
-    """The leaves of one list at one path: texts and other values."""
+    """The leaves of one list at one path: strings and other values."""
 
     text_places: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -226,7 +221,7 @@ _Sides: TypeAlias = dict[Path, _Side]
 def edges_of_many(
     expected: Sequence[ItemLeaves], candidate: Sequence[ItemLeaves], min_weight: float
 ) -> EdgeArrays:
-    """Return every pair of at least the minimum weight, in the order of the items."""
+    """Return every pair with at least the minimum weight, in the order of the items."""
     import numpy as np
 
     rows = max(1, _BLOCK // len(candidate))
@@ -290,7 +285,7 @@ def _sides(items: Sequence[ItemLeaves]) -> _Sides:
 
 
 def _weights(own_sizes: Integers, sizes: Integers, left: _Sides, right: _Sides) -> Floats:
-    """Return the weights of all pairs: the means over the leaves present in either item."""
+    """Return the weights of all pairs: the mean similarity over the leaves of both items."""
     import numpy as np
 
     texts, equal_leaves, shared = np.zeros((3, len(own_sizes), len(sizes)))
@@ -324,7 +319,7 @@ def _add(matrix: Floats, places: list[int], others: list[int], values: Floats | 
 
 
 def _text_similarities(expected: list[str], candidate: list[str]) -> Floats:
-    """Return `text_similarity` of every pair of texts."""
+    """Return the `text_similarity` of every pair of strings."""
     import numpy as np
     from rapidfuzz.process import cdist
 
@@ -350,7 +345,7 @@ def _positions(distinct: list[str], texts: list[str]) -> list[int]:
 
 
 class EqualLeafCounter:
-    """Counts the equal leaves of pairs, to decide between equally similar ones."""
+    """Counts the equal leaves of pairs, to break ties between equally similar pairs."""
 
     __slots__ = ("_candidate", "_expected", "_left", "_right")
 

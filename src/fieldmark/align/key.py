@@ -6,8 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fieldmark.align.canonical_text import canonical_order
-from fieldmark.align.equal_items import build_alignment, pair_equal, pair_keys
+from fieldmark.align.equal_items import build_alignment, canonical_order, pair_equal, pair_keys
 from fieldmark.align.options import check_fields
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
@@ -21,11 +20,11 @@ __all__ = ["Key"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Pairs items whose key fields are all equal.
+    """Align items whose key fields are all equal.
 
-    Deeply equal items are paired first, then items of the same key in canonical order. An empty
-    field equals an empty field, but an item without any key field has no key and stays alone. An
-    item that is no object is its own key.
+    Deeply equal items are aligned first, then items with the same key in canonical order. Empty
+    key fields are equal to each other, but an item without any key field stays unaligned. An item
+    that is not an object is its own key.
 
     >>> Key(key=("sku",)).align([{"sku": 1, "n": 2}], [{"sku": 1.0, "n": 3}]).pairs
     [(0, 0, 1.0, False)]
@@ -38,7 +37,7 @@ class Key:
         check_fields("key", self.key)
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
-        """Pair equal items, then those of the same key."""
+        """Align equal items, then items with the same key."""
         rest = pair_equal(expected, candidate)
         ours, theirs = rest.places, rest.others
         left, right = self._keys(expected, ours), self._keys(candidate, theirs)

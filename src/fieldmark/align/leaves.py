@@ -1,8 +1,8 @@
 """The leaves on which list items are compared.
 
-A leaf is either a trimmed and casefolded text, which is compared by edit distance, or another
-hashable value, which is equal or not. Empty leaves are left out. A nested list is one leaf; an
-item that is not an object is its own only leaf.
+A leaf is either a trimmed and casefolded string, which is compared by edit distance, or another
+hashable value, which is compared for equality. Empty leaves are skipped. A nested list is one
+leaf; an item that is not an object is its own only leaf.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ Path: TypeAlias = str | tuple[str, ...]
 ItemLeaves: TypeAlias = dict[Path, Hashable]
 
 _ITSELF: Final = ()
-_PLAIN: Final = 1 << 53  # up to here floats represent integers exactly
-_LEAF: Final = 16  # characters that each leaf counts for
+_PLAIN: Final = 1 << 53  # floats represent integers exactly up to this number
+_LEAF: Final = 16  # the size of a leaf, in characters
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ].*)?", re.DOTALL)
 
 
 def is_iso_date(text: str) -> bool:
-    """Whether a casefolded text is an ISO 8601 date or date-time."""
+    """Whether a casefolded string is an ISO 8601 date or date-time."""
     return text[4:5] == "-" and _ISO_DATE.fullmatch(text) is not None
 
 
@@ -51,7 +51,7 @@ def all_leaves(items: list[JsonValue], match_fields: tuple[str, ...] | None) -> 
 
 
 def leaves_of(item: JsonValue, match_fields: tuple[str, ...] | None) -> ItemLeaves:
-    """Return the leaves of an item at its match fields, or all leaves.
+    """Return the leaves of an item at the match fields, or all leaves.
 
     >>> leaves_of({"name": " Ann ", "born": None, "home": {"zip": 1}}, None)
     {'name': 'ann', ('home', 'zip'): 1}
@@ -88,12 +88,12 @@ def largest(items: list[ItemLeaves]) -> int:
 
 
 def exact_leaves_of(item: JsonValue) -> ItemLeaves:
-    """Return all leaves of an item for comparison by equality, without folding texts."""
+    """Return all leaves of an item for comparison by equality, with strings unchanged."""
     return _walked(item, lambda text: "" if is_blank(text) else text)
 
 
 def _walked(item: JsonValue, reading: Callable[[str], str]) -> ItemLeaves:
-    """Return all leaves of an item, with texts normalized; a text normalized to "" is empty."""
+    """Return all leaves of an item with normalized strings; a string normalized to "" is empty."""
     if not isinstance(item, dict):
         item = {} if item is None else {cast("str", _ITSELF): item}
     cells: ItemLeaves = {}

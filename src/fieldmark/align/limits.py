@@ -23,25 +23,25 @@ __all__ = [
 ]
 
 MAX_PAIRS: Final = 4_000_000
-"""Similarities between items without an equal one."""
+"""The maximum number of pairs of unequal items in one alignment."""
 
 FALLBACK_PAIRS: Final = 25_000_000
-"""Similarities that the greedy method may compute as the fallback of the optimal one."""
+"""The maximum number of pairs for the greedy method as the fallback of the optimal method."""
 
 MAX_TEXT: Final = 10_000
-"""Characters of a text that is compared by edit distance; longer ones by equality."""
+"""The longest string that is compared by edit distance; longer strings are only equal or not."""
 
 MAX_CHARACTER_PAIRS: Final = 200_000_000_000
-"""Character comparisons of one alignment: about ten seconds of edit distances."""
+"""Character comparisons in one alignment; edit distances of about ten seconds."""
 
 MAX_AGREEMENTS: Final = 500_000_000
-"""Leaf comparisons to break the ties of one alignment."""
+"""Leaf comparisons to break ties in one alignment."""
 
 SMALL_PAIRS: Final = 400
-"""Similarities up to which a loop is always faster than arrays."""
+"""The number of pairs up to which a loop is always faster than arrays."""
 
 SMALL_CHARACTER_PAIRS: Final = 1_000_000_000
-"""Character comparisons up to which a loop is used, by the longest items."""
+"""The number of character comparisons, by the longest items, up to which a loop is used."""
 
 
 class TooMuchWork(Exception):
@@ -49,12 +49,12 @@ class TooMuchWork(Exception):
 
 
 def within(expected: int, candidate: int) -> bool:
-    """Whether so many items may be compared pair by pair."""
+    """Whether this many items can be compared pair by pair."""
     return expected * candidate <= MAX_PAIRS
 
 
 def refused(expected: Sequence[JsonValue], candidate: Sequence[JsonValue], note: str) -> Alignment:
-    """Return an alignment without pairs that reports an exceeded limit."""
+    """Return an alignment without pairs that reports the exceeded limit."""
     return Alignment(
         (),
         range(len(expected)),

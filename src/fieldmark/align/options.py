@@ -1,30 +1,27 @@
-"""Options of the alignment methods: match fields, thresholds and the kind of similarity."""
+"""Options of the aligners: match fields, thresholds and the type of similarity."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.errors import OptionError
 from fieldmark.model.json import JsonValue
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from fieldmark.values.arrays import Floats
 
 __all__ = [
     "THRESHOLD_ALL_LEAVES",
     "THRESHOLD_MATCH_FIELDS",
+    "ItemSimilarity",
     "SimilarityMeasure",
     "SimilarityOption",
     "SimilarityType",
     "check_fields",
     "check_threshold",
-    "load_measure",
-    "similarity_threshold",
+    "read_item_similarity",
 ]
 
 THRESHOLD_MATCH_FIELDS: Final = 0.8
@@ -44,10 +41,10 @@ SimilarityOption: TypeAlias = SimilarityType | Mapping[str, JsonValue]
 
 
 class SimilarityMeasure(Protocol):
-    """Computes similarities of values that are not compared as text."""
+    """Computes similarities of values that are not compared as strings."""
 
     @property
-    def least(self) -> float:
+    def min_similarity(self) -> float:
         """The default threshold."""
         ...
 
@@ -57,42 +54,48 @@ class SimilarityMeasure(Protocol):
 
 
 def check_fields(option: str, fields: tuple[str, ...]) -> None:
-    """Refuse a list of field paths that is empty or contains an empty or repeated path."""
+    """Reject a list of field paths that is empty or contains an empty or duplicate path."""
     if not fields:
-        raise OptionError(option, "must name at least one field")
+        raise OptionError(option, "must contain at least one field")
     if not all(fields):
-        raise OptionError(option, "holds an empty path")
+        raise OptionError(option, "must not contain an empty path")
     if len(set(fields)) < len(fields):
-        raise OptionError(option, "names a field twice")
+        raise OptionError(option, "must not contain duplicate fields")
 
 
 def check_threshold(threshold: float | None) -> None:
-    """Refuse a threshold outside [0, 1]."""
+    """Reject a threshold outside [0, 1]."""
     if threshold is not None and not 0 <= threshold <= 1:
-        raise OptionError("threshold", f"must lie between 0 and 1, not {threshold}")
+        raise OptionError("threshold", f"must be a number from 0 to 1, got {threshold}")
 
 
-def load_measure(similarity: SimilarityOption) -> SimilarityMeasure | None:
-    """Return the measure that an option names, or None for text similarity."""
-    if similarity == SimilarityType.TEXT:
-        return None
-    from fieldmark.align.geometric_similarity import measure_of  # most lists need no geometry
+class ItemSimilarity(NamedTuple):
+    """How items are compared: their match fields, the threshold and the measure.
 
-    return measure_of(similarity)
-
-
-def similarity_threshold(
-    threshold: float | None,
-    match_fields: tuple[str, ...] | None,
-    measure: SimilarityMeasure | None = None,
-) -> float:
-    """Return the configured threshold or the default one.
-
-    >>> similarity_threshold(None, ("description",)), similarity_threshold(None, None)
-    (0.8, 0.5)
+    Without a measure, values are compared as strings.
     """
-    if threshold is not None:
-        return threshold
-    if measure is not None:
-        return measure.least
-    return THRESHOLD_ALL_LEAVES if match_fields is None else THRESHOLD_MATCH_FIELDS
+
+    match_fields: tuple[str, ...] | None
+    threshold: float
+    measure: SimilarityMeasure | None
+
+
+def read_item_similarity(
+    match_fields: tuple[str, ...] | None, threshold: float | None, similarity: SimilarityOption
+) -> ItemSimilarity:
+    """Check the options of an aligner by similarity, and fill in the default threshold.
+
+    >>> read_item_similarity(("description",), None, "text").threshold
+    0.8
+    """
+    if match_fields is not None:
+        check_fields("match_fields", match_fields)
+    check_threshold(threshold)
+    measure: SimilarityMeasure | None = None
+    default = THRESHOLD_ALL_LEAVES if match_fields is None else THRESHOLD_MATCH_FIELDS
+    if similarity != SimilarityType.TEXT:
+        from fieldmark.align.geometric_similarity import measure_of  # rarely needed
+
+        measure = measure_of(similarity)
+        default = default if measure is None else measure.min_similarity
+    return ItemSimilarity(match_fields, default if threshold is None else threshold, measure)

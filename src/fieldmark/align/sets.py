@@ -1,4 +1,4 @@
-"""Alignment of equal items only."""
+"""Alignment of equal items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SetAlign"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAlign:
-    """Pairs deeply equal items and nothing else; an item that occurs twice is wanted twice.
+    """Align only deeply equal items; each duplicate needs its own partner.
 
     >>> [pair[:2] for pair in SetAlign().align([1, 2], [2.0, True]).pairs]
     [(1, 0)]
@@ -23,5 +23,5 @@ class SetAlign:
     name: ClassVar[str] = "set"
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
-        """Pair equal items."""
+        """Align equal items."""
         return build_alignment(pair_equal(expected, candidate))

@@ -1,4 +1,4 @@
-"""Alignment by similarity: equal items first, then a selection among the similar ones."""
+"""Alignment by similarity: equal items first, then a selection of similar items."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from fieldmark.align.canonical_text import canonical_order
-from fieldmark.align.equal_items import UnpairedItems, build_alignment, pair_equal
+from fieldmark.align.equal_items import (
+    UnpairedItems,
+    build_alignment,
+    canonical_order,
+    pair_equal,
+)
 from fieldmark.align.item_similarity import (
     WEIGHT_UNIT,
     Edge,
@@ -27,23 +31,23 @@ from fieldmark.align.limits import (
     refused,
     within,
 )
-from fieldmark.align.options import SimilarityMeasure
+from fieldmark.align.options import ItemSimilarity
 from fieldmark.model.alignment import Alignment
 from fieldmark.model.json import JsonValue
 
 __all__ = ["SelectionMethod", "align_by_similarity"]
 
-_BEYOND: Final = f"{{}} x {{}} items without an equal one; the limit is {MAX_PAIRS:,} pairs"
-_TOO_LARGE: Final = "the items hold more than may be compared each with each"
+_TOO_MANY: Final = f"too many pairs of unequal items: {{:,}} x {{:,}} (limit {MAX_PAIRS:,})"
+_TOO_LARGE: Final = "the items are too large to compare all pairs"
 
-_SPARSE: Final = 16  # pairs that arrays compare in the time of one in a loop
+_SPARSE: Final = 16  # pairs that arrays compare in the time that a loop needs for one pair
 
 
 class SelectionMethod(NamedTuple):
-    """Selects pairs among the similar ones, by loops over few or with arrays of many.
+    """Selects pairs of similar items, with loops for few edges and with arrays for many.
 
-    Both functions take edges between items in canonical order, and a counter that breaks ties.
-    `few` only gets edges that share an item with another one.
+    Both functions take edges between items in canonical order, and a counter to break ties. `few`
+    only gets edges that share an item with another edge.
     """
 
     few: Callable[[list[Edge], EqualLeafCounter], Iterable[Edge]]
@@ -53,28 +57,25 @@ class SelectionMethod(NamedTuple):
 def align_by_similarity(
     expected: list[JsonValue],
     candidate: list[JsonValue],
-    *,
-    match_fields: tuple[str, ...] | None,
-    threshold: float,
+    similarity: ItemSimilarity,
     method: SelectionMethod,
     fallback: SelectionMethod | None = None,
-    measure: SimilarityMeasure | None = None,
 ) -> Alignment:
-    """Pair equal items, then let the method select among the similar ones of the rest.
+    """Align equal items, then let the method select pairs of similar items among the rest.
 
-    If there are too many of those, the fallback method is used and the result says so.
+    If there are too many pairs, the fallback method is used and the result has a note.
     """
     rest = pair_equal(expected, candidate)
     if not rest.expected or not rest.candidate:
         return build_alignment(rest)
     note = ""
     if not within(len(rest.expected), len(rest.candidate)):
-        note = _BEYOND.format(len(rest.expected), len(rest.candidate))
+        note = _TOO_MANY.format(len(rest.expected), len(rest.candidate))
         if fallback is None or len(rest.expected) * len(rest.candidate) > FALLBACK_PAIRS:
             return refused(expected, candidate, note)
         method = fallback
     try:
-        chosen = _select_pairs(rest, method, match_fields, min_weight_of(threshold), measure)
+        chosen = _select_pairs(rest, similarity, method)
     except TooMuchWork:
         return refused(expected, candidate, _TOO_LARGE)
     ours, theirs = rest.places, rest.others
@@ -86,13 +87,11 @@ def align_by_similarity(
 
 
 def _select_pairs(
-    rest: UnpairedItems,
-    method: SelectionMethod,
-    match_fields: tuple[str, ...] | None,
-    min_weight: float,
-    measure: SimilarityMeasure | None,
+    rest: UnpairedItems, similarity: ItemSimilarity, method: SelectionMethod
 ) -> list[Edge]:
-    """Compute the similarities of the unpaired items and let the method select pairs."""
+    """Compute the similarities of the unaligned items and let the method select pairs."""
+    match_fields, threshold, measure = similarity
+    min_weight = min_weight_of(threshold)
     expected, candidate = rest.expected, rest.candidate
     most_in_loops = SMALL_PAIRS
     left: list[ItemLeaves] = []
@@ -112,7 +111,7 @@ def _select_pairs(
     if measure is None:
         many = edges_of_many([left[p] for p in ours], [right[p] for p in theirs], min_weight)
     else:
-        from fieldmark.align.geometric_similarity import measured_edges  # most need no geometry
+        from fieldmark.align.geometric_similarity import measured_edges  # rarely needed
 
         many = measured_edges(expected, candidate, match_fields, measure, min_weight)
     chosen: Iterable[Edge]
@@ -130,7 +129,7 @@ def _select_few(
     candidate: list[JsonValue],
     method: SelectionMethod,
 ) -> list[Edge]:
-    """Take the edges without rivals; let the method select among the others."""
+    """Take the edges that share no item with others; let the method select among the rest."""
     alone, joint = _split_contested(edges)
     if not joint:
         return alone
@@ -144,7 +143,7 @@ def _select_few(
 
 
 def _split_contested(edges: list[Edge]) -> tuple[list[Edge], list[Edge]]:
-    """Split edges into those that share no item with another one, and the rest.
+    """Split edges into those that share no item with another edge, and the rest.
 
     >>> _split_contested([(1, 0, 0), (1, 1, 1), (1, 2, 0)])
     ([(1, 1, 1)], [(1, 0, 0), (1, 2, 0)])

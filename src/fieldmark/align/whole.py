@@ -1,4 +1,4 @@
-"""No alignment: the list is one value."""
+"""No alignment: compare a list as one value."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Whole"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
-    """Marks a list that is compared as one value, so that no item has a partner."""
+    """Compare the list as one value, without aligning its items."""
 
     name: ClassVar[str] = "whole"
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
-        """Pair nothing."""
+        """Return an alignment without pairs."""
         return Alignment((), range(len(expected)), range(len(candidate)))

@@ -1,1 +1,1 @@
-"""The use cases, one function each."""
+"""The use cases, one module each."""

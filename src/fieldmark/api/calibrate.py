@@ -1,4 +1,4 @@
-"""Measure a judge against the verdicts of people, and propose the threshold it should have."""
+"""Measure a comparator against human verdicts and propose a threshold."""
 
 from __future__ import annotations
 
@@ -28,20 +28,22 @@ __all__ = ["Calibration", "calibrate"]
 
 _YES: Final = frozenset({"true", "yes", "1", "match", "pass", "same", "correct", "right"})
 _NO: Final = frozenset({"false", "no", "0", "mismatch", "fail", "different", "incorrect", "wrong"})
-_MOST_EXAMPLES: Final = 10
-_DEFAULT: Final = 0.8
+_MAX_EXAMPLES: Final = 10
+_DEFAULT_THRESHOLD: Final = 0.8
 
 
 class _Label(NamedTuple):
-    """One pair, what people say of it, and a similarity if it was judged already."""
+    """One pair with its human verdict and, if recorded, its similarity."""
 
     expected: JsonValue
     candidate: JsonValue
-    right: bool
+    match: bool
     similarity: JsonValue = None
 
 
-class _Answer(NamedTuple):
+class _JudgedLabel(NamedTuple):
+    """A label and its similarity; `None` if the comparison failed."""
+
     label: _Label
     similarity: float | None
     note: str = ""
@@ -49,7 +51,7 @@ class _Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How a judge agrees with people at its threshold, and where it would agree most."""
+    """The agreement of a comparator with human verdicts, at its threshold and at the best one."""
 
     judge: str
     threshold: float
@@ -60,11 +62,11 @@ class Calibration:
 
     @property
     def best(self) -> BestThreshold | None:
-        """The threshold of most agreement."""
+        """The threshold with the highest agreement."""
         return best_threshold(self.judged)
 
     def to_dict(self) -> JsonObject:
-        """Everything as JSON."""
+        """Return the result as JSON."""
         best = self.best
         return {
             "format": 1,
@@ -87,10 +89,10 @@ def calibrate(
     path: str | None = None,
     threshold: float | None = None,
 ) -> Calibration:
-    """Measure a comparator, or similarities that were recorded, against human verdicts.
+    """Measure a comparator, or recorded similarities, against human verdicts.
 
-    Rows hold `expected`, `candidate` and `verdict`, and `similarity` where the pair was judged
-    already. `match` names a comparator; `rules` with `path` take that of a field.
+    Rows contain `expected`, `candidate` and `verdict`, and `similarity` if it is recorded. `match`
+    names a comparator; `rules` and `path` select the comparator of a field.
 
     >>> rows = [{"expected": "Acme", "candidate": c, "verdict": v}
     ...         for c, v in [("Acme Ltd", False), ("acme", True), ("Acne", True)]]
@@ -99,24 +101,24 @@ def calibrate(
     """
     read = list(_labels(labels))
     if not read:
-        raise DataError("there are no labels", Location(str(labels)))
+        raise DataError("no labels found", Location(str(labels)))
     comparator = _comparator(rules, match, path)
     ProviderSet(comparator).check_ready()
-    answers = _recorded(read) if comparator is None else _compared(comparator, read)
+    judged = _recorded(read) if comparator is None else _compared(comparator, read)
     limit = threshold
     if limit is None:
         own = getattr(comparator, "threshold", None)
-        limit = own if isinstance(own, float) else _DEFAULT
-    failed = [answer for answer in answers if answer.similarity is None]
+        limit = own if isinstance(own, float) else _DEFAULT_THRESHOLD
+    failed = [each for each in judged if each.similarity is None]
     return Calibration(
         judge="recorded" if comparator is None else comparator.name,
         threshold=limit,
         judged=tuple(
-            JudgedPair(each.similarity, each.label.right)
-            for each in answers
+            JudgedPair(each.similarity, each.label.match)
+            for each in judged
             if each.similarity is not None
         ),
-        examples=tuple(_examples(answers, limit)),
+        examples=tuple(_examples(judged, limit)),
         errors=len(failed),
         first_error=failed[0].note if failed else "",
     )
@@ -131,7 +133,7 @@ def _comparator(rules: RulesLike, match: str | None, path: str | None) -> Compar
     for rule in settled.fields:
         if rule.path == path and rule.comparator is not None:
             return rule.comparator
-    raise ConfigError.of(f"path: the rules say nothing of {path}.")
+    raise ConfigError.of(f"path: no rule for {path!r} with a comparator")
 
 
 def _labels(source: InputLike) -> Iterator[_Label]:
@@ -147,68 +149,72 @@ def _labels(source: InputLike) -> Iterator[_Label]:
 
 def _label(row: object) -> _Label:
     if isinstance(row, UnreadableRow) or not isinstance(row, dict):
-        raise ValueError("not an object with expected, candidate and verdict")  # noqa: TRY004
+        keys = "'expected', 'candidate' and 'verdict'"
+        raise ValueError(f"expected an object with {keys}")  # noqa: TRY004
     missing = [key for key in ("expected", "candidate", "verdict") if key not in row]
     if missing:
-        raise ValueError(f"the label has no {missing[0]}")
+        raise ValueError(f"{missing[0]!r} is required")
     word = str(row["verdict"]).strip().lower()
     if word not in _YES | _NO:
-        raise ValueError(f"the verdict must be true or false, not {row['verdict']!r}")
+        raise ValueError(f"verdict must be true or false, got {row['verdict']!r}")
     return _Label(row["expected"], row["candidate"], word in _YES, row.get("similarity"))
 
 
-def _recorded(labels: Sequence[_Label]) -> list[_Answer]:
-    answers = []
+def _recorded(labels: Sequence[_Label]) -> list[_JudgedLabel]:
+    judged = []
     for label in labels:
         try:
             similarity = float(label.similarity)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             similarity = -1.0
         if not 0.0 <= similarity <= 1.0:
-            hint = "Give every label a similarity, or name a comparator to judge them."
-            raise ConfigError.of("A label has no similarity from 0 to 1.", hint=hint)
-        answers.append(_Answer(label, similarity))
-    return answers
+            hint = "add a similarity to every label, or name a comparator"
+            raise ConfigError.of("a label has no similarity from 0 to 1", hint=hint)
+        judged.append(_JudgedLabel(label, similarity))
+    return judged
 
 
-def _compared(comparator: Comparator, labels: Sequence[_Label]) -> list[_Answer]:
-    """What the comparator says; one that asks a provider gets its pairs in one column."""
+def _compared(comparator: Comparator, labels: Sequence[_Label]) -> list[_JudgedLabel]:
+    """Compare all labels; a comparator that calls a provider gets its pairs in one batch."""
     if not hasattr(comparator, "settle"):
-        return [_answer(each, comparator.compare(each.expected, each.candidate)) for each in labels]
-    dear = cast("BatchComparator", comparator)
-    settled = [dear.settle(label.expected, label.candidate) for label in labels]
-    asked: list[TextPair] = list(
+        return [_judge(each, comparator.compare(each.expected, each.candidate)) for each in labels]
+    batched = cast("BatchComparator", comparator)
+    settled = [batched.settle(label.expected, label.candidate) for label in labels]
+    open_pairs: list[TextPair] = list(
         dict.fromkeys(each for each in settled if not isinstance(each, Comparison))
     )
-    said = dict(zip(asked, dear.ask(asked), strict=True)) if asked else {}
+    comparisons = dict(zip(open_pairs, batched.ask(open_pairs), strict=True)) if open_pairs else {}
     return [
-        _answer(label, each if isinstance(each, Comparison) else said[each])
+        _judge(label, each if isinstance(each, Comparison) else comparisons[each])
         for label, each in zip(labels, settled, strict=True)
     ]
 
 
-def _answer(label: _Label, said: Comparison) -> _Answer:
-    if said.failed:
-        return _Answer(label, None, said.note or str(said.reason))
-    # What a guard stopped matches at no threshold.
-    stopped = said.reason is Reason.GUARD_FAILED
-    if stopped or said.similarity is None:
-        return _Answer(label, 0.0 if stopped else said.score, said.note)
-    return _Answer(label, said.similarity, said.note)
+def _judge(label: _Label, comparison: Comparison) -> _JudgedLabel:
+    if comparison.failed:
+        return _JudgedLabel(label, None, comparison.note or str(comparison.reason))
+    if comparison.reason is Reason.GUARD_FAILED:
+        # A pair that a guard rejects does not match at any threshold.
+        return _JudgedLabel(label, 0.0, comparison.note)
+    return _JudgedLabel(
+        label,
+        comparison.score if comparison.similarity is None else comparison.similarity,
+        comparison.note,
+    )
 
 
-def _examples(answers: Sequence[_Answer], threshold: float) -> Iterator[JsonObject]:
-    """Pairs on which judge and people differ, the farthest from the threshold first."""
+def _examples(judged: Sequence[_JudgedLabel], threshold: float) -> Iterator[JsonObject]:
+    """Yield the pairs with a wrong verdict, the farthest from the threshold first."""
     wrong = [
         (abs(each.similarity - threshold), each)
-        for each in answers
-        if each.similarity is not None and (each.similarity >= threshold) != each.label.right
+        for each in judged
+        if each.similarity is not None and (each.similarity >= threshold) != each.label.match
     ]
-    for _, each in sorted(wrong, key=lambda pair: -pair[0])[:_MOST_EXAMPLES]:
+    for _, each in sorted(wrong, key=lambda pair: -pair[0])[:_MAX_EXAMPLES]:
         yield {
             "expected": each.label.expected,
             "candidate": each.label.candidate,
-            "people": each.label.right,
+            "people": each.label.match,
             "similarity": each.similarity,
             "note": each.note,
         }

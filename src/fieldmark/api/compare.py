@@ -10,12 +10,12 @@ from fieldmark.errors import DataError, Location
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonValue
 from fieldmark.plan import compile_plan
-from fieldmark.run.partition_worker import CaseProcessor
+from fieldmark.run.case_processor import CaseProcessor
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.settings import RulesLike, Settings, resolve_settings
 from fieldmark.wire.case_result import CaseResult
 
-__all__ = ["compare", "compare_under", "json_of"]
+__all__ = ["compare", "compare_with_settings", "ensure_json_documents"]
 
 
 def compare(
@@ -26,7 +26,7 @@ def compare(
     convention: str = "confusion",
     options: Mapping[str, JsonValue] | None = None,
 ) -> CaseResult:
-    """Compare a candidate with the truth, field by field.
+    """Compare a candidate with the expected value, field by field.
 
     >>> import fieldmark as fm
     >>> fm.compare({"total": 100.0}, {"total": 100.02}, rules={
@@ -35,11 +35,13 @@ def compare(
     """
     settings = resolve_settings(rules, convention=convention, options=options)
     ProviderSet(settings.rules).check_ready()
-    return compare_under(settings, *json_of({"expected": expected, "candidate": candidate}))
+    return compare_with_settings(
+        settings, *ensure_json_documents({"expected": expected, "candidate": candidate})
+    )
 
 
-def json_of(documents: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
-    """Documents that are JSON in every part; one that cannot be is refused by its name."""
+def ensure_json_documents(documents: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
+    """Yield the documents as JSON; the error for a document that is not JSON names it."""
     for name, document in documents.items():
         try:
             yield ensure_json(document)
@@ -47,8 +49,10 @@ def json_of(documents: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
             raise with_location(error, Location(name)) from None
 
 
-def compare_under(settings: Settings, expected: JsonValue, candidate: JsonValue) -> CaseResult:
-    """Compare one pair under settings that were made before."""
+def compare_with_settings(
+    settings: Settings, expected: JsonValue, candidate: JsonValue
+) -> CaseResult:
+    """Compare one pair with resolved settings."""
     plan = compile_plan(settings.rules)
     case = Case("1", expected, candidate)
     (result,) = CaseProcessor(plan, settings.convention).process([case])

@@ -1,4 +1,4 @@
-"""Several candidates of one truth: which is best, and how far they agree."""
+"""Compare several candidates with one expected value: which is best, and do they agree."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from fieldmark.api.compare import compare_under, json_of
+from fieldmark.api.compare import compare_with_settings, ensure_json_documents
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
 from fieldmark.metrics.consistency import rank as ranking_of
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
-from fieldmark.model.rule import Rules, Scope
+from fieldmark.model.rule import Scope
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.settings import RulesLike, resolve_settings
 from fieldmark.values.equality import equal
-from fieldmark.wire.case_result import CaseResult, FieldResult
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["ManyResult", "compare_many"]
 
 
 @dataclass(frozen=True, slots=True)
 class ManyResult:
-    """Every candidate compared with the truth, in the order given, and what they have in common.
+    """The comparison of every candidate with the expected value, and of the candidates.
 
-    `consistency` is the mean agreement of the candidates with one another over all fields, and
-    `agreement` what it is field by field; with a single candidate there is none.
+    `agreement` is the share of pairs of candidates that agree, by field, and `consistency` its
+    mean over all fields; with a single candidate it is `None`.
     """
 
     results: tuple[CaseResult, ...]
@@ -36,11 +36,11 @@ class ManyResult:
 
     @property
     def best(self) -> CaseResult:
-        """The candidate with the highest score, the first of equals."""
+        """The result with the highest score; the first if several have it."""
         return self.results[self.ranking.order[0]]
 
     def to_dict(self) -> JsonObject:
-        """Everything as JSON."""
+        """Return the results as JSON."""
         return {
             "order": list(self.ranking.order),
             "best": self.ranking.best,
@@ -60,7 +60,7 @@ def compare_many(
     convention: str = "confusion",
     options: Mapping[str, JsonValue] | None = None,
 ) -> ManyResult:
-    """Compare several candidates with one truth and with one another.
+    """Compare several candidates with the expected value and with each other.
 
     >>> import fieldmark as fm
     >>> ranked = fm.compare_many({"total": 5}, [{"total": 6}, {"total": 5}, {"total": 5}])
@@ -70,10 +70,17 @@ def compare_many(
     settings = resolve_settings(rules, convention=convention, options=options)
     ProviderSet(settings.rules).check_ready()
     named = {f"candidates[{place}]": each for place, each in enumerate(candidates)}
-    expected, *candidates = json_of({"expected": expected, **named})
-    results = tuple(compare_under(settings, expected, candidate) for candidate in candidates)
-    even = replace(settings, rules=_for_equals(settings.rules))
-    pairs = [_records(compare_under(even, *two)) for two in combinations(candidates, 2)]
+    expected, *candidates = ensure_json_documents({"expected": expected, **named})
+    results = tuple(
+        compare_with_settings(settings, expected, candidate) for candidate in candidates
+    )
+    # In a comparison of two candidates, neither is the ground truth.
+    if settings.rules.scope is Scope.TRUTH:
+        settings = replace(settings, rules=replace(settings.rules, scope=Scope.UNION))
+    pairs = [
+        _agreement_outcomes(compare_with_settings(settings, *two))
+        for two in combinations(candidates, 2)
+    ]
     return ManyResult(
         results,
         ranking_of([result.score for result in results]),
@@ -82,20 +89,12 @@ def compare_many(
     )
 
 
-def _for_equals(rules: Rules) -> Rules:
-    """The rules between candidates, of which neither is the truth."""
-    return replace(rules, scope=Scope.UNION) if rules.scope is Scope.TRUTH else rules
-
-
-def _records(pair: CaseResult) -> list[FieldOutcome]:
-    """The fields of two candidates; equal values agree, whatever the comparator asks of a truth."""
-    return [
-        record._replace(outcome=Outcome.MATCH) if _same(field) else record
-        for record, field in zip(pair.outcomes.records(pair.attributes), pair.fields, strict=True)
-    ]
-
-
-def _same(field: FieldResult) -> bool:
-    one, other = field.expected, field.candidate
-    compared = field.outcome != Outcome.IGNORED.label
-    return compared and one is not MISSING and other is not MISSING and equal(one, other)
+def _agreement_outcomes(pair: CaseResult) -> list[FieldOutcome]:
+    """Return the fields of two candidates; equal values agree with any comparator."""
+    records: list[FieldOutcome] = []
+    for record, field in zip(pair.outcomes.records(pair.attributes), pair.fields, strict=True):
+        first, second = field.expected, field.candidate
+        same = first is not MISSING and second is not MISSING and equal(first, second)
+        agree = same and record.outcome is not Outcome.IGNORED
+        records.append(record._replace(outcome=Outcome.MATCH) if agree else record)
+    return records

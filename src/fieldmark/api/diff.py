@@ -1,147 +1,52 @@
-"""Compare two runs on the same cases: what changed, and whether that may be chance."""
+"""Compare two runs on the same cases, and test the difference for significance."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+import json
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.api.recount import RecountedRun, RunLike, attribute_weights, stored_run
 from fieldmark.errors import ConfigError, Problem
 from fieldmark.metrics.difference import (
-    CaseChange,
     CaseInRun,
-    DiffVerdict,
-    FigureDifference,
     PairedCases,
-    PairedFigures,
     ResamplingOptions,
-    greatest,
-    paired_figures,
+    paired_metrics,
 )
-from fieldmark.metrics.gates import GateResult
-from fieldmark.metrics.headline import MAIN_FIGURE
-from fieldmark.metrics.significance import ALPHA, mcnemar
 from fieldmark.metrics.summary import AppliedConvention, Summary
-from fieldmark.model.json import MISSING, JsonObject, JsonValue
+from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.run.gates import check_drops
-from fieldmark.store.run_reader import StoredRun
+from fieldmark.store.reader import StoredRun
 from fieldmark.values.equality import equal
+from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import Manifest
-from fieldmark.wire.summary import gate_to_json, summary_to_json
+from fieldmark.wire.run_diff import RunDiff, RunName
+from fieldmark.wire.summary import summary_to_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = ["DiffResult", "diff"]
 
-_RULES: Final = "Score both with the same rules, or compare them anyway with --force."
-_COUNTING: Final = "Count the second as the first was with --rescore, or use --force."
-_DATA: Final = "Compare runs over the same truth, or what they have in common with --force."
-_STATUS: Final = "Let it finish, or compare what is there with --force."
-_EVALUATORS: Final = "Evaluate both with the same file, or compare them anyway with --force."
+_RULES: Final = "score both with the same rules, or force the comparison"
+_COUNTING: Final = "rescore the second with the convention of the first, or force the comparison"
+_DATA: Final = "compare runs on the same ground truth, or force the comparison of shared cases"
+_STATUS: Final = "let it finish, or force the comparison of completed cases"
+_EVALUATORS: Final = "evaluate both with the same file, or force the comparison"
 _Pair: TypeAlias = "tuple[CaseResult | None, CaseResult | None]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunName:
-    """Which run it was."""
-
-    name: str
-    path: str
-    started_at: str | None
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
-class DiffResult:
-    """Two runs on the same cases: deltas of every figure, changed cases, and chance.
+class DiffResult(RunDiff):
+    """The differences between two runs: metrics, cases, mistakes and their significance.
 
-    `word` is the conclusion: better, worse, or no difference that could not be chance.
+    `word` is the conclusion: better, worse or no difference.
     """
-
-    before: RunName
-    after: RunName
-    summaries: tuple[Summary, Summary]
-    figures: PairedFigures
-    pairs: PairedCases
-    only_before: int = 0
-    only_after: int = 0
-    gates: tuple[GateResult, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def word(self) -> DiffVerdict:
-        """What became of the mean score, chance aside."""
-        return self.figures.headline[MAIN_FIGURE].word
-
-    @property
-    def attributes(self) -> Mapping[str, FigureDifference]:
-        """The F1 of every attribute in both runs, with its difference."""
-        return self.figures.attributes
-
-    @property
-    def fixed(self) -> list[CaseChange]:
-        """Cases that pass only in the second run, greatest gain first; at most fifty."""
-        return greatest(self.pairs.fixed)
-
-    @property
-    def broken(self) -> list[CaseChange]:
-        """Cases that passed only in the first run, greatest loss first; at most fifty."""
-        return greatest(self.pairs.broken)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every gate was passed; without gates, yes."""
-        return all(gate.passed for gate in self.gates)
-
-    def to_dict(self) -> JsonObject:
-        """Everything as JSON."""
-        return {
-            "format": 1,
-            "before": asdict(self.before),
-            "after": asdict(self.after),
-            "convention": self.summaries[0].convention.name,
-            "cases": self._cases(),
-            "conclusion": {
-                "word": self.word.value,
-                "figure": MAIN_FIGURE,
-                "p": self.figures.headline[MAIN_FIGURE].p,
-                "alpha": ALPHA,
-            },
-            "figures": {name: each.to_dict() for name, each in self.figures.headline.items()},
-            "attributes": {path: each.to_dict() for path, each in self.attributes.items()},
-            "errors_by_type": self._mistakes(),
-            "shifts": _changes(self.pairs.shifts, "fields"),
-            "verdicts": self._verdicts(),
-            "fixed": [asdict(change) for change in self.fixed],
-            "broken": [asdict(change) for change in self.broken],
-            "gates": [gate_to_json(gate) for gate in self.gates],
-            "notes": list(self.notes),
-        }
-
-    def _cases(self) -> JsonObject:
-        return {
-            "paired": self.pairs.cases,
-            "only_before": self.only_before,
-            "only_after": self.only_after,
-            **{f"score_{way}": self.pairs.scores[way] for way in ("up", "down", "same")},
-        }
-
-    def _mistakes(self) -> JsonObject:
-        before, after = (summary.errors_by_type._asdict() for summary in self.summaries)
-        return {name: {"before": before[name], "after": after[name]} for name in before}
-
-    def _verdicts(self) -> JsonObject:
-        fixed, broken = self.pairs.passes()
-        return {
-            "fixed": fixed,
-            "broken": broken,
-            "p": mcnemar(fixed, broken),
-            "changes": _changes(self.pairs.verdicts, "cases"),
-        }
 
     def __repr__(self) -> str:
         from fieldmark.report.terminal import as_text
@@ -151,13 +56,7 @@ class DiffResult:
     def __rich__(self) -> RenderableType:
         from fieldmark.report.diff_view import diff_view
 
-        return diff_view(self.to_dict())
-
-
-def _changes(pairs: Counter[tuple[str, str]], unit: str) -> list[JsonValue]:
-    """What something was and is, and how often, most frequent first."""
-    ranked = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
-    return [{"before": old, "after": new, unit: number} for (old, new), number in ranked]
+        return diff_view(self)
 
 
 def diff(
@@ -169,10 +68,10 @@ def diff(
     max_drop: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> DiffResult:
-    """Compare a run with the one before it, case by case.
+    """Compare two runs case by case.
 
-    Runs over other data, by other rules or of another convention are refused. `rescore` counts
-    the second run as the first was counted; `force` compares what there is to compare.
+    Runs with different data, rules or conventions are rejected. `rescore` applies the convention
+    of the first run to the second; `force` compares the cases that both contain.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]
@@ -184,107 +83,98 @@ def diff(
     <DiffVerdict.SAME: 'no difference'>
     """
     old, new = stored_run(before), stored_run(after)
-    found = [] if force else obstacles(old, new, rescore=rescore)
-    if found:
-        raise ConfigError(found)
+    obstacles = [Problem(text, hint=hint) for text, hint in _obstacles(old, new, rescore=rescore)]
+    if obstacles and not force:
+        raise ConfigError(obstacles)
     first = RecountedRun(old)
     convention, weights = (first.convention, attribute_weights(old)) if rescore else (None, None)
     second = RecountedRun(new, convention, weights, first.table)
-    gathered = _Gathered(first, second, strict=not force, trusted=same_truth(old, new) is True)
-    gathered.all()
+    gathered = _gather(first, second, same_files=_same_truth(old, new) is True)
+    if not force:
+        gathered.check_same_data()
     if not gathered.pairs.cases:
-        raise ConfigError.of("The runs have no case in common.")
-    figures = paired_figures(
+        raise ConfigError.of("the runs have no cases in common")
+    metrics = paired_metrics(
         gathered.pairs,
         first.table,
         second.table,
         first.convention.counting,
         ResamplingOptions(seed=seed),
     )
-    applied = old.manifest.convention if rescore else None
-    summaries = first.summary(), second.summary(applied)
-    gates = check_drops(_figures(summaries[0], old), _figures(summaries[1], new), max_drop)
+    summaries = first.summary(), second.summary(old.manifest.convention if rescore else None)
+    notes = [f"{new.path.name} rescored with the convention of {old.path.name}"] if rescore else []
+    notes += [f"forced: {problem.message}" for problem in obstacles]
     return DiffResult(
         before=_name(old),
         after=_name(new),
         summaries=summaries,
-        figures=figures,
+        metrics=metrics,
         pairs=gathered.pairs,
         only_before=gathered.only[0],
         only_after=gathered.only[1],
-        gates=gates,
-        notes=tuple(gathered.notes(rescored=rescore, forced=force)),
+        gates=check_drops(
+            _gate_metrics(summaries[0], old), _gate_metrics(summaries[1], new), max_drop
+        ),
+        notes=(*notes, *gathered.notes(old.path.name, new.path.name)),
     )
 
 
-class _Gathered:
-    """Brings the cases of two runs together."""
+@dataclass(slots=True)
+class _GatheredCases:
+    """The cases of two runs in pairs, and the numbers of cases that were not paired."""
 
-    def __init__(
-        self, first: RecountedRun, second: RecountedRun, *, strict: bool, trusted: bool
-    ) -> None:
-        self._runs = (first, second)
-        self._strict = strict
-        self._trusted = trusted
-        self._other_truth = 0
-        self._failed = 0
-        self.pairs = PairedCases()
-        self.only = [0, 0]
+    pairs: PairedCases = field(default_factory=PairedCases)
+    only: list[int] = field(default_factory=lambda: [0, 0])
+    other_truth: int = 0
+    failed: int = 0
 
-    def all(self) -> None:
-        """Read both runs to their ends."""
-        first, second = self._runs
-        for old, new in _paired(first.cases(), second.cases()):
-            if old is None or new is None:
-                self._alone(old or new, side=int(old is None))
-                continue
-            if not self._trusted and _other_truth(old, new):
-                self._other_truth += 1
+    def check_same_data(self) -> None:
+        """Raise an error unless both runs have the same cases with the same truth."""
+        if self.other_truth:
+            cases = plural(self.other_truth, "case")
+            raise ConfigError.of(f"different ground truth in {cases}", hint=_DATA)
+        if any(self.only):
+            first, second = (plural(count, "case") for count in self.only)
+            message = f"{first} only in the first run, {second} only in the second"
+            raise ConfigError.of(message, hint=_DATA)
+
+    def notes(self, before: str, after: str) -> Iterator[str]:
+        """Yield notes on cases that are compared despite a difference, or left out."""
+        if self.other_truth:
+            yield f"forced: different ground truth in {plural(self.other_truth, 'case')}"
+        if self.failed:
+            yield f"left out {plural(self.failed, 'case')} without a prediction in one of the runs"
+        for name, count in zip((before, after), self.only, strict=True):
+            if count:
+                yield f"left out {plural(count, 'case')} found only in {name}"
+
+
+def _gather(first: RecountedRun, second: RecountedRun, *, same_files: bool) -> _GatheredCases:
+    """Count the cases of both runs; with different files, compare the truth of each case."""
+    gathered = _GatheredCases()
+    for old, new in _paired(first.cases(), second.cases()):
+        if old is not None and new is not None:
+            ours, theirs = old.expected, new.expected
+            if not same_files and ours is not MISSING and theirs is not MISSING:
+                gathered.other_truth += not equal(ours, theirs)
             first.add(old)
             second.add(new)
-            self.pairs.add(old.id, _side(old, first), _side(new, second))
-        if self._strict:
-            self._refuse_other_data()
-
-    def _alone(self, case: CaseResult | None, *, side: int) -> None:
-        if case is not None and case.id in self._runs[1 - side].failed:
-            self._failed += 1
-        else:
-            self.only[side] += 1
-
-    def _refuse_other_data(self) -> None:
-        if self._other_truth:
-            said = f"{self._other_truth} case(s) have another truth in the second run."
-            raise ConfigError.of(said, hint=_DATA)
-        if any(self.only):
-            said = (
-                f"{self.only[0]} case(s) are only in the first run, {self.only[1]} in the second."
+            gathered.pairs.add(
+                old.id,
+                CaseInRun(block=old.outcomes, stats=old.stats, table=first.table),
+                CaseInRun(block=new.outcomes, stats=new.stats, table=second.table),
             )
-            raise ConfigError.of(said, hint=_DATA)
-
-    def notes(self, *, rescored: bool, forced: bool) -> Iterator[str]:
-        """What a reader of the comparison must know."""
-        old, new = (run.run.path.name for run in self._runs)
-        if rescored:
-            yield f"{new} was counted as {old} was"
-        if forced:
-            for problem in obstacles(self._runs[0].run, self._runs[1].run, rescore=rescored):
-                yield f"forced: {problem.message}"
-        if self._other_truth:
-            yield f"forced: {self._other_truth} case(s) have another truth in {new}"
-        if self._failed:
-            yield f"{self._failed} case(s) have no candidate in one of the runs and were left out"
-        for name, number in zip((old, new), self.only, strict=True):
-            if number:
-                yield f"{number} case(s) are only in {name} and were left out"
-
-
-def _side(case: CaseResult, run: RecountedRun) -> CaseInRun:
-    return CaseInRun(block=case.outcomes, stats=case.stats, table=run.table)
+        elif (old is not None and old.id in second.failed) or (
+            new is not None and new.id in first.failed
+        ):
+            gathered.failed += 1
+        else:
+            gathered.only[old is None] += 1
+    return gathered
 
 
 def _paired(first: Iterable[CaseResult], second: Iterable[CaseResult]) -> Iterator[_Pair]:
-    """Cases of the same id; while both runs have the same order, nothing has to wait."""
+    """Pair cases by id; cases in the same order in both runs are not held in memory."""
     waiting: tuple[dict[str, deque[CaseResult]], dict[str, deque[CaseResult]]] = ({}, {})
     for pair in zip_longest(first, second):
         old, new = pair
@@ -304,14 +194,8 @@ def _paired(first: Iterable[CaseResult], second: Iterable[CaseResult]) -> Iterat
     yield from ((None, case) for cases in waiting[1].values() for case in cases)
 
 
-def _other_truth(old: CaseResult, new: CaseResult) -> bool:
-    """Whether two cases are not about the same document; a run without values cannot tell."""
-    ours, theirs = old.expected, new.expected
-    return ours is not MISSING and theirs is not MISSING and not equal(ours, theirs)
-
-
-def _figures(summary: Summary, run: StoredRun) -> JsonObject:
-    """The figures that a gate can name; those of evaluators are taken as the run has them."""
+def _gate_metrics(summary: Summary, run: StoredRun) -> JsonObject:
+    """Return the metrics that a gate can name; evaluators are not counted again."""
     evaluators = {} if run.summary is None else run.summary.evaluators
     return summary_to_json(replace(summary, evaluators=evaluators))
 
@@ -322,58 +206,57 @@ def _name(run: StoredRun) -> RunName:
     )
 
 
-def obstacles(before: StoredRun, after: StoredRun, *, rescore: bool = False) -> list[Problem]:
-    """Everything that speaks against comparing two runs, each with a way out."""
-    return [
-        Problem(message, hint=hint) for message, hint in _obstacles(before, after, rescore=rescore)
-    ]
-
-
 def _obstacles(before: StoredRun, after: StoredRun, *, rescore: bool) -> Iterator[tuple[str, str]]:
+    """Yield the reasons why two runs cannot be compared, each with a hint."""
     for run in (before, after):
         if run.status != "complete":
-            yield f"{run.path} is not complete but {run.status}.", _STATUS
+            yield f"{run.path} is not complete (status: {run.status})", _STATUS
     old, new = before.manifest.convention, after.manifest.convention
     if old.comparison_sha256 != new.comparison_sha256:
-        yield f"The runs were compared by different rules{_differences(old, new)}.", _RULES
+        yield f"the runs have different rules{_differences(old, new)}", _RULES
     if old.counting_sha256 != new.counting_sha256 and not rescore:
-        message = f"The runs were counted by different conventions{_differences(old, new)}."
+        message = f"the runs have different conventions{_differences(old, new)}"
         yield message, _COUNTING
-    if same_truth(before, after) is False:
-        yield "The runs were scored against different truths.", _DATA
+    if _same_truth(before, after) is False:
+        yield "the runs have different ground truth", _DATA
     if _evaluators(before) != _evaluators(after):
-        yield "The runs were scored by different evaluators.", _EVALUATORS
+        yield "the runs have different evaluators", _EVALUATORS
 
 
-def same_truth(before: StoredRun, after: StoredRun) -> bool | None:
-    """Whether the truths were the same files; nothing if hashes cannot tell."""
+def _same_truth(before: StoredRun, after: StoredRun) -> bool | None:
+    """Whether both runs read the same ground truth; `None` if hashes cannot tell."""
     old, new = _truth_hash(before.manifest), _truth_hash(after.manifest)
     return None if old is None or new is None else old == new
 
 
 def _truth_hash(manifest: Manifest) -> str | None:
-    """The hash of the truth, if it is a file of its own.
+    """Return the hash of the ground truth if it is a separate file.
 
-    An evaluation names its eval file first. A file that holds both sides changes with its
-    candidates.
+    A file with both sides also changes with its predictions. The first input of an evaluation is
+    the eval file.
     """
-    place = 1 if manifest.command == "eval" else 0
-    return manifest.inputs[place].sha256 if len(manifest.inputs) == place + 2 else None
+    position = 1 if manifest.command == "eval" else 0
+    return manifest.inputs[position].sha256 if len(manifest.inputs) == position + 2 else None
 
 
 def _differences(old: AppliedConvention, new: AppliedConvention) -> str:
-    """What is different, as far as the runs know."""
+    """Describe the differences of two conventions, if they are known."""
     parts = [
-        f"{name} {getattr(old, name)} and {getattr(new, name)}"
-        for name in ("name", "version")
+        f"{label} {getattr(old, name)} vs. {getattr(new, name)}"
+        for label, name in (("convention", "name"), ("version", "version"))
         if getattr(old, name) != getattr(new, name)
     ]
     parts += [
-        f"{name} {old.options.get(name)} and {new.options.get(name)}"
+        f"{name} {_option_text(old, name)} vs. {_option_text(new, name)}"
         for name in {**old.options, **new.options}
         if old.options.get(name) != new.options.get(name)
     ]
     return f": {', '.join(parts)}" if parts else ""
+
+
+def _option_text(convention: AppliedConvention, name: str) -> str:
+    value = convention.options.get(name)
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _evaluators(run: StoredRun) -> list[str]:

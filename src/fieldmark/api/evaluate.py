@@ -1,4 +1,4 @@
-"""Run an eval file, from its cases to a verdict that a release can be gated on."""
+"""Run an eval file: its cases, evaluators and gates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fieldmark.config.eval_file import load_eval, read_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.config.located import locate
 from fieldmark.errors import ConfigError
-from fieldmark.evaluators.base import dataset_figures, start_accumulators
+from fieldmark.evaluators.base import dataset_metrics, start_accumulators
 from fieldmark.metrics.summary import EvaluatorSummary, Summary
 from fieldmark.model.json import JsonValue
 from fieldmark.run.detection import with_regions
@@ -30,21 +30,21 @@ from fieldmark.run.eval_setup import (
 )
 from fieldmark.run.evaluator_runner import EvaluatorTotals, has_judges
 from fieldmark.run.gates import RunGates
+from fieldmark.run.manifest import make_manifest
 from fieldmark.run.options import RunOptions
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.provider_set import offline as take_offline
-from fieldmark.run.run_manifest import make_manifest
-from fieldmark.run.run_result import EvalResult
+from fieldmark.run.result import EvalResult
 from fieldmark.run.session import Observer, PreparedRun, Progress, run_session
 
 __all__ = ["EvalSource", "check_ready_eval", "evaluate", "evaluate_with"]
 
 EvalSource: TypeAlias = "str | Path | Mapping[str, JsonValue] | EvalSpec"
-"""An eval file, or what one holds."""
+"""An eval file or its contents."""
 
 _SEGMENT: Final = 256
 _SLOW_SEGMENT: Final = 32
-"""Where judges or targets are asked, results are written more often: each may take its time."""
+"""Results are written more often if there are judges or a target, because they are slow."""
 
 
 def evaluate(
@@ -70,12 +70,12 @@ def evaluate(
 ) -> EvalResult:
     """Run all evaluators of an eval file over its cases.
 
-    `only` keeps the cases with one of some tags, `cases` those whose id matches a pattern. Gates
-    are added to those of the file. `out` names a new folder for the results of the run, or with
-    `resume` that of an interrupted run. With `offline`, models answer from their cache only. With
-    `intervals`, and for a saved run, figures get confidence intervals. `max_drop` says how far
-    figures may drop below those of a `baseline`. `preflight` checks that every judge, model and
-    target can be used before the first case; `check_ready_eval` does the same beforehand.
+    `only` selects cases by tag, `cases` by id (with wildcards). `at_least` and `at_most` add gates
+    to those of the file. `out` is a new directory for the run, or with `resume` the directory of
+    an interrupted run. With `offline`, only cached responses of models are used. With
+    `intervals`, and for saved runs, metrics have confidence intervals. `max_drop` limits how much
+    worse a metric may be than in the run `baseline`. With `preflight`, every judge, model and
+    target is checked before the first case; `check_ready_eval` does the same beforehand.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -88,8 +88,8 @@ def evaluate(
     spec = _spec(source)
     options = RunOptions(
         file=spec.location.file,
-        only=_texts(only),
-        cases=_texts(cases),
+        only=_strings(only),
+        cases=_strings(cases),
         concurrency=concurrency,
         at_least=at_least or {},
         at_most=at_most or {},
@@ -126,7 +126,7 @@ def evaluate_with(
         run.path,
         name=spec.name,
         max_errors=spec.max_errors,
-        unmet=tuple(map(str, selection.unmet())),
+        unmet=tuple(map(str, selection.unmatched())),
     )
 
 
@@ -140,7 +140,7 @@ def check_ready_eval(spec: EvalSpec, *, offline: bool = False) -> None:
 def _prepare(
     spec: EvalSpec, options: RunOptions, selection: CaseSelection, *, preflight: bool
 ) -> PreparedRun:
-    """Resolve an evaluation and check it, before any case is run."""
+    """Resolve and check an evaluation before the first case is run."""
     gates = RunGates.of(options, spec.gates)
     spec = with_optional_truth(take_offline(spec, wanted=options.offline))
     inputs = eval_inputs(spec)
@@ -169,11 +169,11 @@ def _prepare(
     check_selection(spec, selection)
 
     def check_end(summary: Summary) -> None:
-        if selection.left_out and not summary.cases.total:
+        if selection.excluded and not summary.cases.total:
             raise ConfigError.of(
-                f"None of {selection.left_out} cases is wanted: {selection}.",
+                f"no case selected from {selection.excluded}: {selection}",
                 spec.location,
-                "Check the tags and ids that were asked for.",
+                "check the selected tags and ids",
             )
 
     return PreparedRun(
@@ -194,12 +194,12 @@ def _prepare(
 
 
 def _empty_summaries(spec: EvalSpec) -> dict[str, EvaluatorSummary]:
-    """The summaries of evaluators that have seen no case: every figure that they have."""
-    figures = dataset_figures(spec.members, start_accumulators(spec.members))
-    return EvaluatorTotals(member.name for member in spec.members).summaries(figures)
+    """Return the summaries of all evaluators without cases, which contain every metric name."""
+    metrics = dataset_metrics(spec.members, start_accumulators(spec.members))
+    return EvaluatorTotals(member.name for member in spec.members).summaries(metrics)
 
 
-def _texts(given: Iterable[str]) -> tuple[str, ...]:
+def _strings(given: Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 

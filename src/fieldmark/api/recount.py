@@ -1,4 +1,4 @@
-"""Stored runs, counted again: their outcomes under a convention become figures once more."""
+"""Compute the metrics of a saved run from its outcomes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
 from fieldmark.metrics.conventions import Convention
-from fieldmark.metrics.summary import AppliedConvention, RunIntervals, Summary, summarise
+from fieldmark.metrics.summary import AppliedConvention, RunIntervals, Summary, summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.case import CaseInput
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules
-from fieldmark.run.run_result import RunResult
-from fieldmark.store.run_reader import StoredRun, open_run
+from fieldmark.run.result import RunResult
+from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
 
@@ -32,37 +32,36 @@ __all__ = [
 ]
 
 RunLike: TypeAlias = "RunResult | StoredRun | str | Path"
-"""A run as callers name it: its folder, or what `score` returned if it was saved."""
+"""A run directory, or the result of a saved run."""
 
 AttributeWeights: TypeAlias = Mapping[str, tuple[float, bool]]
-"""The weight of attributes by path, and whether they are required."""
+"""The weights of attributes by path, and whether they are required."""
 
 
 def stored_run(run: RunLike) -> StoredRun:
-    """The run that a caller names; one that was not saved is refused."""
+    """Open a run; a result that was not saved is an error."""
     if isinstance(run, StoredRun):
         return run
     if isinstance(run, RunResult):
         if run.path is None:
-            hint = "Keep its results: fm.score(..., out=folder)."
-            raise ConfigError.of("The run was not kept.", hint=hint)
+            hint = "save it with fm.score(..., out=directory)"
+            raise ConfigError.of("the run was not saved", hint=hint)
         run = run.path
     return open_run(run)
 
 
 def attribute_weights(run: StoredRun) -> AttributeWeights:
-    """The weights that attributes have in a run."""
-    found: dict[str, tuple[float, bool]] = {}
+    """Return the weights of the attributes of a run."""
+    weights: dict[str, tuple[float, bool]] = {}
     for attribute in run.attributes.values():
-        found.setdefault(attribute.path, (attribute.weight, attribute.required))
-    return found
+        weights.setdefault(attribute.path, (attribute.weight, attribute.required))
+    return weights
 
 
 class RecountedRun:
-    """The cases of a stored run, counted under its own convention or another.
+    """The cases of a saved run, counted by its own convention or another.
 
-    `weights` gives attributes the weights that they have in another run. Runs that share a `table`
-    have the same numbers for the same attributes.
+    `weights` are the weights of another run. Runs that share a `table` number attributes equally.
     """
 
     __slots__ = ("_attributes", "_counter", "convention", "failed", "run", "table", "tally")
@@ -88,7 +87,7 @@ class RecountedRun:
         self._attributes = StoredAttributes(stored, self.table)
 
     def cases(self) -> Iterator[CaseResult]:
-        """Every case that was compared, in order; `failed` names those that could not be."""
+        """Yield the compared cases in order, and collect the ids of other cases in `failed`."""
         for case in self.all_cases():
             if case.case.input is CaseInput.FAILED:
                 self.failed.add(case.id)
@@ -96,25 +95,25 @@ class RecountedRun:
                 yield case
 
     def all_cases(self) -> Iterator[CaseResult]:
-        """Every case in order, with its figures counted again."""
+        """Yield all cases in order, counted again."""
         for _, case in self.run.rows(self._attributes):
             if case.case.input is not CaseInput.FAILED:
                 case.stats, case.convention = self._recounted(case), self.convention
             yield case
 
     def add(self, case: CaseResult) -> None:
-        """Count a case in the totals of the run."""
+        """Add a case to the totals of the run."""
         self.tally.add(case.outcomes, case.stats, case.case.input)
 
     def summary(self, convention: AppliedConvention | None = None) -> Summary:
-        """Every figure of the cases that were added, under the run's convention or another."""
+        """Return the metrics of all added cases, labeled with a convention."""
         applied = convention or self.run.manifest.convention
         depth = Depth(str(applied.options.get("depth", Depth.LEAF)))
-        summary = summarise(self.tally, self.convention, rules=Rules(depth=depth))
+        summary = summarize(self.tally, self.convention, rules=Rules(depth=depth))
         return replace(summary, convention=applied)
 
     def _recounted(self, case: CaseResult) -> CaseStats:
-        """The figures of a case; a score that evaluators gave stays as it is."""
+        """Count a case again; the score of evaluators does not change."""
         unreadable = case.case.input is not CaseInput.OK
         stats = self._counter.stats(case.outcomes, unreadable=unreadable)
         if not any(result.weight for result in case.evaluator_results):
@@ -130,7 +129,7 @@ class RecountedRun:
 
 
 def stored_intervals(run: StoredRun) -> RunIntervals:
-    """Confidence intervals around the figures of a run that was stored without them."""
+    """Compute the confidence intervals of a run that was saved without them."""
     recounted = RecountedRun(run)
     sample = CaseSample(recounted.table)
     for case in recounted.cases():

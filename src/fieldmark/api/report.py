@@ -1,4 +1,4 @@
-"""A stored run as a file for people or for other tools."""
+"""Write a saved run as an HTML report or as a file for other tools."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from fieldmark.api.recount import stored_intervals, stored_run
 from fieldmark.api.runs import ROOT
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.report.html.cases import ReportLimits
-from fieldmark.report.html.figures import EarlierRun
+from fieldmark.report.html.metrics import EarlierRun
 from fieldmark.report.html.page import page
 from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.store.disk import write_atomic
-from fieldmark.store.run_index import list_runs
-from fieldmark.store.run_reader import StoredRun, open_run
+from fieldmark.store.index import list_runs
+from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.values.text import did_you_mean
 
 __all__ = ["KINDS", "file_name", "html_report", "write_report"]
 
 HTML: Final = "html"
-_MOST_CASES_FOR_INTERVALS: Final = 2_000
-"""Intervals take another reading of the cases; where there are more, they are narrow anyway."""
-_EARLIER_RUNS: Final = 11
-"""Runs before this one whose figures are drawn as a trend."""
+_MAX_CASES_FOR_INTERVALS: Final = 2_000
+"""Intervals require reading all cases again, and are narrow if there are more cases."""
+_MAX_EARLIER_RUNS: Final = 11
+"""The number of earlier runs in the trend chart."""
 
 
 class _Export(NamedTuple):
-    """One kind of file: its name in the folder of the run, and the function that writes it."""
+    """One kind of file: its name in the run directory and the function that writes it."""
 
     file: str
     module: str
@@ -50,13 +50,13 @@ _EXPORTS: Final[Mapping[str, _Export]] = {
     "eval-results": _Export("eval-results.json", "eval_results", "write_eval_results"),
     "json": _Export("report.json", "json", "write_json"),
 }
-"""Every other kind, with its module below `report/exports`, which is loaded when it is used."""
+"""All other kinds; modules in `report/exports` are imported on first use."""
 
 KINDS: Final = (HTML, *_EXPORTS)
 
 
 def file_name(kind: str) -> str:
-    """The name of a kind of report in the folder of its run.
+    """Return the file name of a kind of report in the run directory.
 
     >>> file_name("html"), file_name("junit")
     ('report.html', 'junit.xml')
@@ -64,8 +64,8 @@ def file_name(kind: str) -> str:
     if kind == HTML:
         return "report.html"
     if kind not in _EXPORTS:
-        hint = did_you_mean(kind, KINDS) or f"There are {', '.join(KINDS)}."
-        raise ConfigError.of(f"There is no report of kind {kind!r}.", hint=hint)
+        hint = did_you_mean(kind, KINDS) or f"must be one of: {', '.join(KINDS)}"
+        raise ConfigError.of(f"unknown kind of report {kind!r}", hint=hint)
     return _EXPORTS[kind].file
 
 
@@ -77,23 +77,23 @@ def write_report(
     against: Path | str | None = None,
     values: bool = True,
 ) -> Path:
-    """Write a report of a run to a file, or into the folder of the run; return its path.
+    """Write a report of a run to a file, by default in the run directory, and return its path.
 
     >>> import fieldmark as fm
     >>> _ = fm.score("truth.jsonl", "candidate.jsonl", out="runs/reported")
     >>> write_report("runs/reported").name
     'report.html'
     """
-    place = Path(run) / file_name(kind) if out is None else Path(out)
+    path = Path(run) / file_name(kind) if out is None else Path(out)
     if kind == HTML:
-        write_atomic(place, html_report(run, against=against, values=values))
-        return place
+        write_atomic(path, html_report(run, against=against, values=values))
+        return path
     if against is not None:
-        raise ConfigError.of(f"Only an HTML report compares two runs, not {kind}.")
+        raise ConfigError.of(f"only HTML reports can compare two runs, not {kind}")
     export = _EXPORTS[kind]
     module = importlib.import_module(f"fieldmark.report.exports.{export.module}")
-    getattr(module, export.function)(_shown_run(stored_run(run), values=values), place)
-    return place
+    getattr(module, export.function)(_shown_run(stored_run(run), values=values), path)
+    return path
 
 
 def html_report(
@@ -103,10 +103,10 @@ def html_report(
     values: bool = True,
     limits: ReportLimits | None = None,
 ) -> bytes:
-    """The report of a run as one self-contained page; with another run, a comparison."""
+    """Return the report of a run, or its comparison with another run, as an HTML page."""
     stored = stored_run(run)
     shown = _shown_run(stored, values=values)
-    if shown.summary.intervals is None and shown.summary.cases.total <= _MOST_CASES_FOR_INTERVALS:
+    if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
         summary = replace(shown.summary, intervals=stored_intervals(stored))
         shown = replace(shown, summary=summary)
     other = None if against is None else _shown_run(stored_run(against), values=values)
@@ -117,7 +117,7 @@ def html_report(
 def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
     if run.summary is None:
         raise DataError(
-            f"the run is {run.status} and has no summary; finish it with --resume first",
+            f"the run is {run.status} and has no summary; resume it to finish it",
             Location(str(run.path)),
         )
     shown = ShownRun(
@@ -131,7 +131,7 @@ def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
 
 
 def _earlier_runs(path: Path) -> list[EarlierRun]:
-    """The comparable runs before this one, if it is in a folder of runs."""
+    """Return the earlier runs in the same directory that are comparable."""
     path = path.resolve()
     if path.parent.name != ROOT:
         return []
@@ -146,5 +146,5 @@ def _earlier_runs(path: Path) -> list[EarlierRun]:
     ]
     return [
         EarlierRun(each.id, open_run(path.parent / each.id).summary)
-        for each in before[-_EARLIER_RUNS:]
+        for each in before[-_MAX_EARLIER_RUNS:]
     ]

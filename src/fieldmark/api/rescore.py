@@ -1,8 +1,8 @@
-"""Count a stored run again: the same outcomes under another counting half, without the inputs."""
+"""Apply another convention, or other counting options, to the outcomes of a saved run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -21,11 +21,10 @@ from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Scope
 from fieldmark.run.gates import RunGates, parse_gates
-from fieldmark.run.run_result import RunResult
-from fieldmark.store.run_folder import RunFolder
-from fieldmark.store.run_reader import StoredRun
+from fieldmark.run.result import RunResult
+from fieldmark.store.reader import StoredRun
+from fieldmark.store.writer import RunDirectory
 from fieldmark.wire.attributes import RowNumbers
-from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import CaseEncoder
 from fieldmark.wire.manifest import Manifest
 
@@ -43,10 +42,10 @@ def rescore(
     at_most: Mapping[str, float] | None = None,
     out: str | Path | None = None,
 ) -> RunResult:
-    """Count the outcomes of a run again, by another convention or with other options.
+    """Apply another convention, or other options, to the outcomes of a run.
 
-    Only the counting can change. A convention that compares otherwise needs the inputs, and is
-    refused. `out` names a new folder for a run with the same outcomes.
+    Only counting options can change: a convention that compares values differently needs the
+    inputs and is rejected. `out` is a new directory for the resulting run.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]
@@ -59,11 +58,12 @@ def rescore(
     gates = RunGates(gates=tuple(parse_gates(at_least, at_most)))
     recounted = RecountedRun(stored, target)
     applied = _applied(stored, target)
-    folder = None if out is None else RunFolder(Path(out), _manifest(stored, applied))
-    with folder or nullcontext():
-        sample = None if folder is None else CaseSample(recounted.table)
+    directory = None if out is None else RunDirectory(Path(out), _manifest(stored, applied))
+    with directory or nullcontext():
+        sample = None if directory is None else CaseSample(recounted.table)
         encoder = CaseEncoder(RowNumbers(recounted.table))
-        for number, cases in enumerate(_segments(recounted, stored.manifest.segment_size)):
+        all_cases, size = recounted.all_cases(), stored.manifest.segment_size
+        for number, cases in enumerate(iter(lambda: list(islice(all_cases, size)), [])):
             for case in cases:
                 if case.case.input is CaseInput.FAILED:
                     recounted.tally.add_failed()
@@ -71,68 +71,57 @@ def rescore(
                 recounted.add(case)
                 if sample is not None:
                     sample.add(case.id, case.outcomes, case.stats)
-            if folder is not None:
-                folder.append(encoder.encode(number, cases), encoder.numbers.take_new())
+            if directory is not None:
+                directory.append(encoder.encode(number, cases), encoder.numbers.take_new())
         summary = _summary(recounted, applied)
         if sample is not None:
             intervals = run_intervals(sample, summary, target.counting)
             summary = replace(summary, intervals=intervals)
         summary = gates.checked(summary)
-        if folder is not None:
-            folder.finish(summary, lists=stored.manifest.lists)
-    note = f"{stored.path.name} counted again by {applied.name}"
-    return RunResult(summary, (note,), folder.path if folder else None)
+        if directory is not None:
+            directory.finish(summary, lists=stored.manifest.lists)
+    note = f"{stored.path.name} rescored with convention {applied.name}"
+    return RunResult(summary, (note,), directory.path if directory else None)
 
 
 def _target(run: StoredRun, name: str | None, options: Mapping[str, JsonValue]) -> Convention:
+    """Return the convention to apply; a convention that compares differently is an error."""
     own = run.convention
     try:
         wanted = own if name is None else find_convention(name)
         target = wanted.with_options(options)
     except OptionError as error:
         raise ConfigError.of(str(error)) from error
-    if name is not None:
-        _refuse_other_comparison(run, own, target)
+    if name is None:
+        return target
+    # Rules override both conventions. Options that no rule sets must be the same in both, or the
+    # outcomes would be different.
+    used = run.manifest.convention.options
+    different: list[str] = []
+    for option in _COMPARISON:
+        before, after = (str(getattr(each.comparison, option)) for each in (own, target))
+        actual = str(used.get(option))
+        if option == "scope" and before == Scope.CONFIGURED and actual == Scope.TRUTH:
+            before = actual
+        if actual == before != after:
+            different.append(f"{option} {after} instead of {actual}")
+    if different:
+        raise ConfigError.of(
+            f"convention {target.name} compares differently: {', '.join(different)}",
+            hint=f"score the inputs again with convention {target.name}",
+        )
     return target
 
 
-def _refuse_other_comparison(run: StoredRun, own: Convention, target: Convention) -> None:
-    """Refuse a convention under which the outcomes themselves would be others.
-
-    What rules settled, they would settle there too; what was left to the convention must be the
-    same in both.
-    """
-    used = run.manifest.convention.options
-    other: list[str] = []
-    for option in _COMPARISON:
-        before, after = (str(getattr(each.comparison, option)) for each in (own, target))
-        found = str(used.get(option))
-        if option == "scope" and before == Scope.CONFIGURED and found == Scope.TRUTH:
-            before = found
-        if found == before != after:
-            other.append(f"{option} {after}, not {found}")
-    if other:
-        raise ConfigError.of(
-            f"{target.name} compares otherwise: {', '.join(other)}.",
-            hint=f"That needs the inputs: fieldmark score ... --convention {target.name}.",
-        )
-
-
-def _segments(recounted: RecountedRun, size: int) -> Iterator[list[CaseResult]]:
-    cases = recounted.all_cases()
-    while segment := list(islice(cases, size)):
-        yield segment
-
-
 def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
-    """The figures of all rows, with what only the old summary knows."""
-    found, old = recounted.summary(applied), recounted.run.summary
+    """Return the new metrics with those parts of the old summary that do not change."""
+    new, old = recounted.summary(applied), recounted.run.summary
     if old is None:
-        return found
+        return new
     unread, extra = old.cases.invalid_truth, old.cases.unexpected
     return replace(
-        found,
-        cases=found.cases + CaseTotals(total=unread, invalid_truth=unread, unexpected=extra),
+        new,
+        cases=new.cases + CaseTotals(total=unread, invalid_truth=unread, unexpected=extra),
         evaluators=old.evaluators,
         detection=old.detection,
         usage=old.usage,
@@ -141,7 +130,7 @@ def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
 
 
 def _applied(run: StoredRun, target: Convention) -> AppliedConvention:
-    """The same comparison, counted otherwise."""
+    """Return the convention of a run with other counting options."""
     old = run.manifest.convention
     counting = described(target.counting)
     return AppliedConvention(
@@ -154,10 +143,10 @@ def _applied(run: StoredRun, target: Convention) -> AppliedConvention:
 
 
 def _counting_hash(run: StoredRun, old: AppliedConvention, counting: JsonObject) -> str:
-    """The hash that the run would have if it had been counted like this from the start.
+    """Return the hash that the run would have if it had been counted like this originally.
 
-    It covers the weights of the rules. They are known if they explain the hash that the run has;
-    where they do not, the new hash is at least different from any other.
+    The hash includes the weights of the rules. If the stored weights do not reproduce the current
+    hash, the new hash is derived from it, so that it differs from any other.
     """
     own = described(run.convention.counting)
     if counting == own:

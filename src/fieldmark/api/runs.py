@@ -1,27 +1,27 @@
-"""Runs that were kept: listed, found by name, shown, annotated, removed."""
+"""List, find, describe, tag and delete saved runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.headline import HEADLINE_FIGURES
+from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
 from fieldmark.run.gc_tuning import relaxed_gc
+from fieldmark.store.index import CORRUPT, list_runs
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
-from fieldmark.store.run_index import CORRUPT, list_runs
 from fieldmark.values.presence import is_blank
-from fieldmark.wire.run_entry import RunEntry
+from fieldmark.wire.manifest import RunEntry
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fieldmark.store.run_reader import StoredRun
+    from fieldmark.wire.run_details import RunDetails
 
 __all__ = [
     "ROOT",
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 ROOT: Final = "runs"
-"""Where runs are kept if nobody says otherwise."""
+"""The default directory for runs."""
 
 _LATEST: Final = "latest"
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
@@ -43,29 +43,27 @@ _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunList:
-    """Runs in the order of their beginnings."""
+    """Runs in the order in which they started."""
 
     entries: tuple[RunEntry, ...]
 
-    def trend(self, figure: str = "mean_score", options: TrendOptions | None = None) -> Trend:
-        """What became of a figure over the runs that can be compared with the newest."""
-        if figure not in HEADLINE_FIGURES:
-            from fieldmark.values.text import did_you_mean
-
-            message = f"unknown figure {figure!r}. {did_you_mean(figure, HEADLINE_FIGURES)}"
-            raise ConfigError.of(message.rstrip())
-        values = [(each.id, (each.figures or {}).get(figure)) for each in self.comparable()]
+    def trend(self, metric: str = "mean_score", options: TrendOptions | None = None) -> Trend:
+        """Return the trend of a metric over the runs that are comparable with the latest."""
+        if metric not in HEADLINE_METRICS:
+            hint = f"must be one of: {', '.join(HEADLINE_METRICS)}"
+            raise ConfigError.of(f"unknown metric {metric!r}", hint=hint)
+        values = [(each.id, (each.metrics or {}).get(metric)) for each in self.comparable()]
         return trend(values, options or TrendOptions())
 
     def comparable(self) -> tuple[RunEntry, ...]:
-        """The complete runs over the same truth, compared and counted as the newest was."""
+        """Return the complete runs with the ground truth, rules and convention of the latest."""
         complete = [each for each in self.entries if each.status == "complete"]
         if not complete:
             return ()
         return tuple(each for each in complete if each.comparable == complete[-1].comparable)
 
     def to_dict(self) -> JsonObject:
-        """The list as JSON."""
+        """Return the list as JSON."""
         return {"format": 1, "runs": [each.to_dict() for each in self.entries]}
 
     def __len__(self) -> int:
@@ -82,22 +80,6 @@ class RunList:
         return runs_view(self.entries)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    """Which runs of a folder are asked for."""
-
-    tags: frozenset[str] = field(default_factory=frozenset)
-    status: str | None = None
-    since: str = ""
-
-    def __call__(self, entry: RunEntry) -> bool:
-        return (
-            (not self.tags or self.tags <= set(entry.tags))
-            and (self.status is None or self.status == entry.status)
-            and entry.started_at >= self.since
-        )
-
-
 def runs(
     root: Path | str = ROOT,
     *,
@@ -105,65 +87,78 @@ def runs(
     status: str | None = None,
     since: str | datetime | None = None,
 ) -> RunList:
-    """The runs of a folder: all, or those with some tags, of a status, or since a time.
+    """List the runs in a directory, optionally by tags, status or start time.
 
     >>> import fieldmark as fm
     >>> _ = fm.score([({"total": 10}, {"total": 10})], out="runs/first")
     >>> [run.id for run in fm.runs().entries]
     ['first']
     """
-    wanted = _Wanted(tags=frozenset(tags), status=status, since=_since(since))
+    wanted, start = set(tags), _start_time(since)
     with relaxed_gc():
-        return RunList(entries=tuple(entry for entry in list_runs(root) if wanted(entry)))
+        return RunList(
+            entries=tuple(
+                entry
+                for entry in list_runs(root)
+                if wanted <= set(entry.tags)
+                and status in (None, entry.status)
+                and entry.started_at >= start
+            )
+        )
 
 
 def find_run(name: str | Path, root: Path | str = ROOT) -> Path:
-    """The folder of a run by its path, its id, how its id begins, a tag, or `latest`.
+    """Return the directory of a run: a path, an id or the start of an id, a tag or `latest`.
 
-    `latest~1` is the run before the latest. A tag names the newest run that has it.
+    `latest~1` is the run before the latest. A tag names the latest run that has it.
     """
     for path in (Path(name), Path(root) / name):
         if path.is_dir():
             return path
     entries = [entry for entry in list_runs(root) if entry.status != CORRUPT]
-    word, _, back = str(name).partition("~")
-    if word == _LATEST and (back.isdigit() or not back) and len(entries) > int(back or 0):
+    base, _, back = str(name).partition("~")
+    if base == _LATEST and (back.isdigit() or not back) and len(entries) > int(back or 0):
         return Path(root) / entries[-1 - int(back or 0)].id
-    begun = [entry.id for entry in entries if entry.id.startswith(str(name))]
-    if len(begun) == 1:
-        return Path(root) / begun[0]
-    if len(begun) > 1:
-        raise ConfigError.of(f"{name} may be any of {len(begun)} runs in {root}: say more of it.")
+    matches = [entry.id for entry in entries if entry.id.startswith(str(name))]
+    if len(matches) == 1:
+        return Path(root) / matches[0]
+    if len(matches) > 1:
+        message = f"{str(name)!r} is ambiguous: {len(matches)} runs in {root} start with it"
+        raise ConfigError.of(message)
     tagged = [entry.id for entry in entries if str(name) in entry.tags]
     if tagged:
         return Path(root) / tagged[-1]
     from fieldmark.values.text import did_you_mean
 
     hint = did_you_mean(str(name), [entry.id for entry in entries])
-    raise ConfigError.of(f"There is no run {name}, neither as a folder nor in {root}.", hint=hint)
+    raise ConfigError.of(
+        f"run {str(name)!r} not found, neither as a directory nor in {root}", hint=hint
+    )
 
 
-def describe_run(name: str | Path, root: Path | str = ROOT) -> JsonObject:
-    """Everything about one run: its manifest, its figures with intervals, its notes."""
-    from fieldmark.store.run_reader import open_run  # a list of runs needs none of it
-    from fieldmark.wire.manifest import manifest_to_json
-    from fieldmark.wire.summary import summary_to_json
+def describe_run(name: str | Path, root: Path | str = ROOT) -> RunDetails:
+    """Return everything about one run: its manifest, metrics with intervals, tags and note."""
+    # A list of runs needs none of these, and intervals import numpy.
+    from fieldmark.api.recount import stored_intervals
+    from fieldmark.metrics.summary import RunIntervals
+    from fieldmark.store.reader import open_run
+    from fieldmark.wire.run_details import RunDetails
 
     path = find_run(name, root)
     stored = open_run(path)
     notes = read_notes(path)
-    manifest = manifest_to_json(replace(stored.manifest, lists={}))
-    summary = {} if stored.summary is None else summary_to_json(stored.summary)
-    return {
-        "format": 1,
-        "id": path.name,
-        "path": str(path),
-        "manifest": manifest,
-        "summary": {key: value for key, value in summary.items() if key != "attributes"},
-        "intervals": _intervals(stored),
-        "tags": list(notes.tags),
-        "note": notes.note,
-    }
+    intervals = RunIntervals()
+    if stored.summary is not None:
+        intervals = stored.summary.intervals or stored_intervals(stored)
+    return RunDetails(
+        id=path.name,
+        path=str(path),
+        manifest=stored.manifest,
+        summary=stored.summary,
+        intervals=intervals,
+        tags=notes.tags,
+        note=notes.note,
+    )
 
 
 def annotate(
@@ -174,63 +169,54 @@ def annotate(
     remove: Sequence[str] = (),
     note: str | None = None,
 ) -> RunNotes:
-    """Give a run tags and a note; the results stay as they are."""
+    """Set the tags and the note of a run; its results do not change."""
     path = find_run(name, root)
     for tag in add:
         if is_blank(tag) or tag != tag.strip():
-            raise ConfigError.of(f"{tag!r} is no tag: it begins or ends with a blank, or is empty.")
+            hint = "a tag must not be empty, or start or end with whitespace"
+            raise ConfigError.of(f"invalid tag {tag!r}", hint=hint)
     notes = read_notes(path).changed(add=add, remove=remove, note=note)
     write_notes(path, notes)
     return notes
 
 
 def remove_run(name: str | Path, root: Path | str = ROOT) -> Path:
-    """Remove a run for good, named by its folder or its whole id."""
+    """Delete a run, named by its directory or its full id."""
     path = Path(name) if Path(name).is_dir() else Path(root) / name
     if not path.is_dir():
-        raise ConfigError.of(f"There is no run {name}: to remove one, give its folder or id.")
+        hint = "to delete a run, give its directory or full id"
+        raise ConfigError.of(f"run {str(name)!r} not found", hint=hint)
     delete_run(path)
     return path
 
 
-def _intervals(run: StoredRun) -> JsonObject:
-    """The intervals that the summary has, or else those that the rows give."""
-    from fieldmark.api.recount import stored_intervals  # loads numpy
-    from fieldmark.wire.summary import intervals_to_json
+def _start_time(since: str | datetime | None) -> str:
+    """Return a time in the format of manifests, so that strings compare like times.
 
-    if run.summary is None:
-        return {}
-    return intervals_to_json(run.summary.intervals or stored_intervals(run))
-
-
-def _since(when: str | datetime | None) -> str:
-    """A time as runs write it, so that texts compare like times."""
-    if when is None:
+    A string is a date such as `2025-01-31`, an ISO time, or a duration: `12h`, `7d`, `2w`.
+    """
+    if since is None:
         return ""
-    if isinstance(when, str):
-        when = _read_time(when)
-    return when.astimezone(UTC).isoformat(timespec="milliseconds")
-
-
-def _read_time(text: str) -> datetime:
-    """`2025-01-31`, a whole ISO time, or how long ago: `12h`, `7d`, `2w`."""
-    number, unit = text[:-1], text[-1:]
-    if number.isdigit() and unit in _UNITS:
+    if isinstance(since, str):
+        number, unit = since[:-1], since[-1:]
         try:
-            return datetime.now(UTC) - timedelta(**{_UNITS[unit]: int(number)})
+            if number.isdigit() and unit in _UNITS:
+                since = datetime.now(UTC) - timedelta(**{_UNITS[unit]: int(number)})
+            else:
+                since = datetime.fromisoformat(since)
+                since = since if since.tzinfo else since.replace(tzinfo=UTC)
         except OverflowError:
-            return datetime.min.replace(tzinfo=UTC)
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ConfigError.of(
-            f"since: {text!r} is no time.", hint="Write 2025-01-31, or how long ago: 12h, 7d, 2w."
-        ) from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+            since = datetime.min.replace(tzinfo=UTC)
+        except ValueError as error:
+            raise ConfigError.of(
+                f"since: expected a time, got {since!r}",
+                hint="use a date such as 2025-01-31, or a duration such as 12h, 7d or 2w",
+            ) from error
+    return since.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def trend_options(target: float, patience: int, min_gain: float) -> TrendOptions:
-    """When to stop, as a caller gives it."""
+    """Return trend options; an invalid value is a `ConfigError`."""
     try:
         return TrendOptions(target=target, patience=patience, min_gain=min_gain)
     except OptionError as error:

@@ -1,4 +1,4 @@
-"""Score two data sets: the main job."""
+"""Score predictions against ground truth."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from fieldmark.data.inputs import InputLike
 from fieldmark.data.pairing import open_pairs
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonValue
+from fieldmark.run.case_processor import segment_size
 from fieldmark.run.gates import RunGates
-from fieldmark.run.input_options import InputsLike, read_inputs
-from fieldmark.run.options import RunOptions
-from fieldmark.run.partition_worker import segment_size
+from fieldmark.run.options import InputsLike, RunOptions, read_inputs
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.provider_set import offline as take_offline
-from fieldmark.run.run_result import RunResult
+from fieldmark.run.result import RunResult
 from fieldmark.run.session import PreparedRun, Progress, run_session
 from fieldmark.run.settings import RulesLike, resolve_settings
 
@@ -49,18 +48,18 @@ def score(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Compare two data sets and count every field.
+    """Compare predictions with ground truth and compute all metrics.
 
-    `truth` and `candidate` are files, folders, or iterables of documents; with `candidate` left
-    out, rows hold both sides. `out` names a new folder for the results of the run, or with `resume`
-    that of an interrupted run. With `offline`, models answer from their cache only. `max_errors`
-    is how many cases may fail to be evaluated. Large files may be shared among `workers`
-    processes; any number of them gives the same bytes.
+    `truth` and `candidate` are files, directories or iterables of documents; without `candidate`,
+    rows contain both sides. `out` is a new directory for the run, or with `resume` the directory
+    of an interrupted run. With `offline`, only cached responses of models are used. `max_errors`
+    is the number of cases that may have evaluation errors. Large files are processed by `workers`
+    processes; the results do not depend on their number.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
-    >>> found = [{"id": "b", "total": 2}, {"id": "a", "total": 3}]
-    >>> fm.score(truth, found).attributes["total"].f1
+    >>> predictions = [{"id": "b", "total": 2}, {"id": "a", "total": 3}]
+    >>> fm.score(truth, predictions).attributes["total"].f1
     0.5
     """
     run_options = RunOptions(
@@ -91,14 +90,14 @@ def score(
 
 
 def score_with(options: RunOptions, *, progress: Progress | None = None) -> RunResult:
-    """Compare two data sets with run options."""
+    """Score with run options."""
     return run_session(_prepare(options), options, progress=progress)
 
 
 def _prepare(options: RunOptions) -> PreparedRun:
-    """Resolve the options of a comparison and check them, before any row is read."""
+    """Resolve and check the options before any row is read."""
     if options.truth is None:
-        raise ConfigError.of("truth: nothing says what is expected.")
+        raise ConfigError.of("truth is required")
     settings = resolve_settings(
         options.rules,
         convention=options.convention,
@@ -122,7 +121,7 @@ def _prepare(options: RunOptions) -> PreparedRun:
     size = segment_size(stream.case_bytes)
     manifest = None
     if options.out is not None or options.resume:
-        from fieldmark.run.run_manifest import make_manifest
+        from fieldmark.run.manifest import make_manifest
 
         manifest = make_manifest(
             "score",

@@ -1,4 +1,4 @@
-"""Cases of a stored run: the worst of them, or one by its id."""
+"""Find the worst cases of a saved run, or one case by its id."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from fieldmark.api.recount import RunLike, stored_run
-from fieldmark.errors import DataError, Location
-from fieldmark.model.json import JsonObject
-from fieldmark.report.html.cases import CaseLine, worst_cases
+from fieldmark.errors import DataError, Location, with_hint
+from fieldmark.report.html.cases import WorstCases, worst_cases
 from fieldmark.values.text import did_you_mean
 from fieldmark.wire.case_result import CaseResult
 
-__all__ = ["CaseFilter", "CaseList", "show_case", "show_cases"]
+__all__ = ["CaseFilter", "show_case", "show_cases"]
 
-_MOST_SUGGESTIONS: Final = 10_000
-"""Ids among which the nearest is searched when one is not found."""
+_MAX_IDS: Final = 10_000
+"""The number of ids that are searched for a suggestion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFilter:
-    """Which cases to list; `None` selects all."""
+    """The cases to list; `None` selects all."""
 
     verdict: str | None = None
     mistake: str | None = None
@@ -36,36 +35,10 @@ class CaseFilter:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseList:
-    """The lines of a list in its order, and how many cases were selected."""
-
-    total: int
-    lines: list[CaseLine]
-
-    def to_dict(self) -> JsonObject:
-        """The list as JSON."""
-        return {
-            "total": self.total,
-            "cases": [
-                {
-                    "case_id": line.id,
-                    "score": line.score,
-                    "verdict": line.verdict,
-                    "status": line.status,
-                    "input": line.input,
-                    "tags": list(line.tags),
-                    "errors_by_type": dict(line.mistakes._asdict()),
-                }
-                for line in self.lines
-            ],
-        }
-
-
 def show_cases(
     run: RunLike, *, wanted: CaseFilter | None = None, top: int | None = None
-) -> CaseList:
-    """The worst cases of a run: by score, then by mistakes.
+) -> WorstCases:
+    """Return the worst cases of a run, by score and number of mistakes.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -75,18 +48,17 @@ def show_cases(
     """
     stored = stored_run(run)
     selects = (wanted or CaseFilter()).selects
-    found = worst_cases(filter(selects, stored.cases()), top or sys.maxsize)
-    return CaseList(total=found.total, lines=found.lines)
+    return worst_cases(filter(selects, stored.cases()), top or sys.maxsize)
 
 
 def show_case(run: RunLike, case_id: str, *, values: bool = True) -> CaseResult:
-    """The case with this id; an unknown id is an error that suggests the nearest."""
+    """Return the case with this id; the error for an unknown id suggests the most similar one."""
     stored = stored_run(run)
     ids: list[str] = []
     for case in stored.cases():
         if case.id == case_id:
             return case if values else case.without_values()
-        if len(ids) < _MOST_SUGGESTIONS:
+        if len(ids) < _MAX_IDS:
             ids.append(case.id)
-    message = f"no case {case_id!r}. {did_you_mean(case_id, ids)}".rstrip(". ")
-    raise DataError(message if ids else "holds no cases", Location(str(stored.path)))
+    message = with_hint(f"case {case_id!r} not found", did_you_mean(case_id, ids))
+    raise DataError(message if ids else "no cases found", Location(str(stored.path)))

@@ -12,11 +12,16 @@ from typing import Unpack
 import click
 
 from fieldmark.api.evaluate import check_ready_eval, evaluate_with
-from fieldmark.cli.exit_codes import ExitCode, run_exit_code, strongest
+from fieldmark.cli.exit_codes import MEANINGS, ExitCode, combine_exit_codes, run_exit_code
 from fieldmark.cli.github import GitHubAnnotations, in_github_workflow
+from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
+    OUTPUT,
+    RUN,
+    Integer,
     RunArguments,
     bind_run_options,
+    check_baseline,
     check_resume,
     check_save,
     gate_options,
@@ -34,88 +39,90 @@ from fieldmark.report.exports.junit import JunitFile
 from fieldmark.report.tables import gate_text
 from fieldmark.run.options import RunOptions
 from fieldmark.run.session import Observer
-from fieldmark.store.run_folder import new_run_id
+from fieldmark.store.writer import new_run_id
 from fieldmark.values.escape import visible
+from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["command"]
 
-_EPILOG = """\b
-Examples:
-  fieldmark eval invoices.eval.yaml
-  fieldmark eval evals/*.yaml --quiet
-  fieldmark eval invoices.eval.yaml --junit results.xml
-  fieldmark eval invoices.eval.yaml --only smoke --case 'invoice-0*'
-  fieldmark eval invoices.eval.yaml --min mean_score=0.9 --min evaluators.header.mean_score=0.95
-
-\b
-An eval file may name programs, and they are run: treat it as you treat a script.
-`fieldmark validate` checks one without running anything.
-
-\b
-Exit codes: 0 passed, 1 a gate failed, 2 bad input or configuration,
-            3 more evaluation errors than --max-errors,
-            70 a bug in fieldmark, 74 results or output could not be written,
-            75 the run is being written by another process, 130 interrupted.
-"""
+_CASES = "Cases"
 _VERDICTS = {
     ExitCode.OK: "passed",
-    ExitCode.GATE_FAILED: "failed: a gate was not passed",
-    ExitCode.TOO_MANY_ERRORS: "failed: cases could not be evaluated",
-    ExitCode.BAD_INPUT: "failed: some truth could not be read",
+    ExitCode.GATE_FAILED: "failed: a gate failed",
+    ExitCode.TOO_MANY_ERRORS: "failed: too many evaluation errors",
+    ExitCode.BAD_INPUT: "failed: some ground truth could not be read",
 }
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("files", nargs=-1, type=click.Path())
-@click.option("--only", multiple=True, metavar="TAG", help="Run the cases with this tag.")
-@click.option(
+@make_command(
+    examples=(
+        "fieldmark eval invoices.eval.yaml",
+        "fieldmark eval evals/*.yaml --quiet",
+        "fieldmark eval invoices.eval.yaml --only smoke --case 'invoice-0*'",
+        "fieldmark eval invoices.eval.yaml --min mean_score=0.9 --junit results.xml",
+    ),
+    exit_codes=tuple(MEANINGS),
+)
+@click.argument("files", metavar="FILES...", nargs=-1, type=click.Path())
+@option("--only", group=_CASES, multiple=True, metavar="TAG", help="Run cases with this tag.")
+@option(
     "--case",
     "cases",
+    group=_CASES,
     multiple=True,
     metavar="ID",
-    help="Run the case with this id; * and ? stand for any text.",
-)
-@click.option(
-    "--concurrency",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Judges to ask at the same time.  [default: as the file says, else 4]",
-)
-@click.option(
-    "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML for CI."
+    help="Run cases with this id; * and ? are wildcards.",
 )
 @gate_options
-@out_option("A new folder for the run, or for one run a file.  [default: runs/<id>]")
+@out_option("Directory for the run.  [default: runs/<id>]", group=RUN)
 @save_options
+@option(
+    "--concurrency",
+    group=RUN,
+    type=Integer(min=1),
+    metavar="N",
+    help="Cases to judge concurrently.  [default: from the eval file, or 4]",
+)
+@option(
+    "--junit",
+    group=OUTPUT,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the results as JUnit XML.",
+)
 @run_options
 def command(files: tuple[str, ...], **given: Unpack[RunArguments]) -> int:
-    """Run the evaluators of eval FILES over their cases.
+    """Run eval FILES: evaluators, judges and gates.
 
-    Every file is checked before the first case is run.
+    All files are checked before the first case is run. An eval file can run programs, so
+    treat it like a script; `fieldmark validate` checks a file without running anything.
     """
+    check_resume(given["resume"])
+    check_baseline(given["baseline"], given["max_drop"])
     check_save(given["out"], save=given["save"])
     one_at_a_time = given["junit"] is not None or given["output"].format is OutputFormat.JSON
     if one_at_a_time and len(files) > 1:
-        raise click.UsageError("--junit and --format json are for one eval file at a time.")
+        raise click.UsageError("--junit and --format json accept only one eval file")
     if given["resume"] is not None:
-        check_resume(given, files)
         options = bind_run_options("eval", given)
         return _run(load_eval(options.file), options, given)
     if not files:
-        raise click.UsageError("Name an eval file, or a run with --resume.")
+        raise click.UsageError(
+            "FILES is required, unless --resume is given; see 'fieldmark eval --help'"
+        )
     specs = _load_specs(files, offline=given["offline"])
     options = bind_run_options("eval", given)
     codes = []
-    for spec, out in zip(specs, _folders(specs, given), strict=True):
+    for spec, out in zip(specs, _directories(specs, given), strict=True):
         if len(specs) > 1 and given["output"].shows_table:
             write_stdout(f"{visible(spec.name)}\n")
         codes.append(_run(spec, replace(options, file=spec.location.file, out=out), given))
-    return strongest(codes)
+    return combine_exit_codes(codes)
 
 
 def _load_specs(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
-    """Load all files, or raise one error with the problems of all of them."""
+    """Load all files, or raise one error with the problems of all files."""
     specs: list[EvalSpec] = []
     problems: list[Problem] = []
     for file in files:
@@ -131,7 +138,7 @@ def _load_specs(files: tuple[str, ...], *, offline: bool) -> list[EvalSpec]:
 
 
 def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
-    """Run one file, print its results and the verdict, and return the exit code."""
+    """Run one file, print its results and its verdict, and return the exit code."""
     output, values = given["output"], given["values"]
     annotations = junit = None
     observers: list[Observer] = []
@@ -143,7 +150,7 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
             junit = stack.enter_context(JunitFile(given["junit"], spec.name))
             observers.append(_junit_observer(junit, values=values))
         with show_progress(output) as progress:
-            # A new run was checked when its file was loaded.
+            # The file of a new run is already checked.
             run = evaluate_with(
                 options, spec, preflight=options.resume, observers=observers, progress=progress
             )
@@ -156,19 +163,19 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
     code = run_exit_code(run, given["max_errors"])
     for message in run.unmet:
         print_message(f"fieldmark: {message}")
-        code = strongest([code, ExitCode.BAD_INPUT])
+        code = combine_exit_codes([code, ExitCode.BAD_INPUT])
     if not output.quiet:
         verdict = _VERDICTS[code]
         if not all(gate.known for gate in run.summary.gates):
-            verdict = "failed: a gate names a figure that the run does not have"
+            verdict = "failed: a gate names an unknown metric"
         elif run.unmet and not run.summary.cases.invalid_truth:
-            verdict = "failed: no case fits some of what was asked for"
+            verdict = "failed: no case matches some of the selected tags or ids"
         print_message(f"{run.name}: {verdict}")
     return code
 
 
-def _folders(specs: Sequence[EvalSpec], given: RunArguments) -> list[Path | None]:
-    """Return a folder for the run of each file, numbered where files have the same name."""
+def _directories(specs: Sequence[EvalSpec], given: RunArguments) -> list[Path | None]:
+    """Return a directory for the run of each file, with a number if names are not unique."""
     if not given["save"]:
         return [None] * len(specs)
     parent = given["out"]
@@ -177,28 +184,28 @@ def _folders(specs: Sequence[EvalSpec], given: RunArguments) -> list[Path | None
     if len(specs) == 1:
         return [parent]
     uses: Counter[str] = Counter()
-    folders: list[Path | None] = []
+    directories: list[Path | None] = []
     for spec in specs:
         plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in spec.name)
         name = plain.lstrip(".") or "eval"
         uses[name] += 1
-        folders.append(parent / (name if uses[name] == 1 else f"{name}-{uses[name]}"))
-    return folders
+        directories.append(parent / (name if uses[name] == 1 else f"{name}-{uses[name]}"))
+    return directories
 
 
 def _junit_observer(junit: JunitFile, *, values: bool) -> Observer:
-    """Return an observer that adds cases in order; without values, nothing quotes a document."""
+    """Return an observer that adds cases in order; without values, no message quotes a document."""
 
     def add(results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
         for each in results:
             case = each.case
             if case.input is CaseInput.FAILED:
-                junit.add(case.id, None, case.note if values else "no candidate", ())
+                junit.add(case.id, None, case.note if values else "no prediction", ())
             elif values:
                 junit.add(case.id, each.verdict, each.reasoning or case.note, each.misses)
             else:
-                junit.add(case.id, each.verdict, f"{len(each.misses)} misses", ())
+                junit.add(case.id, each.verdict, plural(len(each.misses), "mistake"), ())
         for case in unreadable:
-            junit.add(case.id, None, case.note if values else "the truth cannot be read", ())
+            junit.add(case.id, None, case.note if values else "cannot read ground truth", ())
 
     return add

@@ -1,19 +1,19 @@
-"""Exit codes. When several apply, the first in this order wins."""
+"""Exit codes. If several apply, the first in this order is used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from fieldmark.run.run_result import RunResult
+    from fieldmark.run.result import RunResult
 
-__all__ = ["ExitCode", "run_exit_code", "strongest"]
+__all__ = ["MEANINGS", "ExitCode", "combine_exit_codes", "run_exit_code"]
 
 
 class ExitCode(IntEnum):
-    """Exit codes, strongest first, success last."""
+    """Exit codes, from the highest priority to success."""
 
     INTERRUPTED = 130
     LOCKED = 75
@@ -25,16 +25,29 @@ class ExitCode(IntEnum):
     OK = 0
 
 
-def strongest(codes: Iterable[ExitCode]) -> ExitCode:
-    """Return the code that wins when several apply."""
-    found = set(codes)
-    return next((code for code in ExitCode if code in found), ExitCode.OK)
+MEANINGS: Final[Mapping[ExitCode, str]] = {
+    ExitCode.OK: "success",
+    ExitCode.GATE_FAILED: "a gate failed",
+    ExitCode.BAD_INPUT: "invalid input or usage",
+    ExitCode.TOO_MANY_ERRORS: "too many evaluation errors",
+    ExitCode.BUG: "a bug in fieldmark; FIELDMARK_DEBUG=1 prints the traceback",
+    ExitCode.STORAGE: "results or output could not be written",
+    ExitCode.LOCKED: "another process is writing to the run",
+    ExitCode.INTERRUPTED: "interrupted",
+}
+"""The exit codes as help lists them."""
+
+
+def combine_exit_codes(codes: Iterable[ExitCode]) -> ExitCode:
+    """Return the code with the highest priority."""
+    given = set(codes)
+    return next((code for code in ExitCode if code in given), ExitCode.OK)
 
 
 def run_exit_code(run: RunResult, max_errors: int | None = None) -> ExitCode:
-    """Return the strongest code that applies to a finished run.
+    """Return the exit code of a finished run.
 
-    Without `max_errors`, the run itself says how many cases may fail to be evaluated.
+    `max_errors` overrides the limit of the run on cases with evaluation errors.
     """
     cases = run.summary.cases
     codes = []
@@ -44,4 +57,4 @@ def run_exit_code(run: RunResult, max_errors: int | None = None) -> ExitCode:
         codes.append(ExitCode.TOO_MANY_ERRORS)
     if not run.passed:
         codes.append(ExitCode.GATE_FAILED)
-    return strongest(codes)
+    return combine_exit_codes(codes)

@@ -1,4 +1,4 @@
-"""Annotations of GitHub workflows: failed cases and gates beside the eval file."""
+"""GitHub workflow annotations for failed cases and gates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fieldmark.wire.case_result import CaseResult
 __all__ = ["GitHubAnnotations", "in_github_workflow"]
 
 _MAX_ANNOTATIONS: Final = 10
-"""GitHub shows no more annotations of a kind for one step."""
+"""GitHub shows at most this many annotations of each level per step."""
 _MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY: Final = _MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 
@@ -57,8 +57,8 @@ class GitHubAnnotations:
             print_message(line)
 
     def _text(self, text: str) -> str:
-        """Return a text that may quote a document, unless values are left out."""
-        return text if self._values else "values are left out"
+        """Return text that may quote a document, or a placeholder if values are hidden."""
+        return text if self._values else "values are hidden"
 
     def _add(self, level: str, title: str, text: str) -> None:
         if len(self._lines) < _MAX_ANNOTATIONS:

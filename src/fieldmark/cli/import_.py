@@ -1,38 +1,40 @@
-"""`fieldmark import`: convert files of other tools to the native form."""
+"""`fieldmark import`: convert eval files of other tools."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
+from fieldmark.cli.help import HelpGroup
 from fieldmark.cli.options import force_option, out_option
-from fieldmark.cli.output import check_overwrite, print_message, write_file, write_stdout
+from fieldmark.cli.output import check_overwrite, print_message, write_file_or_stdout
+from fieldmark.values.text import plural
 
 __all__ = ["command"]
 
-_EPILOG = """\b
-Examples:
-  fieldmark import agentv invoices.eval.yaml > invoices.yaml
-  fieldmark import agentv evals/dataset.yaml --out invoices.yaml
-  fieldmark eval invoices.yaml
-"""
+_EXAMPLES: Final = (
+    "fieldmark import agentv invoices.eval.yaml > invoices.yaml",
+    "fieldmark import agentv evals/dataset.yaml --out invoices.yaml",
+    "fieldmark eval invoices.yaml",
+)
 
 
-@click.group(epilog=_EPILOG)
+@click.group(cls=HelpGroup, examples=_EXAMPLES)
 def command() -> None:
-    """Write the native form of another tool's file."""
+    """Convert eval files of other tools to fieldmark eval files."""
 
 
-@command.command(epilog=_EPILOG)
+@command.command(examples=_EXAMPLES)
 @click.argument("file", type=click.Path())
-@out_option("Write the eval file there instead of printing it.", "FILE")
+@out_option("Write the eval file to FILE instead of standard output.", "FILE")
 @force_option
-def agentv(file: str, *, out: Path | None, force: bool) -> int:
-    """Write AgentV's eval FILE as a native eval file that gives the same results.
+def agentv(file: str, *, out: Path | None, force: bool) -> None:
+    """Convert an AgentV eval FILE.
 
-    The documents that its cases name are put inside; comments are not kept. AgentV's files run as
-    they are, too: `fieldmark eval FILE`.
+    The resulting eval file gives the same results. Documents that the cases refer to are
+    included; comments are dropped. `fieldmark eval` also runs AgentV files without conversion.
     """
     from fieldmark.config.agentv.native import import_agentv
 
@@ -40,10 +42,4 @@ def agentv(file: str, *, out: Path | None, force: bool) -> int:
     imported = import_agentv(file)
     for warning in imported.warnings:
         print_message(warning, prefix="warning: ")
-    if out is None:
-        write_stdout(imported.text.encode())
-    else:
-        write_file(out, imported.text)
-        cases = "1 case" if imported.cases == 1 else f"{imported.cases} cases"
-        print_message(f"{cases} written to {out}")
-    return 0
+    write_file_or_stdout(imported.text, out, plural(imported.cases, "case"))

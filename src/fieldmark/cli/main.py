@@ -1,9 +1,8 @@
-"""The `fieldmark` command: loads subcommands lazily and turns errors into exit codes."""
+"""The `fieldmark` command: loads subcommands lazily and converts errors to exit codes."""
 
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import signal
 import sys
@@ -13,58 +12,47 @@ from typing import Final
 
 import click
 
-from fieldmark.cli.exit_codes import ExitCode
+from fieldmark.cli.exit_codes import MEANINGS, ExitCode
+from fieldmark.cli.help import HelpGroup, option
 from fieldmark.cli.output import output_error, print_message, write_stdout
 from fieldmark.errors import FieldmarkError, RunLockedError, StorageError
 
 __all__ = ["main"]
 
 _COMMANDS: Final = {
-    "score": ("score", "Compare two data sets and show what is right, wrong, missing or invented."),
-    "eval": ("eval", "Run eval files: evaluators, judges, gates."),
-    "diff": ("diff", "Compare two runs: what changed, and whether that may be chance."),
-    "improve": ("improve", "Say what to fix first in the extraction, and how it goes wrong."),
-    "rescore": ("rescore", "Count the outcomes of a run again, without the inputs."),
-    "show": ("show", "Show the worst cases of a run, or one case side by side."),
-    "report": ("report", "Write a report of a run: HTML, Markdown, JUnit, tables."),
-    "runs": ("runs", "List runs, show one, follow a figure over iterations."),
-    "infer": ("infer", "Propose a rules file from the data."),
+    "score": ("score", "Score predictions against ground truth."),
+    "eval": ("eval", "Run eval files: evaluators, judges and gates."),
+    "diff": ("diff", "Compare two runs and test the difference for significance."),
+    "improve": ("improve", "Show what to fix first in the extraction."),
+    "rescore": ("rescore", "Apply another convention to a saved run."),
+    "show": ("show", "List the worst cases of a run, or show one case."),
+    "report": ("report", "Write an HTML report of a run, or export it."),
+    "runs": ("runs", "List, show, tag and delete runs, or show a trend."),
+    "infer": ("infer", "Propose a rules file from data."),
     "validate": ("validate", "Check eval, rules and strategy files."),
-    "schema": ("schema", "Print the JSON Schemas that editors check files with."),
-    "import": ("import_", "Write the native form of another tool's eval file."),
-    "judge": ("judge", "Answer a code judge's request with a built-in evaluator."),
-    "calibrate": ("calibrate", "Measure a judge or comparator against human verdicts."),
-    "serve": ("serve", "Serve the web application and the HTTP API on this machine."),
-    "demo": ("demo", "Score the bundled sample of real documents."),
+    "schema": ("schema", "Print the JSON Schemas of eval files, rules and results."),
+    "import": ("import_", "Convert eval files of other tools."),
+    "judge": ("judge", "Run a built-in evaluator as a code judge."),
+    "calibrate": ("calibrate", "Measure a comparator against human verdicts."),
+    "serve": ("serve", "Start the web application and HTTP API."),
+    "demo": ("demo", "Score the bundled sample documents."),
 }
-"""Every command with its module and its line in the help, so that none has to be loaded."""
+"""The module and help of every command, so that the main help imports none of them."""
 
 _CODES: Final[Mapping[type[FieldmarkError], ExitCode]] = {
     RunLockedError: ExitCode.LOCKED,
     StorageError: ExitCode.STORAGE,
 }
 _DEBUG: Final = "FIELDMARK_DEBUG"
-_BUG: Final = (
-    "this is a bug in fieldmark, not in your data or configuration ({}). "
-    f"Set {_DEBUG}=1 to see where, and please report it."
+_EXAMPLES: Final = (
+    "fieldmark demo",
+    "fieldmark score truth.jsonl predictions.jsonl",
+    "fieldmark score truth/ predictions/ --min macro_f1_by_attribute=0.9",
 )
 
-_EPILOG: Final = """\b
-Start here:
-  fieldmark demo
-  fieldmark score truth.jsonl candidate.jsonl
-  fieldmark score truth/ candidate/ --min macro_f1_by_attribute=0.9
 
-\b
-Exit codes of every command: 0 passed or done, 1 a gate failed, 2 bad input or usage,
-  3 evaluation errors, 70 a bug in fieldmark (FIELDMARK_DEBUG=1 shows where),
-  74 results or output could not be written, 75 the run is being written by another
-  process, 130 interrupted.
-"""
-
-
-class _LazyGroup(click.Group):
-    """A group that imports a command when it is run."""
+class _LazyGroup(HelpGroup):
+    """A group that imports a command only when it is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_COMMANDS)
@@ -75,17 +63,6 @@ class _LazyGroup(click.Group):
         module = importlib.import_module(f"fieldmark.cli.{_COMMANDS[cmd_name][0]}")
         command: click.Command = module.command
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            from fieldmark.values.text import nearest
-
-            close = nearest(args[0], _COMMANDS)
-            hint = f"Did you mean {close}?" if close else f"Commands: {', '.join(_COMMANDS)}."
-            ctx.fail(f"Unknown command: {args[0]}. {hint}")
-        return super().resolve_command(ctx, args)
 
     def format_commands(
         self,
@@ -105,9 +82,12 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None: 
 
 
 @click.command(
-    cls=_LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=_LazyGroup,
+    examples=_EXAMPLES,
+    exit_codes=tuple(MEANINGS),
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option(
+@option(
     "--version",
     is_flag=True,
     is_eager=True,
@@ -116,15 +96,15 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None: 
     help="Show the version and exit.",
 )
 def fieldmark() -> None:
-    """Mark extracted fields against the truth.
+    """Score extracted data against ground truth.
 
-    Compares the JSON that was extracted from documents with the JSON that a person verified, and
-    says field by field what is right, wrong, missing or invented.
+    Compares JSON that was extracted from documents with the correct JSON and reports, field by
+    field, what matches, what is wrong, what is missing and what is hallucinated.
     """
 
 
 def main() -> None:
-    """Run the command line; errors end in one line and an exit code."""
+    """Run the command line; an error becomes a message and an exit code."""
     with _sigterm_interrupts():
         code = _run_and_report()
     sys.exit(code)
@@ -132,7 +112,7 @@ def main() -> None:
 
 @contextmanager
 def _sigterm_interrupts() -> Iterator[None]:
-    """Treat SIGTERM, which schedulers send, as an interrupt, so that the run can be resumed."""
+    """Treat SIGTERM, which schedulers send, as an interrupt, so that a run can be resumed."""
     try:
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     except ValueError:  # only the main thread receives signals
@@ -155,13 +135,16 @@ def _run_and_report() -> int:
     except (click.Abort, KeyboardInterrupt):
         print_message("fieldmark: interrupted")
         return ExitCode.INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - whatever is left is a bug
+    except Exception as error:  # noqa: BLE001 - any other exception is a bug
         if os.environ.get(_DEBUG):
             import traceback
 
             print_message("".join(traceback.format_exception(error)).rstrip("\n"))
         summary = f"{type(error).__name__}: {error}".partition("\n")[0]
-        print_message(_BUG.format(summary), prefix="fieldmark: ")
+        hint = f"set {_DEBUG}=1 to print the traceback, and please report it"
+        print_message(
+            f"internal error: {summary}; this is a bug in fieldmark; {hint}", prefix="fieldmark: "
+        )
         return ExitCode.BUG
     return code
 
@@ -170,14 +153,44 @@ def _run() -> int:
     try:
         code = fieldmark.main(prog_name="fieldmark", standalone_mode=False)
     except click.ClickException as error:
-        text = io.StringIO()
-        error.show(text)
-        print_message(text.getvalue().rstrip("\n"))
+        if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+            print_message(error.format_message())
+        else:
+            print_message(_usage_error(error), prefix="fieldmark: ")
         return ExitCode.BAD_INPUT
     except SystemExit:
-        # Click exits with 1 when its help is not read to the end, like a failed gate.
+        # Click exits with 1, the code of a failed gate, if its help is not read to the end.
         return ExitCode.OK
     except OSError as error:
-        # Commands raise named errors; what is left is the help that click prints.
+        # Commands raise StorageError; only the help that click prints raises OSError.
         raise output_error(error) from error
     return code if isinstance(code, int) else ExitCode.OK
+
+
+def _usage_error(error: click.ClickException) -> str:
+    """Return the message of click's error in the style of all other messages."""
+    path = "fieldmark"
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        path = error.ctx.command_path
+    see_help = f"see '{path} --help'"
+    if isinstance(error, click.NoSuchOption):
+        from fieldmark.values.text import nearest
+
+        known = [name.removeprefix("--") for name in error.possibilities or ()]
+        close = nearest(error.option_name.removeprefix("--"), known)
+        hint = f"did you mean '--{close}'?" if close else see_help
+        return f"unknown option {error.option_name!r}; {hint}"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        name = error.param.opts[0]
+        if isinstance(error.param, click.Argument):
+            name = error.param.human_readable_name.strip("[].")
+        if isinstance(error, click.MissingParameter):
+            return f"{name} is required; {see_help}"
+        return f"{name}: {_lower(error.message)}"
+    return _lower(error.format_message())
+
+
+def _lower(message: str) -> str:
+    """Return a sentence of click without its capital letter and period."""
+    start = message[:1].lower() if message[1:2].islower() else message[:1]
+    return (start + message[1:]).rstrip(".")

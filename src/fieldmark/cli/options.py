@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their values are parsed."""
+"""Options that several commands share, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 import click
 import orjson
+from click.core import ParameterSource
 
+from fieldmark.cli.help import CommandDecorator, option, reject_options
 from fieldmark.cli.output import OutputFormat, OutputOptions
 from fieldmark.data.files import STDIN
 from fieldmark.data.inputs import Duplicates, InputFormat, Inputs, Parse, RowsAre
-from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.headline import MAIN_FIGURE
+from fieldmark.errors import ConfigError, OptionError, with_hint
+from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonValue
 
 if TYPE_CHECKING:
@@ -23,20 +25,28 @@ if TYPE_CHECKING:
     from fieldmark.run.options import RunOptions
 
 __all__ = [
+    "COMPARISON",
+    "GATES",
+    "INPUT",
+    "OUTPUT",
+    "RUN",
+    "Integer",
+    "Number",
     "RunArguments",
     "SuggestingChoice",
     "bind_run_options",
+    "check_baseline",
     "check_resume",
     "check_save",
     "check_single_stdin",
     "force_option",
+    "format_option",
     "gate_options",
     "input_options",
     "max_drop_option",
     "out_option",
     "output_options",
     "parse_limits",
-    "parse_max_drops",
     "parse_settings",
     "root_option",
     "run_options",
@@ -47,39 +57,78 @@ __all__ = [
 ]
 
 _Command: TypeAlias = Callable[..., object]
-_Decorator: TypeAlias = Callable[[_Command], _Command]
+
+COMPARISON: Final = "Comparison"
+INPUT: Final = "Input"
+GATES: Final = "Gates"
+RUN: Final = "Run"
+OUTPUT: Final = "Output"
+"""The headings of options in help."""
 
 
 class SuggestingChoice(click.Choice[str]):
-    """One of several words; the error for another word suggests the nearest one."""
+    """A choice whose error lists the values and suggests the most similar one."""
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
-        """Return the word, or fail."""
+        """Return the value if it is one of the choices."""
         try:
             return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            from fieldmark.values.text import nearest
+        except click.BadParameter:
+            from fieldmark.values.text import did_you_mean
 
-            close = nearest(str(value), self.choices)
-            if close is None:
-                raise
-            self.fail(f"{error.message} Did you mean {close}?", param, ctx)
+            message = f"unknown value {str(value)!r}; must be one of: {', '.join(self.choices)}"
+            self.fail(with_hint(message, did_you_mean(str(value), self.choices)), param, ctx)
 
 
-def _combine(*options: _Decorator) -> _Decorator:
+class Integer(click.IntRange):
+    """An integer in a range, with an error that names the range."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int:
+        """Return the integer if it is in the range."""
+        try:
+            return int(super().convert(value, param, ctx))
+        except click.BadParameter:
+            limits = (
+                f"of at least {self.min}" if self.max is None else f"from {self.min} to {self.max}"
+            )
+            self.fail(f"expected an integer {limits}, got {str(value)!r}", param, ctx)
+
+
+class Number(click.types.FloatParamType):
+    """A floating-point number."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """Return the number."""
+        try:
+            return float(super().convert(value, param, ctx))
+        except click.BadParameter:
+            self.fail(f"expected a number, got {str(value)!r}", param, ctx)
+
+
+def _combine(*options: CommandDecorator) -> CommandDecorator:
     """Return one decorator for several options, which help lists in this order."""
 
     def decorate(command: _Command) -> _Command:
-        for option in reversed(options):
-            command = option(command)
+        for each in reversed(options):
+            command = each(command)
         return command
 
     return decorate
 
 
-def _gather(names: Iterable[str], argument: str, build: Callable[..., object]) -> _Decorator:
+def _gather(names: Iterable[str], argument: str, build: Callable[..., object]) -> CommandDecorator:
     """Return a decorator that builds one argument of a command from several options."""
     gathered = frozenset(names)
 
@@ -94,11 +143,17 @@ def _gather(names: Iterable[str], argument: str, build: Callable[..., object]) -
     return decorate
 
 
-def top_option(help_text: str = "Attributes to show in tables; 0 shows all.") -> _Decorator:
+def _choices(values: Iterable[str]) -> str:
+    *others, last = values
+    return f"{', '.join(others)} or {last}"
+
+
+def top_option(help_text: str = "Attributes to show; 0 shows all.") -> CommandDecorator:
     """Return the option `--top`."""
-    return click.option(
+    return option(
         "--top",
-        type=click.IntRange(min=0),
+        group=OUTPUT,
+        type=Integer(min=0),
         default=25,
         show_default=True,
         metavar="N",
@@ -107,80 +162,108 @@ def top_option(help_text: str = "Attributes to show in tables; 0 shows all.") ->
     )
 
 
-output_options: Final = _combine(
-    click.option(
+def format_option(
+    formats: Sequence[str], convert: Callable[[str], object] = str
+) -> CommandDecorator:
+    """Return the option `--format`; the first format is the default."""
+    return option(
         "--format",
-        type=SuggestingChoice([form.value for form in OutputFormat]),
-        default=OutputFormat.TABLE.value,
+        group=OUTPUT,
+        type=SuggestingChoice(formats),
+        default=formats[0],
         show_default=True,
-        help="What to print.",
-        callback=lambda _ctx, _param, value: OutputFormat(value),
-    ),
-    click.option(
+        metavar="FORMAT",
+        help=f"Output format: {_choices(formats)}.",
+        callback=lambda _ctx, _param, value: convert(value),
+    )
+
+
+output_options: Final = _combine(
+    format_option([form.value for form in OutputFormat], OutputFormat),
+    option(
         "--quiet",
         "-q",
+        group=OUTPUT,
         is_flag=True,
-        help="No table, notes or progress: only errors, failed gates, and another --format.",
+        help="Print no table, notes or progress.",
     ),
-    click.option(
+    option(
         "--no-color",
         "color",
+        group=OUTPUT,
         flag_value=False,
         default=True,
-        help="No colour; the variable NO_COLOR does the same.",
+        help="Disable colors, like NO_COLOR=1.",
     ),
     _gather((field.name for field in fields(OutputOptions)), "output", OutputOptions),
 )
 """The options of commands that print a table, with `--top`, as one argument `output`."""
 
 input_options: Final = _combine(
-    click.option(
+    option(
         "--format-in",
+        group=INPUT,
         type=SuggestingChoice([form.value for form in InputFormat]),
-        help="Files of another tool: coco has annotations in TRUTH and detections in CANDIDATE.",
+        metavar="FORMAT",
+        help="Format of another tool: coco (annotations in TRUTH, detections in PREDICTIONS).",
     ),
-    click.option("--id", "id_key", metavar="KEY", help="The key of a row that pairs it."),
-    click.option(
-        "--expected", "expected_key", metavar="KEY", help="The key of a row that holds the truth."
+    option("--id", "id_key", group=INPUT, metavar="KEY", help="Key of the id in each row."),
+    option(
+        "--expected",
+        "expected_key",
+        group=INPUT,
+        metavar="KEY",
+        help="Key of the ground truth in each row.",
     ),
-    click.option(
+    option(
         "--candidate",
         "candidate_key",
+        group=INPUT,
         metavar="KEY",
-        help="The key of a row that holds the candidate.",
+        help="Key of the prediction in each row.",
     ),
-    click.option(
+    option(
         "--rows",
+        group=INPUT,
         type=SuggestingChoice([rows.value for rows in RowsAre]),
-        help="What a .json file holds, if the guess is wrong.",
+        metavar="LAYOUT",
+        help=f"Layout of .json files: {_choices([rows.value for rows in RowsAre])}."
+        "  [default: detect]",
     ),
-    click.option(
+    option(
         "--parse",
+        group=INPUT,
         type=SuggestingChoice([parse.value for parse in Parse]),
         default=Parse.LENIENT.value,
         show_default=True,
-        help="Model text: take JSON out of it, or nothing but JSON.",
+        metavar="MODE",
+        help="Parsing of model output: lenient (extract JSON from text) or strict.",
     ),
-    click.option(
+    option(
         "--duplicates",
+        group=INPUT,
         type=SuggestingChoice([duplicates.value for duplicates in Duplicates]),
         default=Duplicates.REFUSE.value,
         show_default=True,
-        help="An object with a key twice: refuse it, or take the last.",
+        metavar="POLICY",
+        help="Duplicate keys in objects: refuse, or last (use the last value).",
     ),
     _gather((field.name for field in fields(Inputs)), "inputs", Inputs),
 )
-"""The options that say how rows are read, as one argument `inputs`."""
+"""The options that define how rows are read, as one argument `inputs`."""
 
 
 class RunArguments(TypedDict, total=False):
-    """Arguments of commands that make a run; each command has some of them."""
+    """The arguments of commands that create a run; each command has some of them.
+
+    An argument with the name of a run option is its value.
+    """
 
     truth: str | None
     candidate: str | None
     rules: Path | None
     convention: str
-    settings: tuple[str, ...]
+    options: Mapping[str, JsonValue]
     match: str | None
     align: str | None
     scope: str | None
@@ -191,25 +274,24 @@ class RunArguments(TypedDict, total=False):
     cases: tuple[str, ...]
     concurrency: int | None
     junit: Path | None
-    minimum: tuple[str, ...]
-    maximum: tuple[str, ...]
+    at_least: Mapping[str, float]
+    at_most: Mapping[str, float]
     max_errors: int | None
     out: Path | None
     save: bool
     values: bool
     offline: bool
     baseline: str | None
-    max_drop: tuple[str, ...]
+    max_drop: Mapping[str, float]
     resume: Path | None
     accept_changes: bool
     output: OutputOptions
 
 
 def bind_run_options(command: str, given: RunArguments) -> RunOptions:
-    """Return the options of a new run, or those of the run to resume."""
-    from fieldmark.metrics.gates import GateKind
+    """Return the options of a new run, or those of a run to resume."""
     from fieldmark.run.options import RunOptions, options_of_run
-    from fieldmark.store.run_folder import new_run_id
+    from fieldmark.store.writer import new_run_id
 
     if given["resume"] is not None:
         return options_of_run(given["resume"], command).resumed(
@@ -219,168 +301,14 @@ def bind_run_options(command: str, given: RunArguments) -> RunOptions:
             workers=given.get("workers", 1),
             concurrency=given.get("concurrency"),
         )
-    return RunOptions(
-        truth=given.get("truth"),
-        candidate=given.get("candidate"),
-        rules=given.get("rules"),
-        convention=given.get("convention", "confusion"),
-        options=parse_settings(given.get("settings", ())),
-        match=given.get("match"),
-        align=given.get("align"),
-        scope=given.get("scope"),
-        depth=given.get("depth"),
-        inputs=given.get("inputs", Inputs()),
-        only=given.get("only", ()),
-        cases=given.get("cases", ()),
-        at_least=parse_limits(given["minimum"], GateKind.MIN),
-        at_most=parse_limits(given["maximum"], GateKind.MAX),
-        baseline=given["baseline"],
-        max_drop=parse_max_drops(given["max_drop"]),
-        max_errors=given["max_errors"],
-        values=given["values"],
-        out=given["out"] or (Path("runs") / new_run_id() if given["save"] else None),
-        offline=given["offline"],
-        intervals=True,
-        workers=given.get("workers", 1),
-        concurrency=given.get("concurrency"),
-    )
-
-
-gate_options: Final = _combine(
-    click.option(
-        "--min",
-        "minimum",
-        multiple=True,
-        metavar="FIGURE=LIMIT",
-        help="A figure that must reach a limit.",
-    ),
-    click.option(
-        "--max",
-        "maximum",
-        multiple=True,
-        metavar="FIGURE=LIMIT",
-        help="A figure that must not be above a limit.",
-    ),
-    click.option(
-        "--max-errors",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Cases that may fail to be evaluated.  [default: 0]",
-    ),
-)
-
-
-def set_option(example: str) -> _Decorator:
-    """Return the option `--set` for options of the convention."""
-    return click.option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help=f"An option of the convention, such as {example}.",
-    )
-
-
-def out_option(help_text: str, metavar: str = "DIR") -> _Decorator:
-    """Return the option `--out` for a folder or file to write."""
-    return click.option("--out", type=click.Path(path_type=Path), metavar=metavar, help=help_text)
-
-
-def values_option(help_text: str) -> _Decorator:
-    """Return the option `--no-values`."""
-    return click.option("--no-values", "values", flag_value=False, default=True, help=help_text)
-
-
-def max_drop_option(help_text: str) -> _Decorator:
-    """Return the option `--max-drop`."""
-    return click.option("--max-drop", multiple=True, metavar="[FIGURE=]LIMIT", help=help_text)
-
-
-force_option: Final[_Decorator] = click.option(
-    "--force", is_flag=True, help="Let --out write over a file that exists."
-)
-
-root_option: Final[_Decorator] = click.option(
-    "--root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    metavar="DIR",
-    help="Where runs are looked for by id.",
-)
-
-save_options: Final = _combine(
-    click.option("--no-save", "save", flag_value=False, default=True, help="Write no run."),
-    values_option("Keep values out of the run: paths and scores only."),
-)
-"""Whether a run is saved, and what of it."""
-
-run_options: Final = _combine(
-    click.option("--offline", is_flag=True, help="Ask no model: only its answers that are kept."),
-    click.option("--baseline", metavar="RUN", help="A run that figures must not fall behind."),
-    max_drop_option(
-        "How far a figure may fall below the baseline; without a name, the mean score."
-    ),
-    click.option(
-        "--resume",
-        type=click.Path(path_type=Path),
-        metavar="RUN",
-        help="Go on with a run that was broken off; name nothing else.",
-    ),
-    click.option(
-        "--accept-changes",
-        is_flag=True,
-        help="Go on even if inputs have changed; the run says so.",
-    ),
-    top_option(),
-    output_options,
-)
-"""How a run is made, compared with a baseline, resumed and printed."""
-
-_FIXED_BY_RUN: Final = {
-    "only": "only",
-    "cases": "case",
-    "minimum": "min",
-    "maximum": "max",
-    "out": "out",
-    "rules": "rules",
-    "settings": "set",
-    "match": "match",
-    "align": "align",
-    "scope": "scope",
-    "depth": "depth",
-    "baseline": "baseline",
-    "max_drop": "max-drop",
-}
-"""Arguments that a resumed run knows already, and their options."""
-
-
-def check_resume(arguments: Mapping[str, object], inputs: Sequence[object]) -> None:
-    """Reject inputs and options that a resumed run would ignore."""
-    given = [option for name, option in _FIXED_BY_RUN.items() if arguments.get(name)]
-    given += [f"no-{name}" for name in ("save", "values") if arguments.get(name) is False]
-    if given or any(each is not None for each in inputs):
-        listed = "".join(f" --{option}" for option in given)
-        raise click.UsageError(
-            "--resume knows what the run was begun with: name nothing but the run, "
-            f"without{listed or ' inputs'}."
-        )
-
-
-def check_save(out: Path | None, *, save: bool) -> None:
-    """Reject a folder for a run that is not saved."""
-    if out is not None and not save:
-        raise click.UsageError("--out names a folder for the run, --no-save writes none: use one.")
-
-
-def check_single_stdin(truth: str, candidate: str | None) -> None:
-    """Reject reading both sides from standard input."""
-    if truth == candidate == STDIN:
-        raise ConfigError.of("only one side can be -, standard input")
+    bound = {field.name for field in fields(RunOptions)} - {"resume", "accept_changes", "out"}
+    values = {name: value for name, value in given.items() if name in bound}
+    out = given["out"] or (Path("runs") / new_run_id() if given["save"] else None)
+    return RunOptions(**values, out=out, intervals=True)  # type: ignore[arg-type]
 
 
 def parse_limits(texts: Sequence[str], kind: GateKind) -> Mapping[str, float]:
-    """Parse `figure=limit` texts; a figure has one limit."""
+    """Parse strings of the form `METRIC=LIMIT`, at most one per metric."""
     from fieldmark.metrics.gates import parse_gate
 
     limits: dict[str, float] = {}
@@ -390,35 +318,218 @@ def parse_limits(texts: Sequence[str], kind: GateKind) -> Mapping[str, float]:
         except OptionError as error:
             raise ConfigError.of(f"--{error.option}: {error.message}") from error
         if gate.name in limits:
-            raise ConfigError.of(f"--{kind}: {gate.name} has a limit already; give it one")
+            raise ConfigError.of(f"--{kind}: duplicate limit for {gate.name}")
         limits[gate.name] = gate.limit
     return limits
 
 
-def parse_max_drops(texts: Sequence[str]) -> dict[str, float]:
-    """Parse `figure=limit` texts, or a limit of the main figure; a figure has one limit."""
-    limits: dict[str, float] = {}
-    for text in texts:
-        name, _, limit = text.rpartition("=")
-        figure = name.strip() or MAIN_FIGURE
-        if figure in limits:
-            raise ConfigError.of(f"--max-drop: {figure} has a limit already; give it one")
-        try:
-            limits[figure] = float(limit)
-        except ValueError:
-            raise ConfigError.of(f"--max-drop: {limit!r} in {text!r} is no number") from None
-    return limits
+def _limits_option(kind: str, name: str, help_text: str) -> CommandDecorator:
+    def parse(_ctx: object, _param: object, texts: Sequence[str]) -> Mapping[str, float]:
+        from fieldmark.metrics.gates import GateKind
+
+        return parse_limits(texts, GateKind(kind))
+
+    return option(
+        f"--{kind}",
+        name,
+        group=GATES,
+        multiple=True,
+        metavar="METRIC=LIMIT",
+        help=help_text,
+        callback=parse,
+    )
+
+
+gate_options: Final = _combine(
+    _limits_option("min", "at_least", "Fail if a metric is below a limit."),
+    _limits_option("max", "at_most", "Fail if a metric is above a limit."),
+    option(
+        "--max-errors",
+        group=GATES,
+        type=Integer(min=0),
+        metavar="N",
+        help="Allow N cases with evaluation errors.  [default: 0]",
+    ),
+)
+"""The options that set limits on the metrics of a run."""
 
 
 def parse_settings(texts: Sequence[str]) -> Mapping[str, JsonValue]:
-    """Parse `name=value` texts; a value is JSON where it can be, else text."""
+    """Parse strings of the form `NAME=VALUE`; a value that is not JSON is a string."""
     settings: dict[str, JsonValue] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise ConfigError.of(f"--set: {text!r} is not of the form name=value")
+            raise ConfigError.of(f"--set: expected NAME=VALUE, got {text!r}")
         try:
             settings[name] = orjson.loads(value)
         except orjson.JSONDecodeError:
             settings[name] = value
     return settings
+
+
+def set_option(example: str) -> CommandDecorator:
+    """Return the option `--set` for the options of the convention."""
+    return option(
+        "--set",
+        "options",
+        group=COMPARISON,
+        multiple=True,
+        metavar="NAME=VALUE",
+        help=f"Set an option of the convention, such as {example}.",
+        callback=lambda _ctx, _param, texts: parse_settings(texts),
+    )
+
+
+def out_option(help_text: str, metavar: str = "DIR", group: str = OUTPUT) -> CommandDecorator:
+    """Return the option `--out` for the directory or file to write."""
+    return option(
+        "--out", group=group, type=click.Path(path_type=Path), metavar=metavar, help=help_text
+    )
+
+
+def values_option(help_text: str, group: str = OUTPUT) -> CommandDecorator:
+    """Return the option `--no-values`."""
+    return option(
+        "--no-values", "values", group=group, flag_value=False, default=True, help=help_text
+    )
+
+
+def _parse_max_drops(texts: Sequence[str]) -> dict[str, float]:
+    """Parse strings of the form `[METRIC=]LIMIT`, at most one per metric.
+
+    Without a name, the limit applies to the mean score.
+    """
+    limits: dict[str, float] = {}
+    for text in texts:
+        name, _, limit = text.rpartition("=")
+        metric = name.strip() or MAIN_METRIC
+        if metric in limits:
+            raise ConfigError.of(f"--max-drop: duplicate limit for {metric}")
+        try:
+            limits[metric] = float(limit)
+        except ValueError:
+            within = f" in {text!r}" if name else ""
+            message = f"--max-drop: expected a number, got {limit!r}{within}"
+            raise ConfigError.of(message) from None
+    return limits
+
+
+def max_drop_option(help_text: str) -> CommandDecorator:
+    """Return the option `--max-drop`."""
+    return option(
+        "--max-drop",
+        group=GATES,
+        multiple=True,
+        metavar="[METRIC=]LIMIT",
+        help=help_text,
+        callback=lambda _ctx, _param, texts: _parse_max_drops(texts),
+    )
+
+
+force_option: Final[CommandDecorator] = option(
+    "--force", group=OUTPUT, is_flag=True, help="Let --out overwrite an existing file."
+)
+
+root_option: Final[CommandDecorator] = option(
+    "--root",
+    group=INPUT,
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    metavar="DIR",
+    help="Directory with the runs.",
+)
+
+save_options: Final = _combine(
+    option(
+        "--no-save",
+        "save",
+        group=RUN,
+        flag_value=False,
+        default=True,
+        help="Do not save the run.",
+    ),
+    values_option("Save paths and scores without values.", RUN),
+)
+"""Whether a run is saved, and whether values are saved with it."""
+
+run_options: Final = _combine(
+    option(
+        "--resume",
+        group=RUN,
+        type=click.Path(path_type=Path),
+        metavar="RUN",
+        help="Resume an interrupted run, with its stored inputs and options.",
+    ),
+    option(
+        "--accept-changes",
+        group=RUN,
+        is_flag=True,
+        help="Resume even if inputs have changed.",
+    ),
+    option(
+        "--offline",
+        group=RUN,
+        is_flag=True,
+        help="Use only cached responses of models.",
+    ),
+    option(
+        "--baseline",
+        group=GATES,
+        metavar="RUN",
+        help="Earlier run to compare with; requires --max-drop.",
+    ),
+    max_drop_option(
+        "Fail if a metric, by default the mean score, is worse than in the baseline by more than "
+        "LIMIT."
+    ),
+    top_option(),
+    output_options,
+)
+"""How a run is executed, resumed, compared with a baseline and printed."""
+
+_RESUME_PARAMETERS: Final = frozenset({
+    "resume", "accept_changes", "offline", "workers", "concurrency", "max_errors", "junit",
+    "top", "format", "quiet", "color",
+})  # fmt: skip
+"""The parameters that are not stored with a run and can be given with `--resume`."""
+
+
+def check_resume(resume: Path | None) -> None:
+    """Reject inputs and options that `--resume` would ignore, or that require it."""
+    if resume is None:
+        reject_options({"accept_changes"}, "requires --resume")
+        return
+    context = click.get_current_context()
+    given = [
+        param.opts[0] if isinstance(param, click.Option) else "the inputs"
+        for param in context.command.params
+        if param.name not in _RESUME_PARAMETERS
+        and context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(
+            "--resume uses the inputs and options that are stored with the run; "
+            f"remove {', '.join(dict.fromkeys(given))}"
+        )
+
+
+def check_baseline(baseline: str | None, max_drop: Mapping[str, float]) -> None:
+    """Reject `--baseline` without `--max-drop`, and the reverse."""
+    if not max_drop:
+        reject_options({"baseline"}, "requires --max-drop, such as 0.01 or micro.f1=0.02")
+    if baseline is None:
+        reject_options({"max_drop"}, "requires --baseline")
+
+
+def check_save(out: Path | None, *, save: bool) -> None:
+    """Reject `--out` together with `--no-save`."""
+    if out is not None and not save:
+        raise click.UsageError("--out and --no-save cannot be combined")
+
+
+def check_single_stdin(truth: str | None, candidate: str | None) -> None:
+    """Reject reading both sides from standard input."""
+    if truth == candidate == STDIN:
+        raise ConfigError.of("only one of TRUTH and PREDICTIONS can be '-' (standard input)")

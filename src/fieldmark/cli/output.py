@@ -1,11 +1,12 @@
 """Writes to the two standard streams, and prints results in the chosen format.
 
-`fieldmark score … | head` closes the pipe early. The rest of the output is then dropped silently,
-and the exit code stays that of the run: 1 would look like a failed gate. A full disk is an error.
+`fieldmark score … | head` closes the pipe early. The rest of the output is then discarded, and the
+exit code is that of the run: 1 would look like a failed gate. A full disk is an error.
 """
 
 from __future__ import annotations
 
+import builtins
 import io
 import os
 import sys
@@ -21,18 +22,18 @@ from fieldmark.model.json import JsonObject
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fieldmark.run.run_result import RunResult
+    from fieldmark.run.result import RunResult
 
 __all__ = [
     "OutputFormat",
     "OutputOptions",
     "OutputViews",
     "check_overwrite",
-    "has_color",
     "output_error",
     "print_message",
     "print_run",
     "write_file",
+    "write_file_or_stdout",
     "write_stdout",
 ]
 
@@ -47,6 +48,11 @@ _ASCII: Final = str.maketrans(
     }
 )
 
+_WIDTH: Final = 120
+"""The width of tables in a file or a pipe."""
+_STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
+"""Environment variables that change the width or colors of tables in a file or a pipe."""
+
 
 def write_stdout(text: str | bytes) -> None:
     """Write to standard output and flush it."""
@@ -57,15 +63,15 @@ def write_stdout(text: str | bytes) -> None:
 
 
 def output_error(error: OSError) -> StorageError:
-    """Return the error for output that could not be written; the rest of it is dropped."""
+    """Discard the rest of the output, and return the error."""
     _discard(sys.stdout)
-    return StorageError(f"cannot write the output: {error.strerror or error}")
+    return StorageError(f"cannot write output: {error.strerror or error}")
 
 
 def print_message(message: object, *, prefix: str = "") -> None:
-    """Write each line of a message to standard error, with control characters escaped.
+    """Write each line of a message to standard error.
 
-    So text from files cannot command the terminal.
+    Control characters are escaped, so text from files cannot control the terminal.
     """
     from fieldmark.values.escape import visible
 
@@ -79,7 +85,7 @@ def print_message(message: object, *, prefix: str = "") -> None:
 
 def _write(text: str | bytes, stream: TextIO | None) -> None:
     if stream is None:
-        return  # the caller has closed it
+        return  # closed by the caller
     try:
         if isinstance(text, bytes):
             stream.buffer.write(text)
@@ -103,10 +109,9 @@ def _discard(stream: TextIO) -> None:
 
 
 def check_overwrite(file: Path | None, *, force: bool) -> None:
-    """Refuse to replace a file unless that is forced."""
+    """Raise an error if a file exists, unless `force` is set."""
     if file is not None and file.is_file() and not force:
-        message = f"{file} exists already. Name a new file, or write over it with --force."
-        raise ConfigError.of(message)
+        raise ConfigError.of(f"{file} already exists", hint="use --force to overwrite it")
 
 
 def write_file(file: Path, content: str | bytes) -> None:
@@ -117,8 +122,17 @@ def write_file(file: Path, content: str | bytes) -> None:
         raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
 
 
+def write_file_or_stdout(text: str, file: Path | None, contents: str) -> None:
+    """Write text to a file and report it, or to standard output."""
+    if file is None:
+        write_stdout(text.encode())
+    else:
+        write_file(file, text)
+        print_message(f"wrote {contents} to {file}")
+
+
 class OutputFormat(StrEnum):
-    """What a command can print."""
+    """Output formats."""
 
     TABLE = "table"
     JSON = "json"
@@ -128,7 +142,7 @@ class OutputFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
-    """The options of commands that print a table; no `top` means all rows."""
+    """The options of commands that print a table; `top=None` shows all rows."""
 
     format: OutputFormat = OutputFormat.TABLE
     quiet: bool = False
@@ -141,23 +155,37 @@ class OutputOptions:
         return self.format is OutputFormat.TABLE and not self.quiet
 
     @property
+    def allows_color(self) -> bool:
+        """Whether output may be styled; the environment variable NO_COLOR disables it."""
+        return self.color and not os.environ.get("NO_COLOR")
+
+    @property
+    def is_styled(self) -> bool:
+        """Whether a table on standard output has styles."""
+        return self.allows_color and sys.stdout is not None and sys.stdout.isatty()
+
+    @property
     def hides_failures(self) -> bool:
-        """Whether the output does not show failures, which then go to standard error."""
+        """Whether failures must be printed to standard error, because the output has none."""
         machine = self.format in {OutputFormat.JSON, OutputFormat.CSV}
         return machine or (self.quiet and self.format is OutputFormat.TABLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputViews:
-    """One result in every format, each rendered only when it is printed."""
+    """One result in every format, rendered only when it is printed.
+
+    `plain` renders the table for a width without styles, to avoid importing rich.
+    """
 
     json: Callable[[], JsonObject]
     table: Callable[[], RenderableType]
     markdown: Callable[[], str]
     csv: Callable[[], str]
+    plain: Callable[[int], str] | None = None
 
     def print(self, output: OutputOptions) -> None:
-        """Print the chosen format; quiet means no table."""
+        """Print the result in the selected format; with `quiet`, a table is not printed."""
         if output.format is OutputFormat.JSON:
             from fieldmark.values.json_text import pretty_json
 
@@ -166,29 +194,35 @@ class OutputViews:
             write_stdout(self.csv().encode("utf-8", "backslashreplace"))
         elif output.format is OutputFormat.MARKDOWN:
             write_stdout(self.markdown().encode("utf-8", "backslashreplace"))
-        elif not output.quiet:
+        elif output.quiet:
+            return
+        elif self.plain is not None and _is_plain():
+            write_stdout(self.plain(_WIDTH))
+        else:
             from rich.console import Console
 
-            # Without a colour system nothing is styled at all, neither bold nor dim.
-            system: Literal["auto"] | None = "auto" if has_color(wanted=output.color) else None
+            # Without a color system, text is not bold or dim either.
+            system: Literal["auto"] | None = "auto" if output.allows_color else None
             console = Console(color_system=system, highlight=False, markup=False, emoji=False)
             if not console.is_terminal and "COLUMNS" not in os.environ:
-                console.width = 120
-            # The console only renders, for the terminal's size and colours.
+                console.width = _WIDTH
+            # The console only renders, with the size and colors of the terminal.
             console.file = text = io.StringIO()
             console.print(self.table(), crop=False)
             write_stdout(text.getvalue())
 
 
-def has_color(*, wanted: bool) -> bool:
-    """Whether output may be styled; the variable NO_COLOR forbids it."""
-    return wanted and not os.environ.get("NO_COLOR")
+def _is_plain() -> bool:
+    """Whether standard output is not a terminal and not configured to look like one."""
+    if any(name in os.environ for name in _STYLING) or hasattr(builtins, "get_ipython"):
+        return False
+    return sys.stdout is None or not sys.stdout.isatty()
 
 
 def print_run(run: RunResult, output: OutputOptions) -> None:
-    """Print a run on standard output, and where it is saved on standard error.
+    """Print a run to standard output, and its directory to standard error.
 
-    The table and Markdown show failures themselves; other formats leave them to standard error.
+    Tables and Markdown include failures; with other formats, they go to standard error.
     """
     from fieldmark.report import tables, text_tables
 
@@ -215,4 +249,4 @@ def print_run(run: RunResult, output: OutputOptions) -> None:
         csv=lambda: text_tables.csv_table(run.summary),
     ).print(output)
     if run.path is not None and not output.quiet:
-        print_message(f"run saved in {run.path}")
+        print_message(f"saved run to {run.path}")

@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, else a line now and then."""
+"""Progress on standard error: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from fieldmark.cli.output import OutputOptions, has_color, print_message
+from fieldmark.cli.output import OutputOptions, print_message
 from fieldmark.run.session import Progress
+from fieldmark.values.text import plural
 
 __all__ = ["show_progress"]
 
@@ -22,7 +23,7 @@ def show_progress(output: OutputOptions) -> Iterator[Progress | None]:
     """Yield a callback that shows progress, or None if the command is quiet."""
     if output.quiet:
         yield None
-    elif sys.stderr is not None and sys.stderr.isatty() and has_color(wanted=output.color):
+    elif sys.stderr is not None and sys.stderr.isatty() and output.allows_color:
         with _bar() as progress:
             yield progress
     else:
@@ -38,7 +39,7 @@ def _lines() -> Progress:
         if now - last >= _LINE_EVERY_SECONDS:
             last = now
             share = f", {read / total:.0%} read" if total else ""
-            print_message(f"{done} cases{share}")
+            print_message(f"{plural(done, 'case')}{share}")
 
     return print_line
 
@@ -62,12 +63,12 @@ def _bar() -> Iterator[Progress]:
     task = bar.add_task("", total=100, cases=0, rate=0.0)
 
     def update(done: int, read: int, total: int | None) -> None:
-        passed = time.monotonic() - started
-        if passed < _BAR_AFTER_SECONDS:
+        elapsed = time.monotonic() - started
+        if elapsed < _BAR_AFTER_SECONDS:
             return
         bar.start()
         share = 100 * read / total if total else None
-        bar.update(task, completed=share or 0, cases=done, rate=done / passed)
+        bar.update(task, completed=share or 0, cases=done, rate=done / elapsed)
 
     try:
         yield update

@@ -9,58 +9,57 @@ import click
 
 from fieldmark.api.report import KINDS, file_name, write_report
 from fieldmark.api.runs import find_run
+from fieldmark.cli.exit_codes import ExitCode
+from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import SuggestingChoice, values_option
 from fieldmark.cli.output import print_message, write_stdout
-from fieldmark.errors import DataError, Location
 
 __all__ = ["command"]
 
-_EPILOG = """\b
-Examples:
-  fieldmark report runs/latest
-  fieldmark report runs/new --against runs/old --out comparison.html
-  fieldmark report runs/latest --as junit
-  fieldmark report runs/latest --as markdown --out -
-"""
 _STDOUT = "-"
 
 
-@click.command(epilog=_EPILOG)
+@make_command(
+    examples=(
+        "fieldmark report latest",
+        "fieldmark report runs/after --against runs/before --out comparison.html",
+        "fieldmark report latest --as junit",
+        "fieldmark report latest --as markdown --out -",
+    ),
+    exit_codes=(ExitCode.OK, ExitCode.BAD_INPUT, ExitCode.STORAGE),
+)
 @click.argument("run")
-@click.option(
+@option(
     "--as",
     "kind",
     type=SuggestingChoice(KINDS),
     default="html",
     show_default=True,
-    help="What to write.",
+    metavar="KIND",
+    help=f"Kind of report: {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
 )
-@click.option(
+@option(
     "--out",
     metavar="FILE",
-    help="Where to write it; - prints it.  [default: a file in the folder of the run]",
+    help="File to write, or - for standard output.  [default: in the run directory]",
 )
-@click.option("--against", metavar="RUN", help="An earlier run: what has changed comes first.")
-@values_option("Leave the values of documents out: paths and scores only.")
-def command(run: str, *, kind: str, out: str | None, against: str | None, values: bool) -> int:
-    """Write a report of RUN: one HTML file that needs nothing else, or another kind.
+@option("--against", metavar="RUN", help="Compare with an earlier run (HTML only).")
+@values_option("Include paths and scores, but no values of documents.", group="")
+def command(run: str, *, kind: str, out: str | None, against: str | None, values: bool) -> None:
+    """Write an HTML report of RUN, or export it to another format.
 
-    RUN is the folder of a run, or its name in runs/: its id, how that begins, a tag, or `latest`.
+    An HTML report is one self-contained file. RUN is a directory, an id or the start of an id, a
+    tag, or `latest`.
     """
-    folder = find_run(run)
+    directory = find_run(run)
     other = None if against is None else find_run(against)
     if out == _STDOUT:
-        # The report is complete before any of it is printed.
+        # Print nothing unless the report is complete.
         with tempfile.TemporaryDirectory() as temporary:
-            place = Path(temporary) / file_name(kind)
-            write_report(folder, place, kind=kind, against=other, values=values)
-            try:
-                content = place.read_bytes()
-            except OSError as error:
-                message = f"cannot be read: {error.strerror}"
-                raise DataError(message, Location(str(place))) from error
+            path = Path(temporary) / file_name(kind)
+            write_report(directory, path, kind=kind, against=other, values=values)
+            content = path.read_bytes()
         write_stdout(content)
-        return 0
-    place = write_report(folder, out, kind=kind, against=other, values=values)
-    print_message(f"report written to {place}")
-    return 0
+    else:
+        path = write_report(directory, out, kind=kind, against=other, values=values)
+        print_message(f"wrote report to {path}")

@@ -1,10 +1,7 @@
-"""`fieldmark runs`: list, show, annotate and remove runs, and follow a figure over them."""
+"""`fieldmark runs`: list, show, tag and delete runs, or show a trend."""
 
 from __future__ import annotations
 
-import builtins
-import os
-import sys
 from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
@@ -12,31 +9,19 @@ import click
 
 from fieldmark.api import runs as api
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.options import SuggestingChoice, output_options
-from fieldmark.cli.output import OutputOptions, OutputViews, print_message, write_stdout
-from fieldmark.metrics.headline import HEADLINE_FIGURES
+from fieldmark.cli.help import make_command, option, reject_options
+from fieldmark.cli.options import Integer, Number, SuggestingChoice, output_options, root_option
+from fieldmark.cli.output import OutputOptions, OutputViews, print_message
+from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.model.json import JsonObject
 from fieldmark.run.gc_tuning import relaxed_gc
 
 __all__ = ["command"]
 
-_EPILOG = """\b
-Examples:
-  fieldmark runs
-  fieldmark runs --status complete --since 7d --tag prompt-2
-  fieldmark runs latest
-  fieldmark runs latest --add-tag baseline --note "before the new prompt"
-  fieldmark runs --trend --figure macro_f1_by_case --target 0.9
-  fieldmark runs --delete 20250131T120000000000-0123456789abcdef --yes
-
-\b
-Exit codes: 0 done, 2 bad input or usage, 74 nothing could be written,
-            75 the run to be removed is being written.
-"""
-
-_STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
-"""Variables that give output to a file another width, or colours."""
-_WIDTH: Final = 120
+_STATUSES: Final = ("running", "complete", "interrupted", "failed", "corrupt")
+_LIST: Final = "List"
+_TREND: Final = "Trend"
+_CHANGES: Final = "Changes"
 
 
 class _Arguments(TypedDict):
@@ -45,7 +30,7 @@ class _Arguments(TypedDict):
     status: str | None
     since: str | None
     trend: bool
-    figure: str
+    metric: str
     target: float
     patience: int
     min_gain: float
@@ -57,133 +42,155 @@ class _Arguments(TypedDict):
     output: OutputOptions
 
 
-@click.command(epilog=_EPILOG)
+@make_command(
+    examples=(
+        "fieldmark runs",
+        "fieldmark runs --status complete --since 7d --tag prompt-2",
+        "fieldmark runs latest",
+        'fieldmark runs latest --add-tag baseline --note "before the new prompt"',
+        "fieldmark runs --trend --metric macro_f1_by_case --target 0.9",
+        "fieldmark runs 20250131T120000000000-0123456789abcdef --delete --yes",
+    ),
+    exit_codes=(ExitCode.OK, ExitCode.BAD_INPUT, ExitCode.STORAGE, ExitCode.LOCKED),
+)
 @click.argument("run", required=False)
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path),
-    default=Path(api.ROOT),
-    show_default=True,
-    metavar="DIR",
-    help="The folder that holds the runs.",
-)
-@click.option("--tag", multiple=True, metavar="TAG", help="Only runs with this tag.")
-@click.option(
+@root_option
+@option("--tag", group=_LIST, multiple=True, metavar="TAG", help="List runs with this tag.")
+@option(
     "--status",
-    type=SuggestingChoice(["running", "complete", "interrupted", "failed", "corrupt"]),
-    help="Only runs of this status.",
+    group=_LIST,
+    type=SuggestingChoice(_STATUSES),
+    metavar="STATUS",
+    help="List runs with this status: running, complete, interrupted, failed or corrupt.",
 )
-@click.option(
-    "--since", metavar="TIME", help="Only runs since 2025-01-31, or the last 12h, 7d, 2w."
+@option(
+    "--since",
+    group=_LIST,
+    metavar="TIME",
+    help="List runs started since a date, such as 2025-01-31, or in the last 12h, 7d or 2w.",
 )
-@click.option("--trend", is_flag=True, help="A figure over the runs that can be compared.")
-@click.option(
-    "--figure",
-    type=SuggestingChoice(list(HEADLINE_FIGURES)),
+@option(
+    "--trend",
+    group=_TREND,
+    is_flag=True,
+    help="Show a metric over all runs that are comparable with the latest.",
+)
+@option(
+    "--metric",
+    group=_TREND,
+    type=SuggestingChoice(list(HEADLINE_METRICS)),
     default="macro_f1_by_case",
     show_default=True,
-    help="The figure of a trend.",
+    metavar="METRIC",
+    help=f"Metric to show: {', '.join(HEADLINE_METRICS)}.",
 )
-@click.option("--target", type=float, default=0.9, show_default=True, help="When to stop.")
-@click.option(
+@option(
+    "--target",
+    group=_TREND,
+    type=Number(),
+    default=0.9,
+    show_default=True,
+    metavar="NUMBER",
+    help="Value that the metric should reach.",
+)
+@option(
     "--patience",
-    type=click.IntRange(min=1),
+    group=_TREND,
+    type=Integer(min=1),
     default=3,
     show_default=True,
     metavar="N",
-    help="Runs without a gain before it is a plateau.",
+    help="Report a plateau after N runs without a gain.",
 )
-@click.option(
-    "--min-gain", type=float, default=0.01, show_default=True, help="The least gain that counts."
+@option(
+    "--min-gain",
+    group=_TREND,
+    type=Number(),
+    default=0.01,
+    show_default=True,
+    metavar="NUMBER",
+    help="Smallest total gain that counts.",
 )
-@click.option("--add-tag", multiple=True, metavar="TAG", help="Give RUN a tag.")
-@click.option("--remove-tag", multiple=True, metavar="TAG", help="Take a tag from RUN.")
-@click.option("--note", metavar="TEXT", help="Put a note beside RUN; an empty one removes it.")
-@click.option("--delete", is_flag=True, help="Remove RUN for good; needs --yes.")
-@click.option("--yes", is_flag=True, help="Really remove it.")
+@option("--add-tag", group=_CHANGES, multiple=True, metavar="TAG", help="Add a tag to RUN.")
+@option("--remove-tag", group=_CHANGES, multiple=True, metavar="TAG", help="Remove a tag from RUN.")
+@option(
+    "--note", group=_CHANGES, metavar="TEXT", help="Set the note of RUN; an empty note removes it."
+)
+@option("--delete", group=_CHANGES, is_flag=True, help="Delete RUN; requires --yes.")
+@option("--yes", group=_CHANGES, is_flag=True, help="Confirm --delete.")
 @output_options
-def command(run: str | None, **given: Unpack[_Arguments]) -> int:
-    """List the runs that were kept, or show RUN.
+def command(run: str | None, **given: Unpack[_Arguments]) -> None:
+    """List saved runs, or show RUN.
 
-    A run is named by its folder, its id or how that begins, a tag, or `latest`, `latest~1` and so
-    on. A run that is corrupt is listed as such and hinders no other.
+    RUN is a directory, an id or the start of an id, a tag, `latest`, or `latest~1` for the run
+    before the latest.
     """
     changes = given["add_tag"] or given["remove_tag"] or given["note"] is not None
     if run is None and (changes or given["delete"]):
-        raise click.UsageError("Name the RUN that is to be changed.")
+        raise click.UsageError("RUN is required to change or delete a run")
+    if run is not None:
+        reject_options({"tag", "status", "since", "trend"}, "cannot be used with RUN")
+    if not given["trend"]:
+        reject_options({"metric", "target", "patience", "min_gain"}, "requires --trend")
+    if given["delete"]:
+        reject_options({"add_tag", "remove_tag", "note"}, "cannot be used with --delete")
+    else:
+        reject_options({"yes"}, "requires --delete")
     if run is not None and given["delete"]:
         if not given["yes"]:
             raise click.UsageError(
-                f"This removes {run} and all of its results: say --yes if you mean it."
+                f"this deletes run {run!r} and all its results; add --yes to confirm"
             )
         removed = api.remove_run(run, given["root"])
         if not given["output"].quiet:
-            print_message(f"removed {removed}")
-        return ExitCode.OK
+            print_message(f"deleted {removed}")
+        return
     if run is not None and changes:
         add, remove, note = given["add_tag"], given["remove_tag"], given["note"]
         api.annotate(run, given["root"], add=add, remove=remove, note=note)
     with relaxed_gc():
-        # All entries are freed before the collector runs normally again.
-        _show(run, given)
-    return ExitCode.OK
+        # Free all entries before the garbage collector runs normally again.
+        _views(run, given).print(given["output"])
 
 
-def _show(run: str | None, given: _Arguments) -> None:
-    """Print one run, a list of runs, or a trend."""
-    if run is not None:
-        from fieldmark.report import runs_view as view
-
-        described = api.describe_run(run, given["root"])
-        views = OutputViews(
-            json=lambda: described,
-            table=lambda: view.run_details(described),
-            markdown=lambda: view.run_markdown(described),
-            csv=lambda: view.run_csv(described),
-        )
-        return views.print(given["output"])
-    tags, status, since = given["tag"], given["status"], given["since"]
-    found = api.runs(given["root"], tags=tags, status=status, since=since)
-    if len(found) and not given["trend"] and _is_plain(given["output"]):
-        from fieldmark.report.runs_view import run_lines
-
-        return write_stdout(run_lines(found.entries).text(_WIDTH))
+def _views(run: str | None, given: _Arguments) -> OutputViews:
+    """Return the views of one run, a list of runs, or a trend."""
     from fieldmark.report import runs_view as view
 
-    if given["trend"]:
-        figure = given["figure"]
-        options = api.trend_options(given["target"], given["patience"], given["min_gain"])
-        trend = found.trend(figure, options)
-        left_out = len(found) - len(found.comparable())
-        document: JsonObject = {
-            "format": 1,
-            "figure": figure,
-            "target": options.target,
-            "patience": options.patience,
-            "min_gain": options.min_gain,
-            **trend.to_dict(),
-            "left_out": left_out,
-        }
-        views = OutputViews(
-            json=lambda: document,
-            table=lambda: view.trend_view(trend, figure, left_out),
-            markdown=lambda: view.trend_markdown(trend, figure, left_out),
-            csv=lambda: view.trend_csv(trend),
+    if run is not None:
+        details = api.describe_run(run, given["root"])
+        return OutputViews(
+            json=details.to_dict,
+            table=lambda: view.run_details(details),
+            markdown=lambda: view.run_markdown(details),
+            csv=lambda: view.run_csv(details),
         )
-    else:
-        views = OutputViews(
+    tags, status, since = given["tag"], given["status"], given["since"]
+    found = api.runs(given["root"], tags=tags, status=status, since=since)
+    if not given["trend"]:
+        return OutputViews(
             json=found.to_dict,
             table=lambda: view.runs_view(found.entries),
             markdown=lambda: view.runs_markdown(found.entries),
             csv=lambda: view.runs_csv(found.entries),
+            plain=(lambda width: view.run_lines(found.entries).text(width)) if len(found) else None,
         )
-    return views.print(given["output"])
-
-
-def _is_plain(output: OutputOptions) -> bool:
-    """Whether a table is wanted without styles, so that rich need not be loaded."""
-    if not output.shows_table:
-        return False
-    if any(name in os.environ for name in _STYLING) or hasattr(builtins, "get_ipython"):
-        return False
-    return sys.stdout is None or not sys.stdout.isatty()
+    metric = given["metric"]
+    options = api.trend_options(given["target"], given["patience"], given["min_gain"])
+    trend = found.trend(metric, options)
+    excluded = len(found) - len(found.comparable())
+    document: JsonObject = {
+        "format": 1,
+        "metric": metric,
+        "target": options.target,
+        "patience": options.patience,
+        "min_gain": options.min_gain,
+        **trend.to_dict(),
+        "excluded": excluded,
+    }
+    return OutputViews(
+        json=lambda: document,
+        table=lambda: view.trend_view(trend, metric, excluded),
+        markdown=lambda: view.trend_markdown(trend, metric, excluded),
+        csv=lambda: view.trend_csv(trend),
+    )

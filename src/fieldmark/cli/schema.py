@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import SuggestingChoice
 from fieldmark.cli.output import write_file, write_stdout
 from fieldmark.config.schemas import SCHEMAS, file_name, schema_of
@@ -15,40 +16,38 @@ from fieldmark.values.json_text import pretty_json
 
 __all__ = ["command"]
 
-_EPILOG = """\b
-Examples:
-  fieldmark schema eval > eval.schema.json
-  fieldmark schema --write schemas
 
-\b
-For an editor, above an eval file:
-  # yaml-language-server: $schema=schemas/eval.schema.json
-"""
-
-
-@click.command(epilog=_EPILOG)
-@click.argument("name", required=False, type=SuggestingChoice(list(SCHEMAS)))
-@click.option(
+@make_command(
+    examples=(
+        "fieldmark schema eval > eval.schema.json",
+        "fieldmark schema --write schemas",
+    ),
+)
+@click.argument("name", metavar="[NAME]", required=False, type=SuggestingChoice(list(SCHEMAS)))
+@option(
     "--write",
-    "folder",
+    "directory",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write all schemas into a folder, or the one that is named.",
+    help="Write the schema, or all schemas, to a directory.",
 )
-def command(name: str | None, folder: Path | None) -> None:
+def command(name: str | None, directory: Path | None) -> None:
     """Print the JSON Schema of eval files, rules files or result rows.
 
-    Installed plug-ins are part of it, so a schema says what this installation understands.
+    NAME is eval, rules or result. The schemas include installed plug-ins. To use a schema in an
+    editor, start an eval file with `# yaml-language-server: $schema=schemas/eval.schema.json`.
     """
-    if folder is None:
+    if directory is None:
         if name is None:
-            raise click.UsageError(f"Name a schema ({', '.join(SCHEMAS)}) or a folder to --write.")
+            raise click.UsageError(
+                f"NAME is required, unless --write is given; must be one of: {', '.join(SCHEMAS)}"
+            )
         write_stdout(pretty_json(schema_of(name)))
         return
     for each in SCHEMAS if name is None else (name,):
-        file = folder / file_name(each)
+        file = directory / file_name(each)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
         write_file(file, pretty_json(schema_of(each)))

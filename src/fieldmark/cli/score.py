@@ -1,4 +1,4 @@
-"""`fieldmark score`: compare two data sets."""
+"""`fieldmark score`: score predictions against ground truth."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import Unpack
 import click
 
 from fieldmark.api.score import score_with
-from fieldmark.cli.exit_codes import run_exit_code
+from fieldmark.cli.exit_codes import MEANINGS, run_exit_code
+from fieldmark.cli.help import make_command, option
 from fieldmark.cli.options import (
+    COMPARISON,
+    RUN,
+    Integer,
     RunArguments,
     SuggestingChoice,
     bind_run_options,
+    check_baseline,
     check_resume,
     check_save,
     check_single_stdin,
@@ -30,83 +35,92 @@ from fieldmark.metrics.conventions import CONVENTIONS
 
 __all__ = ["command"]
 
-_EPILOG = """\b
-Examples:
-  fieldmark score truth.jsonl candidate.jsonl
-  fieldmark score labels/ predictions/ --candidate data
-  fieldmark score truth.json found.json --rules rules.yaml --align optimal
-  fieldmark score pairs.jsonl --format json --no-save
-  fieldmark score truth.jsonl found.jsonl --min macro_f1_by_attribute=0.9 --max hallucination=0.05
-  fieldmark score --resume runs/20261116T120000000000-3f2a
 
-\b
-Exit codes: 0 passed, 1 a gate failed, 2 bad input or usage,
-            3 more evaluation errors than --max-errors,
-            70 a bug in fieldmark, 74 results or output could not be written,
-            75 the run is being written by another process, 130 interrupted.
-"""
-
-
-@click.command(epilog=_EPILOG)
-@click.argument("truth", required=False)
-@click.argument("candidate", required=False)
-@click.option(
+@make_command(
+    examples=(
+        "fieldmark score truth.jsonl predictions.jsonl",
+        "fieldmark score labels/ predictions/ --candidate data",
+        "fieldmark score truth.json predictions.json --rules rules.yaml --align optimal",
+        "fieldmark score pairs.jsonl --format json --no-save",
+        "fieldmark score truth.jsonl predictions.jsonl --max hallucination=0.05",
+        "fieldmark score --resume runs/20261116T120000000000-3f2a",
+    ),
+    exit_codes=tuple(MEANINGS),
+)
+@click.argument("truth", metavar="TRUTH", required=False)
+@click.argument("candidate", metavar="[PREDICTIONS]", required=False)
+@option(
     "--rules",
+    group=COMPARISON,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Rules in YAML or JSON, or a strategy file.",
+    help="Rules file (YAML or JSON) or strategy file.",
 )
-@click.option(
+@option(
+    "--match",
+    group=COMPARISON,
+    metavar="NAME",
+    help="Comparator for fields without a rule.",
+)
+@option(
+    "--align",
+    group=COMPARISON,
+    metavar="NAME",
+    help="Alignment of lists without a rule: index, greedy, optimal, set or whole.",
+)
+@option(
+    "--scope",
+    group=COMPARISON,
+    type=SuggestingChoice(["union", "truth", "configured"]),
+    metavar="NAME",
+    help="Fields to compare: union (of both sides), truth, or configured (only fields with rules).",
+)
+@option(
+    "--depth",
+    group=COMPARISON,
+    type=SuggestingChoice(["leaf", "top"]),
+    metavar="NAME",
+    help="Level to compare: leaf, or top (top-level keys as whole values).",
+)
+@option(
     "--convention",
+    group=COMPARISON,
     default="confusion",
     show_default=True,
     type=SuggestingChoice(list(CONVENTIONS)),
-    help="How outcomes are counted.",
+    metavar="NAME",
+    help=f"How outcomes are counted: {', '.join(CONVENTIONS)}.",
 )
 @set_option("rqs_form=complement")
-@click.option("--match", metavar="NAME", help="The comparator where no rule names one.")
-@click.option(
-    "--align",
-    metavar="NAME",
-    help="How lists are aligned: index, greedy, optimal, set or whole; by key in a rules file.",
-)
-@click.option(
-    "--scope",
-    type=SuggestingChoice(["union", "truth", "configured"]),
-    help="Which fields count: of both sides, of the truth, or those in the rules.",
-)
-@click.option(
-    "--depth",
-    type=SuggestingChoice(["leaf", "top"]),
-    help="Compare every leaf, or the document's own keys as whole values.",
-)
-@gate_options
 @input_options
-@out_option("A new folder for the run.  [default: runs/<id>]")
+@gate_options
+@out_option("Directory for the run.  [default: runs/<id>]", group=RUN)
 @save_options
-@click.option(
+@option(
     "--workers",
-    type=click.IntRange(min=1),
+    group=RUN,
+    type=Integer(min=1),
     default=lambda: os.cpu_count() or 1,
     metavar="N",
-    help="Processes that share the work on large files.  [default: cores]",
+    help="Worker processes.  [default: number of CPU cores]",
 )
 @run_options
 def command(**given: Unpack[RunArguments]) -> int:
-    """Compare CANDIDATE with TRUTH, field by field.
+    """Score PREDICTIONS against TRUTH, field by field.
 
-    Both are JSONL, JSON or CSV files, folders of <id>.json files, or - for standard input; a
-    name that ends in .gz is unpacked. Rows are paired by id, or by position where there are no
-    ids. Without CANDIDATE, every row of TRUTH holds both sides.
+    Both are JSONL, JSON, CSV or Parquet files, directories of <id>.json files, or - for standard
+    input. Text files can be compressed (.gz or .zst). Rows are paired by id, or by position if
+    they have no ids. Without PREDICTIONS, every row of TRUTH contains both sides.
     """
     truth, candidate = given["truth"], given["candidate"]
-    if given["resume"] is not None:
-        check_resume(given, [truth, candidate])
-    elif truth is None:
-        raise click.UsageError("Name the TRUTH: a file, a folder, or - for standard input.")
-    else:
-        check_single_stdin(truth, candidate)
-        check_save(given["out"], save=given["save"])
+    check_resume(given["resume"])
+    check_baseline(given["baseline"], given["max_drop"])
+    if given["resume"] is None and truth is None:
+        raise click.UsageError(
+            "TRUTH is required, unless --resume is given; see 'fieldmark score --help'"
+        )
+    check_single_stdin(truth, candidate)
+    check_save(given["out"], save=given["save"])
     options = bind_run_options("score", given)
     with show_progress(given["output"]) as progress:
         run = score_with(options, progress=progress)

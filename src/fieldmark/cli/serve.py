@@ -7,62 +7,90 @@ from typing import Final
 
 import click
 
-from fieldmark.cli.exit_codes import ExitCode
+from fieldmark.cli.help import make_command, option
+from fieldmark.cli.options import Integer
 from fieldmark.cli.output import print_message
 from fieldmark.config.rules_file import load_rules
 from fieldmark.errors import ConfigError, MissingExtra
 
 __all__ = ["command"]
 
-_EPILOG = """\b
-Examples:
-  fieldmark serve
-  fieldmark serve --write --root data/
-  fieldmark serve --rules rules.yaml --port 9000 --no-browser
-
-\b
-The address that is printed holds the key to the application: keep it to yourself.
-Exit codes: 0 stopped, 2 bad usage.
-"""
 _PORT: Final = 8321
+_FILES: Final = "Files"
+_NETWORK: Final = "Network"
 
 
-@click.command(epilog=_EPILOG)
-@click.option(
+@make_command(
+    examples=(
+        "fieldmark serve",
+        "fieldmark serve --write --root data/",
+        "fieldmark serve --rules rules.yaml --port 9000 --no-browser",
+    ),
+)
+@option(
     "--workspace",
+    group=_FILES,
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=Path(),
     metavar="DIR",
-    help="Holds the folder runs and the file strategies.json; the current folder if left out.",
+    help="Directory with runs/ and strategies.json.  [default: current directory]",
 )
-@click.option(
+@option(
+    "--write",
+    group=_FILES,
+    is_flag=True,
+    help="Save runs, notes and strategies in the workspace.",
+)
+@option(
     "--root",
+    group=_FILES,
     multiple=True,
     metavar="[NAME=]DIR",
-    help="A folder whose files the batch page may read; no other file can be named there.",
+    help="Let the batch page read files in this directory; by default it reads none.",
 )
-@click.option("--write", is_flag=True, help="Keep runs, notes and strategies in the workspace.")
-@click.option(
+@option(
     "--rules",
+    group=_FILES,
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="FILE",
-    help="A rules file whose provider judges meaning; requests cannot name one.",
+    help="Use the provider of this rules file for semantic comparison.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
+@option(
+    "--host",
+    group=_NETWORK,
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address to listen on.",
+)
+@option(
     "--port",
-    type=click.IntRange(0, 65535),
+    group=_NETWORK,
+    type=Integer(0, 65535),
     default=_PORT,
     show_default=True,
-    help="The port; 0 takes any that is free.",
+    metavar="PORT",
+    help="Port to listen on; 0 selects a free port.",
 )
-@click.option("--allow-host", multiple=True, metavar="NAME", help="Another host name to answer to.")
-@click.option(
+@option(
+    "--allow-host",
+    group=_NETWORK,
+    multiple=True,
+    metavar="HOST",
+    help="Accept requests for this host name.",
+)
+@option(
     "--accept-remote",
+    group=_NETWORK,
     is_flag=True,
-    help="Let other machines in, over a connection that is not encrypted.",
+    help="Allow unencrypted connections from other machines.",
 )
-@click.option("--browser/--no-browser", default=True, help="Open the application in the browser.")
+@option(
+    "--browser/--no-browser",
+    group=_NETWORK,
+    default=True,
+    help="Open the application in a browser.",
+)
 def command(
     *,
     workspace: Path,
@@ -74,10 +102,11 @@ def command(
     allow_host: tuple[str, ...],
     accept_remote: bool,
     browser: bool,
-) -> int:
-    """Serve the web application and the HTTP API on this machine.
+) -> None:
+    """Start the web application and HTTP API.
 
-    Nothing is written unless --write is given: runs then last as long as the server.
+    The printed address contains an access token; do not share it. Without --write, runs are
+    temporary and are deleted when the server stops.
     """
     try:
         from fieldmark.server.options import ServerOptions
@@ -93,20 +122,19 @@ def command(
     )
     listener = listen(options, host=host, port=port, acknowledged=accept_remote)
     serve(options, listener, announce=print_message, browser=browser)
-    return ExitCode.OK
 
 
 def _parse_roots(given: tuple[str, ...]) -> dict[str, Path]:
-    """Parse the folders by the names that paths begin with."""
+    """Parse `[NAME=]DIR` strings; the name defaults to that of the directory."""
     roots: dict[str, Path] = {}
     for text in given:
         name, _, rest = text.rpartition("=")
         path = Path(rest).resolve()
         if not path.is_dir():
-            raise ConfigError.of(f"--root {text}: there is no such folder.")
+            raise ConfigError.of(f"--root: directory {rest!r} not found")
         name = name or path.name
         if name in roots:
-            hint = f"Give one of them another name: --root other={rest}"
-            raise ConfigError.of(f"Two roots are called {name}.", hint=hint)
+            hint = f"use another name: --root other={rest}"
+            raise ConfigError.of(f"--root: duplicate name {name!r}", hint=hint)
         roots[name] = path
     return roots

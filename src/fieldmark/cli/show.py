@@ -2,82 +2,90 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from fieldmark.api.runs import find_run
-from fieldmark.api.show import CaseFilter, CaseList, show_case, show_cases
+from fieldmark.api.show import CaseFilter, show_case, show_cases
+from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import SuggestingChoice, output_options, top_option, values_option
-from fieldmark.cli.output import OutputOptions, OutputViews, has_color
+from fieldmark.cli.output import OutputOptions, OutputViews
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Verdict
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from fieldmark.report.html.cases import WorstCases
     from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["command"]
 
-_EPILOG = """\b
-Examples:
-  fieldmark show latest
-  fieldmark show latest --verdict fail --mistake omission
-  fieldmark show latest invoice-17
-  fieldmark show latest invoice-17 --only-mistakes
-"""
-_FILTERS = ("verdict", "mistake", "tag")
+_LIST: Final = "List"
+_CASE: Final = "Case"
+_VERDICTS: Final = (*(verdict.value for verdict in Verdict), "error")
 
 
-class _Arguments(TypedDict):
-    verdict: str | None
-    mistake: str | None
-    tag: str | None
-    only_mistakes: bool
-    values: bool
-    output: OutputOptions
-
-
-@click.command(epilog=_EPILOG)
+@make_command(
+    examples=(
+        "fieldmark show latest",
+        "fieldmark show latest --verdict fail --mistake omission",
+        "fieldmark show latest invoice-17",
+        "fieldmark show latest invoice-17 --only-mistakes",
+    ),
+)
 @click.argument("run")
 @click.argument("case", required=False)
-@click.option(
+@option(
     "--verdict",
-    type=SuggestingChoice([*(verdict.value for verdict in Verdict), "error"]),
-    help="List only cases with this verdict.",
+    group=_LIST,
+    type=SuggestingChoice(_VERDICTS),
+    metavar="VERDICT",
+    help=f"List cases with this verdict: {', '.join(_VERDICTS[:-1])} or {_VERDICTS[-1]}.",
 )
-@click.option(
+@option(
     "--mistake",
+    group=_LIST,
     type=SuggestingChoice(ErrorCounts._fields),
-    help="List only cases with such a mistake.",
+    metavar="TYPE",
+    help=f"List cases with this type of mistake: {', '.join(ErrorCounts._fields)}.",
 )
-@click.option("--tag", metavar="TAG", help="List only cases with this tag.")
+@option("--tag", group=_LIST, metavar="TAG", help="List cases with this tag.")
+@option("--only-mistakes", group=_CASE, is_flag=True, help="Show only fields with mistakes.")
+@values_option("Show paths and scores, but no values.", _CASE)
 @top_option("Cases to list; 0 lists all.")
-@click.option("--only-mistakes", is_flag=True, help="Of a case, show only what is not right.")
-@values_option("Of a case, show paths and scores only.")
 @output_options
-def command(run: str, case: str | None, **given: Unpack[_Arguments]) -> None:
+def command(
+    run: str,
+    case: str | None,
+    *,
+    verdict: str | None,
+    mistake: str | None,
+    tag: str | None,
+    only_mistakes: bool,
+    values: bool,
+    output: OutputOptions,
+) -> None:
     """List the worst cases of RUN, or show one CASE.
 
-    A case is shown as both of its documents side by side, with a mark at every field, the
-    characters that differ, how the items of lists were paired, and what every evaluator said.
-
-    RUN is the folder of a run, or its name in runs/: its id, how that begins, a tag, or `latest`.
+    A case is shown with both documents side by side, the outcome of every field, the characters
+    that differ, the alignment of list items, and the results of all evaluators. RUN is a
+    directory, an id or the start of an id, a tag, or `latest`.
     """
-    folder = find_run(run)
+    directory = find_run(run)
+    wanted = CaseFilter(verdict=verdict, mistake=mistake, tag=tag)
     if case is None:
-        wanted = CaseFilter(verdict=given["verdict"], mistake=given["mistake"], tag=given["tag"])
-        views = _list_views(show_cases(folder, wanted=wanted, top=given["output"].top))
+        reject_options({"only_mistakes", "values"}, "requires CASE")
+        views = _list_views(show_cases(directory, wanted=wanted, top=output.top))
     else:
-        if used := [f"--{name}" for name in _FILTERS if given.get(name) is not None]:
-            raise click.UsageError(f"{used[0]} chooses among cases: name no CASE with it.")
-        views = _case_views(show_case(folder, case, values=given["values"]), given)
-    views.print(given["output"])
+        reject_options({"verdict", "mistake", "tag", "top"}, "cannot be used with CASE")
+        found = show_case(directory, case, values=values)
+        # Without styles, differing characters are marked with brackets.
+        styled = output.is_styled
+        views = _case_views(found, values=values, only=only_mistakes, styled=styled)
+    views.print(output)
 
 
-def _list_views(found: CaseList) -> OutputViews:
+def _list_views(found: WorstCases) -> OutputViews:
     from fieldmark.report import case_view as view
 
     return OutputViews(
@@ -88,20 +96,13 @@ def _list_views(found: CaseList) -> OutputViews:
     )
 
 
-def _case_views(case: CaseResult, given: _Arguments) -> OutputViews:
+def _case_views(case: CaseResult, *, values: bool, only: bool, styled: bool) -> OutputViews:
     from fieldmark.report import case_view as view
     from fieldmark.report.exports.json import case_document
 
-    values, only = given["values"], given["only_mistakes"]
-
-    def table() -> RenderableType:
-        # Without styles, brackets mark the characters that differ.
-        styled = has_color(wanted=given["output"].color) and sys.stdout.isatty()
-        return view.case_view(case, only_mistakes=only, styled=styled)
-
     return OutputViews(
         json=lambda: case_document(case, values=values),
-        table=table,
+        table=lambda: view.case_view(case, only_mistakes=only, styled=styled),
         markdown=lambda: view.case_markdown(case, values=values, only_mistakes=only),
         csv=lambda: view.case_csv(case, values=values, only_mistakes=only),
     )

@@ -7,7 +7,8 @@ from typing import Final
 import click
 
 from fieldmark.cli.exit_codes import ExitCode
-from fieldmark.cli.options import SuggestingChoice
+from fieldmark.cli.help import make_command
+from fieldmark.cli.options import format_option
 from fieldmark.cli.output import print_message, write_stdout
 from fieldmark.config.validation import check_file
 from fieldmark.values.escape import visible
@@ -15,40 +16,36 @@ from fieldmark.values.json_text import pretty_json
 
 __all__ = ["command"]
 
-_EPILOG = """\b
-Examples:
-  fieldmark validate invoices.eval.yaml
-  fieldmark validate rules/*.yaml strategies.json
-  fieldmark validate --format json invoices.eval.yaml
-"""
 _FORMATS: Final = ("text", "json")
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("files", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--format",
-    "form",
-    type=SuggestingChoice(_FORMATS),
-    default=_FORMATS[0],
-    show_default=True,
-    help="What to print.",
+@make_command(
+    examples=(
+        "fieldmark validate invoices.eval.yaml",
+        "fieldmark validate rules/*.yaml strategies.json",
+        "fieldmark validate --format json invoices.eval.yaml",
+    ),
+    exit_codes=(ExitCode.OK, ExitCode.BAD_INPUT),
 )
-def command(files: tuple[str, ...], form: str) -> int:
-    """Check eval, rules and strategy FILES: every problem with its place and the nearest word.
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@format_option(_FORMATS)
+def command(files: tuple[str, ...], format: str) -> int:  # noqa: A002 - the name of the option
+    """Check eval, rules and strategy FILES without running anything.
 
-    Nothing is run and no file is read that does not lie beside a file or below it, so it is safe
-    on files from elsewhere.
+    Lists every problem with its location and a suggestion. Nothing is run, imported or fetched, so
+    it is safe to check untrusted files.
     """
-    checked = [check_file(file) for file in files]
-    if form == "json":
-        write_stdout(pretty_json([each.to_dict() for each in checked]))
+    reports = [check_file(file) for file in files]
+    if format == "json":
+        write_stdout(pretty_json([report.to_dict() for report in reports]))
     else:
-        for each in checked:
-            for problem in each.problems:
+        for report in reports:
+            for problem in report.problems:
                 print_message(problem)
-            for warning in each.warnings:
+            for warning in report.warnings:
                 print_message(warning, prefix="warning: ")
-            if each.fine:
-                write_stdout(f"{visible(each.file)}: fine, {each.contents}\n")
-    return ExitCode.OK if all(each.fine for each in checked) else ExitCode.BAD_INPUT
+            if report.valid:
+                write_stdout(
+                    f"{visible(report.file)}: valid {report.kind} file, {report.contents}\n"
+                )
+    return ExitCode.OK if all(report.valid for report in reports) else ExitCode.BAD_INPUT

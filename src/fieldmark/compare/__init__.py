@@ -1,1 +1,1 @@
-"""Comparators: whether two values match, a module each."""
+"""Comparators, which decide whether two values match."""

@@ -1,4 +1,4 @@
-"""Several acceptable values."""
+"""Match one of several acceptable values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NONE: Final = Comparison.differs(Reason.NONE_ACCEPTABLE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyOf:
-    """The expected value is a list of acceptable values, and one of them is enough."""
+    """Match one of the acceptable values that the expected list contains."""
 
     name: ClassVar[str] = "any_of"
     # A candidate that equals the whole list is not one of its members.
@@ -25,7 +25,7 @@ class AnyOf:
     inner: Comparator
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """The best match among the acceptable values.
+        """Return the best comparison with any of the acceptable values.
 
         >>> from fieldmark.compare.exact import Exact
         >>> AnyOf(inner=Exact()).compare(["USD", "$"], "$").matched
@@ -34,16 +34,16 @@ class AnyOf:
         if not isinstance(expected, list):
             return self.inner.compare(expected, candidate)
         acceptable = (value for value in expected if is_present(value))
-        answers = [self.inner.compare(value, candidate) for value in acceptable]
-        # A match comes first, then a failure, since that could have been a match.
-        best = max(answers, key=lambda each: (each.matched, each.failed, each.score), default=_NONE)
+        results = [self.inner.compare(value, candidate) for value in acceptable]
+        # A match takes precedence, then a failure, which might have been a match.
+        best = max(results, key=lambda each: (each.matched, each.failed, each.score), default=_NONE)
         if best.matched or best.failed:
             return best
-        similarities = [answer.similarity for answer in answers if answer.similarity is not None]
+        similarities = [each.similarity for each in results if each.similarity is not None]
         return _NONE._replace(
             similarity=max(similarities, default=None),
-            wrong_kind=bool(answers) and all(answer.wrong_kind for answer in answers),
-            coerced=any(answer.coerced for answer in answers),
-            ambiguous=any(answer.ambiguous for answer in answers),
-            approximate=any(answer.approximate for answer in answers),
+            wrong_kind=bool(results) and all(each.wrong_kind for each in results),
+            coerced=any(each.coerced for each in results),
+            ambiguous=any(each.ambiguous for each in results),
+            approximate=any(each.approximate for each in results),
         )

@@ -1,4 +1,4 @@
-"""The comparator that fits a value, chosen by what the expected value looks like."""
+"""Choose a comparator by the form of the expected value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Auto", "Detected", "detect"]
 
 
 class Detected(StrEnum):
-    """What a value looks like."""
+    """The forms that a value can have."""
 
     BOOLEAN = "boolean"
     NUMBER = "number"
@@ -42,7 +42,7 @@ _EXACT_TEXT: Final = ExactText()
 
 
 def detect(value: JsonValue) -> Detected:
-    """What a value looks like; anything without another form is text.
+    """Return the form of a value; a value without another form is text.
 
     >>> detect("2024-01-31").value, detect("a@b.org").value, detect("Acme").value
     ('date', 'email', 'text')
@@ -57,10 +57,10 @@ def detect(value: JsonValue) -> Detected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auto:
-    """Text by meaning, everything else by its exact text, as the expected value suggests."""
+    """Compare free text by meaning, and other values by their exact text."""
 
     name: ClassVar[str] = "auto"
-    # 1 and 1.0 are equal values with different texts.
+    # 1 and 1.0 are equal, but have different texts.
     reflexive: ClassVar[bool] = False
     provider: Provider = field(default_factory=Lexical)
     threshold: float = 0.80
@@ -72,11 +72,11 @@ class Auto:
         object.__setattr__(self, "_semantic", semantic)
 
     def identity(self) -> Mapping[str, object]:
-        """Everything that determines the result of a comparison."""
+        """Return everything that determines the result of a comparison."""
         return self._semantic.identity()
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Compare one pair in the way that fits the expected value.
+        """Compare two values in the way that fits the expected value.
 
         >>> Auto().compare("a@b.org", "A@b.org").matched
         True
@@ -85,7 +85,7 @@ class Auto:
         return settled if isinstance(settled, Comparison) else self.ask([settled])[0]
 
     def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:
-        """Decide without the provider unless the expected value is text."""
+        """Decide without the provider unless the expected value is free text."""
         if detect(expected) is Detected.TEXT:
             return self._semantic.settle(expected, candidate)
         return _EXACT_TEXT.compare(expected, candidate)

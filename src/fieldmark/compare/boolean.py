@@ -1,4 +1,4 @@
-"""Boolean values in their various spellings."""
+"""Compare boolean values in their various spellings."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _NOT_BOOLEAN: Final = Comparison.wrong_type(Reason.NOT_A_BOOLEAN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boolean:
-    """The same truth value: true, "true", "yes" and 1 are one, false, "false", "no" and 0."""
+    """Match equal truth values: true, "true", "yes" and 1, or false, "false", "no" and 0."""
 
     name: ClassVar[str] = "boolean"
     reflexive: ClassVar[bool] = True
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Match values that mean the same truth value.
+        """Match values with the same truth value.
 
         >>> Boolean().compare(True, "Yes").matched
         True

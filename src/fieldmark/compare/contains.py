@@ -1,4 +1,4 @@
-"""Substring matching."""
+"""Match substrings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from fieldmark.compare.mismatch import WRONG_KIND
+from fieldmark.compare.mismatch import WRONG_TYPE
 from fieldmark.compare.options import checked_choice
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
@@ -20,7 +20,7 @@ _NOT_CONTAINED: Final = Comparison.differs(Reason.NOT_CONTAINED)
 
 
 class Container(StrEnum):
-    """Which text has to hold the other."""
+    """Which string must contain the other."""
 
     CANDIDATE = "candidate"
     EXPECTED = "expected"
@@ -29,9 +29,9 @@ class Container(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contains:
-    """The candidate's text holds the expected text, or the other way round, once normalised.
+    """Match if the candidate contains the expected string, ignoring case and whitespace.
 
-    `direction` names the side that has to hold the other.
+    `direction` sets which side must contain the other. Unicode forms are normalized, too.
     """
 
     name: ClassVar[str] = "contains"
@@ -43,13 +43,13 @@ class Contains:
         object.__setattr__(self, "direction", known)
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Match texts of which one holds the other.
+        """Match strings if one contains the other.
 
         >>> Contains().compare("Acme", "ACME Corp").matched
         True
         """
         if not isinstance(expected, str) or not isinstance(candidate, str):
-            return MATCHED if equal(expected, candidate) else WRONG_KIND
+            return MATCHED if equal(expected, candidate) else WRONG_TYPE
         want, got = normalized(expected), normalized(candidate)
         held = (self.direction is not Container.EXPECTED and want in got) or (
             self.direction is not Container.CANDIDATE and got in want

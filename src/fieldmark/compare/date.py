@@ -1,4 +1,4 @@
-"""Dates in any format."""
+"""Compare dates in any format."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MAX_CACHED_LENGTH: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DateMatch:
-    """The same day as written; times and time zones are left aside.
+    """Match strings with the same calendar date, ignoring times and time zones.
 
-    Without `formats` all the common ones are read, and where day and month could be exchanged
-    the month comes first and the answer is marked ambiguous. `formats` holds for both sides.
+    By default, all common formats are read. If day and month are ambiguous, the month is read
+    first and the result is marked as ambiguous. `formats` sets the formats of both sides.
     """
 
     name: ClassVar[str] = "date"
@@ -43,7 +43,7 @@ class DateMatch:
             object.__setattr__(self, "formats", tuple(self.formats))
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Match texts that mean the same day.
+        """Match strings with the same date.
 
         >>> DateMatch().compare("2024-01-31", "31-JAN-2024").matched
         True
@@ -68,7 +68,7 @@ class DateMatch:
 
 @lru_cache(maxsize=8192)
 def _day(text: str, formats: tuple[str, ...] | None) -> DateReading | None:
-    """The day of a text, cached since the same days recur."""
+    """Return the date of a string; cached, since dates recur."""
     return read_day(text, None if formats is None else _parsed_formats(formats))
 
 

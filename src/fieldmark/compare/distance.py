@@ -1,10 +1,10 @@
-"""Distance of points."""
+"""Compare points by their distance."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from fieldmark.compare.mismatch import mismatch
 from fieldmark.compare.options import check_scale, checked_amount, checked_choice
@@ -21,10 +21,7 @@ from fieldmark.values.points import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from fieldmark.values.arrays import Floats
 
 __all__ = ["Distance", "is_near"]
 
@@ -32,7 +29,7 @@ _SLACK: Final = 1e-9
 
 
 def is_near(apart: float, threshold: float) -> bool:
-    """Whether a distance is within a threshold, apart from rounding errors.
+    """Whether a distance is within a threshold, allowing for rounding errors.
 
     >>> is_near(0.4 - 0.1, 0.3), is_near(0.31, 0.3)
     (True, False)
@@ -42,10 +39,10 @@ def is_near(apart: float, threshold: float) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distance:
-    """Points that are at most `threshold` apart, in any number of dimensions.
+    """Match points that are at most `threshold` apart, in any number of dimensions.
 
-    The similarity of two points is 1 / (1 + distance). A side that counts in other units has a
-    scale: what each of its coordinates is multiplied by.
+    The similarity of two points is 1 / (1 + distance). If the sides use different units,
+    `expected_scale` and `candidate_scale` are factors for each coordinate.
     """
 
     name: ClassVar[str] = "distance"
@@ -64,19 +61,19 @@ class Distance:
             object.__setattr__(self, option, check_scale(option, getattr(self, option)))
 
     @property
-    def least(self) -> float:
-        """The least similarity of two values that match."""
+    def min_similarity(self) -> float:
+        """The lowest similarity that matches."""
         return distance_similarity(self.threshold)
 
     def read(self, expected: JsonValue, candidate: JsonValue) -> tuple[Point | str, Point | str]:
-        """Both values as points, or the reasons why they are not."""
+        """Return both values as points, or the reasons why they are invalid."""
         return (
             read_point(expected, self.expected_scale),
             read_point(candidate, self.candidate_scale),
         )
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Match points that are near enough.
+        """Match points within the threshold.
 
         >>> Distance(threshold=5).compare([10, 20], [13, 24]).matched
         True
@@ -85,7 +82,7 @@ class Distance:
         if isinstance(theirs, str):
             return Comparison.wrong_type(Reason.INVALID_POINT, note=theirs)
         if isinstance(ours, str):
-            invalid = Comparison.differs(Reason.INVALID_POINT, note=f"the expected value: {ours}")
+            invalid = Comparison.differs(Reason.INVALID_POINT, note=f"expected value: {ours}")
             return mismatch(expected, candidate, invalid)
         apart = distance(ours, theirs, self.metric)
         if isinstance(apart, str):
@@ -96,7 +93,7 @@ class Distance:
         return Comparison(matched=False, similarity=similarity, reason=Reason.OUTSIDE_TOLERANCE)
 
     def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
-        """The similarity of every pair of values; 0 where one is not a point."""
+        """Return the similarity of every pair of values; 0 if one of them is not a point."""
         ours = [self.read(value, None)[0] for value in expected]
         theirs = [self.read(None, value)[1] for value in candidate]
         similarities: Floats = 1.0 / (1.0 + distances(ours, theirs, self.metric))

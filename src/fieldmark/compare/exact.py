@@ -1,4 +1,4 @@
-"""Equality: of JSON values, of their texts, and of normalized texts."""
+"""Compare JSON values, their texts, or normalized strings for equality."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Exact", "ExactText", "NormalizedText"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exact:
-    """The same JSON value: nothing is trimmed, folded or converted."""
+    """Match equal JSON values, without trimming, case folding or type conversion."""
 
     name: ClassVar[str] = "exact"
     reflexive: ClassVar[bool] = True
@@ -35,10 +35,10 @@ _MATCHED_AS_TEXT: Final = MATCHED._replace(coerced=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactText:
-    """The same text in lower case, whatever the kinds: "100" matches 100, and 1.0 is not 1."""
+    """Match values with the same text, ignoring case and type: "100" matches 100."""
 
     name: ClassVar[str] = "exact_text"
-    # 1 and 1.0 are equal values with different texts.
+    # 1 and 1.0 are equal, but have different texts.
     reflexive: ClassVar[bool] = False
     reflexive_on_text: ClassVar[bool] = True
 
@@ -55,13 +55,13 @@ class ExactText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizedText:
-    """The same text but for case, blanks and the encoding of accents; other values if equal."""
+    """Match strings that differ only in case, whitespace or Unicode form; other values if equal."""
 
     name: ClassVar[str] = "normalized_text"
     reflexive: ClassVar[bool] = True
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Match texts that are the same once normalised.
+        """Match strings that are equal after normalization.
 
         >>> NormalizedText().compare("ACME  Corp", " acme corp").matched
         True

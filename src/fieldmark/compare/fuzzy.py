@@ -1,4 +1,4 @@
-"""String similarity."""
+"""Compare strings by their similarity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler, Levenshtein
 
-from fieldmark.compare.mismatch import WRONG_KIND
+from fieldmark.compare.mismatch import WRONG_TYPE
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
@@ -21,16 +21,16 @@ from fieldmark.values.text import folded
 __all__ = ["MAX_TEXT_LENGTH", "Algorithm", "Fuzzy", "levenshtein_similarity"]
 
 MAX_TEXT_LENGTH: Final = 10_000
-"""Longer texts are not compared: the cost is quadratic."""
+"""Longer strings are not compared, because the cost is quadratic."""
 
 _IDENTICAL: Final = Comparison(matched=True, score=1.0, similarity=1.0)
 _TOO_LONG: Final = Comparison.error(
-    Reason.TOO_LONG, note=f"texts beyond {MAX_TEXT_LENGTH} characters are not compared fuzzily"
+    Reason.TOO_LONG, note=f"string is too long for fuzzy matching (limit {MAX_TEXT_LENGTH:,})"
 )
 
 
 class Algorithm(StrEnum):
-    """How likeness is measured."""
+    """How the similarity of two strings is computed."""
 
     LEVENSHTEIN = "levenshtein"
     JARO_WINKLER = "jaro_winkler"
@@ -39,7 +39,7 @@ class Algorithm(StrEnum):
 
 
 def levenshtein_similarity(expected: str, candidate: str) -> float:
-    """One minus the number of edits per character of the longer text.
+    """Return 1 minus the edit distance divided by the length of the longer string.
 
     >>> levenshtein_similarity("kitten", "sitting")
     0.5714285714285714
@@ -58,9 +58,9 @@ _SIMILARITY: Final[Mapping[Algorithm, Callable[[str, str], float]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fuzzy:
-    """Texts whose similarity reaches `threshold`; a pass earns the similarity.
+    """Match strings whose similarity is at least `threshold`; the score is the similarity.
 
-    Texts are trimmed and compared without case unless `case_sensitive`.
+    Case and surrounding whitespace are ignored unless `case_sensitive` is set.
     """
 
     name: ClassVar[str] = "fuzzy"
@@ -78,13 +78,13 @@ class Fuzzy:
         object.__setattr__(self, "_similarity", _SIMILARITY[algorithm])
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Grade the likeness of two texts.
+        """Grade the similarity of two strings.
 
         >>> Fuzzy(threshold=0.5).compare("kitten", "sitting").matched
         True
         """
         if not isinstance(expected, str) or not isinstance(candidate, str):
-            return MATCHED if equal(expected, candidate) else WRONG_KIND
+            return MATCHED if equal(expected, candidate) else WRONG_TYPE
         if expected == candidate:
             return MATCHED
         if not self.case_sensitive:

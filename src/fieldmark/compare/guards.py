@@ -1,8 +1,8 @@
 """Guards: heuristics that reject a semantic match.
 
-Models give "terminated" and "not terminated", 1,200 and 12,000, or "A sued B" and "B sued A" a
-similarity near 1. A guard looks for one such difference and names it; it knows nothing of
-meaning, and can be wrong both ways.
+Embedding models give "terminated" and "not terminated", 1,200 and 12,000, or "A sued B" and
+"B sued A" a similarity near 1. A guard looks for one such difference and reports it. Guards do
+not understand meaning and can be wrong in both directions.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 GUARDS_VERSION: Final = 1
-"""Incremented with every change of what guards reject."""
+"""Incremented whenever the guards reject other pairs than before."""
 
 GuardsOption: TypeAlias = "Mapping[str, bool] | bool | None"
-"""All guards, none, single ones, or as the provider needs them."""
+"""All guards, none, some by name, or the default of the provider."""
 
 _MAX_NAMED: Final = 3
 _MAX_DATES: Final = 200
@@ -41,9 +41,10 @@ _MAX_DATES: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guards:
-    """Which guards are on: each needs both texts to have the same of something.
+    """Which guards are on; each requires that two strings agree in one respect.
 
-    `strings` leaves names, identifiers and short codes to their letters instead of a provider.
+    With `strings`, names, identifiers and short codes are compared by their letters and not sent
+    to a provider.
     """
 
     numbers: bool = True
@@ -55,31 +56,31 @@ class Guards:
 
     @classmethod
     def of(cls, chosen: GuardsOption, *, default: bool) -> Guards:
-        """The guards of an option: all, none, or single ones unlike the default."""
+        """Return the guards of an option: all, none, or the default with exceptions."""
         names = [guard.name for guard in fields(cls)]
+        valid = ", ".join(names)
         if isinstance(chosen, bool) or chosen is None:
             on = default if chosen is None else chosen
             return cls(**dict.fromkeys(names, on))
         if not isinstance(chosen, Mapping):
-            raise OptionError("guards", f"must be true, false, or a flag for {', '.join(names)}")
+            raise OptionError("guards", f"must be true, false or an object with keys: {valid}")
         for name, flag in chosen.items():
             if name not in names:
-                valid = ", ".join(names)
-                raise OptionError("guards", f"there is no guard {name}; there are {valid}")
+                raise OptionError("guards", f"unknown guard {name!r}; must be one of: {valid}")
             check_flag(f"guards.{name}", flag)
         return cls(**{**dict.fromkeys(names, default), **chosen})
 
     def objection(self, expected: str, candidate: str) -> str:
-        """Why two texts cannot mean the same however similar they are; empty if they can.
+        """Return why two similar strings cannot mean the same; empty if they can.
 
         >>> Guards().objection("1,200 units", "12,000 units")
-        'numbers differ: 1,200 against 12,000'
+        'numbers differ: 1,200 vs. 12,000'
         """
         guards = (guard for name, guard in _GUARDS.items() if getattr(self, name))
         return next(filter(None, (guard(expected, candidate) for guard in guards)), "")
 
     def to_dict(self) -> JsonObject:
-        """Which guards are on, and their version."""
+        """Return which guards are on, and their version."""
         flags = {guard.name: getattr(self, guard.name) for guard in fields(self)}
         return {"version": GUARDS_VERSION, **flags} if any(flags.values()) else {}
 
@@ -87,14 +88,14 @@ class Guards:
 def _compare_dates(expected: str, candidate: str) -> str:
     want, got = _find_dates(expected), _find_dates(candidate)
     if max(len(want), len(got)) > _MAX_DATES:
-        return f"dates cannot be compared: there are more than {_MAX_DATES}"
+        return f"too many dates to compare (limit {_MAX_DATES})"
     missing = [one.text for one in want if not any(_same_date(one, other) for other in got)]
     extra = [one.text for one in got if not any(_same_date(one, other) for other in want)]
     return _difference("dates", missing, extra)
 
 
 def _compare_numbers(expected: str, candidate: str) -> str:
-    # Dates and codes have guards of their own.
+    # Dates and codes have their own guards.
     want_text, got_text = (
         _CODE_TOKEN.sub(lambda code: " " if _is_code(code.group()) else code.group(), text)
         for text in map(_without_dates, (expected, candidate))
@@ -116,7 +117,7 @@ def _compare_codes(expected: str, candidate: str) -> str:
     ours, theirs = dict.fromkeys(_acronyms(expected)), dict.fromkeys(_acronyms(candidate))
     missing = [acronym for acronym in ours if acronym not in theirs]
     extra = [acronym for acronym in theirs if acronym not in ours]
-    # One side may spell out an acronym; two different acronyms mean different things.
+    # One side may spell out an acronym, but two different acronyms mean different things.
     return _difference("codes", missing, extra) if missing and extra else ""
 
 
@@ -130,7 +131,7 @@ def _compare_order(expected: str, candidate: str) -> str:
     shared = set(want) & set(got)
     first = list(dict.fromkeys(word for word in want if word in shared))
     second = list(dict.fromkeys(word for word in got if word in shared))
-    return _difference("names stand in another order", first, second) if first != second else ""
+    return _difference("names are in a different order", first, second) if first != second else ""
 
 
 _GUARDS: Final[Mapping[str, Callable[[str, str], str]]] = {
@@ -146,7 +147,7 @@ def _difference(what: str, expected: Sequence[str], candidate: Sequence[str]) ->
     if not expected and not candidate:
         return ""
     verb = "" if " " in what else " differ"
-    return f"{what}{verb}: {_first_few(expected)} against {_first_few(candidate)}"
+    return f"{what}{verb}: {_first_few(expected)} vs. {_first_few(candidate)}"
 
 
 def _first_few(items: Sequence[str]) -> str:
@@ -160,7 +161,7 @@ def _first_few(items: Sequence[str]) -> str:
 
 
 class _Day(NamedTuple):
-    """A day, or as much of it as a text says."""
+    """A date whose year or day may be unknown."""
 
     year: int | None
     month: int
@@ -168,7 +169,7 @@ class _Day(NamedTuple):
 
 
 class _WrittenDate(NamedTuple):
-    """A date as it is written, and the days that it can mean."""
+    """A date as written, and the days that it can mean."""
 
     text: str
     days: list[_Day]
@@ -210,7 +211,7 @@ _CENTURY: Final = 100
 
 
 def _find_dates(text: str) -> list[_WrittenDate]:
-    """Every date in a text, in order.
+    """Return every date in a string, in order.
 
     >>> [sorted(date.days) for date in _find_dates("due on 3 May 2024")]
     [[_Day(year=2024, month=5, day=3)]]
@@ -220,7 +221,7 @@ def _find_dates(text: str) -> list[_WrittenDate]:
 
 
 def _same_date(expected: _WrittenDate, candidate: _WrittenDate) -> bool:
-    """Whether two dates can mean the same day; what one of them leaves out does not matter."""
+    """Whether two dates can mean the same day; parts that one of them omits are not compared."""
     return any(_same_day(one, other) for one in expected.days for other in candidate.days)
 
 
@@ -231,12 +232,12 @@ def _same_day(one: _Day, other: _Day) -> bool:
 
 
 def _full_year(year: int) -> int:
-    """A year of two digits is one of this century."""
+    """Return the year with its century; a two-digit year is after 2000."""
     return year + 2000 if year < _CENTURY else year
 
 
 def _days(match: re.Match[str]) -> list[_Day]:
-    """The days that a written date can mean."""
+    """Return the days that a written date can mean."""
     if match["iso_year"]:
         days = [_Day(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"]))]
     elif match["one"]:
@@ -264,7 +265,7 @@ def _spelled_day(match: re.Match[str], year: str, month: str, day: str | None) -
 
 
 def _without_dates(text: str) -> str:
-    """The text with a space in place of each of its dates."""
+    """Return the string with each date replaced by a space."""
     return _DATE.sub(lambda match: " " if _days(match) else match.group(), text)
 
 
@@ -272,14 +273,14 @@ def _without_dates(text: str) -> str:
 
 
 class _WrittenNumber(NamedTuple):
-    """A number as it is written, and the values that it can mean."""
+    """A number as written, and the values that it can mean."""
 
     text: str
     values: frozenset[Decimal]
 
 
 _MAX_DIGITS: Final = 100
-"""Longer numbers are cut to this many characters."""
+"""Longer numbers are truncated to this many characters."""
 _GROUP: Final = 3
 """Digits between two thousands separators."""
 _NUMBER: Final = re.compile(
@@ -296,9 +297,9 @@ _UNIT_WORDS: Final[Mapping[str, int]] = {
     "billion": 9,
     "bn": 9,
 }
-"""Powers of ten that a word means."""
+"""Words for powers of ten, by exponent."""
 _UNIT_LETTERS: Final[Mapping[str, int]] = {"k": 3, "m": 6, "b": 9}
-"""The same for letters, which may also be units of measurement."""
+"""Letters for powers of ten, by exponent; they can also be units of measurement."""
 _NUMBER_WORDS: Final[Mapping[str, Decimal]] = {
     word: Decimal(number)
     for number, word in zip(
@@ -315,7 +316,7 @@ _NUMBER_WORDS: Final[Mapping[str, Decimal]] = {
 
 
 def _find_numbers(text: str) -> list[_WrittenNumber]:
-    """Every number that a text writes with digits, in order.
+    """Return every number written with digits in a string, in order.
 
     >>> [sorted(map(str, number.values)) for number in _find_numbers("1,200 of 1.2 million")]
     [['1200'], ['1.2E+6']]
@@ -327,7 +328,7 @@ def _find_numbers(text: str) -> list[_WrittenNumber]:
 
 
 def _number_words(text: str) -> set[Decimal]:
-    """Every number that a text spells with a word."""
+    """Return every number written as a word in a string."""
     words = _NUMBER_WORD.findall(text.lower())
     return {_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS}
 
@@ -346,7 +347,7 @@ def _number_values(match: re.Match[str]) -> set[Decimal]:
 
 
 def _decimal_readings(digits: str) -> set[str]:
-    """The decimal numbers that digits with separators between them can mean."""
+    """Return the decimal numbers that digits with separators can mean."""
     marks = re.sub(r"[0-9]", "", digits)
     bare = re.sub(r"[^0-9]", "", digits)
     if not marks:
@@ -381,12 +382,12 @@ _ORDINAL_OR_UNIT: Final = re.compile(r"[0-9]+(?:st|nd|rd|th|[a-z]{1,3}|[KMB]|[KM
 _SEPARATOR: Final = re.compile(r"[-/_#:.]")
 _GROUPED: Final = re.compile(r"[0-9]+(?:[-/][0-9]+)+\Z")
 _MIN_CODE_DIGITS: Final = 6
-"""Groups of fewer digits are numbers: a range or a fraction."""
+"""Groups with fewer digits in total are numbers, such as a range or a fraction."""
 _ACRONYM: Final = re.compile(r"\b[A-Z]{2,5}\b")
 
 
 def _negations(text: str) -> list[str]:
-    """The negations of a text; the "No." of a number is none.
+    """Return the negations in a string; the "No." before a number does not count.
 
     >>> _negations("The contract wasn't terminated, and not No. 5.")
     ["wasn't", 'not']
@@ -396,7 +397,7 @@ def _negations(text: str) -> list[str]:
 
 
 def _find_codes(text: str) -> dict[str, str]:
-    """The codes of a text as they are written, by their form without case and separators.
+    """Return the codes in a string as written, by their form without case and separators.
 
     >>> _find_codes("See INV-2024/7 of the 3rd, 5kg")
     {'INV20247': 'INV-2024/7'}
@@ -406,12 +407,12 @@ def _find_codes(text: str) -> dict[str, str]:
 
 
 def _acronyms(text: str) -> list[str]:
-    """Short words in capitals, unless the whole text is in capitals."""
+    """Return the short uppercase words, unless the whole string is in uppercase."""
     return [] if text.upper() == text else _ACRONYM.findall(text)
 
 
 def _capitalized(text: str) -> list[str]:
-    """The capitalized words of a text, unless all of its words are."""
+    """Return the capitalized words of a string, unless all of its words are capitalized."""
     words = _WORD.findall(text)
     capitals = [word.casefold() for word in words if word[0].isupper()]
     return capitals if len(capitals) < len(words) else []
@@ -443,7 +444,7 @@ _CODE: Final = re.compile(r"(?=[^ ]*[0-9])[^ ]{1,40}\Z|[A-Z]{2,5}\Z")
 
 
 def is_name_or_code(text: str) -> bool:
-    """Whether a text looks like a name, an identifier or a short code.
+    """Whether a string looks like a name, an identifier or a short code.
 
     >>> [is_name_or_code(text) for text in ("John van Dyke", "INV-7", "EUR", "Paid in full")]
     [True, True, True, False]
@@ -453,7 +454,7 @@ def is_name_or_code(text: str) -> bool:
         return False
     if _CODE.match(text):
         return True
-    # A name is two to five capitalized words, and not all in capitals.
+    # A name has two to five capitalized words and is not entirely in uppercase.
     words = text.split()
     if not _MIN_NAME_WORDS <= len(words) <= _MAX_NAME_WORDS or text.upper() == text:
         return False
@@ -463,7 +464,7 @@ def is_name_or_code(text: str) -> bool:
 
 
 def equal_ignoring_punctuation(expected: str, candidate: str) -> bool:
-    """Whether two texts differ only in case, spaces and punctuation.
+    """Whether two strings differ only in case, whitespace and punctuation.
 
     >>> equal_ignoring_punctuation("INV-2041", "inv 2041"), equal_ignoring_punctuation("-", "+")
     (True, False)
@@ -473,7 +474,7 @@ def equal_ignoring_punctuation(expected: str, candidate: str) -> bool:
 
 
 def name_similarity(expected: str, candidate: str) -> float:
-    """The similarity of two texts by their letters, in the better of two orders of words."""
+    """Return the similarity of two strings by their letters, also with sorted words."""
     expected, candidate = normalized(expected), normalized(candidate)
     sorted_words = fuzz.token_sort_ratio(expected, candidate) / 100
     return max(levenshtein_similarity(expected, candidate), sorted_words)

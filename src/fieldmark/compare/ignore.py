@@ -1,4 +1,4 @@
-"""Fields that are not compared."""
+"""Ignore fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Ignore"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ignore:
-    """Marks a field as ignored: it is recorded as such and counted nowhere."""
+    """Ignore the field: it is recorded as ignored and never counted."""
 
     name: ClassVar[str] = "ignore"
     reflexive: ClassVar[bool] = True

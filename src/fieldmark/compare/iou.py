@@ -1,10 +1,10 @@
-"""Intersection over union of boxes and polygons."""
+"""Compare boxes and polygons by their intersection over union (IoU)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from fieldmark.compare.mismatch import mismatch
 from fieldmark.compare.options import check_scale, check_share, checked_choice
@@ -16,10 +16,7 @@ from fieldmark.values.boxes import BoxFormat, Shape, read_shape
 from fieldmark.values.overlap import PolygonMethod, overlap, overlaps, require_shapely
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from fieldmark.values.arrays import Floats
 
 __all__ = ["Iou"]
 
@@ -28,15 +25,15 @@ _FLAT: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Iou:
-    """Boxes or polygons whose intersection over union reaches `threshold`; a pass earns it.
+    """Match boxes or polygons whose IoU is at least `threshold`; the score is the IoU.
 
-    Sides that write boxes differently have an `expected_format` and a `candidate_format`, and a
-    scale each if they count in different units: what across and down are multiplied by. Polygons
-    are intersected exactly, or by their bounding rectangles with `polygon: bounds`.
+    If the sides use different formats, set `expected_format` and `candidate_format`. If the
+    sides use different units, `expected_scale` and `candidate_scale` are factors for x and y.
+    Polygons are intersected exactly, or by their bounding rectangles with `polygon: bounds`.
     """
 
     name: ClassVar[str] = "iou"
-    # A box without area does not even overlap itself.
+    # The IoU of a box without area with itself is 0.
     reflexive: ClassVar[bool] = False
     format: BoxFormat = BoxFormat.XYXY
     expected_format: BoxFormat | None = None
@@ -64,12 +61,12 @@ class Iou:
         return self.expected_format or self.format, self.candidate_format or self.format
 
     @property
-    def least(self) -> float:
-        """The least similarity of two values that match."""
+    def min_similarity(self) -> float:
+        """The lowest similarity that matches."""
         return self.threshold
 
     def read(self, expected: JsonValue, candidate: JsonValue) -> tuple[Shape | str, Shape | str]:
-        """Both values as shapes, or the reasons why they are not."""
+        """Return both values as shapes, or the reasons why they are invalid."""
         ours, theirs = self._formats
         return (
             read_shape(expected, ours, self.expected_scale),
@@ -77,7 +74,7 @@ class Iou:
         )
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Match shapes that overlap enough.
+        """Match shapes whose IoU reaches the threshold.
 
         >>> Iou(format="xywh").compare([0, 0, 10, 10], [0, 0, 10, 8]).score
         0.8
@@ -86,19 +83,19 @@ class Iou:
         if isinstance(theirs, str):
             return Comparison.wrong_type(Reason.INVALID_SHAPE, note=theirs)
         if isinstance(ours, str):
-            invalid = Comparison.differs(Reason.INVALID_SHAPE, note=f"the expected value: {ours}")
+            invalid = Comparison.differs(Reason.INVALID_SHAPE, note=f"expected value: {ours}")
             return mismatch(expected, candidate, invalid)
         try:
             found = overlap(ours, theirs, self.polygon)
         except MissingExtra as missing:
-            # The values are polygons although the options do not say so.
+            # Values can be polygons even if the options do not name that format.
             return Comparison.error(Reason.PROVIDER_FAILED, note=str(missing))
         if isinstance(found, str):
             return Comparison.wrong_type(Reason.INVALID_SHAPE, note=found)
         return Comparison.graded(found.iou, self.threshold)
 
     def similarities(self, expected: Sequence[JsonValue], candidate: Sequence[JsonValue]) -> Floats:
-        """The IoU of every pair of values; 0 where one is not a shape."""
+        """Return the IoU of every pair of values; 0 if one of them is not a shape."""
         ours = [self.read(value, None)[0] for value in expected]
         theirs = [self.read(None, value)[1] for value in candidate]
         return overlaps(ours, theirs, self.polygon)

@@ -1,4 +1,4 @@
-"""How values that do not match are reported: a wrong value or a wrong type."""
+"""Classify a mismatch as a wrong value or a wrong type."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final
 from fieldmark.model.comparison import Comparison
 from fieldmark.model.json import JsonValue, kind_of
 
-__all__ = ["DIFFERENT", "WRONG_KIND", "mismatch"]
+__all__ = ["DIFFERENT", "WRONG_TYPE", "mismatch"]
 
 DIFFERENT: Final = Comparison.differs()
-WRONG_KIND: Final = Comparison.wrong_type()
+WRONG_TYPE: Final = Comparison.wrong_type()
 
 
 def mismatch(
     expected: JsonValue, candidate: JsonValue, otherwise: Comparison = DIFFERENT
 ) -> Comparison:
-    """The result for values that do not match: a wrong type, or `otherwise` if the types agree."""
-    return otherwise if kind_of(expected) is kind_of(candidate) else WRONG_KIND
+    """Return a wrong type if the JSON types of two values differ, and `otherwise` if not."""
+    return otherwise if kind_of(expected) is kind_of(candidate) else WRONG_TYPE

@@ -1,4 +1,4 @@
-"""Numbers within a tolerance."""
+"""Compare numbers with a tolerance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import ClassVar, Final
 
-from fieldmark.compare.mismatch import WRONG_KIND, mismatch
+from fieldmark.compare.mismatch import WRONG_TYPE, mismatch
 from fieldmark.compare.options import check_flag, checked_amount, checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
@@ -26,12 +26,12 @@ _INVALID: Final = Comparison.wrong_type(Reason.INVALID_NUMBER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericTolerance:
-    """Equal when two numbers differ by at most `tolerance`, the boundary included.
+    """Match numbers that differ by at most `tolerance`.
 
-    With `relative`, the gap is a share of the expected number; zero has no share, so there it
-    stays absolute. `absolute` and `relative_tolerance` give both limits at once: either suffices.
-    Plain numeric text counts as a number; 1,240.00 or $5 only under a `number_format`. With a
-    `period`, such as 360 for angles, distance is measured around a circle.
+    With `relative`, the tolerance is a fraction of the expected number; for an expected zero it
+    is absolute. With `absolute` and `relative_tolerance`, a number within either limit matches.
+    Plain numeric strings are numbers; 1,240.00 and $5 require a `number_format`. With a `period`,
+    such as 360 for angles, differences wrap around.
     """
 
     name: ClassVar[str] = "numeric_tolerance"
@@ -63,7 +63,7 @@ class NumericTolerance:
                 return Tolerance(relative=single, period=period)
             return Tolerance(absolute=single, period=period)
         if single or self.relative:
-            message = "give either tolerance and relative, or absolute and relative_tolerance"
+            message = "set either tolerance and relative, or absolute and relative_tolerance"
             raise OptionError("tolerance", message)
         pair = {"absolute": self.absolute, "relative_tolerance": self.relative_tolerance}
         absolute, relative = (
@@ -81,11 +81,11 @@ class NumericTolerance:
         want = as_number(expected, self.number_format)
         got = as_number(candidate, self.number_format)
         if got is None:
-            return _INVALID if isinstance(candidate, float) else WRONG_KIND
+            return _INVALID if isinstance(candidate, float) else WRONG_TYPE
         if want is None:
             return mismatch(expected, candidate, _NO_EXPECTED_NUMBER)
         coerced = isinstance(expected, str) or isinstance(candidate, str)
         if want == got or self._limits.admits(want, got):
             return _COERCED if coerced else MATCHED
-        answer = mismatch(expected, candidate, _OUTSIDE)
-        return answer._replace(coerced=True) if coerced else answer
+        result = mismatch(expected, candidate, _OUTSIDE)
+        return result._replace(coerced=True) if coerced else result

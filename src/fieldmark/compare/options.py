@@ -1,4 +1,4 @@
-"""Checks of option values."""
+"""Check option values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from fractions import Fraction
 from math import isfinite
 from typing import TypeGuard, TypeVar
 
-from fieldmark.errors import OptionError
+from fieldmark.errors import OptionError, with_hint
 from fieldmark.values.numbers import Number, exact_fraction
-from fieldmark.values.text import nearest
+from fieldmark.values.text import did_you_mean
 
 __all__ = ["check_flag", "check_scale", "check_share", "checked_amount", "checked_choice"]
 
@@ -21,30 +21,30 @@ Choice = TypeVar("Choice", bound=StrEnum)
 def check_share(option: str, value: object) -> None:
     """Raise an error unless the value is a number from 0 to 1."""
     if not _is_number(value) or not 0 <= value <= 1:
-        raise OptionError(option, f"must be a number from 0 to 1, not {value!r}")
+        raise OptionError(option, f"must be a number from 0 to 1, got {value!r}")
 
 
 def check_flag(option: str, value: object) -> None:
     """Raise an error unless the value is true or false."""
     if not isinstance(value, bool):
-        raise OptionError(option, f"must be true or false, not {value!r}")
+        raise OptionError(option, f"expected true or false, got {value!r}")
 
 
 def checked_amount(option: str, value: object) -> Fraction:
-    """The exact amount; raise an error unless it is finite and not negative."""
+    """Return the exact amount; raise an error unless it is finite and not negative."""
     if not _is_number(value) or value < 0:
-        raise OptionError(option, f"must be a number that is not negative, not {value!r}")
+        raise OptionError(option, f"must be a non-negative number, got {value!r}")
     return exact_fraction(value)
 
 
 def checked_choice(option: str, value: object, choices: type[Choice]) -> Choice:
-    """The choice of that name; the error for an unknown name suggests the nearest one."""
+    """Return the choice with this name; an error for an unknown name suggests a similar one."""
     names = [choice.value for choice in choices]
     if isinstance(value, str) and value in names:
         return choices(value)
-    near = nearest(value, names) if isinstance(value, str) else None
-    hint = f" Did you mean {near}?" if near else ""
-    raise OptionError(option, f"must be one of {', '.join(names)}, not {value!r}.{hint}")
+    message = f"must be one of: {', '.join(names)}; got {value!r}"
+    hint = did_you_mean(value, names) if isinstance(value, str) else ""
+    raise OptionError(option, with_hint(message, hint))
 
 
 def _is_number(value: object) -> TypeGuard[Number]:
@@ -56,18 +56,18 @@ def _is_number(value: object) -> TypeGuard[Number]:
 def check_scale(
     option: str, value: object, dimensions: int | None = None
 ) -> tuple[float, ...] | None:
-    """A factor for each dimension, or `None`; raise an error for any other value."""
+    """Return the factor for each dimension, or `None`; raise an error for any other value."""
     if value is None:
         return None
     from fieldmark.values.boxes import MAX_COORDINATE
 
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        raise OptionError(option, f"must be a list of numbers, not {value!r}")
+        raise OptionError(option, f"expected a list of numbers, got {value!r}")
     if dimensions is not None and len(value) != dimensions:
-        raise OptionError(option, f"must have {dimensions} numbers, for across and down")
+        raise OptionError(option, f"must have {dimensions} numbers, for x and y")
     for number in value:
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise OptionError(option, f"must be a list of numbers, not {value!r}")
+            raise OptionError(option, f"expected a list of numbers, got {value!r}")
         if not (isfinite(number) and 0 < number <= MAX_COORDINATE):
-            raise OptionError(option, f"must hold numbers above 0, not {number!r}")
+            raise OptionError(option, f"must contain numbers greater than 0, got {number!r}")
     return tuple(float(number) for number in value)

@@ -1,10 +1,9 @@
-"""The providers and judges inside of rules and evaluators, however deeply nested."""
+"""Find the providers and judges in rules and evaluators, at any depth."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
 from typing import TypeVar, cast
 
 from fieldmark.model.comparison import Provider
@@ -16,7 +15,7 @@ _Configured = TypeVar("_Configured")
 
 
 def find_providers(rules: Rules) -> tuple[Provider, ...]:
-    """Every provider in the rules, once each.
+    """Return each provider in the rules once.
 
     >>> from fieldmark.compare.semantic import Semantic
     >>> [provider.name for provider in find_providers(Rules(default=Semantic()))]
@@ -27,13 +26,13 @@ def find_providers(rules: Rules) -> tuple[Provider, ...]:
 
 
 def find_providers_and_judges(configured: object) -> tuple[object, ...]:
-    """Every provider, and every judge that records its usage, once each."""
+    """Return each provider, and each judge that records its usage, once."""
     found = {id(part): part for part in _parts(configured) if _is_provider_or_judge(part)}
     return tuple(found.values())
 
 
 def with_provider_options(configured: _Configured, options: Mapping[str, object]) -> _Configured:
-    """The same rules or evaluators, with options set in all providers and judges that have them.
+    """Return rules or evaluators with options set in all providers and judges that have them.
 
     >>> from fieldmark.compare.semantic import Semantic
     >>> with_provider_options(Semantic(), {"offline": True}) == Semantic()
@@ -42,7 +41,7 @@ def with_provider_options(configured: _Configured, options: Mapping[str, object]
     done: dict[int, object] = {}
 
     def change(part: object) -> object:
-        """The part with its inner parts changed; what two parts share, they share again."""
+        """Return the part with its inner parts changed; shared parts stay shared."""
         if type(part) is tuple:
             inner = tuple(map(change, part))
             return part if all(new is old for new, old in zip(inner, part, strict=True)) else inner
@@ -55,7 +54,7 @@ def with_provider_options(configured: _Configured, options: Mapping[str, object]
             own = _is_provider_or_judge(part)
             if own:
                 new |= {name: value for name, value in options.items() if name in names}
-            # A provider is copied even if nothing changes: its usage belongs to one run.
+            # A provider is copied even if nothing changes, because it counts the usage of one run.
             done[id(part)] = replace(part, **new) if new or own else part  # type: ignore[type-var]
         return done[id(part)]
 
@@ -71,15 +70,10 @@ def _is_provider_or_judge(part: object) -> bool:
 
 
 def _option_names(part: object) -> tuple[str, ...] | None:
-    """The names of the options of a strategy; `None` for a plain value."""
-    return _class_option_names(cast("Hashable", type(part)))
-
-
-@cache
-def _class_option_names(kind: Hashable) -> tuple[str, ...] | None:
-    if not is_dataclass(kind):
+    """Return the names of the options of a strategy; `None` for a plain value."""
+    if not is_dataclass(part) or isinstance(part, type):
         return None
-    return tuple(option.name for option in fields(kind) if option.init)
+    return tuple(option.name for option in fields(part) if option.init)
 
 
 def _parts(configured: object) -> Iterator[object]:

@@ -22,25 +22,25 @@ __all__ = ["Lexical", "Recorded"]
 
 _WORD: Final = re.compile(r"\w+")
 _MIN_WORD_SIMILARITY: Final = 0.8
-"""Words at least this similar count as forms of one word."""
+"""The similarity from which two words are treated as forms of one word."""
 _MAX_UNMATCHED_WORDS: Final = 50
-"""With more unmatched words than this, forms of words are not compared."""
+"""With more unmatched words, forms of words are not compared."""
 
 _TOO_LONG: Final = Comparison.error(
-    Reason.TOO_LONG, note=f"texts beyond {MAX_TEXT_LENGTH} characters are not compared"
+    Reason.TOO_LONG, note=f"string is too long for comparison (limit {MAX_TEXT_LENGTH:,})"
 )
 _NOT_RECORDED: Final = Comparison.error(
-    Reason.NOT_RECORDED, note="no similarity is recorded for this pair"
+    Reason.NOT_RECORDED, note="no similarity recorded for this pair"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexical:
-    """Likeness of words and letters, as an approximation of likeness in meaning.
+    """Compare words and letters, as an approximation of similarity in meaning.
 
-    The better of two views counts: words in common in any order, or letters in order. A digit
-    changes what is said, so where the numbers in the two texts differ the worse view counts, and
-    only as far as the numbers agree.
+    The similarity is the higher of word overlap (in any order) and edit similarity. If the
+    numbers in the two strings differ, it is the lower of the two, multiplied by the overlap of
+    the numbers.
     """
 
     name: ClassVar[str] = "lexical"
@@ -48,7 +48,7 @@ class Lexical:
     guarded: ClassVar[bool] = True
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
-        """The similarity of each pair.
+        """Return the similarity of each pair.
 
         >>> Lexical().similarities([("net 30 days", "Net 30 Days")])
         [1.0]
@@ -67,7 +67,7 @@ def _text_similarity(expected: str, candidate: str) -> Similarity:
 
 
 def _dice(want: Counter[str], got: Counter[str]) -> float:
-    """The Dice coefficient of two bags of words."""
+    """Return the Dice coefficient of two multisets of words."""
     total = want.total() + got.total()
     return 2 * (want & got).total() / total if total else 0.0
 
@@ -81,7 +81,7 @@ def _has_digit(word: str) -> bool:
 
 
 def _word_overlap(want: Counter[str], got: Counter[str]) -> float:
-    """The Dice coefficient of all words, where forms of one word count by their similarity."""
+    """Return the Dice coefficient of all words; forms of one word count by their similarity."""
     rest_want = sorted(word for word in (want - got).elements() if not _has_digit(word))
     rest_got = sorted(word for word in (got - want).elements() if not _has_digit(word))
     overlap = _dice(want, got)
@@ -93,7 +93,7 @@ def _word_overlap(want: Counter[str], got: Counter[str]) -> float:
 
 
 def _similar_words(want: list[str], got: list[str]) -> float:
-    """The sum of the similarities of the best pairs of words, each word used once."""
+    """Return the total similarity of the best pairs of words; each word is used once."""
     pairs = (
         (levenshtein_similarity(one, other), here, there)
         for here, one in enumerate(want)
@@ -114,15 +114,15 @@ def _similar_words(want: list[str], got: list[str]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Replays similarities that were recorded before.
+    """Replay recorded similarities.
 
-    `scores` maps pairs of texts to similarities, or lists objects with `expected`, `candidate`
-    and `similarity`.
+    `scores` maps pairs of strings to similarities, or is a list of objects with `expected`,
+    `candidate` and `similarity`.
     """
 
     name: ClassVar[str] = "recorded"
     approximate: ClassVar[bool] = False
-    # Whoever recorded a judgement has read the texts.
+    # Recorded judgments are trusted.
     guarded: ClassVar[bool] = False
     scores: Mapping[TextPair, float] | Sequence[Mapping[str, object]] = field(hash=False)
     _by_pair: Mapping[TextPair, float] = field(init=False, repr=False, compare=False)
@@ -137,26 +137,27 @@ class Recorded:
                 for row in scores
             ]
         else:
-            raise OptionError("scores", "must list expected, candidate and similarity of each pair")
+            message = "must be a list of objects with expected, candidate and similarity"
+            raise OptionError("scores", message)
         by_pair: dict[TextPair, float] = {}
         for pair, similarity in rows:
             match pair:
                 case (str(expected), str(candidate)):
                     check_share("scores", similarity)
                 case _:
-                    raise OptionError("scores", f"must name two texts for each pair, not {pair!r}")
+                    raise OptionError("scores", f"each pair must be two strings, got {pair!r}")
             if by_pair.setdefault((expected, candidate), float(similarity)) != similarity:
-                raise OptionError("scores", f"two similarities are recorded for {pair!r}")
+                raise OptionError("scores", f"conflicting similarities for {pair!r}")
         object.__setattr__(self, "_by_pair", by_pair)
 
     def identity(self) -> Mapping[str, object]:
-        """The number of scores and their hash; the texts are no settings."""
+        """Return the number of scores and their hash, without the strings themselves."""
         rows = sorted([*pair, similarity] for pair, similarity in self._by_pair.items())
         digest = hashlib.sha256(canonical_text(cast("JsonValue", rows)))
         return {"pairs": len(rows), "scores_sha256": digest.hexdigest()}
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
-        """The recorded similarity of each pair; a failure for a pair that was not recorded.
+        """Return the recorded similarity of each pair, or an error if there is none.
 
         >>> Recorded(scores={("a", "b"): 0.9}).similarities([("a", "b")])
         [0.9]

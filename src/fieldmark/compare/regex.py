@@ -1,4 +1,4 @@
-"""Regular expressions, matched in linear time."""
+"""Match regular expressions in linear time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final, Protocol
 
-from fieldmark.compare.mismatch import WRONG_KIND
+from fieldmark.compare.mismatch import WRONG_TYPE
 from fieldmark.compare.options import check_flag
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
@@ -23,15 +23,15 @@ _MEMORY: Final = 1_000_000
 
 _NO_MATCH: Final = Comparison.differs(Reason.NO_PATTERN_MATCH)
 _LONG_PATTERN: Final = Comparison.error(
-    Reason.TOO_LONG, note=f"the pattern has more than {MAX_PATTERN} characters"
+    Reason.TOO_LONG, note=f"pattern is too long (limit {MAX_PATTERN:,} characters)"
 )
 _LONG_SUBJECT: Final = Comparison.error(
-    Reason.TOO_LONG, note=f"the text has more than {MAX_SUBJECT} characters"
+    Reason.TOO_LONG, note=f"string is too long for a pattern (limit {MAX_SUBJECT:,} characters)"
 )
 
 
 class _Pattern(Protocol):
-    """The methods of a compiled pattern that are used."""
+    """The methods of a compiled pattern that are used here."""
 
     def search(self, text: str) -> object | None: ...
     def fullmatch(self, text: str) -> object | None: ...
@@ -39,10 +39,10 @@ class _Pattern(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regex:
-    """The candidate's text follows a pattern: `pattern`, or else the expected value.
+    """Match a string against a regular expression: `pattern`, or by default the expected value.
 
-    The whole text has to follow it, or with `search` any part of it. Patterns have no references
-    back and no look-around: that is what keeps every one of them from running away.
+    The whole string must match, or with `search` any part of it. Backreferences and lookaround
+    are not supported, so that patterns run in linear time.
     """
 
     name: ClassVar[str] = "regex"
@@ -55,29 +55,29 @@ class Regex:
         if self.pattern is None:
             return
         if not isinstance(self.pattern, str):
-            raise OptionError("pattern", f"must be a text, not {self.pattern!r}")
+            raise OptionError("pattern", f"expected a string, got {self.pattern!r}")
         if len(self.pattern) > MAX_PATTERN:
-            raise OptionError("pattern", f"has more than {MAX_PATTERN} characters")
+            raise OptionError("pattern", f"must have at most {MAX_PATTERN:,} characters")
         compiled = _compile(self.pattern)
         if isinstance(compiled, str):
-            raise OptionError("pattern", f"{self.pattern!r} is not usable: {compiled}")
+            raise OptionError("pattern", f"invalid pattern {self.pattern!r}: {compiled}")
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
-        """Match a text that follows the pattern.
+        """Match a string against the pattern.
 
         >>> Regex().compare("INV-[0-9]+", "INV-001").matched
         True
         """
         pattern = expected if self.pattern is None else self.pattern
         if not isinstance(pattern, str) or not isinstance(candidate, str):
-            return WRONG_KIND
+            return WRONG_TYPE
         if len(pattern) > MAX_PATTERN:
             return _LONG_PATTERN
         if len(candidate) > MAX_SUBJECT:
             return _LONG_SUBJECT
         compiled = _compile(pattern)
         if isinstance(compiled, str):
-            note = f"the expected value is not a usable pattern: {compiled}"
+            note = f"the expected value is an invalid pattern: {compiled}"
             return Comparison.error(Reason.NO_PATTERN_MATCH, note=note)
         subject = replace_surrogates(candidate)
         found = compiled.search(subject) if self.search else compiled.fullmatch(subject)
@@ -86,7 +86,7 @@ class Regex:
 
 @lru_cache(maxsize=512)
 def _compile(pattern: str) -> _Pattern | str:
-    """The compiled pattern, or the reason why it is invalid."""
+    """Return the compiled pattern, or the reason why it is invalid."""
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
@@ -95,6 +95,6 @@ def _compile(pattern: str) -> _Pattern | str:
     try:
         compiled: _Pattern = re2.compile(replace_surrogates(pattern), options)
     except re2.error as error:
-        fault = error.args[0]
-        return fault.decode("utf-8", "replace") if isinstance(fault, bytes) else str(fault)
+        reason = error.args[0]
+        return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
     return compiled

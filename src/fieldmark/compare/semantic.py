@@ -1,4 +1,4 @@
-"""Semantic similarity of texts, as computed by a provider."""
+"""Compare strings by meaning, with a provider."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from fieldmark.values.equality import equal
 __all__ = ["Semantic", "is_guarded", "is_persuadable"]
 
 _WRONG_COUNT: Final = Comparison.error(
-    Reason.PROVIDER_FAILED, note="the provider gave another number of answers than it was asked"
+    Reason.PROVIDER_FAILED, note="the provider returned a wrong number of similarities"
 )
 _CAP_MARGIN: Final = 0.01
-"""How far below the threshold the similarity of a rejected match is."""
+"""How far below the threshold the similarity of a rejected match is capped."""
 
 
 def is_guarded(provider: Provider) -> bool:
-    """Whether a provider's similarities need guards; a provider can declare that they do not."""
+    """Whether guards are on by default for a provider."""
     return bool(getattr(provider, "guarded", True))
 
 
 def is_persuadable(provider: Provider) -> bool:
-    """Whether a provider is a model that instructions inside of texts might influence."""
+    """Whether a provider is a model that instructions in the compared strings could influence."""
     return bool(getattr(provider, "persuadable", False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Semantic:
-    """Texts whose similarity in meaning reaches `threshold`; a pass earns the similarity.
+    """Match strings whose similarity in meaning reaches `threshold`; the score is the similarity.
 
-    Equal values, and values that are not both texts, never reach the provider. A provider that
-    fails makes an error, never a low score. `guards` stop a match whose numbers, dates, negations,
-    codes or names differ; they are on where the provider does not read for itself.
+    Equal values, and values that are not both strings, are never sent to the provider. A provider
+    that fails causes an error, never a low score. `guards` reject a match whose numbers, dates,
+    negations, codes or names differ; the provider determines whether they are on by default.
     """
 
     name: ClassVar[str] = "semantic"
@@ -63,7 +63,7 @@ class Semantic:
         object.__setattr__(self, "_guards", guards)
 
     def identity(self) -> Mapping[str, object]:
-        """Everything that determines the result of a comparison."""
+        """Return everything that determines the result of a comparison."""
         return {
             "provider": self.provider,
             "threshold": self.threshold,
@@ -76,13 +76,13 @@ class Semantic:
         >>> Semantic().compare("10 years of experience", "experience of 10 years").matched
         True
         >>> Semantic().compare("Terminated in May", "Not terminated in May").note
-        'negations differ: none against not'
+        'negations differ: none vs. not'
         """
         settled = self.settle(expected, candidate)
         return settled if isinstance(settled, Comparison) else self.ask([settled])[0]
 
     def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:
-        """Decide without the provider unless both values are texts and differ."""
+        """Decide without the provider unless both values are strings and differ."""
         if equal(expected, candidate):
             return MATCHED
         if not isinstance(expected, str) or not isinstance(candidate, str):
@@ -97,18 +97,19 @@ class Semantic:
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
         """Grade many pairs with one call to the provider."""
-        answers = self.provider.similarities(pairs)
-        if len(answers) != len(pairs):
+        similarities = self.provider.similarities(pairs)
+        if len(similarities) != len(pairs):
             return [_WRONG_COUNT] * len(pairs)
-        return [self._grade(*each) for each in zip(pairs, answers, strict=True)]
+        return [self._grade(*each) for each in zip(pairs, similarities, strict=True)]
 
-    def _grade(self, pair: TextPair, answer: Similarity) -> Comparison:
-        if isinstance(answer, Comparison):
-            return answer
-        if not 0.0 <= answer <= 1.0:
-            note = f"the provider gave {answer!r}, which is not between 0 and 1"
+    def _grade(self, pair: TextPair, similarity: Similarity) -> Comparison:
+        if isinstance(similarity, Comparison):
+            return similarity
+        if not 0.0 <= similarity <= 1.0:
+            note = f"the provider returned {similarity!r}, which is not between 0 and 1"
             return Comparison.error(Reason.PROVIDER_FAILED, note=note)
-        graded = Comparison.graded(answer, self.threshold, approximate=self.provider.approximate)
+        approximate = self.provider.approximate
+        graded = Comparison.graded(similarity, self.threshold, approximate=approximate)
         objection = self._guards.objection(*pair) if graded.matched else ""
         if objection:
             return graded._replace(

@@ -1,4 +1,4 @@
-"""Lists compared as sets."""
+"""Compare lists as sets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fieldmark.compare.mismatch import DIFFERENT, WRONG_KIND
+from fieldmark.compare.mismatch import DIFFERENT, WRONG_TYPE
 from fieldmark.compare.options import check_flag
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue
@@ -19,9 +19,9 @@ __all__ = ["SetMatch"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetMatch:
-    """Two lists of the same members; the similarity is the share of members in common.
+    """Match lists with the same members in any order; the similarity is their Jaccard index.
 
-    With `normalize`, texts count as the same but for case, blanks and the encoding of accents.
+    With `normalize`, differences in case, whitespace and Unicode form of strings are ignored.
     """
 
     name: ClassVar[str] = "set"
@@ -38,7 +38,7 @@ class SetMatch:
         True
         """
         if not isinstance(expected, list) or not isinstance(candidate, list):
-            return MATCHED if equal(expected, candidate) else WRONG_KIND
+            return MATCHED if equal(expected, candidate) else WRONG_TYPE
         want = {self._key(item) for item in expected}
         got = {self._key(item) for item in candidate}
         if want == got:

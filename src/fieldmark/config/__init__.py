@@ -1,1 +1,1 @@
-"""Configuration: files and values that people write, checked and turned into rules."""
+"""Read and validate configuration: rules files, eval files and rules given in Python."""

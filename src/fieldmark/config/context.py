@@ -1,7 +1,8 @@
-"""The problems found in a configuration, and what its readers need to know."""
+"""The problems found in a configuration, and the context that its readers share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +13,7 @@ __all__ = ["Context", "Problems"]
 
 
 class Problems:
-    """The problems and warnings found so far, in the order of their discovery."""
+    """Collects problems and warnings."""
 
     __slots__ = ("_found", "_warnings")
 
@@ -21,12 +22,28 @@ class Problems:
         self._warnings: list[Problem] = []
 
     def add(self, message: str, location: Location, hint: str = "") -> None:
-        """Record a problem that makes the configuration unusable."""
+        """Record a problem; the configuration cannot be used."""
         self._found.append(Problem(message, location, hint))
 
     def warn(self, message: str, location: Location, hint: str = "") -> None:
-        """Record something odd that does not make the configuration unusable."""
+        """Record a warning; the configuration can still be used."""
         self._warnings.append(Problem(message, location, hint))
+
+    def add_duplicates(
+        self,
+        named: Iterable[tuple[str, Location]],
+        noun: str,
+        key: Callable[[str], Hashable] = str,
+    ) -> None:
+        """Record a problem for each duplicate name, with the line of the first."""
+        first: dict[Hashable, Location] = {}
+        for name, location in named:
+            if key(name) in first:
+                line = first[key(name)].line
+                hint = f"first defined at line {line}" if line else ""
+                self.add(f"duplicate {noun} {name!r}", location, hint)
+            else:
+                first[key(name)] = location
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -37,12 +54,12 @@ class Problems:
         return len(self._found)
 
     def raise_any(self) -> None:
-        """Raise one error with every problem, in the order of the file, if there is any."""
+        """Raise an error with all problems, if there are any."""
         if self._found:
             raise self.error()
 
     def error(self) -> ConfigError:
-        """Return one error with every problem, in the order of the file."""
+        """Return an error with all problems, sorted by location."""
         return ConfigError(
             sorted(
                 self._found, key=lambda each: (each.location.line or 0, each.location.column or 0)
@@ -52,21 +69,21 @@ class Problems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What readers of configuration share: problems found, folder, provider and strictness.
+    """State that the readers of a configuration share.
 
-    Under `contained`, only files in the folder of the configuration or below it are read.
+    With `contained`, only files below the directory of the configuration are read.
     """
 
     problems: Problems = field(default_factory=Problems)
-    folder: Path | None = None
+    directory: Path | None = None
     provider: Provider | None = None
     strict: bool = False
     contained: bool = True
 
     def add(self, message: str, location: Location, hint: str = "") -> None:
-        """Record a problem that makes the configuration unusable."""
+        """Record a problem; the configuration cannot be used."""
         self.problems.add(message, location, hint)
 
     def warn(self, message: str, location: Location, hint: str = "") -> None:
-        """Record something odd that does not make the configuration unusable."""
+        """Record a warning; the configuration can still be used."""
         self.problems.warn(message, location, hint)

@@ -1,12 +1,11 @@
-"""The content of an eval file, checked and ready to run."""
+"""The content of a validated eval file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 
-from fieldmark.errors import Location, OptionError, Problem
+from fieldmark.errors import Location, Problem
 from fieldmark.evaluators.base import ConfiguredEvaluator, needs_expected
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.gates import Gate
@@ -14,16 +13,21 @@ from fieldmark.model.comparison import Provider
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.rule import Rules
 
-__all__ = ["EvalSpec", "InlineCase", "Target"]
+__all__ = ["EvalSpec", "InlineCase", "Target", "case_id"]
+
+
+def case_id(value: JsonValue) -> str | None:
+    """Return a value as a case id, or `None` if it is not valid as one."""
+    is_id = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+    return str(value) if is_id else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InlineCase:
-    """A case that is written in the eval file itself.
+    """A case that is defined in the eval file.
 
-    Its own evaluators are added to those of the file, of which they replace those of the same
-    name; with `only_own` the file's evaluators are left out. A candidate that is text is the
-    output of a model.
+    Its evaluators are added to those of the file and replace evaluators with the same name. With
+    `only_own`, the evaluators of the file are skipped. A string as candidate is model output.
     """
 
     id: str
@@ -39,9 +43,9 @@ class InlineCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What produces candidates, and how it is called.
+    """A program or service that produces candidates, and how it is called.
 
-    `source` is one of the registered targets, a frozen dataclass with its own options.
+    `source` is a registered target with its options.
     """
 
     type: str
@@ -51,30 +55,22 @@ class Target:
     concurrency: int = 4
     cache: Path | None = None
 
-    def __post_init__(self) -> None:
-        if not (isfinite(self.timeout) and self.timeout > 0):
-            raise OptionError("timeout", f"must be a number of seconds above 0, not {self.timeout}")
-        for option, least in (("retries", 0), ("concurrency", 1)):
-            value = getattr(self, option)
-            if value < least:
-                raise OptionError(option, f"must be at least {least}, not {value}")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalSpec:
-    """Cases, candidates, evaluators, gates.
+    """Cases, candidates, evaluators and gates.
 
-    `cases` is a file, folder, or the cases themselves; `candidates` a file or folder, or nothing
-    where rows contain both documents or a target produces the candidates. `rules` compare fields
-    for the figures by attribute; without them, the fields of the evaluators do. `provider` is the
-    default provider of similarities. `format_in` is the format of the case and candidate files if
-    they are those of another tool.
+    `cases` is a file, a directory or the cases themselves. `candidates` is a file or directory, or
+    `None` if rows contain both documents or a target produces the candidates. `rules` compare
+    fields for the metrics per attribute; without them, the fields of the evaluators do. `provider`
+    is the default provider of similarities. `format_in` is the format of case and candidate files
+    from other tools.
     """
 
     name: str
     description: str = ""
     location: Location = Location()
-    folder: Path
+    directory: Path
     cases: Path | tuple[InlineCase, ...]
     candidates: Path | None = None
     target: Target | None = None
@@ -95,12 +91,12 @@ class EvalSpec:
 
     @property
     def members(self) -> tuple[ConfiguredEvaluator, ...]:
-        """All evaluators: those of the file, then those of single cases."""
+        """All evaluators: those of the file, then those of individual cases."""
         own = self.cases if isinstance(self.cases, tuple) else ()
         return (*self.evaluators, *(member for case in own for member in case.evaluators))
 
     @property
     def needs_expected(self) -> bool:
-        """Whether anything is compared with expected documents."""
+        """Whether any evaluator or rule requires expected documents."""
         members = self.members
         return self.rules is not None or not members or needs_expected(members)

@@ -1,4 +1,4 @@
-"""Load configuration files and the files that they name."""
+"""Load configuration files and the files that they refer to."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from fieldmark.errors import ConfigError, Location
 
 __all__ = [
     "MAX_BYTES",
-    "decode",
     "is_known_missing",
     "load_file",
     "load_named",
     "load_table",
     "load_text",
     "named_path",
-    "read_bytes",
 ]
 
 T = TypeVar("T")
@@ -31,67 +29,60 @@ MAX_TABLE_NODES: Final = 1_000_000
 
 
 def load_file(path: Path | str) -> Located:
-    """Load a configuration file: strict JSON if it is named `.json`, else YAML."""
-    file = str(path)
-    text = decode(read_bytes(Path(path), MAX_BYTES), file=file, limit=MAX_BYTES)
+    """Load a configuration file: strict JSON if its extension is `.json`, otherwise YAML."""
+    file, text = str(path), load_text(path, MAX_BYTES)
     if _is_json(file):
         return parse_json(text, file=file)
-    # The YAML parser takes longer to import than most files take to read.
+    # Importing the YAML parser takes longer than reading most files.
     from fieldmark.config.yaml_parser import parse_yaml
 
     return parse_yaml(text, file=file)
 
 
 def load_table(path: Path | str) -> Located:
-    """Load a data file that a configuration names; as JSON it may be far larger."""
+    """Load a data file that a configuration refers to; JSON files may be larger than YAML files."""
     file = str(path)
     if not _is_json(file):
         return load_file(path)
-    return parse_json(load_text(path), file=file, max_nodes=MAX_TABLE_NODES)
-
-
-def load_text(path: Path | str) -> str:
-    """Load a text file that a configuration names."""
-    return decode(read_bytes(Path(path), MAX_TABLE_BYTES), file=str(path), limit=MAX_TABLE_BYTES)
-
-
-def decode(content: bytes, *, file: str = "", limit: int = MAX_BYTES) -> str:
-    """Decode a file of limited size: UTF-8, with or without a byte order mark."""
-    if len(content) > limit:
-        raise ConfigError.of(f"Larger than {limit:,} bytes.", Location(file))
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        hint = "Save the file as UTF-8."
-        raise ConfigError.of("Not UTF-8 text.", Location(file, line), hint) from error
+    return parse_json(load_text(path, MAX_TABLE_BYTES), file=file, max_nodes=MAX_TABLE_NODES)
 
 
 def _is_json(file: str) -> bool:
     return file.lower().endswith(".json")
 
 
-def read_bytes(path: Path, limit: int) -> bytes:
-    """Read a file up to one byte above a limit, for `decode` to refuse what is larger."""
+def load_text(path: Path | str, limit: int = MAX_TABLE_BYTES) -> str:
+    """Load a UTF-8 text file of limited size, with or without a byte order mark."""
+    file = str(path)
     try:
-        with path.open("rb") as stream:
-            return stream.read(limit + 1)
+        with Path(path).open("rb") as stream:
+            content = stream.read(limit + 1)
+    except FileNotFoundError as error:
+        raise ConfigError.of("file not found", Location(str(Path(path)))) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigError.of(f"Cannot be read: {reason}.", Location(str(path))) from error
+        raise ConfigError.of(f"cannot read file: {reason}", Location(str(Path(path)))) from error
+    if len(content) > limit:
+        raise ConfigError.of(f"file exceeds the limit of {limit:,} bytes", Location(file))
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        hint = "save the file as UTF-8"
+        raise ConfigError.of("invalid UTF-8", Location(file, line), hint) from error
 
 
 def named_path(named: Located, key: str, context: Context) -> Path | None:
-    """Return the path that a text names, relative to the folder of the configuration."""
+    """Return the path with a given name, relative to the directory of the configuration."""
     if not isinstance(named.value, str) or not named.value or "\0" in named.value:
-        message = f"{key}: must be the name of a file, not {describe(named.value)}."
+        message = f"{key}: expected a file name, got {describe(named.value)}"
         context.add(message, named.location)
         return None
-    return (context.folder or Path()) / named.value
+    return (context.directory or Path()) / named.value
 
 
 def is_known_missing(path: Path, context: Context) -> bool:
-    """Whether there is nothing at a path; only paths that may be read are looked at."""
+    """Whether a path does not exist; paths that must not be read are not checked."""
     try:
         return context.contained and _is_inside(path, context) and not path.exists()
     except OSError:
@@ -99,35 +90,36 @@ def is_known_missing(path: Path, context: Context) -> bool:
 
 
 def _is_inside(path: Path, context: Context) -> bool:
-    """Whether a path, links followed, is in the folder of the configuration or below it."""
-    if context.folder is None:
+    """Whether a path is below the directory of the configuration, after resolving links."""
+    if context.directory is None:
         return True
     try:
-        return path.resolve().is_relative_to(context.folder.resolve())
-    except (OSError, RuntimeError):  # links that lead to each other
+        return path.resolve().is_relative_to(context.directory.resolve())
+    except (OSError, RuntimeError):  # a loop of symbolic links
         return False
 
 
 def load_named(named: Located, key: str, context: Context, load: Callable[[Path], T]) -> T | None:
-    """Load the file that a text names; its problems join those of the configuration.
+    """Load the file with a given name; its problems are added to those of the configuration.
 
-    Under `contained`, only a file in the folder of the configuration or below it is read. Problems
-    without a line are located where the file is named.
+    With `contained`, only files below the directory of the configuration are read. A problem
+    without a line gets the location of the name.
     """
     path = named_path(named, key, context)
     if path is None:
         return None
     if context.contained:
         if not _is_inside(path, context):
-            hint = "Put it beside the configuration or below it."
-            context.add(f"A file elsewhere: {named.value}.", named.location, hint)
+            hint = "move it next to the configuration file or below"
+            message = f"{named.value!r} is outside the directory of the configuration file"
+            context.add(message, named.location, hint)
             return None
         try:
             is_special = path.exists() and not path.is_file()
         except OSError:
             is_special = False
-        if is_special:  # reading from a pipe could block for ever
-            context.add(f"Not a file: {named.value}.", named.location)
+        if is_special:  # reading from a pipe could block forever
+            context.add(f"{named.value!r} is not a regular file", named.location)
             return None
     try:
         return load(path)

@@ -1,4 +1,4 @@
-"""Parse strict JSON into values with their locations."""
+"""Parse strict JSON into values with locations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from fieldmark.config.located import (
     MAX_DEPTH,
     MAX_DIGITS,
     MAX_NODES,
-    Entry,
     Located,
     located_list,
     located_object,
@@ -30,24 +29,21 @@ _WORDS: Final[dict[str, JsonValue]] = {"true": True, "false": False, "null": Non
 
 
 def parse_json(text: str, *, file: str = "", max_nodes: int = MAX_NODES) -> Located:
-    """Parse a JSON text.
+    """Parse a JSON document.
 
     >>> parse_json('{"total": 1.5}').value
     {'total': 1.5}
     """
-    problems = Problems()
-    document = _Parser(text, file, problems, max_nodes).document()
-    problems.raise_any()
-    return document
+    return _Parser(text, file, max_nodes).document()
 
 
 class _Parser:
-    """A recursive descent parser with a position in the text."""
+    """A recursive descent parser."""
 
-    def __init__(self, text: str, file: str, problems: Problems, max_nodes: int) -> None:
+    def __init__(self, text: str, file: str, max_nodes: int) -> None:
         self._text = text
         self._file = file
-        self._problems = problems
+        self._problems = Problems()
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._position = 0
         self._nodes = 0
@@ -56,16 +52,17 @@ class _Parser:
     def document(self) -> Located:
         document = self._value(1)
         if self._peek():
-            self._fail("More text after the value.")
+            self._fail("unexpected text after the JSON value")
+        self._problems.raise_any()
         return document
 
     def _value(self, depth: int) -> Located:
         character = self._peek()
         self._nodes += 1
         if depth > MAX_DEPTH:
-            self._fail(f"Nested more than {MAX_DEPTH} deep.")
+            self._fail(f"nesting exceeds the limit of {MAX_DEPTH} levels")
         if self._nodes > self._max_nodes:
-            self._fail(f"More than {self._max_nodes:,} values.")
+            self._fail(f"too many values (limit {self._max_nodes:,})")
         if character == "{":
             return self._object(depth)
         if character == "[":
@@ -77,16 +74,16 @@ class _Parser:
 
     def _object(self, depth: int) -> Located:
         location = self._location()
-        entries: list[Entry] = []
+        entries: list[tuple[str, Located]] = []
         self._position += 1
         while self._has_next("}", first=not entries):
             if self._peek() != '"':
-                self._fail("A key in double quotes is expected here.")
+                self._fail("expected a key in double quotes")
             key_location, key = self._location(), self._string()
             if self._peek() != ":":
-                self._fail("A colon is expected here.")
+                self._fail("expected ':'")
             self._position += 1
-            entries.append(Entry(key, key_location, self._value(depth + 1)))
+            entries.append((key, self._value(depth + 1)._replace(key=key_location)))
         return located_object(entries, location, self._problems)
 
     def _list(self, depth: int) -> Located:
@@ -105,10 +102,10 @@ class _Parser:
         if first:
             return True
         if character != ",":
-            self._fail(f"A comma or {end} is expected here.")
+            self._fail(f"expected ',' or '{end}'")
         self._position += 1
         if self._peek() == end:
-            self._fail(f"Nothing stands between the comma and {end}.")
+            self._fail(f"trailing comma before '{end}'")
         return True
 
     def _string(self) -> str:
@@ -116,7 +113,7 @@ class _Parser:
             text, self._position = scanstring(self._text, self._position + 1)
         except JSONDecodeError as error:
             self._position = error.pos
-            self._fail(f"Not valid JSON: {error.msg}.")
+            self._fail(f"invalid JSON: {error.msg[:1].lower()}{error.msg[1:]}")
         return str(text)
 
     def _word_or_number(self) -> JsonValue:
@@ -126,13 +123,13 @@ class _Parser:
             return _WORDS[word.group()]
         number = _NUMBER.match(self._text, self._position)
         if number is None:
-            self._fail("A JSON value is expected here.")
+            self._fail("expected a JSON value")
         if number.end() - number.start() > MAX_DIGITS:
-            self._fail(f"A number of more than {MAX_DIGITS} digits.")
+            self._fail(f"number has too many digits (limit {MAX_DIGITS:,})")
         whole, fraction, exponent = number.groups()
         value = float(number.group()) if fraction or exponent else int(whole)
         if value in {float("inf"), float("-inf")}:
-            self._fail("A number out of range.")
+            self._fail("number out of range")
         self._position = number.end()
         return value
 

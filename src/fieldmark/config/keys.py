@@ -1,7 +1,6 @@
 """Tables of the keys that an object in a file may have.
 
-A table is declared once: it reads the values, refuses unknown keys and describes the object as
-JSON Schema.
+A table reads values, rejects unknown keys and describes the object as JSON Schema.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfigKey(Generic[T]):
-    """A key, the type of its values, its default and its description.
+    """A key with the type of its values, its default and its description.
 
-    A value that is not plain has a `reader` and a `schema` instead of a `type`. Keys that depend on
-    each other are read where the object is read.
+    Keys with structured values have a `reader` and a `schema` instead of a `type`. Keys that depend
+    on each other are read by the reader of the object.
     """
 
     name: str
@@ -41,7 +40,7 @@ class ConfigKey(Generic[T]):
     reader: Callable[[Located, Context], T | None] | None = None
 
     def read(self, owner: Located, context: Context) -> T:
-        """Read the value that an object has for this key; the default if it has none."""
+        """Return the value of this key in an object, or the default."""
         given = owner.get(self.name)
         if given is None:
             return self.default
@@ -52,7 +51,7 @@ class ConfigKey(Generic[T]):
         if value is None:
             return self.default
         if self.minimum is not None and cast("float", value) < self.minimum:
-            message = f"{self.name}: must be at least {self.minimum}, not {value}."
+            message = f"{self.name}: must be at least {self.minimum}, got {value}"
             context.add(message, given.location)
         return value
 
@@ -69,7 +68,7 @@ class ConfigKey(Generic[T]):
 
 
 class KeyTable:
-    """The keys of one kind of object, in the order in which they are documented."""
+    """The keys of one type of object, in the order of the documentation."""
 
     __slots__ = ("keys", "names")
 
@@ -81,15 +80,15 @@ class KeyTable:
         return iter(self.keys)
 
     def refuse_unknown(self, located: Located, context: Context) -> None:
-        """Record a problem for each key that is not in the table."""
+        """Record a problem for each unknown key."""
         refuse_unknown(located, self.names, context)
 
     def properties(self) -> JsonObject:
-        """Describe the values of all keys."""
+        """Describe the values of all keys as JSON Schema."""
         return {key.name: key.to_schema() for key in self.keys}
 
     def to_schema(self, *required: str) -> JsonObject:
-        """Describe the object, which may have no other keys."""
+        """Describe the object as JSON Schema, without additional keys."""
         needed: list[JsonValue] = [*required]
         return {
             "type": "object",
@@ -108,10 +107,12 @@ def option_keys(strategy: type) -> list[ConfigKey[Any]]:
 
 
 def expect_object(located: Located, what: str, context: Context, hint: str = "") -> bool:
-    """Whether a value is an object; if not, record a problem that says what it should be."""
+    """Whether a value is an object; if not, record a problem."""
     if isinstance(located.value, dict):
         return True
-    context.add(f"Not {what}: {describe(located.value)}.", located.location, hint)
+    context.add(
+        f"{what}: expected an object, got {describe(located.value)}", located.location, hint
+    )
     return False
 
 
@@ -121,9 +122,9 @@ def refuse_unknown(
     context: Context,
     otherwise: Callable[[str], str] = lambda _: "",
 ) -> None:
-    """Record a problem for each unknown key, with the nearest known one or another hint."""
+    """Record a problem for each unknown key, with a suggestion or another hint."""
     words = list(known)
     for key in located.entries:
         if key not in words:
             hint = did_you_mean(key, words) or otherwise(key)
-            context.add(f"Unknown key: {key}.", located.key_location(key), hint)
+            context.add(f"unknown key {key!r}", located.key_location(key), hint)

@@ -1,4 +1,4 @@
-"""Annotated types of options: read a value as its type, and describe the type as JSON Schema."""
+"""Read the values of options by their annotated types, and describe the types as JSON Schema."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple, Union, cast, get_args, get_origin
 from fieldmark import registry
 from fieldmark.config.context import Context
 from fieldmark.config.located import Located, describe
+from fieldmark.errors import with_hint
 from fieldmark.evaluators.base import ConfiguredEvaluator
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
@@ -31,10 +32,12 @@ __all__ = [
     "is_json_object",
     "is_union",
     "option_schema",
+    "option_schemas",
     "options_schema",
     "plain",
     "read_option",
     "ref",
+    "required_options",
     "spellings",
     "summary_of",
     "value_schema",
@@ -44,7 +47,7 @@ _LISTS: Final = (tuple, frozenset, list, Sequence)
 _MAPPINGS: Final = (dict, Mapping)
 
 
-# --- what an annotation says ----------------------------------------------------------------------
+# --- annotations ----------------------------------------------------------------------------------
 
 
 def is_union(annotation: object) -> bool:
@@ -57,13 +60,13 @@ def _arms(annotation: object) -> tuple[object, ...]:
 
 
 def plain(annotation: object) -> object:
-    """Remove `None` from a union if exactly one type is left.
+    """Remove `None` from a union if exactly one other type remains.
 
     >>> plain(int | None)
     <class 'int'>
     """
-    kinds = [arm for arm in _arms(annotation) if arm is not type(None)]
-    return kinds[0] if len(kinds) == 1 else annotation
+    others = [arm for arm in _arms(annotation) if arm is not type(None)]
+    return others[0] if len(others) == 1 else annotation
 
 
 def element_of(annotation: object) -> object | None:
@@ -78,13 +81,14 @@ def element_of(annotation: object) -> object | None:
 
 
 def is_json(annotation: object) -> bool:
-    """Whether every JSON value is accepted; the alias is recursive, so its arms are compared."""
-    kinds = {get_origin(arm) or arm for arm in _arms(annotation)}
-    return {type(None), bool, str, list, dict} <= kinds
+    """Whether all JSON values are accepted."""
+    # The alias is recursive, so its arms are compared.
+    accepted = {get_origin(arm) or arm for arm in _arms(annotation)}
+    return {type(None), bool, str, list, dict} <= accepted
 
 
 def is_json_object(annotation: object) -> bool:
-    """Whether an object of any JSON values is accepted, and no text."""
+    """Whether objects of any JSON values are accepted, but no strings."""
     arms = _arms(annotation)
     others = [
         arm for arm in arms if not (get_origin(arm) in _MAPPINGS and is_json(get_args(arm)[1]))
@@ -93,7 +97,7 @@ def is_json_object(annotation: object) -> bool:
 
 
 def is_argv(name: str, annotation: object) -> bool:
-    """Whether an option is a program with its arguments, which no shell takes apart."""
+    """Whether an option is a program with its arguments, which run without a shell."""
     return name in ("script", "command") and element_of(annotation) is str
 
 
@@ -105,10 +109,10 @@ class _Scalar(NamedTuple):
 
 _SCALARS: Final[Mapping[object, _Scalar]] = {
     bool: _Scalar("boolean", bool, "true or false"),
-    int: _Scalar("integer", int, "a whole number"),
+    int: _Scalar("integer", int, "an integer"),
     float: _Scalar("number", int | float, "a number"),
     Decimal: _Scalar("number", int | float, "a number"),
-    str: _Scalar("string", str, "text"),
+    str: _Scalar("string", str, "a string"),
 }
 
 
@@ -116,16 +120,15 @@ _SCALARS: Final[Mapping[object, _Scalar]] = {
 
 
 class _WrongTypeError(Exception):
-    """A value that an option cannot take; the text says what it must be."""
+    """A value has the wrong type; the message says what is expected."""
 
 
 def read_option(located: Located, name: str, annotation: object, context: Context) -> object | None:
-    """Read the value of an option as its type; a problem and `None` if it has another."""
+    """Read the value of an option; a value of the wrong type is a problem and gives `None`."""
     try:
         return _read(located, annotation)
     except _WrongTypeError as error:
-        text = f"{name}: {error}"
-        context.add(text if text.endswith("?") else f"{text}.", located.location)
+        context.add(f"{name}: {error}", located.location)
         return None
 
 
@@ -136,8 +139,8 @@ def _read(located: Located, annotation: object) -> object:
         if isinstance(value, bool) != (annotation is bool) or not isinstance(
             value, scalar.accepted
         ):
-            raise _WrongTypeError(f"must be {scalar.noun}, not {describe(value)}")
-        # Through its text, because 0.1 in a file means one tenth.
+            raise _WrongTypeError(f"expected {scalar.noun}, got {describe(value)}")
+        # Converted from its text, because 0.1 in a file means exactly one tenth.
         return Decimal(str(value)) if annotation is Decimal else value
     if is_json(annotation):
         return value
@@ -159,16 +162,16 @@ def _read(located: Located, annotation: object) -> object:
         return value if value in inner else _read_word(value, [*map(str, inner)])
     if origin in _LISTS:
         if not isinstance(value, str | list):
-            raise _WrongTypeError(f"must be a list, not {describe(value)}")
-        # A list of one is often written without its brackets.
+            raise _WrongTypeError(f"expected a list, got {describe(value)}")
+        # The brackets are optional for a list of one string.
         items = [located] if isinstance(value, str) else located.items
         make: type = origin if origin in (list, frozenset) else tuple
         return cast("object", make(_read(item, inner[0] if inner else object) for item in items))
     if origin in _MAPPINGS:
         if not isinstance(value, dict):
-            raise _WrongTypeError(f"must be an object, not {describe(value)}")
-        kind = inner[1] if len(inner) > 1 else object
-        return {key: _read(item, kind) for key, item in located.entries.items()}
+            raise _WrongTypeError(f"expected an object, got {describe(value)}")
+        value_type = inner[1] if len(inner) > 1 else object
+        return {key: _read(item, value_type) for key, item in located.entries.items()}
     return value
 
 
@@ -178,8 +181,8 @@ def _read_word(value: JsonValue, valid: Sequence[str]) -> str:
         if value == word or (spelled is not None and spelled.lower() == word.lower()):
             return word
     hint = did_you_mean(value, valid) if isinstance(value, str) else ""
-    listed = f"must be one of {', '.join(valid)}, not {describe(value)}"
-    raise _WrongTypeError(f"{listed}. {hint}".rstrip("?. ") + ("?" if hint else ""))
+    message = f"must be one of: {', '.join(valid)}; got {describe(value)}"
+    raise _WrongTypeError(with_hint(message, hint))
 
 
 # --- JSON Schema ----------------------------------------------------------------------------------
@@ -191,8 +194,11 @@ _JSON_TYPES: Final[Mapping[object, str]] = {
 }
 _DEFINITIONS: Final[Mapping[object, str]] = {Comparator: "match", Provider: "provider"}
 _LIST_DEFINITIONS: Final[Mapping[object, str]] = {Rule: "fields", ConfiguredEvaluator: "evaluators"}
-"""Types with a definition of their own in the schemas."""
-_FILE: Final[JsonObject] = {"type": "string", "description": "A file below the folder of this one."}
+"""Types with their own definitions in the schemas."""
+_FILE: Final[JsonObject] = {
+    "type": "string",
+    "description": "A file below the directory of this file.",
+}
 
 
 def ref(name: str) -> JsonObject:
@@ -201,7 +207,7 @@ def ref(name: str) -> JsonObject:
 
 
 def any_of(schemas: Iterable[JsonObject]) -> JsonObject:
-    """Return a schema for what fits at least one of some schemas.
+    """Return a schema for values that match at least one of the given schemas.
 
     >>> any_of([{"type": "string"}, {"type": "string"}])
     {'type': 'string'}
@@ -214,13 +220,13 @@ def any_of(schemas: Iterable[JsonObject]) -> JsonObject:
 
 
 def enum_schema(words: Iterable[str]) -> JsonObject:
-    """Return a schema for one of some words, in each spelling that is read."""
+    """Return a schema for one of the given words, in each accepted spelling."""
     spelled = [spelling for word in words for spelling in spellings(word)]
     return {"enum": [*dict.fromkeys(spelled)]}
 
 
 def spellings(word: str) -> list[JsonValue]:
-    """Return a word as it is registered and, if that differs, in kebab-case.
+    """Return a word as registered and, if different, in kebab-case.
 
     >>> spellings("all_or_nothing")
     ['all_or_nothing', 'all-or-nothing']
@@ -229,7 +235,7 @@ def spellings(word: str) -> list[JsonValue]:
 
 
 def value_schema(annotation: object) -> JsonObject:
-    """Describe the values that an option of this type can have."""
+    """Describe the values of a type as JSON Schema."""
     if annotation in _DEFINITIONS:
         return ref(_DEFINITIONS[annotation])
     if annotation in _JSON_TYPES:
@@ -241,7 +247,7 @@ def value_schema(annotation: object) -> JsonObject:
         return any_of([*map(value_schema, arms), _FILE])
     origin, inner = get_origin(annotation), get_args(annotation)
     if is_union(annotation):
-        # Functions can only be given in Python.
+        # Functions can only be passed in Python.
         return any_of(value_schema(arm) for arm in inner if get_origin(arm) is not Callable)
     if origin is Literal:
         return enum_schema(map(str, inner))
@@ -250,7 +256,7 @@ def value_schema(annotation: object) -> JsonObject:
             return ref(_LIST_DEFINITIONS[inner[0]])
         item = value_schema(inner[0])
         many: JsonObject = {"type": "array", "items": item}
-        # A list of one text may be written without its brackets.
+        # The brackets are optional for a list of one string.
         return any_of([many, item]) if item.get("type") == "string" or "enum" in item else many
     if origin in _MAPPINGS:
         return {"type": "object", "additionalProperties": value_schema(inner[1])}
@@ -267,15 +273,25 @@ def value_schema(annotation: object) -> JsonObject:
 
 
 def options_schema(strategy: type) -> JsonObject:
-    """Return the options of a strategy as `properties`, and which of them are `required`."""
-    options = registry.options(strategy)
-    needed: list[JsonValue] = [name for name, each in options.items() if each.default is MISSING]
-    properties: JsonObject = {name: option_schema(strategy, each) for name, each in options.items()}
+    """Return the `properties` of a strategy, and which of them are `required`."""
+    needed = required_options(strategy)
+    properties: JsonObject = {**option_schemas(strategy)}
     return {"properties": properties, **({"required": needed} if needed else {})}
 
 
+def required_options(strategy: type) -> list[JsonValue]:
+    """Return the names of the required options of a strategy."""
+    return [name for name, each in registry.options(strategy).items() if each.default is MISSING]
+
+
+def option_schemas(strategy: type) -> dict[str, JsonObject]:
+    """Describe each option of a strategy as JSON Schema."""
+    options = registry.options(strategy)
+    return {name: option_schema(strategy, option) for name, option in options.items()}
+
+
 def option_schema(strategy: type, option: registry.Option) -> JsonObject:
-    """Describe the values of an option, with its description and its default."""
+    """Describe an option as JSON Schema, with its description and default."""
     schema = value_schema(option.type)
     if is_argv(option.name, option.type):
         schema = {"type": "array", "items": {"type": "string"}, "minItems": 1}
@@ -289,7 +305,7 @@ def option_schema(strategy: type, option: registry.Option) -> JsonObject:
 
 
 def _default_as_json(default: object) -> JsonValue:
-    """Return a default as a file would write it, `None` if it cannot be written."""
+    """Return a default as JSON, or `None` if it has no JSON form."""
     if isinstance(default, Enum):
         return str(default.value) if default is not MISSING else None
     if isinstance(default, bool | int | float | str):
@@ -316,11 +332,11 @@ def summary_of(kind: type) -> str:
 def _description_of(kind: type, option: str, annotation: object) -> str:
     """Return the sentences about an option in the docstrings of its class and base classes.
 
-    Without any, an option that is an enumeration is described by the docstring of its type.
+    An enumeration that they do not mention is described by the docstring of its type.
 
     >>> from fieldmark.compare.regex import Regex
     >>> _description_of(Regex, "search", bool)
-    'The whole text has to follow it, or with `search` any part of it.'
+    'The whole string must match, or with `search` any part of it.'
     """
     word = re.compile(rf"`{re.escape(option)}(?:`|: )")
     for owner in kind.__mro__:
@@ -334,6 +350,6 @@ def _description_of(kind: type, option: str, annotation: object) -> str:
 
 @cache
 def _paragraphs(kind: type) -> tuple[str, ...]:
-    """Return the paragraphs of a docstring that are prose, each on one line."""
+    """Return the prose paragraphs of a docstring, each on one line."""
     parts = re.split(r"\n\s*\n", inspect.cleandoc(kind.__doc__ or ""))
     return tuple(" ".join(part.split()) for part in parts if part and not part.startswith(">>>"))

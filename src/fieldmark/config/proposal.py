@@ -1,4 +1,4 @@
-"""Write proposed rules as a rules file with the reason above each of them."""
+"""Write proposed rules as a rules file, with a comment that gives the reason for each rule."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import Final
 
 from fieldmark.model.json import JsonValue
 from fieldmark.plan.infer import InferredRule
+from fieldmark.values.text import plural
 
 __all__ = ["render_proposal"]
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _WORDS: Final = frozenset({"true", "false", "null"})
-_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_WIDTHS: Final = ((0xFF, "x", 2), (0xFFFF, "u", 4), (0x10FFFF, "U", 8))
 
 
 def render_proposal(proposals: Iterable[InferredRule], *, cases: int) -> str:
-    """Return the text of a rules file, the same for the same proposals."""
+    """Return the text of a rules file."""
     lines = [
-        f"# Proposed from {cases} {'case' if cases == 1 else 'cases'}; the reason for each choice",
-        "# stands above it. Change whatever you know better.",
+        f"# Proposed from {plural(cases, 'case')}. The comment above each rule gives the reason.",
+        "# Review the rules before you use them.",
         "scope: union",
         "defaults: {match: exact}",
     ]
@@ -50,11 +49,9 @@ def _flow_style(value: JsonValue) -> str:
 
 
 def _escape(character: str) -> str:
-    """Escape a character for a double-quoted scalar of YAML."""
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    if character.isprintable():
+    """Escape a character for a double-quoted YAML string."""
+    if character == '"':
+        return '\\"'
+    if character.isprintable() and character != "\\":
         return character
-    code = ord(character)
-    sign, width = next((sign, width) for top, sign, width in _WIDTHS if code <= top)
-    return f"\\{sign}{code:0{width}x}"
+    return character.encode("unicode_escape").decode("ascii")

@@ -1,63 +1,375 @@
-"""Read rules from files and from Python: the native form, mappings by path, strategy files."""
+"""Read rules from files and from Python, in all supported forms.
+
+The native form is an object with settings and `fields`: a list of settings, each with a path, or a
+mapping. The keys of a mapping are paths, or it has the structure of a document; its values are
+settings or words, as in `{"total": {"match": "numeric_tolerance"}, "vendor": {"city": "EXACT"}}`.
+A list or a mapping alone is also valid.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from fieldmark import registry
+from fieldmark.compare.any_of import AnyOf
+from fieldmark.compare.exact import Exact
 from fieldmark.config.context import Context
-from fieldmark.config.field_rules import (
-    NO_DEFAULTS,
-    PROVIDER,
-    STRICT,
-    FieldDefaults,
-    is_settings,
-    read_by_path,
-    read_defaults,
-    read_fields,
-    strategy_words,
-    uses_strategies,
-)
 from fieldmark.config.files import load_file
-from fieldmark.config.keys import ConfigKey, KeyTable
+from fieldmark.config.keys import ConfigKey, KeyTable, expect_object
 from fieldmark.config.located import Located, describe, locate
-from fieldmark.config.option_types import any_of, ref, summary_of
-from fieldmark.config.strategies import STRATEGIES, build_comparator, choose
-from fieldmark.errors import Problem
+from fieldmark.config.option_types import any_of, read_option, ref, summary_of
+from fieldmark.config.strategies import (
+    STRATEGIES,
+    STRATEGY_KEYS,
+    StrategyChoice,
+    build_aligner,
+    build_comparator,
+    choose,
+    read_comparator,
+    read_provider,
+    strategies_with,
+    strategy_from_word,
+)
+from fieldmark.errors import Location, Problem, with_hint
+from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.registry import Plugin
+from fieldmark.values.paths import PathError, append_path, parse_path, path_key
 from fieldmark.values.text import did_you_mean
 
 __all__ = [
     "AUTO",
+    "FIELD_KEYS",
+    "NO_DEFAULTS",
+    "PROVIDER",
     "RULES_KEYS",
+    "STRICT",
+    "WEIGHT",
+    "FieldDefaults",
     "LoadedRules",
+    "is_settings",
     "load_rules",
     "loaded_rules",
+    "read_by_path",
+    "read_defaults",
+    "read_fields",
     "read_rules",
     "rules_of",
     "rules_schema",
+    "uses_strategies",
 ]
 
 AUTO: Final = "auto"
 
+
+def _read_weight(given: Located, context: Context) -> float | None:
+    value = read_option(given, "weight", float, context)
+    if not isinstance(value, int | float):
+        return None
+    if value < 0:
+        context.add(f"weight: must be a non-negative number, got {value}", given.location)
+    return float(value)
+
+
+WEIGHT: Final[ConfigKey[float]] = ConfigKey(
+    "weight",
+    description="The weight of the field in a weighted average.",
+    default=1,
+    schema={"type": "number", "minimum": 0},
+    reader=_read_weight,
+)
+_REQUIRED: Final = ConfigKey(
+    "required", bool, "Whether a missing value is a miss (field_accuracy).", default=True
+)
+_ANY_OF: Final = ConfigKey(
+    "any_of", bool, "Whether the expected value is a list of acceptable values.", default=False
+)
+FIELD_KEYS: Final = KeyTable(
+    ConfigKey(
+        "path", str, 'The path of the field: dots, [n], ["quoted.key"]; patterns with [*] and **.'
+    ),
+    ConfigKey("match", description="The comparator.", schema=ref("match")),
+    ConfigKey("align", description="How the items of a list are aligned.", schema=ref("align")),
+    WEIGHT,
+    _REQUIRED,
+    _ANY_OF,
+)
+STRICT: Final = ConfigKey("strict", bool, "Whether an invalid path is an error.", default=False)
+PROVIDER: Final[ConfigKey[Provider | None]] = ConfigKey(
+    "provider", schema=ref("provider"), reader=read_provider
+)
+"""Keys that rules files and evaluators share."""
+_NOT_BESIDE_ALIGN: Final = {
+    "match": "match compares the list as one value, align compares its items; use one of them",
+    "any_of": "any_of treats the list as acceptable values, align compares its items",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldDefaults:
+    """The defaults for fields without their own settings."""
+
+    match: StrategyChoice | None = None
+    comparator: Comparator | None = None
+    aligner: Aligner | None = None
+
+
+NO_DEFAULTS: Final = FieldDefaults()
+
+
+# --- fields ---------------------------------------------------------------------------------------
+
+
+def read_fields(
+    fields: Iterable[Located], context: Context, defaults: FieldDefaults = NO_DEFAULTS
+) -> tuple[Rule, ...]:
+    """Read the rules of a list of fields."""
+    rules: list[Rule | None] = []
+    for located in fields:
+        hint = "for example {path: total, match: exact}"
+        if not expect_object(located, "field", context, hint):
+            continue
+        given = located.get("path")
+        if given is None:
+            context.add("'path' is required", located.location)
+            given = Located(value=None, location=located.location)
+        elif not isinstance(given.value, str):
+            read_option(given, "path", str, context)
+        rules.append(_rule(given.value, given.location, located, context, defaults))
+    return _without_duplicates(rules, context)
+
+
+def _rule(
+    path: object, location: Location, settings: Located, context: Context, defaults: FieldDefaults
+) -> Rule | None:
+    """Build the rule for a path; `None` if the path is not a string."""
+    comparator: Comparator | None = None
+    aligner: Aligner | None = None
+    options = [key for key in settings.entries if key not in FIELD_KEYS.names]
+    any_of = _ANY_OF.read(settings, context)
+    if "align" in settings.entries:
+        for key, reason in _NOT_BESIDE_ALIGN.items():
+            if key in settings.entries:
+                message = f"{key} and align cannot be combined"
+                context.add(message, settings.key_location(key), reason)
+        choice = choose(Plugin.ALIGNERS, settings.entries["align"], context)
+        aligner = build_aligner(_with_options(choice, settings, options, context), context)
+    else:
+        choice, default = None, defaults.match
+        if "match" in settings.entries:
+            choice = choose(Plugin.COMPARATORS, settings.entries["match"], context)
+            if choice and default and default.name == choice.name and not choice.options:
+                choice = default
+        elif default is None:
+            for option in options:
+                _refuse_option_without_strategy(option, settings, context)
+        elif options:
+            choice = default
+        comparator = build_comparator(_with_options(choice, settings, options, context), context)
+        if any_of:
+            comparator = AnyOf(inner=comparator or defaults.comparator or Exact())
+    weight = WEIGHT.read(settings, context)
+    required = _REQUIRED.read(settings, context)
+    if not isinstance(path, str):
+        return None
+    _check_path(path, location, context)
+    return Rule(
+        path=path,
+        comparator=comparator,
+        aligner=aligner,
+        weight=float(weight),
+        required=required,
+        location=location,
+    )
+
+
+def _check_path(path: str, location: Location, context: Context) -> None:
+    """Warn about an invalid path; with `strict`, record a problem."""
+    try:
+        parse_path(path)
+    except PathError as error:
+        record = context.add if context.strict else context.warn
+        record(error.message, location, "it matches no field")
+
+
+def _without_duplicates(rules: Iterable[Rule | None], context: Context) -> tuple[Rule, ...]:
+    """Return the valid rules; a duplicate path is a problem."""
+    valid = tuple(rule for rule in rules if rule is not None)
+    context.problems.add_duplicates(
+        ((rule.path, rule.location) for rule in valid), "path", key=path_key
+    )
+    return valid
+
+
+def _with_options(
+    choice: StrategyChoice | None, settings: Located, options: list[str], context: Context
+) -> StrategyChoice | None:
+    """Add the options next to a strategy; keys that no strategy supports are problems."""
+    if choice is None:
+        return None
+    known = registry.options(choice.strategy)
+    taken: list[str] = []
+    for option in options:
+        if option in known or strategies_with(option, *STRATEGY_KEYS.values()):
+            taken.append(option)
+        else:
+            hint = did_you_mean(option, [*FIELD_KEYS.names, *known])
+            context.add(f"unknown key {option!r}", settings.key_location(option), hint)
+    return choice.with_options(settings, taken)
+
+
+def _refuse_option_without_strategy(option: str, settings: Located, context: Context) -> None:
+    location = settings.key_location(option)
+    known: dict[str, object] = {}
+    for kind in STRATEGY_KEYS.values():
+        owners = strategies_with(option, kind)
+        if owners:
+            hint = f"it is an option of: {', '.join(owners)}"
+            message = f"option {option!r} requires {kind.article} {kind.noun}"
+            context.add(message, location, hint)
+            return
+        for name in registry.names(kind):
+            known.update(registry.options(registry.load(kind, name)))
+    hint = did_you_mean(option, [*FIELD_KEYS.names, *known])
+    context.add(f"unknown key {option!r}", location, hint)
+
+
+# --- defaults -------------------------------------------------------------------------------------
+
+
+def read_defaults(located: Located | None, context: Context) -> FieldDefaults:
+    """Read the default comparator and aligner, with the options next to their names."""
+    if located is None:
+        return NO_DEFAULTS
+    if not isinstance(located.value, dict):
+        message = f"defaults: expected an object, got {describe(located.value)}"
+        context.add(message, located.location, "for example {match: exact}")
+        return NO_DEFAULTS
+    choices = {
+        key: choice
+        for key, kind in STRATEGY_KEYS.items()
+        if key in located.entries
+        and (choice := choose(kind, located.entries[key], context)) is not None
+    }
+    for option in [key for key in located.entries if key not in STRATEGY_KEYS]:
+        location = located.key_location(option)
+        known = {key: registry.options(choice.strategy) for key, choice in choices.items()}
+        taking = [key for key, options in known.items() if option in options]
+        if len(taking) == 1:
+            choices[taking[0]] = choices[taking[0]].with_options(located, [option])
+        elif taking:
+            hint = f"use match: {{type: …, {option}: …}} or align: {{type: …, {option}: …}}"
+            context.add(f"option {option!r} fits both match and align", location, hint)
+        elif owners := strategies_with(option, *STRATEGY_KEYS.values()):
+            hint = f"it is an option of: {', '.join(owners)}"
+            context.add(f"option {option!r} is not supported in the defaults", location, hint)
+        else:
+            hint = did_you_mean(option, [*STRATEGY_KEYS, *chain(*known.values())])
+            context.add(f"unknown key {option!r}", location, hint)
+    return FieldDefaults(
+        match=choices.get("match"),
+        comparator=build_comparator(choices.get("match"), context),
+        aligner=build_aligner(choices.get("align"), context),
+    )
+
+
+# --- rules by path --------------------------------------------------------------------------------
+
+
+def read_by_path(
+    located: Located, context: Context, defaults: FieldDefaults = NO_DEFAULTS
+) -> tuple[Rule, ...]:
+    """Read the rules of a mapping from paths to settings or words."""
+    rules: list[Rule | None] = []
+    for path, location, leaf in _leaves(located, ""):
+        word = leaf.value
+        if isinstance(word, dict) and leaf.entries:
+            if "path" in leaf.entries:
+                message = "'path' is not allowed in a mapping of paths"
+                context.add(message, leaf.key_location("path"))
+            rules.append(_rule(path, location, leaf, context, defaults))
+            continue
+        if not isinstance(word, str):
+            hint = f"must be one of: {', '.join(STRATEGIES)}"
+            context.add(f"expected a strategy, got {describe(word)}", leaf.location, hint)
+            continue
+        comparator = strategy_from_word(word, context.provider)
+        if comparator is None:
+            if registry.canonical(Plugin.COMPARATORS, word) is None:
+                names = STRATEGIES if word.isupper() else [name.lower() for name in STRATEGIES]
+                hint = with_hint(
+                    f"must be one of: {', '.join(STRATEGIES)}", did_you_mean(word, names)
+                )
+                context.add(f"unknown strategy {word!r}", leaf.location, hint)
+                continue
+            comparator = read_comparator(leaf, context)
+        _check_path(path, location, context)
+        rules.append(Rule(path=path, comparator=comparator, location=location))
+    return _without_duplicates(rules, context)
+
+
+def is_settings(located: Located) -> bool:
+    """Whether an object contains the settings of a field rather than nested fields."""
+    settings = located.entries
+    if any(
+        key in settings and isinstance(settings[key].value, str | dict) for key in STRATEGY_KEYS
+    ):
+        return True
+    return bool(settings) and all(
+        key in FIELD_KEYS.names and not isinstance(inner.value, str | dict | list)
+        for key, inner in settings.items()
+    )
+
+
+def _strategy_words(located: Located) -> Iterator[str]:
+    """Yield the strategy words of a mapping."""
+    for inner in located.entries.values():
+        if isinstance(inner.value, str):
+            yield inner.value
+        elif not is_settings(inner):
+            yield from _strategy_words(inner)
+    for item in located.items:
+        yield from _strategy_words(item)
+
+
+def uses_strategies(located: Located) -> bool:
+    """Whether a mapping uses the words of strategy files."""
+    return any(word.strip().upper() in STRATEGIES for word in _strategy_words(located))
+
+
+def _leaves(located: Located, path: str) -> Iterator[tuple[str, Location, Located]]:
+    """Yield the path, the location, and the word or settings of each leaf of a mapping."""
+    for key, below in located.entries.items():
+        joined = append_path(path, key)
+        inner = below
+        while len(inner.items) == 1:
+            inner, joined = inner.items[0], f"{joined}[*]"
+        if isinstance(inner.value, dict) and inner.entries and not is_settings(inner):
+            yield from _leaves(inner, joined)
+        else:
+            yield joined, located.key_location(key), inner
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
 _SCOPE: Final[ConfigKey[Scope | None]] = ConfigKey("scope", Scope, summary_of(Scope))
 _DEPTH: Final[ConfigKey[Depth | None]] = ConfigKey("depth", Depth, summary_of(Depth))
 _EMPTY_TOKENS: Final[ConfigKey[frozenset[str]]] = ConfigKey(
-    "empty_tokens", frozenset[str], "Texts that mean nothing is there.", default=frozenset()
+    "empty_tokens", frozenset[str], "Strings that are treated as blank.", default=frozenset()
 )
 _EMPTY_CONTAINERS: Final[ConfigKey[bool | None]] = ConfigKey(
-    "empty_containers", bool, "Whether [] and {} mean that nothing is there."
+    "empty_containers", bool, "Whether [] and {} are treated as blank."
 )
 _EMPTY_BLANKS: Final[ConfigKey[bool | None]] = ConfigKey(
-    "empty_blanks", bool, "Whether a text of blanks means that nothing is there."
+    "empty_blanks", bool, "Whether a string of only whitespace is blank."
 )
-# Like STRICT, but the schema of rules shows no default.
+# Like STRICT, but without a default in the schema.
 _STRICT: Final[ConfigKey[bool | None]] = ConfigKey("strict", bool, STRICT.description)
 _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _SCOPE: lambda given: given.value in set(Scope),
@@ -74,16 +386,18 @@ _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
         "type" in given.entries or given.value in registry.names(Plugin.PROVIDERS)
     ),
     ConfigKey(
-        "rules", description="Compare by what the truth looks like.", schema={"const": AUTO}
+        "rules",
+        description="Compare fields without a rule by the type of the expected value.",
+        schema={"const": AUTO},
     ): lambda given: given.value == AUTO,
 }
-"""The keys of the native form, and whether a value shows that its key belongs to this form."""
+"""The keys of the native form, and the values by which this form is recognized."""
 RULES_KEYS: Final = KeyTable(*_NATIVE_FORM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedRules:
-    """Rules that can be used, the provider that they name, and warnings about them."""
+    """Valid rules, their provider, and warnings about them."""
 
     rules: Rules
     provider: Provider | None = None
@@ -91,13 +405,13 @@ class LoadedRules:
 
 
 def load_rules(path: Path | str, *, provider: Provider | None = None) -> LoadedRules:
-    """Load the rules in a YAML or JSON file; the error lists every problem in it."""
-    context = Context(folder=Path(path).parent, provider=provider)
+    """Load a rules file in YAML or JSON; the error lists all problems."""
+    context = Context(directory=Path(path).parent, provider=provider)
     return loaded_rules(load_file(path), context)
 
 
 def read_rules(value: object, *, file: str = "", provider: Provider | None = None) -> LoadedRules:
-    """Read rules given in Python: a mapping, a list of fields, or the word `auto`.
+    """Read rules given in Python: a mapping, a list of fields, or `"auto"`.
 
     >>> read_rules({"total": {"match": "date"}}).rules.fields[0].comparator
     DateMatch(formats=None)
@@ -109,7 +423,7 @@ def read_rules(value: object, *, file: str = "", provider: Provider | None = Non
 
 
 def loaded_rules(located: Located, context: Context) -> LoadedRules:
-    """Read the rules of a whole file; the error lists every problem in it."""
+    """Read the rules of a file; the error lists all problems."""
     context = _with_provider(located, context)
     rules = _rules(located, context)
     context.problems.raise_any()
@@ -117,12 +431,12 @@ def loaded_rules(located: Located, context: Context) -> LoadedRules:
 
 
 def rules_of(located: Located, context: Context) -> Rules:
-    """Read rules in any of their forms; problems go to the context."""
+    """Read rules in any form; problems are added to the context."""
     return _rules(located, _with_provider(located, context))
 
 
 def _with_provider(located: Located, context: Context) -> Context:
-    """Return the context with the provider that rules in the native form name."""
+    """Return the context with the provider of rules in the native form."""
     if "provider" not in located.entries or _is_by_path(located):
         return context
     return replace(context, provider=PROVIDER.read(located, context))
@@ -134,8 +448,8 @@ def _rules(located: Located, context: Context) -> Rules:
     if isinstance(located.value, list):
         return Rules(fields=_read_list(located, context))
     if not isinstance(located.value, dict):
-        hint = "Rules are an object with the key fields, or a list of fields."
-        context.add(f"Not rules: {describe(located.value)}.", located.location, hint)
+        hint = "rules are an object with the key 'fields', or a list of fields"
+        context.add(f"expected rules, got {describe(located.value)}", located.location, hint)
         return Rules()
     if _is_by_path(located):
         by_path = read_by_path(located, context)
@@ -150,10 +464,10 @@ def _rules(located: Located, context: Context) -> Rules:
         elif isinstance(given.value, list):
             fields = _read_list(given, context, defaults)
         else:
-            context.add(f"fields must be a list, not {describe(given.value)}.", given.location)
+            context.add(f"fields: expected a list, got {describe(given.value)}", given.location)
     scope = _SCOPE.read(located, context)
     if scope is Scope.CONFIGURED and "fields" not in located.entries:
-        message = "The scope is configured, but no fields are."
+        message = "scope: 'configured' requires 'fields'"
         context.add(message, located.entries["scope"].location)
     return Rules(
         fields=fields,
@@ -175,34 +489,34 @@ def _is_by_path(located: Located) -> bool:
     if any(map(is_settings, entries.values())):
         return True
     known = [*(word.lower() for word in STRATEGIES), *registry.names(Plugin.COMPARATORS)]
-    return any(word in known or did_you_mean(word, known) for word in strategy_words(located))
+    return any(word in known or did_you_mean(word, known) for word in _strategy_words(located))
 
 
 def _read_list(
     fields: Located, context: Context, defaults: FieldDefaults = NO_DEFAULTS
 ) -> tuple[Rule, ...]:
     if not fields.items:
-        context.add("The list of fields is empty.", fields.location)
+        context.add("fields must not be empty", fields.location)
     return read_fields(fields.items, context, defaults)
 
 
 def _default(located: Located, context: Context) -> Comparator | None:
-    """Return auto-detection where it is requested or where strategy words are used."""
+    """Return the `auto` comparator if it is requested or strategy words are used."""
     requested = located.get("rules")
     if requested is not None and requested.value != AUTO:
-        hint = "The only word for it is auto."
-        context.add(f"Not rules: {describe(requested.value)}.", requested.location, hint)
+        message = f"rules: must be 'auto', got {describe(requested.value)}"
+        context.add(message, requested.location)
     fields = located.get("fields")
     uses_words = fields is not None and bool(fields.entries) and uses_strategies(fields)
     return _auto(context) if requested is not None or uses_words else None
 
 
 def _auto(context: Context) -> Comparator | None:
-    return build_comparator(choose(Plugin.COMPARATORS, Located(value=AUTO), context), context)
+    return read_comparator(Located(value=AUTO), context)
 
 
 def rules_schema() -> JsonObject:
-    """Describe rules in each of their forms as JSON Schema."""
+    """Describe rules in all their forms as JSON Schema."""
     native: JsonObject = {**RULES_KEYS.to_schema(), "minProperties": 1}
     fields: JsonObject = {"type": "array", "items": ref("field"), "minItems": 1}
     return any_of([native, fields, ref("by_path"), {"const": AUTO}])

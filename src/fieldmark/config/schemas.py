@@ -1,7 +1,7 @@
-"""JSON Schemas of the files that people write and of the rows that a run writes.
+"""JSON Schemas of eval files, rules files and result rows.
 
-They follow from the key tables of the readers and from the registry: a new strategy or option is
-in them as soon as it is registered.
+They are generated from the key tables of the readers and from the registry, so they include all
+registered strategies and options.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from fieldmark import registry
-from fieldmark.config.eval_cases import CASE_KEYS
-from fieldmark.config.eval_file import CONVENTION_KEYS, EVAL_KEYS, GATE_KEYS
-from fieldmark.config.eval_target import TARGET_WORDS, target_keys
+from fieldmark.config.eval_file import CASE_KEYS, CONVENTION_KEYS, EVAL_KEYS, GATE_KEYS
 from fieldmark.config.evaluators import ENTRY_KEYS, SAFETY, evaluator_keys
-from fieldmark.config.field_rules import FIELD_KEYS
 from fieldmark.config.keys import KeyTable
 from fieldmark.config.option_types import (
     any_of,
     enum_schema,
+    option_schemas,
     options_schema,
     ref,
+    required_options,
     spellings,
     summary_of,
 )
-from fieldmark.config.rules_file import rules_schema
+from fieldmark.config.rules_file import FIELD_KEYS, rules_schema
 from fieldmark.config.strategies import STRATEGIES, STRATEGY_KEYS
+from fieldmark.config.targets import TARGET_WORDS, target_keys
 from fieldmark.evaluators.base import Status
 from fieldmark.metrics.quality import QualityCounts
 from fieldmark.model.case import CaseInput, Verdict
@@ -39,7 +39,7 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema_of(name: str) -> JsonObject:
-    """Return the schema of eval files, of rules files or of result rows.
+    """Return the schema of eval files, rules files or result rows.
 
     >>> schema_of("result")["title"]
     'A row of the results of a fieldmark run'
@@ -76,13 +76,13 @@ def _described(schema: JsonObject, description: str) -> JsonObject:
 
 
 def _strategy_definitions(word: str, kind: Plugin) -> JsonObject:
-    """Define a strategy by its name alone, or as an object with its type and options."""
+    """Define a strategy as a name, or as an object with type and options."""
     names = registry.names(kind)
     typed: JsonObject = {
         "type": "object",
         "required": ["type"],
         "properties": {"type": ref(f"{word}_name")},
-        "allOf": [{"if": _is_named("type", name), "then": ref(f"{word}_{name}")} for name in names],
+        "allOf": _one_of_types(word, kind),
     }
     return {
         f"{word}_name": _name_schema(kind),
@@ -92,7 +92,7 @@ def _strategy_definitions(word: str, kind: Plugin) -> JsonObject:
 
 
 def _name_schema(kind: Plugin) -> JsonObject:
-    """Describe each name of a kind by the summary of its class."""
+    """Describe each name by the summary of its class."""
     return {
         "anyOf": [
             _described(enum_schema([name]), summary_of(registry.load(kind, name)))
@@ -101,46 +101,45 @@ def _name_schema(kind: Plugin) -> JsonObject:
     }
 
 
+def _one_of_types(word: str, kind: Plugin) -> list[JsonValue]:
+    """Select the definition of a strategy by its type."""
+    return [
+        {"if": _is_named("type", name), "then": ref(f"{word}_{name}")}
+        for name in registry.names(kind)
+    ]
+
+
+def _is_named(key: str, name: str) -> JsonObject:
+    """Return the condition that the value of a key is a given name."""
+    return {"required": [key], "properties": {key: {"enum": spellings(name)}}}
+
+
 def _strategy_schema(kind: Plugin, name: str) -> JsonObject:
     strategy = registry.load(kind, name)
     schema = options_schema(strategy)
-    properties = _properties(schema)
+    properties: JsonObject = {"type": {}, **option_schemas(strategy)}
     if kind is Plugin.PROVIDERS and "scores" in properties:
-        # The scores may be in a file, whose name is then given in their place.
+        # The scores may also be given as a file.
         schema.pop("required", None)
         properties["file"] = {"type": "string", "description": "A JSON file with the scores."}
     return {
         **schema,
         "description": summary_of(strategy),
-        "properties": {"type": {}, **properties},
+        "properties": properties,
         "additionalProperties": False,
     }
 
 
-def _properties(schema: JsonObject) -> JsonObject:
-    properties = schema["properties"]
-    return dict(properties) if isinstance(properties, dict) else {}
-
-
-def _is_named(key: str, name: str) -> JsonObject:
-    """Return the condition that a key has a certain name as its value."""
-    return {"required": [key], "properties": {key: {"enum": spellings(name)}}}
-
-
-def _without_defaults(properties: JsonObject) -> JsonObject:
-    return {
-        key: {part: value for part, value in schema.items() if part != "default"}
-        for key, schema in properties.items()
-        if isinstance(schema, dict)
-    }
+def _without_default(schema: JsonObject) -> JsonObject:
+    return {part: value for part, value in schema.items() if part != "default"}
 
 
 # --- rules ----------------------------------------------------------------------------------------
 
 
 def _rule_definitions() -> JsonObject:
-    """Return every definition that rules are made of, by name."""
-    # What can be at a path: a word, settings, or the shape of an object or a list.
+    """Return all definitions for rules, by name."""
+    # The value at a path is a word, settings, or a nested object or list.
     words = "|".join("".join(f"[{c.upper()}{c.lower()}]" for c in word) for word in STRATEGIES)
     field_or_word: list[JsonObject] = [
         {"enum": [*STRATEGIES]},
@@ -161,7 +160,7 @@ def _rule_definitions() -> JsonObject:
         "defaults": _defaults_schema(strategy_keys),
         "by_path": {
             "type": "object",
-            "description": "Paths, or the shape of a document, with what holds there.",
+            "description": "Fields by path or nested like a document, with settings or a strategy.",
             "additionalProperties": ref("field_or_word"),
         },
         "field_or_word": any_of(field_or_word),
@@ -170,10 +169,10 @@ def _rule_definitions() -> JsonObject:
 
 
 def _settings_schema(keys: KeyTable) -> JsonObject:
-    """Describe some keys of a field and the options of the strategies that it names.
+    """Describe keys of a field and the options of its strategies.
 
-    Every option is a property, so that editors can offer it; a strategy that is named admits only
-    its own.
+    All options are properties, so that editors can suggest them; once a strategy is named, only its
+    own options are allowed.
     """
     narrowed: list[JsonValue] = []
     for word, kind in STRATEGY_KEYS.items():
@@ -186,14 +185,12 @@ def _settings_schema(keys: KeyTable) -> JsonObject:
 
 
 def _defaults_schema(keys: KeyTable) -> JsonObject:
-    """Describe some keys and the options of every strategy, with each of their types."""
+    """Describe keys and the options of all strategies."""
     found: dict[str, list[JsonObject]] = {}
     for kind in STRATEGY_KEYS.values():
         for name in registry.names(kind):
-            options = _without_defaults(_properties(options_schema(registry.load(kind, name))))
-            for option, schema in options.items():
-                if isinstance(schema, dict):
-                    found.setdefault(option, []).append(schema)
+            for option, schema in option_schemas(registry.load(kind, name)).items():
+                found.setdefault(option, []).append(_without_default(schema))
     options = {option: any_of(schemas) for option, schemas in found.items()}
     return {
         "type": "object",
@@ -207,21 +204,24 @@ def _defaults_schema(keys: KeyTable) -> JsonObject:
 
 
 def _eval_definitions() -> JsonObject:
-    """Return every definition that eval files are made of, besides those of rules."""
+    """Return all definitions for eval files, except those for rules."""
     evaluators = registry.names(Plugin.EVALUATORS)
     convention: JsonObject = {
         **CONVENTION_KEYS.to_schema("name"),
         # The defaults depend on the convention.
-        "properties": _without_defaults(CONVENTION_KEYS.properties()),
+        "properties": {key.name: _without_default(key.to_schema()) for key in CONVENTION_KEYS},
     }
     conventions = any_of([CONVENTION_KEYS.keys[0].to_schema(), convention])
-    gates = _described(GATE_KEYS.to_schema(), "What the run has to reach, or the command fails.")
+    gates = _described(
+        GATE_KEYS.to_schema(),
+        "Limits on metrics; if the run misses one, the command exits with code 1.",
+    )
     return {
         "case": {
             **CASE_KEYS.to_schema("id"),
             "anyOf": [{"required": ["expected"]}, {"required": ["expected_file"]}],
         },
-        "convention": _described(conventions, "How outcomes are counted."),
+        "convention": _described(conventions, "How outcomes become metrics."),
         "target": _any_target(),
         **{f"target_{name}": _one_target(name) for name in registry.names(Plugin.TARGETS)},
         "evaluators": {"type": "array", "items": ref("evaluator")},
@@ -229,10 +229,7 @@ def _eval_definitions() -> JsonObject:
             "type": "object",
             "required": ["type"],
             "properties": {**ENTRY_KEYS.properties(), "type": _name_schema(Plugin.EVALUATORS)},
-            "allOf": [
-                {"if": _is_named("type", name), "then": ref(f"evaluator_{name}")}
-                for name in evaluators
-            ],
+            "allOf": _one_of_types("evaluator", Plugin.EVALUATORS),
         },
         **{f"evaluator_{name}": _one_evaluator(name) for name in evaluators},
         "gates": gates,
@@ -251,7 +248,7 @@ def _any_target() -> JsonObject:
         narrowed.append({"if": condition, "then": ref(f"target_{name}")})
     return {
         "type": "object",
-        "description": "What produces candidates.",
+        "description": "A program or service that produces the predictions.",
         "properties": {"type": _name_schema(Plugin.TARGETS)},
         "anyOf": [{"required": [key]} for key in ("type", *TARGET_WORDS)],
         "allOf": narrowed,
@@ -260,20 +257,14 @@ def _any_target() -> JsonObject:
 
 def _one_target(name: str) -> JsonObject:
     strategy = registry.load(Plugin.TARGETS, name)
-    schema = options_schema(strategy)
-    needed = schema.get("required")
-    required: list[JsonValue] = list(needed) if isinstance(needed, list) else []
+    required = required_options(strategy)
+    schema: JsonObject = {"properties": target_keys(name).properties(), "required": []}
     for word, (kind, option) in TARGET_WORDS.items():
         if kind == name:
             required = [key for key in required if key not in (word, option)]
             schema["anyOf"] = [{"required": [key]} for key in dict.fromkeys((word, option))]
-    return {
-        **schema,
-        "description": summary_of(strategy),
-        "required": required,
-        "properties": target_keys(name).properties(),
-        "additionalProperties": False,
-    }
+    schema["required"] = required
+    return {**schema, "description": summary_of(strategy), "additionalProperties": False}
 
 
 def _one_evaluator(name: str) -> JsonObject:
@@ -288,7 +279,8 @@ def _one_evaluator(name: str) -> JsonObject:
 
 # --- results --------------------------------------------------------------------------------------
 
-_TEXTS: Final[JsonObject] = {"type": "array", "items": {"type": "string"}}
+_STRINGS: Final[JsonObject] = {"type": "array", "items": {"type": "string"}}
+_INTEGERS: Final[JsonObject] = {"type": "array", "items": {"type": "integer"}}
 _LISTS: Final[JsonObject] = {"type": "array", "items": {"type": "array"}}
 _RATE: Final[JsonObject] = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 _ERROR_TYPES: Final = ("omission", "hallucination", "format_error", "wrong_value")
@@ -304,12 +296,14 @@ def _result_row() -> JsonObject:
             "type": {"type": "string"},
             "weight": {"type": "number", "minimum": 0},
             **_score_properties(),
-            "vacuous": _described({"type": "boolean"}, "Whether there was nothing to score."),
-            "hits": _TEXTS,
-            "misses": _TEXTS,
-            "skipped": _described(_TEXTS, "What counts neither way."),
+            "vacuous": _described(
+                {"type": "boolean"}, "Whether the score is vacuous: nothing was compared."
+            ),
+            "hits": _STRINGS,
+            "misses": _STRINGS,
+            "skipped": _described(_STRINGS, "Fields that were not scored."),
             "reasoning": {"type": "string"},
-            "details": _described({"type": "object"}, "Whatever the evaluator adds, untouched."),
+            "details": _described({"type": "object"}, "Additional details of the evaluator."),
         },
     }
     return {
@@ -317,47 +311,54 @@ def _result_row() -> JsonObject:
         "type": "object",
         "required": ["case_id", "score", "verdict", "status"],
         "properties": {
-            "case_id": _described({"type": "string"}, "Which case it is."),
+            "case_id": _described({"type": "string"}, "The id of the case."),
             **_score_properties(),
-            "hits": _described(_TEXTS, "What is right."),
-            "misses": _described(_TEXTS, "What is wrong, and why."),
+            "hits": _described(_STRINGS, "Fields that match."),
+            "misses": _described(_STRINGS, "Mistakes, with the reason."),
             "reasoning": {"type": "string"},
             "evaluator_results": {"type": "array", "items": evaluator_result},
-            "counts": _described(_integers(Counts._fields), "Fields, counted by the convention."),
+            "counts": _described(
+                _integers(Counts._fields), "Counts of fields under the convention."
+            ),
             "errors_by_type": _integers(_ERROR_TYPES),
-            "quality": _described(_integers(QualityCounts._fields), "The sizes of the buckets."),
+            "quality": _described(
+                _integers(QualityCounts._fields),
+                "Counts of keys for the response quality score.",
+            ),
             "cells": _described(
-                {"type": "array", "items": {"type": "integer"}},
-                "One integer per field: the number of its attribute << 7 | outcome and presences.",
+                _INTEGERS,
+                "One integer per field: attribute number << 7 | outcome and presences.",
             ),
             "comparisons": _described(
-                _LISTS, "[position, similarity, score, reason, flags, note] where there is more."
+                _LISTS, "[position, similarity, score, reason, flags, note] of fields with details."
             ),
             "items": _described(
                 _LISTS,
                 "[position, list, expected index, candidate index, similarity] of aligned items.",
             ),
             "totals": _described(
-                {"type": "array", "items": {"type": "integer"}},
-                "[hits, misses, skipped, errors]: how many fields, or entries of evaluators.",
+                _INTEGERS,
+                "[hits, misses, skipped, errors]: counts of fields, or of evaluator entries.",
             ),
-            "vacuous": _described({"const": True}, "There was nothing to score."),
+            "vacuous": _described({"const": True}, "The score is vacuous: nothing was compared."),
             "safety": _described(_RATE, "The score of a safety judge."),
             "segment": _described(
-                {"type": "array", "items": {"type": "integer"}},
-                "[number, rows]: how many rows from here on were written together.",
+                _INTEGERS,
+                "[number, rows]: the number of the segment and its number of rows.",
             ),
-            "input": _described(_enum(CaseInput), "What could be read of the case, if not all."),
+            "input": _described(
+                _enum(CaseInput), "How the case was read, if a document is missing or invalid."
+            ),
             "note": {"type": "string"},
             "parsed_from": _described(
-                {"enum": ["fence", "text"]}, "Where in a text the JSON stood."
+                {"enum": ["fence", "text"]}, "Where the JSON was found in the model output."
             ),
-            "tags": _TEXTS,
+            "tags": _STRINGS,
             "fallback": _described(
-                {"const": True}, "A list was too long for the method asked for."
+                {"const": True}, "A list was too long for the requested aligner."
             ),
-            "expected": _described({}, "The truth."),
-            "candidate": _described({}, "What was extracted."),
+            "expected": _described({}, "The ground truth."),
+            "candidate": _described({}, "The prediction."),
         },
     }
 
@@ -365,7 +366,7 @@ def _result_row() -> JsonObject:
 def _score_properties() -> JsonObject:
     verdicts: list[JsonValue] = [*(verdict.value for verdict in Verdict), None]
     return {
-        "score": _described(_RATE, "Null if it could not be given."),
+        "score": _described(_RATE, "The score, or null if the evaluation failed."),
         "verdict": {"enum": verdicts},
         "status": _enum(Status),
     }

@@ -1,14 +1,14 @@
 """Build comparators, aligners, providers and other strategies from their names and options.
 
-A strategy is a name with its options beside it, or an object `{type: name, option: value, …}`.
+A strategy is given as a name with options next to it, or as `{type: name, option: value, …}`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Final, TypeAlias, cast, get_args
+from typing import Final, cast, get_args
 
 from fieldmark import registry
 from fieldmark.compare.exact import ExactText
@@ -17,7 +17,7 @@ from fieldmark.config.context import Context
 from fieldmark.config.files import load_named, load_table
 from fieldmark.config.located import Located, describe
 from fieldmark.config.option_types import read_option
-from fieldmark.errors import ConfigError, Location, OptionError
+from fieldmark.errors import ConfigError, Location, OptionError, with_hint
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
 from fieldmark.model.json import MISSING
@@ -27,58 +27,51 @@ from fieldmark.values.text import did_you_mean
 __all__ = [
     "STRATEGIES",
     "STRATEGY_KEYS",
-    "OptionReader",
     "StrategyChoice",
     "build",
     "build_aligner",
     "build_comparator",
     "choose",
+    "read_comparator",
     "read_provider",
     "strategies_with",
     "strategy_from_word",
-    "with_working_folder",
+    "take_options",
 ]
 
-OptionReader: TypeAlias = Callable[[Located], object]
-"""Reads an option that is more than a plain value."""
 STRATEGY_KEYS: Final = {"match": Plugin.COMPARATORS, "align": Plugin.ALIGNERS}
-"""The keys of a field that name a strategy, beside whose name its options may stand."""
+"""The keys of a field that name a strategy; its options may be given next to it."""
 _TYPE: Final = "type"
-_WORKING_FOLDER: Final = "cwd"
-_NO_READERS: Final[Mapping[str, OptionReader]] = MappingProxyType({})
+_WORKING_DIRECTORY: Final = "cwd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyChoice:
-    """A strategy that a file names, with the options written for it; not built yet."""
+    """The name and options of a strategy, before it is built."""
 
     kind: Plugin
     name: str
     strategy: type
     options: Mapping[str, Located] = field(default_factory=dict)
-    keys: Mapping[str, Location] = field(default_factory=dict)
     location: Location = Location()
 
     def with_options(self, owner: Located, names: Iterable[str]) -> StrategyChoice:
-        """Return the choice with more options, which override those that it has."""
+        """Return the choice with more options, which override existing ones."""
         own = {name: owner.entries[name] for name in names}
-        if not own:
-            return self
-        locations = {name: owner.key_location(name) for name in own}
-        return replace(self, options={**self.options, **own}, keys={**self.keys, **locations})
+        return replace(self, options={**self.options, **own})
 
 
 def choose(kind: Plugin, located: Located, context: Context) -> StrategyChoice | None:
-    """Return the strategy that a name or a `{type: …}` object names; a problem if none exists."""
+    """Return the strategy of a name or a `{type: …}` object; an unknown name is a problem."""
     named = located.entries.get(_TYPE, located)
     if not isinstance(named.value, str):
-        message = f"Not {kind.article} {kind.noun}: {describe(named.value)}."
+        message = f"expected {kind.article} {kind.noun}, got {describe(named.value)}"
         context.add(message, named.location, _valid_types(kind))
         return None
     name = registry.canonical(kind, named.value)
     if name is None:
-        hint = f"{_valid_types(kind)} {did_you_mean(named.value, registry.names(kind))}".rstrip()
-        context.add(f"Invalid {kind.noun}: {named.value}.", named.location, hint)
+        hint = with_hint(_valid_types(kind), did_you_mean(named.value, registry.names(kind)))
+        context.add(kind.unknown_message(named.value), named.location, hint)
         return None
     try:
         strategy = registry.load(kind, name)
@@ -91,17 +84,17 @@ def choose(kind: Plugin, located: Located, context: Context) -> StrategyChoice |
 
 
 def _valid_types(kind: Plugin) -> str:
-    return f"Valid types: {', '.join(registry.names(kind))}."
+    return f"valid types: {', '.join(registry.names(kind))}"
 
 
 def build(
     choice: StrategyChoice | None,
     context: Context,
-    readers: Mapping[str, OptionReader] = _NO_READERS,
+    read: Callable[[Located, str, object, Context], object | None] = read_option,
 ) -> object | None:
-    """Build a strategy; a problem for every option that it cannot take.
+    """Build a strategy; an unsupported or missing option is a problem.
 
-    `readers` read the options of those names in place of `read_option`.
+    `read` reads the value of an option, given its name and type.
     """
     if choice is None:
         return None
@@ -109,14 +102,12 @@ def build(
     before = len(context.problems)
     values: dict[str, object] = {}
     for name, located in choice.options.items():
-        if name in readers:
-            values[name] = readers[name](located)
-        elif name not in known:
+        if name not in known:
             _refuse_option(choice, name, context)
         elif _takes_provider(known[name]):
             values[name] = read_provider(located, context)
         else:
-            values[name] = read_option(located, name, known[name].type, context)
+            values[name] = read(located, name, known[name].type, context)
     for name, option in known.items():
         if name in choice.options:
             continue
@@ -126,17 +117,18 @@ def build(
             hint = ""
             key = next((key for key, kind in STRATEGY_KEYS.items() if kind is choice.kind), None)
             if key is not None and choice.location.line is None:
-                # A name on the command line or in Python has no options beside it.
-                hint = f"Write {key}: {choice.name} with {name}: [...] in a rules file."
-            context.add(f"{choice.name} needs the option {name}.", choice.location, hint)
+                # On the command line and in Python, a name cannot have options next to it.
+                hint = f"use a rules file with {key}: {choice.name} and {name}: [...]"
+            message = f"option {name!r} is required for {choice.name}"
+            context.add(message, choice.location, hint)
     if len(context.problems) > before:
         return None
     try:
-        return registry.made(choice.strategy, values)
+        return registry.create(choice.strategy, values)
     except OptionError as error:
         given = choice.options.get(error.option)
         location = choice.location if given is None else given.location
-        context.add(f"{error.option}: {error.message}.", location)
+        context.add(f"{error.option}: {error.message}", location)
         return None
 
 
@@ -146,26 +138,26 @@ def _takes_provider(option: registry.Option) -> bool:
 
 def _refuse_option(choice: StrategyChoice, name: str, context: Context) -> None:
     own = list(registry.options(choice.strategy))
-    location = choice.keys.get(name, choice.location)
+    location = choice.options[name].key or choice.location
     for kind in (choice.kind, *STRATEGY_KEYS.values()):
         owners = strategies_with(name, kind)
         if owners:
-            other = f"another {kind.noun}" if kind is choice.kind else f"{kind.article} {kind.noun}"
-            takes = f"{choice.name} takes {', '.join(own) if own else 'no options'}"
-            hint = f"{takes}; {name} belongs to {', '.join(owners)}."
-            context.add(f"Option of {other}: {name}.", location, hint)
+            options = f"supported options: {', '.join(own)}" if own else "it has no options"
+            hint = f"{options}; {name!r} is an option of {kind.noun}: {', '.join(owners)}"
+            context.add(f"option {name!r} is not supported by {choice.name}", location, hint)
             return
-    context.add(f"Unknown key: {name}.", location, did_you_mean(name, own))
+    context.add(f"unknown key {name!r}", location, did_you_mean(name, own))
 
 
 def strategies_with(option: str, *kinds: Plugin) -> list[str]:
-    """Return the names of the strategies of some kinds that have an option."""
-    return [
-        name
-        for kind in kinds
-        for name in registry.names(kind)
-        if option in registry.options(registry.load(kind, name))
-    ]
+    """Return the names of the strategies of these kinds that have an option."""
+    found: list[str] = []
+    for kind in kinds:
+        for name in registry.names(kind):
+            with suppress(ConfigError):  # a plug-in that cannot be loaded
+                if option in registry.options(registry.load(kind, name)):
+                    found.append(name)
+    return found
 
 
 def build_comparator(choice: StrategyChoice | None, context: Context) -> Comparator | None:
@@ -178,34 +170,44 @@ def build_aligner(choice: StrategyChoice | None, context: Context) -> Aligner | 
     return cast("Aligner | None", build(choice, context))
 
 
+def read_comparator(located: Located, context: Context) -> Comparator | None:
+    """Read a comparator: its name, or an object with its type and options."""
+    return build_comparator(choose(Plugin.COMPARATORS, located, context), context)
+
+
 def read_provider(located: Located, context: Context) -> Provider | None:
-    """Read a provider; a `file` is replaced by the recorded scores that it contains."""
+    """Read a provider; a `file` is replaced by the recorded scores in it."""
     file = located.get("file")
     scores = None if file is None else load_named(file, "file", context, load_table)
     if file is not None and scores is not None:
         entries = {key: each for key, each in located.entries.items() if key != "file"}
-        keys = {**located.keys, "scores": file.location}
-        located = located.with_entries({**entries, "scores": scores})._replace(keys=keys)
+        entries["scores"] = scores._replace(key=file.location)
+        located = located.with_entries(entries)
     choice = choose(Plugin.PROVIDERS, located, context)
     return cast("Provider | None", build(choice, context))
 
 
-def with_working_folder(choice: StrategyChoice, context: Context) -> StrategyChoice:
-    """Let a program start in the folder of the file that names it, unless it names another."""
-    if context.folder is None or _WORKING_FOLDER not in registry.options(choice.strategy):
+def take_options(choice: StrategyChoice, owner: Located, context: Context) -> StrategyChoice:
+    """Return a choice with its options from an object that may also have other keys.
+
+    The default working directory of a program is the directory of the configuration.
+    """
+    options = registry.options(choice.strategy)
+    choice = choice.with_options(owner, [key for key in owner.entries if key in options])
+    if context.directory is None or _WORKING_DIRECTORY not in options:
         return choice
-    folder = Located(value=".", location=choice.location)
-    return replace(choice, options={_WORKING_FOLDER: folder, **choice.options})
+    directory = Located(value=".", location=choice.location)
+    return replace(choice, options={_WORKING_DIRECTORY: directory, **choice.options})
 
 
-# --- the words of field strategy files ------------------------------------------------------------
+# --- strategy files -------------------------------------------------------------------------------
 
 _FUZZY_THRESHOLD: Final = 0.85
 _SEMANTIC_THRESHOLD: Final = 0.80
 
 
 def strategy_from_word(word: str, provider: Provider | None = None) -> Comparator | None:
-    """Return the comparator of a strategy word in any case, `None` if it is no such word."""
+    """Return the comparator of a strategy word, ignoring case; `None` for other words."""
     make = STRATEGIES.get(word.strip().upper())
     return None if make is None else make(provider)
 
@@ -214,7 +216,7 @@ def _fuzzy(provider: Provider | None) -> Comparator:
     from fieldmark.compare.fuzzy import Fuzzy
     from fieldmark.compare.semantic import Semantic, is_guarded
 
-    # Common words and embeddings do not measure spelling; a language model can.
+    # Lexical and embedding providers do not measure spelling; a language model can.
     if provider is None or is_guarded(provider):
         return Fuzzy(threshold=_FUZZY_THRESHOLD)
     of_form = getattr(provider, "of_form", None)
@@ -236,4 +238,4 @@ STRATEGIES: Final[Mapping[str, Callable[[Provider | None], Comparator]]] = {
     "SEMANTIC": _semantic,
     "IGNORE": lambda _: Ignore(),
 }
-"""The four words of field strategy files, and the comparators they stand for."""
+"""The words of strategy files and their comparators."""

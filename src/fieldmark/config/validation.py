@@ -1,24 +1,23 @@
-"""Check a configuration file of any kind: an eval file, rules or field strategies.
+"""Validate eval files, rules files and strategy files.
 
-Nothing is run, nothing that the file names is imported, and only files in its folder or below are
-read.
+Nothing is run or imported, and only files below the directory of the file are read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from fieldmark.config.context import Context
 from fieldmark.config.eval_file import read_eval
-from fieldmark.config.field_rules import uses_strategies
 from fieldmark.config.files import load_file
 from fieldmark.config.located import Located
-from fieldmark.config.rules_file import loaded_rules
+from fieldmark.config.rules_file import loaded_rules, uses_strategies
 from fieldmark.errors import ConfigError, FieldmarkError, Problem
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.text import plural
 
 __all__ = ["FileKind", "FileReport", "check_file"]
 
@@ -26,7 +25,7 @@ _BESIDE_CASES: Final = ("candidates", "target", "gates", "convention", "evaluato
 
 
 class FileKind(StrEnum):
-    """The kinds of configuration files."""
+    """The types of configuration files."""
 
     EVAL = "eval"
     RULES = "rules"
@@ -34,7 +33,7 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """The problems and warnings about a file; without problems it can be used."""
+    """The problems and warnings of a file; it is valid if it has no problems."""
 
     file: str
     kind: FileKind | None = None
@@ -43,8 +42,8 @@ class FileReport:
     warnings: tuple[Problem, ...] = ()
 
     @property
-    def fine(self) -> bool:
-        """Whether the file can be used."""
+    def valid(self) -> bool:
+        """Whether the file is valid."""
         return not self.problems
 
     def to_dict(self) -> JsonObject:
@@ -52,7 +51,7 @@ class FileReport:
         return {
             "file": self.file,
             "kind": self.kind,
-            "fine": self.fine,
+            "valid": self.valid,
             "contents": self.contents,
             "problems": [_problem_to_json(problem) for problem in self.problems],
             "warnings": [_problem_to_json(problem) for problem in self.warnings],
@@ -60,8 +59,8 @@ class FileReport:
 
 
 def check_file(path: Path | str) -> FileReport:
-    """Read a file as the kind that its keys suggest, and report every problem."""
-    context = Context(folder=Path(path).parent, contained=True)
+    """Validate a file, whose type is detected, and report all problems."""
+    context = Context(directory=Path(path).parent, contained=True)
     kind: FileKind | None = None
     contents = ""
     problems: tuple[Problem, ...] = ()
@@ -69,14 +68,14 @@ def check_file(path: Path | str) -> FileReport:
         located = load_file(path)
         kind = _kind_of(located, str(path))
         if kind is FileKind.RULES:
-            contents = f"{len(loaded_rules(located, context).rules.fields)} rule(s)"
+            contents = plural(len(loaded_rules(located, context).rules.fields), "rule")
         else:
             spec = read_eval(located, context)
             if isinstance(spec.cases, Path):
                 cases = f"cases in {spec.cases.name}"
             else:
-                cases = _count(len(spec.cases), "case")
-            contents = f"eval file with {cases}, {_count(len(spec.evaluators), 'evaluator')}"
+                cases = plural(len(spec.cases), "case")
+            contents = f"{cases}, {plural(len(spec.evaluators), 'evaluator')}"
         context.problems.raise_any()
     except ConfigError as error:
         problems = error.problems
@@ -92,9 +91,9 @@ def check_file(path: Path | str) -> FileReport:
 
 
 def _kind_of(located: Located, file: str) -> FileKind:
-    """Return the kind of a file: an eval file by its name or its keys, else rules.
+    """Return the type of a file: an eval file by its name or its keys, otherwise rules.
 
-    Rules may also have a field named `cases` or `evaluators`.
+    Rules may also have fields named `cases` or `evaluators`.
     """
     from fieldmark.config.agentv import is_agentv  # rarely needed
 
@@ -113,16 +112,5 @@ def _kind_of(located: Located, file: str) -> FileKind:
     return FileKind.EVAL if is_eval else FileKind.RULES
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _problem_to_json(problem: Problem) -> JsonValue:
-    location = problem.location
-    return {
-        "message": problem.message,
-        "hint": problem.hint,
-        "file": location.file,
-        "line": location.line,
-        "column": location.column,
-    }
+    return {"message": problem.message, "hint": problem.hint, **asdict(problem.location)}

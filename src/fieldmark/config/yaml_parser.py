@@ -1,8 +1,8 @@
-"""Parse YAML 1.2 safely into values with their locations.
+"""Parse YAML 1.2 safely into values with locations.
 
-Only `true`, `false`, `null`, nothing, and decimal numbers are not text: `NO`, `on`, `0123`,
-`1_000`, `12:30:45`, `2024-01-01`, `0x1F` and `.nan` are. Tags have no effect, and aliases are
-limited.
+All plain scalars are strings except `true`, `false`, `null`, empty scalars and decimal numbers:
+`NO`, `on`, `0123`, `1_000`, `12:30:45`, `2024-01-01`, `0x1F` and `.nan` are strings. Tags have no
+effect, and aliases are limited.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from fieldmark.config.located import (
     MAX_DEPTH,
     MAX_DIGITS,
     MAX_NODES,
-    Entry,
     Located,
     located_list,
     located_object,
@@ -43,7 +42,7 @@ __all__ = ["MAX_ALIASES", "parse_yaml"]
 
 MAX_ALIASES: Final = 100
 _MAX_CACHED: Final = 50_000
-"""Longest text whose result is cached."""
+"""The length of the longest text whose result is cached."""
 
 _WORDS: Final[dict[str, JsonValue]] = {"true": True, "false": False, "null": None, "": None}
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -59,20 +58,16 @@ _SCALAR_TAGS: Final[dict[str, tuple[type, ...]]] = {
 }
 _LIST_TAGS: Final = frozenset({None, "!", f"{_CORE}seq"})
 _OBJECT_TAGS: Final = frozenset({None, "!", f"{_CORE}map"})
-_LONGEST_SHOWN: Final = 40
+_MAX_SHOWN_LENGTH: Final = 40
 
-# The parser takes quadratic time for such a sequence.
+# The parser takes quadratic time for long tags.
 _LONG_TAG: Final = "!" * 1_000
 
 
-class _ParsingStoppedError(Exception):
-    """Parsing cannot continue; the problem is already recorded."""
-
-
 def parse_yaml(text: str, *, file: str = "") -> Located:
-    """Parse the only document in a YAML text.
+    """Parse a YAML text with a single document.
 
-    The last few results are cached, so that repeated comparisons parse their rules once.
+    The last few results are cached, so that repeated comparisons parse their rules only once.
 
     >>> parse_yaml("country: NO").value
     {'country': 'NO'}
@@ -81,22 +76,19 @@ def parse_yaml(text: str, *, file: str = "") -> Located:
 
 
 def _parse(text: str, file: str) -> Located:
-    problems = Problems()
-    document = _Composer(text, file, problems).document()
-    problems.raise_any()
-    return document
+    return _Composer(text, file).document()
 
 
 _parse_cached: Final = lru_cache(maxsize=8)(_parse)
 
 
 class _Composer:
-    """Builds values from parser events, and stops at the first that is unsafe."""
+    """Builds values from parser events."""
 
-    def __init__(self, text: str, file: str, problems: Problems) -> None:
+    def __init__(self, text: str, file: str) -> None:
         self._text = text
         self._file = file
-        self._problems = problems
+        self._problems = Problems()
         self._events = self._read()
         self._anchors: dict[str, tuple[Located, int, int] | None] = {}
         self._nodes = 0
@@ -104,22 +96,20 @@ class _Composer:
         self._deepest = 0
 
     def document(self) -> Located:
-        """Build the only document of the stream; an empty stream is null."""
+        """Return the only document, or raise its problems; an empty document is null."""
         found: Located | None = None
-        try:
-            for event in self._events:
-                if not isinstance(event, DocumentStartEvent):
-                    continue
-                if found is not None:
-                    self._refuse("A second document begins here.", event, "Keep one a file.")
-                found = self._node(next(self._events), 1)
-        except _ParsingStoppedError:
-            pass
+        for event in self._events:
+            if not isinstance(event, DocumentStartEvent):
+                continue
+            if found is not None:
+                self._refuse("multiple documents are not supported", event, "use one file for each")
+            found = self._node(next(self._events), 1)
+        self._problems.raise_any()
         return found or Located(value=None, location=Location(self._file, 1, 1))
 
     def _read(self) -> Iterator[Event]:
         if _LONG_TAG in self._text:
-            self._stop("A tag without end.", self._location_of_index(self._text.index(_LONG_TAG)))
+            self._stop("tag is too long", self._location_of_index(self._text.index(_LONG_TAG)))
         last: StreamMark | None = None
         try:
             for event in YAML(typ="safe", pure=True).parse(self._text):
@@ -127,19 +117,21 @@ class _Composer:
                 yield event
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            self._stop(f"Not valid YAML: {error.problem or error.context}.", self._location(mark))
+            # The parser shows some tokens as tuples: ('{',).
+            problem = re.sub(r"\(('.*'),\)", r"\1", error.problem or error.context or "")
+            self._stop(f"invalid YAML: {problem}", self._location(mark))
         except YAMLError as error:
             position = getattr(error, "position", 0)
-            self._stop(f"Not valid YAML: {_first_line(error)}.", self._location_of_index(position))
-        # On some invalid texts the parser itself fails instead of reporting an error.
+            self._stop(f"invalid YAML: {_first_line(error)}", self._location_of_index(position))
+        # The parser itself fails on some invalid input instead of reporting an error.
         except (ValueError, LookupError, TypeError, AttributeError, AssertionError) as error:
-            self._stop(f"Not valid YAML: {_first_line(error)}.", self._location(last))
+            self._stop(f"invalid YAML: {_first_line(error)}", self._location(last))
 
     def _node(self, event: Event, depth: int) -> Located:
         if isinstance(event, AliasEvent):
             return self._alias(event, depth)
         if not isinstance(event, ScalarEvent | CollectionStartEvent):
-            self._refuse("Not valid YAML: a value is expected here.", event)
+            self._refuse("invalid YAML: expected a value", event)
         self._count(1, depth, event)
         anchor: str | None = event.anchor
         if anchor is None:
@@ -165,31 +157,31 @@ class _Composer:
         named = [entry for entry in entries if entry is not None]
         return located_object(named, location, self._problems)
 
-    def _entry(self, event: Event, depth: int) -> Entry | None:
+    def _entry(self, event: Event, depth: int) -> tuple[str, Located] | None:
         merge = isinstance(event, ScalarEvent) and event.value == "<<" and event.implicit[0]
         key = self._node(event, depth + 1)
         located = self._node(next(self._events), depth + 1)
         if merge:
-            self._add_problem("Merge keys are not supported.", event, "Write the keys out.")
+            self._add_problem("merge keys are not supported", event, "repeat the keys instead")
         elif isinstance(key.value, str):
-            return Entry(key.value, self._location(event.start_mark), located)
+            return key.value, located._replace(key=self._location(event.start_mark))
         else:
             shown = "a list or an object"
             if isinstance(event, ScalarEvent):
-                shown = _shorten(event.value) or "nothing"
-            self._add_problem(f"Not a text as a key: {shown}.", event, "Put it in quotes.")
+                shown = _shorten(event.value) or "an empty key"
+            self._add_problem(f"key must be a string, got {shown}", event, "put it in quotes")
         return None
 
     def _alias(self, event: AliasEvent, depth: int) -> Located:
         name: str = event.anchor
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
-            self._refuse(f"More than {MAX_ALIASES} aliases.", event)
+            self._refuse(f"too many aliases (limit {MAX_ALIASES})", event)
         if name not in self._anchors:
-            self._refuse(f"No anchor for this alias: {_shorten(name)}.", event)
+            self._refuse(f"undefined alias {_shorten(name)!r}", event)
         anchored = self._anchors[name]
         if anchored is None:
-            self._refuse(f"An alias inside what it stands for: {_shorten(name)}.", event)
+            self._refuse(f"recursive alias {_shorten(name)!r}", event)
         located, size, height = anchored
         self._count(size, depth + height, event)
         return located
@@ -200,11 +192,10 @@ class _Composer:
         if tag in _TEXT_TAGS or (tag is None and not event.implicit[0]):
             return text
         value = self._plain(text, event)
-        kinds = _SCALAR_TAGS.get(tag) if tag is not None else None
-        if tag is not None and kinds is None:
+        if tag is not None and tag not in _SCALAR_TAGS:
             self._unknown_tag(tag, event)
-        elif kinds is not None and type(value) not in kinds:
-            self._add_problem(f"Not what its tag says: {_shorten(text)}.", event)
+        elif tag is not None and type(value) not in _SCALAR_TAGS[tag]:
+            self._add_problem(f"{_shorten(text)!r} does not match its tag", event)
         return value
 
     def _plain(self, text: str, event: Event) -> JsonValue:
@@ -213,13 +204,13 @@ class _Composer:
         if _DECIMAL.fullmatch(text) is None:
             return text
         if len(text) > MAX_DIGITS:
-            self._add_problem(f"A number of more than {MAX_DIGITS} digits.", event)
+            self._add_problem(f"number has too many digits (limit {MAX_DIGITS:,})", event)
             return None
         if _INTEGER.fullmatch(text):
             return int(text)
         number = float(text)
         if number in {float("inf"), float("-inf")}:
-            self._add_problem(f"A number out of range: {_shorten(text)}.", event)
+            self._add_problem(f"number out of range: {_shorten(text)}", event)
             return None
         return number
 
@@ -230,26 +221,25 @@ class _Composer:
             yield event
 
     def _unknown_tag(self, tag: str | None, event: NodeEvent) -> None:
-        self._add_problem(f"Unknown tag: {_shorten(tag or '')}.", event, "Tags are not used here.")
+        self._add_problem(f"unknown tag {_shorten(tag or '')!r}", event, "tags are not supported")
 
     def _count(self, nodes: int, depth: int, event: Event) -> None:
         self._nodes += nodes
         self._deepest = max(self._deepest, depth)
         if self._nodes > MAX_NODES:
-            self._refuse(f"More than {MAX_NODES:,} values, with aliases written out.", event)
+            self._refuse(f"too many values after expanding aliases (limit {MAX_NODES:,})", event)
         if depth > MAX_DEPTH:
-            self._refuse(f"Nested more than {MAX_DEPTH} deep.", event)
+            self._refuse(f"nesting exceeds the limit of {MAX_DEPTH} levels", event)
 
     def _add_problem(self, message: str, event: Event, hint: str = "") -> None:
         self._problems.add(message, self._location(event.start_mark), hint)
 
     def _refuse(self, message: str, event: Event, hint: str = "") -> NoReturn:
-        self._add_problem(message, event, hint)
-        raise _ParsingStoppedError
+        self._stop(message, self._location(event.start_mark), hint)
 
-    def _stop(self, message: str, location: Location) -> NoReturn:
-        self._problems.add(message, location)
-        raise _ParsingStoppedError
+    def _stop(self, message: str, location: Location, hint: str = "") -> NoReturn:
+        self._problems.add(message, location, hint)
+        raise self._problems.error()
 
     def _location(self, mark: StreamMark | None) -> Location:
         if mark is None:
@@ -262,7 +252,7 @@ class _Composer:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}…"
 
 
 def _first_line(error: Exception) -> str:

@@ -1,1 +1,1 @@
-"""Data in: rows of truth and candidate, read strictly, paired, and streamed as cases."""
+"""Reading of data: rows of truth and candidate, read strictly, paired, and streamed as cases."""

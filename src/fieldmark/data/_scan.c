@@ -1,23 +1,23 @@
-/* Looks at JSON as bytes: where its lines end, and whether a fast parser could have misread it.
+/* Scans JSON as bytes: finds line ends, and detects input that a fast parser may have misread.
 
-   A parser that keeps the last of two equal keys says nothing of the first, and one that knows
-   integers of 64 bits makes floats of longer ones. Both show in the bytes: there are more colons
-   between keys and values than keys in what was parsed, or there is a run of too many digits. */
+   A fast parser silently keeps the last of two equal keys, and turns integers beyond 64 bits into
+   floats. Both are visible in the bytes: there are more colons outside strings than keys in the
+   parsed value, or there is a run of too many digits. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <string.h>
 
-#define MOST_DIGITS 18   /* of a whole number that surely fits into 64 bits */
-#define MOST_LEVELS 1100 /* of values: more than any parser makes that is asked for speed */
+#define MOST_DIGITS 18   /* of an integer that always fits into 64 bits */
+#define MOST_LEVELS 1100 /* of values: more than the fast parser creates */
 
 typedef struct {
-    Py_ssize_t keys;    /* colons outside of texts */
+    Py_ssize_t keys;    /* colons outside strings */
     Py_ssize_t deepest;
-    int is_long;        /* some whole number has more digits than fit */
+    int is_long;        /* an integer has too many digits */
 } Seen;
 
-/* The first byte behind a text that begins before `at`; `end` if it does not end. */
+/* The first byte after a string that starts before `at`; `end` if it is unterminated. */
 static const unsigned char *
 behind_text(const unsigned char *at, const unsigned char *end)
 {
@@ -27,7 +27,7 @@ behind_text(const unsigned char *at, const unsigned char *end)
     return at < end ? at + 1 : end;
 }
 
-/* The first byte behind the digits from `at` on. */
+/* The first byte after the digits at `at`. */
 static const unsigned char *
 behind_digits(const unsigned char *at, const unsigned char *end)
 {
@@ -108,7 +108,7 @@ keys_in_list(PyObject *list, int levels)
     return keys;
 }
 
-/* The keys of a value and of all values below it; -1 if there are more levels than so many. */
+/* The number of keys in a value, at any depth; -1 if it is nested too deeply. */
 static Py_ssize_t
 keys_in(PyObject *value, int levels)
 {
@@ -122,9 +122,9 @@ keys_in(PyObject *value, int levels)
 }
 
 PyDoc_STRVAR(may_mislead_doc,
-"may_mislead(raw, values, depth) -> whether what was parsed may not be all that was written\n\n"
-"`raw` is JSON, and `values` lists what a parser made of it. A key could be there twice, an integer\n"
-"could be too long, or something could be deeper than allowed.");
+"may_mislead(raw, values, depth) -> whether the parsed values may differ from the input\n\n"
+"`raw` is JSON, and `values` are the parsed values. There may be a duplicate key, an integer that\n"
+"is too long, or a value that is nested too deeply.");
 
 static PyObject *
 may_mislead(PyObject *module, PyObject *args)
@@ -147,8 +147,8 @@ may_mislead(PyObject *module, PyObject *args)
 
 PyDoc_STRVAR(nth_lines_doc,
 "nth_lines(piece, wanted, every) -> (ends, wanted)\n\n"
-"Where the line with the number `wanted` ends, counted from one, and every so many lines after it;\n"
-"and which line of the next piece would be the next one.");
+"The end of line number `wanted`, counted from 1, and of every `every`-th line after it; and the\n"
+"number of the next such line in the next block.");
 
 static PyObject *
 nth_lines(PyObject *module, PyObject *args)
@@ -161,7 +161,7 @@ nth_lines(PyObject *module, PyObject *args)
         return NULL;
     }
     if (wanted < 1 || every < 1) {
-        PyErr_SetString(PyExc_ValueError, "lines are counted from one");
+        PyErr_SetString(PyExc_ValueError, "line numbers must be at least 1");
         return NULL;
     }
     ends = PyList_New(0);
@@ -198,7 +198,7 @@ static PyMethodDef functions[] = {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "fieldmark.data._scan",
-    .m_doc = "Looks at JSON as bytes.",
+    .m_doc = "Scans JSON as bytes.",
     .m_size = 0,
     .m_methods = functions,
 };

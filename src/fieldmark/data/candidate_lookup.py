@@ -1,6 +1,6 @@
-"""Candidates by id: held in memory, in a folder, or streamed beside the truth.
+"""Lookup of candidates by id: in memory, in a directory, or in a stream that is read in parallel.
 
-A stream whose rows are in another order than the truth is read by an index of its offsets.
+If a stream is not in the order of the truth, its rows are read with an index of offsets.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fieldmark.data.folders import FolderSource
+    from fieldmark.data.directories import DirectorySource
 
 __all__ = [
     "CandidateLookup",
-    "FolderCandidates",
+    "DirectoryCandidates",
     "InMemoryCandidates",
     "OffsetIndex",
     "StreamedCandidates",
@@ -41,42 +41,42 @@ _MAX_NAMES: Final = 3
 
 
 class UnmatchedCandidates(NamedTuple):
-    """Candidates without truth: how many, and the ids of the first few."""
+    """The number of candidates without ground truth, and the ids of the first few."""
 
     total: int
     names: list[str]
 
 
 class CandidateLookup(Protocol):
-    """The candidate side, asked by id. Each candidate is given away once."""
+    """Candidates by id; each candidate is returned once."""
 
     @property
     def without_id(self) -> list[tuple[int, SideValue]]:
-        """Places and values of the rows whose id cannot be read."""
+        """The places and values of rows without a readable id."""
         ...
 
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
-        """The candidates of these ids, `MISSING` where there is none."""
+        """Return the candidates with these ids, `MISSING` if there is none."""
         ...
 
     def unmatched(self, truth: DuplicateIds) -> UnmatchedCandidates:
-        """What is left when every id of the truth has been fetched."""
+        """Return the candidates that are left after all ids of the truth were fetched."""
         ...
 
 
 def open_lookup(source: RowSource, blocks: Iterator[RowBlock], layout: Layout) -> CandidateLookup:
-    """The candidates of a source by id, in the cheapest way that the source allows."""
-    from fieldmark.data.folders import FolderSource
+    """Return the fastest lookup that the source supports."""
+    from fieldmark.data.directories import DirectorySource
 
-    if isinstance(source, FolderSource):
-        return FolderCandidates(source, layout)
+    if isinstance(source, DirectorySource):
+        return DirectoryCandidates(source, layout)
     if source.in_memory:
         return InMemoryCandidates(source, blocks, layout)
     return StreamedCandidates(source, blocks, layout)
 
 
 class InMemoryCandidates:
-    """Candidates that are in memory anyway."""
+    """Candidates in memory."""
 
     __slots__ = ("_by_id", "without_id")
 
@@ -93,32 +93,32 @@ class InMemoryCandidates:
         duplicates.check()
 
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
-        """The candidates of these ids."""
+        """Return the candidates with these ids."""
         return [MISSING if name is None else self._by_id.pop(name, MISSING) for name in ids]
 
     def unmatched(self, truth: DuplicateIds) -> UnmatchedCandidates:
-        """The candidates that were not fetched."""
+        """Return the candidates that were not fetched."""
         del truth
         return UnmatchedCandidates(len(self._by_id), list(self._by_id)[:_MAX_NAMES])
 
 
-class FolderCandidates:
-    """Candidates in a folder, read when they are fetched."""
+class DirectoryCandidates:
+    """Candidates in a directory, read when they are fetched."""
 
     __slots__ = ("_layout", "_numbers", "_source")
 
-    def __init__(self, source: FolderSource, layout: Layout) -> None:
+    def __init__(self, source: DirectorySource, layout: Layout) -> None:
         self._source = source
         self._layout = layout
         self._numbers = {name: number for number, name in enumerate(source.ids())}
 
     @property
     def without_id(self) -> list[tuple[int, SideValue]]:
-        """None: a file always has a name."""
+        """Always empty: the id is the file name."""
         return []
 
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
-        """The documents of these ids."""
+        """Return the documents with these ids."""
         values: list[SideValue] = [MISSING] * len(ids)
         known = [place for place, name in enumerate(ids) if name in self._numbers]
         names = [str(ids[place]) for place in known]
@@ -130,7 +130,7 @@ class FolderCandidates:
         return values
 
     def unmatched(self, truth: DuplicateIds) -> UnmatchedCandidates:
-        """The files that were not fetched."""
+        """Return the files that were not fetched."""
         del truth
         return UnmatchedCandidates(len(self._numbers), list(self._numbers)[:_MAX_NAMES])
 
@@ -140,10 +140,10 @@ class _OutOfOrderError(Exception):
 
 
 class StreamedCandidates:
-    """Candidates read beside the truth while their order agrees, by an index when it does not.
+    """Candidates that are read in parallel with the truth, or with an index if the order differs.
 
-    A bounded number of candidates waits for its truth. Beyond that, an index of the whole file
-    takes over: it holds no documents, so memory stays small in any order of the rows.
+    A limited number of candidates is held in memory until its truth is read. Beyond this limit, an
+    index of the whole file is used, which contains no documents.
     """
 
     __slots__ = ("_cursor", "_duplicates", "_index", "_layout", "_source", "_waiting")
@@ -158,11 +158,11 @@ class StreamedCandidates:
 
     @property
     def without_id(self) -> list[tuple[int, SideValue]]:
-        """Rows whose id cannot be read."""
+        """The places and values of rows without a readable id."""
         return self._cursor.without_id if self._index is None else self._index.without_id
 
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
-        """The candidates of these ids."""
+        """Return the candidates with these ids."""
         if self._index is None:
             try:
                 return self._fetch_in_order(ids)
@@ -186,7 +186,7 @@ class StreamedCandidates:
         ]
 
     def _pull(self, name: str) -> SideValue:
-        """Read on until a candidate comes up."""
+        """Read until the candidate with this id is found."""
         waiting = self._waiting
         while name not in waiting:
             ids, values = self._cursor.take(_PULL_ROWS)
@@ -201,7 +201,7 @@ class StreamedCandidates:
         return waiting.pop(name)
 
     def unmatched(self, truth: DuplicateIds) -> UnmatchedCandidates:
-        """The candidates that are unread or still waiting."""
+        """Return the candidates that are unread or waiting."""
         if self._index is not None:
             return self._index.unmatched(truth)
         names = [name for name in self._waiting if name is not None]
@@ -216,7 +216,7 @@ class StreamedCandidates:
 
 
 class OffsetIndex:
-    """An index of a JSONL file, twenty bytes per row: finds a row by the hash of its id."""
+    """An index of a JSONL file by the hash of the id, with twenty bytes per row."""
 
     __slots__ = ("_end", "_hashes", "_layout", "_order", "_source", "_starts", "without_id")
 
@@ -245,7 +245,7 @@ class OffsetIndex:
         duplicates.restart()
 
     def fetch(self, ids: list[str | None]) -> list[SideValue]:
-        """The documents of these ids, read in the order of the file."""
+        """Return the documents with these ids, read in the order of the file."""
         import numpy as np
 
         wanted = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
@@ -272,7 +272,7 @@ class OffsetIndex:
         return apply_layout(RowBlock(parsed, rows), self._layout)
 
     def unmatched(self, truth: DuplicateIds) -> UnmatchedCandidates:
-        """The rows whose id the truth does not have."""
+        """Return the rows whose id is not in the truth."""
         import numpy as np
 
         known = np.isin(self._hashes, np.frombuffer(truth.hashes, dtype=np.int64))

@@ -1,8 +1,8 @@
-"""COCO files as rows: an image is a case, its annotations and its detections are the two sides.
+"""COCO files as rows: each image is a case with its annotations and detections.
 
 The document of an image is `{"regions": [{"bbox": [left, top, width, height], "class": name}]}`.
-A truth also has the `area` of each region, and its crowds apart under `crowd`, since detectors
-need not find those. A candidate has the `score` of each region.
+Ground truth also has the `area` of each region, and crowd regions separately in `crowd` because
+they need not be detected. Candidates have the `score` of each region.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fieldmark.data.files import (
     open_stdin,
     read_whole,
 )
-from fieldmark.data.inputs import LIMITS, InputLike, Limits, RowsAre
+from fieldmark.data.inputs import LIMITS, InputLike, Limits, Role, RowsAre
 from fieldmark.data.json_documents import ValueSource, to_json_value
 from fieldmark.data.json_parser import JsonDialect, parse_bytes
 from fieldmark.data.rows import with_location
@@ -31,24 +31,24 @@ from fieldmark.model.json import JsonObject, JsonValue
 __all__ = ["COCO_LIMITS", "CocoSource", "coco_candidate", "coco_truth"]
 
 COCO_LIMITS: Final = Limits(document_bytes=1 << 30, nodes=100_000_000)
-"""One file holds a whole data set, so it may be larger than a document."""
+"""Larger limits, because one file contains a whole data set."""
 _ENTRY_NAMES: Final = {"images": "image", "annotations": "annotation", "categories": "category"}
 
 _ClassNames: TypeAlias = Mapping[object, str]
 _Regions: TypeAlias = dict[str, dict[str, list[JsonObject]]]
-"""The regions of each image by its id, under `regions` or `crowd`."""
+"""The regions of each image by image id, in `regions` or `crowd`."""
 
 
 class CocoSource(ValueSource):
-    """The images of one side as documents by id, with the images and classes of the truth."""
+    """The documents of one side by image id, with the images and classes of the truth."""
 
     class_names: _ClassNames
     images: tuple[str, ...]
 
 
 def coco_truth(given: InputLike, dialect: JsonDialect) -> CocoSource:
-    """The images of an instances file with their annotations, in the order of their ids."""
-    name, value, size = _read(given, dialect, "the truth")
+    """Read an instances file: the annotations of all images, sorted by image id."""
+    name, value, size = _read(given, dialect, Role.TRUTH.label)
     where = Location(name)
     images = _read_entries(value, "images", where)
     annotations = _read_entries(value, "annotations", where)
@@ -66,7 +66,7 @@ def coco_truth(given: InputLike, dialect: JsonDialect) -> CocoSource:
         what = f"annotation {number}"
         image = str(_read_id(entry, "image_id", what, where))
         if image not in regions:
-            raise DataError(f"{what} names image {image}, which is not among the images", where)
+            raise DataError(f"{what}: unknown image {image}", where)
         region = _read_region(entry, names, what, where)
         if "area" in entry:
             region["area"] = entry["area"]
@@ -75,13 +75,13 @@ def coco_truth(given: InputLike, dialect: JsonDialect) -> CocoSource:
 
 
 def coco_candidate(given: InputLike, dialect: JsonDialect, truth: CocoSource) -> CocoSource:
-    """The detections of a results file by image; an image without any has an empty document."""
-    name, value, size = _read(given, dialect, "the candidate")
+    """Read a results file: the detections of each image, or none."""
+    name, value, size = _read(given, dialect, Role.CANDIDATE.label)
     where = Location(name)
     if isinstance(value, dict):
         value = value.get("annotations")
     if not isinstance(value, list):
-        raise DataError("not a COCO results file: it does not hold a list of detections", where)
+        raise DataError("not a COCO results file: expected a list of detections", where)
     regions: _Regions = {image: {"regions": []} for image in truth.images}
     for number, entry in enumerate(value, start=1):
         what = f"detection {number}"
@@ -107,7 +107,7 @@ def _make_source(
 
 
 def _read(given: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonValue, int]:
-    """The content of a side, with the name and the size of its file."""
+    """Return the name, content and size of an input."""
     if dialect.limits == LIMITS:
         dialect.limits = COCO_LIMITS
     opened: InputFile | None = None
@@ -132,7 +132,7 @@ def _read(given: InputLike, dialect: JsonDialect, side: str) -> tuple[str, JsonV
 def _read_entries(value: JsonValue, part: str, where: Location) -> list[JsonObject]:
     listed = value.get(part) if isinstance(value, dict) else None
     if not isinstance(listed, list):
-        raise DataError(f"not a COCO file: there is no list of {part}", where)
+        raise DataError(f"not a COCO file: no list of {part}", where)
     for number, entry in enumerate(listed, start=1):
         if not isinstance(entry, dict):
             raise DataError(f"{_ENTRY_NAMES[part]} {number} is not an object", where)
@@ -143,7 +143,7 @@ def _read_id(entry: JsonObject, key: str, what: str, where: Location) -> str | i
     found = entry.get(key)
     if isinstance(found, bool) or not isinstance(found, str | int):
         raise DataError(
-            f"{what} has no {key}" if found is None else f"{what} has an odd {key}", where
+            f"{what} has no {key}" if found is None else f"{what} has an invalid {key}", where
         )
     return found
 

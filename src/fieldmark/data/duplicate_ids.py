@@ -1,4 +1,4 @@
-"""Duplicate ids in a stream of rows, found with eight bytes per row."""
+"""Detection of duplicate ids in a stream of rows, with eight bytes per row."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["DuplicateIds", "first_duplicate"]
 
 _FIRST_CHECK: Final = 1024
 _BY_SORTING: Final = 1 << 16
-"""From this many rows on, sorting an array takes less memory than a set."""
-_KEPT_ASCENDING: Final = 1 << 17
-"""Hashes of ascending ids that are kept without a source, in case later ids do not ascend."""
+"""The number of rows from which sorting an array takes less memory than a set."""
+_MAX_ASCENDING: Final = 1 << 17
+"""The maximum number of hashes stored for ascending ids if there is no source."""
 
 
 class DuplicateIds:
-    """Collects the hashes of ids and detects ids that occur twice.
+    """Collects the hashes of ids and detects duplicates.
 
-    While each id is greater than the one before, none can be repeated. Otherwise the hashes are
-    searched. With a `source`, that happens each time the number of rows has doubled and once at
-    the end, and a duplicate is an error that names both places. Without one, only `may_repeat`
-    tells, and the hashes of ids that ascend are dropped beyond a limit.
+    Ascending ids cannot contain duplicates; otherwise the hashes are searched. With a `source`,
+    this happens each time the number of rows has doubled and at the end, and a duplicate is an
+    error that names both places. Without a source, duplicates are reported only by `may_repeat`,
+    and hashes of ascending ids are not stored beyond a limit.
 
     >>> ids = DuplicateIds()
     >>> ids.add(["b", "a"])
@@ -45,7 +45,7 @@ class DuplicateIds:
         self.restart()
 
     def restart(self) -> None:
-        """Forget all ids, to read the source again from its beginning."""
+        """Discard all ids, to read the source again from the start."""
         self.hashes = array("q")
         self._next = _FIRST_CHECK
         self._greatest = ""
@@ -53,10 +53,13 @@ class DuplicateIds:
         self._dropped = False
 
     def add(self, ids: Sequence[str | None]) -> None:
-        """Add the ids of the next rows; a row without an id equals no other."""
+        """Add the ids of the next rows; rows without an id are never duplicates."""
         unnamed = None in ids
-        self._ascending = self._ascending and not unnamed and self._ascends(ids)
-        if self._source is None and self._ascending and len(self.hashes) >= _KEPT_ASCENDING:
+        if self._ascending and ids:
+            names = cast("Sequence[str]", ids)
+            self._ascending = not unnamed and all(map(lt, [self._greatest, *names], names))
+            self._greatest = names[-1]
+        if self._source is None and self._ascending and len(self.hashes) >= _MAX_ASCENDING:
             self._dropped = True
         elif unnamed:
             start = len(self.hashes)
@@ -70,28 +73,21 @@ class DuplicateIds:
             self._next = 2 * len(self.hashes)
             self.check()
 
-    def _ascends(self, ids: Sequence[str | None]) -> bool:
-        names = cast("Sequence[str]", ids)
-        if not all(map(lt, [self._greatest, *names], names)):
-            return False
-        self._greatest = names[-1] if names else self._greatest
-        return True
-
     def may_repeat(self) -> bool:
-        """Whether some id occurs twice, or the hashes that would tell were dropped."""
+        """Return whether an id occurs twice, or may occur twice because hashes were not stored."""
         if self._ascending:
             return False
         return self._dropped or first_duplicate(self.hashes) is not None
 
     def check(self) -> None:
-        """Raise a `DataError` that names both places of the first duplicate, if there is one."""
+        """Raise a `DataError` with both places of the first duplicate, if any."""
         duplicate = None if self._ascending else first_duplicate(self.hashes)
         if duplicate is not None and self._source is not None:
             raise _duplicate_error(self._source, self._layout, *duplicate)
 
 
 def first_duplicate(hashes: array[int]) -> tuple[int, int] | None:
-    """The row numbers of the earliest duplicate and of its first occurrence, from 0."""
+    """Return the row numbers, from 0, of the first occurrence and the earliest duplicate."""
     if len(hashes) < _BY_SORTING:
         if len(set(hashes)) == len(hashes):
             return None
@@ -112,7 +108,7 @@ def first_duplicate(hashes: array[int]) -> tuple[int, int] | None:
 
 
 def _duplicate_error(source: RowSource, layout: Layout, first: int, second: int) -> DataError:
-    """Read the source again up to the duplicate, to name the id and both places."""
+    """Read the source again up to the duplicate, and return an error with both places."""
     found: dict[int, tuple[str | None, int]] = {}
     number = 0
     for block in source.blocks():
@@ -123,12 +119,12 @@ def _duplicate_error(source: RowSource, layout: Layout, first: int, second: int)
             number += 1
         if len(found) > 1:
             break
-    if len(found) < 2:  # noqa: PLR2004 - the source could be read only once
+    if len(found) < 2:  # noqa: PLR2004 - the source can be read only once
         return DataError(f"rows {first + 1} and {second + 1} have the same id")
     name, place = found[second]
     where = source.location(place)
     here = "" if where.line else f" at {source.describe(place)}"
     return DataError(
-        f"the id {name!r} occurs a second time{here}; first at {source.describe(found[first][1])}",
+        f"duplicate id {name!r}{here}; first used at {source.describe(found[first][1])}",
         where if source.name else Location(),
     )

@@ -1,4 +1,4 @@
-"""Open what a path names: regular files only, compressed or not, and standard input."""
+"""Input files: regular files, compressed or not, and standard input."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ STDIN: Final = "-"
 _MAX_IN_MEMORY: Final = 16 << 20
 _CHUNK_BYTES: Final = 1 << 20
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""Without blocking, so that a pipe without a writer is recognized as one."""
+"""Non-blocking, so that opening a pipe without a writer does not hang."""
 
 
 @dataclass(slots=True)
 class InputFile:
-    """A stream of plain bytes, and the file below it whose position shows the progress."""
+    """A stream of uncompressed bytes, and the underlying file whose position shows the progress."""
 
     name: str
     stream: IO[bytes]
@@ -50,7 +50,7 @@ class InputFile:
 
     @property
     def position(self) -> int:
-        """How far the file has been read."""
+        """The number of bytes read from the file."""
         return self.file.tell()
 
     def close(self) -> None:
@@ -72,16 +72,16 @@ _DECOMPRESSORS: Final[Mapping[str, Callable[[IO[bytes]], IO[bytes]]]] = {
     ".gz": lambda file: cast("IO[bytes]", gzip.GzipFile(fileobj=file)),
     ".zst": _zstd,
 }
-"""By suffix; a damaged file fails while it is read."""
+"""Decompressors by suffix; a corrupt file raises an error while it is read."""
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether the suffix of a file says that it is compressed."""
+    """Return whether a file is compressed, by its suffix."""
     return path.suffix.lower() in _DECOMPRESSORS
 
 
 def format_suffix(path: Path) -> str:
-    """The suffix that tells the format, below that of a compressed file."""
+    """Return the suffix of the format, without the suffix of the compression."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     if is_compressed(path):
         suffixes.pop()
@@ -89,21 +89,21 @@ def format_suffix(path: Path) -> str:
 
 
 def open_file(path: Path, *, follow: bool = True) -> InputFile:
-    """Open a regular file for reading; anything else is refused without waiting for it."""
+    """Open a regular file for reading; anything else is an error, without blocking."""
     name = str(path)
     nofollow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
     try:
         number = os.open(path, _FLAGS | nofollow)
     except FileNotFoundError:
-        raise DataError("no such file; check the path", Location(name)) from None
+        raise DataError("file not found", Location(name)) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise DataError(f"cannot be opened: {reason}", Location(name)) from None
+        raise DataError(f"cannot read file: {reason}", Location(name)) from None
     state = os.fstat(number)
     if not stat.S_ISREG(state.st_mode):
         os.close(number)
         raise DataError(
-            'not a regular file; pipe it in and say "-" for standard input', Location(name)
+            'not a regular file; to read a pipe, use "-" for standard input', Location(name)
         )
     file = os.fdopen(number, "rb")
     if is_compressed(path):
@@ -117,40 +117,40 @@ def open_file(path: Path, *, follow: bool = True) -> InputFile:
 
 
 def open_stdin() -> InputFile:
-    """Standard input, buffered so that it can be read out of order."""
+    """Open standard input, buffered so that it can be read out of order."""
     return buffer_stream(sys.stdin.buffer, "standard input")
 
 
 def is_stream(given: object) -> bool:
-    """Whether an argument is an open file."""
+    """Return whether an argument is an open file."""
     return callable(getattr(given, "read", None))
 
 
 def buffer_stream(given: object, name: str) -> InputFile:
-    """Copy the rest of an open file, text or bytes, to a nameless temporary file."""
+    """Copy the rest of an open file, text or bytes, to an unnamed temporary file."""
     source = cast("IO[str] | IO[bytes]", given)
-    kept = tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY)  # noqa: SIM115 - lives as long as the rows
+    copy = tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY)  # noqa: SIM115 - closed later
     called = getattr(given, "name", None)
     name = called if isinstance(called, str) and not called.startswith("<") else name
     try:
         while part := source.read(_CHUNK_BYTES):
-            kept.write(part.encode(errors="surrogatepass") if isinstance(part, str) else part)
+            copy.write(part.encode(errors="surrogatepass") if isinstance(part, str) else part)
     except (OSError, ValueError, EOFError, zlib.error) as error:
-        kept.close()
+        copy.close()
         raise read_error(name, error) from None
-    size = kept.tell()
-    kept.seek(0)
-    stream: IO[bytes] = kept
+    size = copy.tell()
+    copy.seek(0)
+    stream: IO[bytes] = copy
     return InputFile(name, stream, stream, size, seekable=True)
 
 
 def temporary_file() -> IO[bytes]:
-    """A nameless temporary file that is deleted when it is closed."""
+    """Return an unnamed temporary file that is deleted when it is closed."""
     return tempfile.TemporaryFile()
 
 
 def read_whole(opened: InputFile, limit: int) -> bytes:
-    """Read all bytes of one document, and at most one more than `limit`."""
+    """Read all bytes of a document, but at most `limit` + 1."""
     parts = io.BytesIO()
     try:
         while parts.tell() <= limit:
@@ -164,5 +164,5 @@ def read_whole(opened: InputFile, limit: int) -> bytes:
 
 
 def read_error(name: str, error: Exception) -> DataError:
-    """The error for a file that fails while it is read, such as a truncated gzip file."""
-    return DataError(f"cannot be read: {error}", Location(name))
+    """Return the error for a failure while reading, such as a truncated gzip file."""
+    return DataError(f"cannot read file: {error}", Location(name))

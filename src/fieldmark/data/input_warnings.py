@@ -1,4 +1,4 @@
-"""Warnings about inputs that were probably not meant as they are read."""
+"""Warnings about inputs that are probably read in a way the user did not intend."""
 
 from __future__ import annotations
 
@@ -20,44 +20,48 @@ __all__ = ["warn_nested_documents", "warn_no_common_ids", "warn_unreadable_sides
 
 _CHECKED_ROWS: Final = 3
 _OTHER_FORMATS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"\s*\[\s*(?:\n|\Z)|\s*\{\s*(?:\n|\Z)"), "JSON over several lines; name it .json"),
-    (re.compile(r"\s*<"), "XML or HTML; only JSON and CSV are read"),
-    (re.compile(r"---\s*(?:\n|\Z)|(?:- )?[\w-]+:(?:\s|\Z)"), "YAML; only JSON and CSV are read"),
-    (re.compile(r"[^{}\[\],\t\n]+\t[^{}\[\]\n]*(?:\n|\Z)"), "TSV; name it .tsv"),
-    (re.compile(r"[^{}\[\],\n]+(?:,[^{}\[\],\n]*)+(?:\n|\Z)"), "CSV; name it .csv"),
+    (
+        re.compile(r"\s*\[\s*(?:\n|\Z)|\s*\{\s*(?:\n|\Z)"),
+        "multi-line JSON; use the extension .json",
+    ),
+    (re.compile(r"\s*<"), "XML or HTML, which is not supported"),
+    (re.compile(r"---\s*(?:\n|\Z)|(?:- )?[\w-]+:(?:\s|\Z)"), "YAML, which is not supported"),
+    (re.compile(r"[^{}\[\],\t\n]+\t[^{}\[\]\n]*(?:\n|\Z)"), "TSV; use the extension .tsv"),
+    (re.compile(r"[^{}\[\],\n]+(?:,[^{}\[\],\n]*)+(?:\n|\Z)"), "CSV; use the extension .csv"),
 )
-"""How files begin that are not JSON lines, and what they are."""
+"""Patterns for the start of files that are not JSONL, and their likely formats."""
 
 
 def warn_no_common_ids(
     coverage: Coverage, truth_ids: Sequence[str], unmatched: UnmatchedCandidates
 ) -> list[str]:
-    """A warning if the ids of the two sides have nothing in common."""
+    """Return a warning if the two sides have no id in common."""
     paired = coverage.total - coverage.missing - coverage.invalid_truth
     if paired or not (coverage.missing and unmatched.total):
         return []
     truth, candidate = (", ".join(map(repr, names)) for names in (truth_ids, unmatched.names))
-    ids = f"truth: {truth}, …; candidate: {candidate}, …"
-    return [f"no candidate has the id of a truth ({ids}): nothing was paired"]
+    ids = f"ground truth: {truth}, …; predictions: {candidate}, …"
+    return [f"no rows paired: the two inputs have no id in common ({ids})"]
 
 
 def warn_unreadable_sides(coverage: Coverage, sides: Sequence[InputSide]) -> list[str]:
-    """A warning for each side of which nothing could be read, with the likely format."""
+    """Return a warning for each side without a readable row, with its likely format."""
     readable = coverage.total - coverage.missing - coverage.invalid_truth
     counts = (
-        ("truth", coverage.invalid_truth, coverage.total, sides[0]),
-        ("candidate", coverage.unparseable, readable, sides[-1]),
+        (coverage.invalid_truth, coverage.total, sides[0]),
+        (coverage.unparseable, readable, sides[-1]),
     )
     warnings: list[str] = []
-    for role, faults, total, side in counts:
+    for faults, total, side in counts:
         looks = _guess_format(side.sample)
         if faults and faults == total and looks:
-            warnings.append(f"{side.source.name}: no {role} can be read; it looks like {looks}")
+            name = side.source.name
+            warnings.append(f"{name}: cannot parse any row; the file looks like {looks}")
     return warnings
 
 
 def _guess_format(sample: RowBlock) -> str:
-    """The likely format of rows that are not JSON; empty if some are, or if it is unknown."""
+    """Return the likely format if the first rows are not JSON, or an empty string."""
     row = next(iter(sample.rows), None)
     if len(sample.rows) > 1 and not all(isinstance(r, UnreadableRow) for r in sample.rows[:2]):
         return ""
@@ -71,7 +75,7 @@ def _guess_format(sample: RowBlock) -> str:
 
 
 def warn_nested_documents(truth: InputSide, candidate: InputSide) -> list[str]:
-    """A warning that names the key under which the documents of the candidate seem to be."""
+    """Return a warning with the key that seems to contain the documents of the candidate."""
     document = first_object(truth.sample)
     if document is not None and truth.layout.value_key is not None:
         inner = document.get(truth.layout.value_key)
@@ -86,10 +90,10 @@ def warn_nested_documents(truth: InputSide, candidate: InputSide) -> list[str]:
     key = holders[0]
     if key in keys or not all(_has_most(keys, row.get(key)) for row in rows[:_CHECKED_ROWS]):
         return []
-    hint = f"--candidate {key} (candidate_key={key!r} in Python) reads them there"
-    return [f"{candidate.source.name}: the documents seem to be under {key!r}; {hint}"]
+    hint = f"set the candidate key to {key!r} to read them"
+    return [f"{candidate.source.name}: the predictions appear to be in {key!r}; {hint}"]
 
 
 def _has_most(keys: set[str], value: JsonValue) -> bool:
-    """Whether an object has more than half of the keys."""
+    """Return whether an object has more than half of the keys."""
     return isinstance(value, dict) and 2 * len(keys & value.keys()) > len(keys)

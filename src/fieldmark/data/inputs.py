@@ -1,9 +1,9 @@
-"""What a caller may say about the input, what bounds it, and what was found in it."""
+"""Options and limits for reading inputs, and counts of what was read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -27,39 +27,44 @@ InputLike: TypeAlias = "str | Path | Mapping[str, object] | Iterable[object]"
 """A path, `-` for standard input, an open file, one JSON object, or rows."""
 
 _MEGABYTE: Final = 1 << 20
-_DEEPEST: Final = 200
-"""Above this depth the parsers' own recursion would come into play."""
+_MAX_DEPTH: Final = 200
+"""Beyond this depth, the parsers could exceed their recursion limits."""
 
 
 class Role(StrEnum):
-    """Which side of a pair some bytes hold."""
+    """A side of a pair."""
 
     TRUTH = "truth"
     CANDIDATE = "candidate"
 
+    @property
+    def label(self) -> str:
+        """The name of the side in messages."""
+        return "ground truth" if self is Role.TRUTH else "predictions"
+
 
 class Parse(StrEnum):
-    """How model text is read: `strict` takes nothing but JSON."""
+    """How model output is parsed: `strict` accepts only JSON."""
 
     LENIENT = "lenient"
     STRICT = "strict"
 
 
 class Duplicates(StrEnum):
-    """What becomes of an object that has a key twice."""
+    """How duplicate keys in an object are handled."""
 
     REFUSE = "refuse"
     LAST = "last"
 
 
 class InputFormat(StrEnum):
-    """Formats of other tools, which are read as rows: `coco` is object detection."""
+    """Formats of other tools: `coco` is for object detection."""
 
     COCO = "coco"
 
 
 class RowsAre(StrEnum):
-    """What a JSON file is: one document, an object of documents by id, or a list of rows."""
+    """What a JSON file contains: one document, an object of documents by id, or a list of rows."""
 
     DOCUMENT = "document"
     KEYED = "keyed"
@@ -68,17 +73,17 @@ class RowsAre(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds of the input; what lies beyond them is refused, never cut."""
+    """Limits of the input; input beyond them is an error and never truncated."""
 
     document_bytes: int = 64 * _MEGABYTE
     line_bytes: int = 16 * _MEGABYTE
-    depth: int = _DEEPEST
+    depth: int = _MAX_DEPTH
     nodes: int = 1_000_000
     integer_digits: int = 1_000
 
     def __post_init__(self) -> None:
-        if not 1 <= self.depth <= _DEEPEST:
-            raise OptionError("depth", f"must be between 1 and {_DEEPEST}")
+        if not 1 <= self.depth <= _MAX_DEPTH:
+            raise OptionError("depth", f"must be between 1 and {_MAX_DEPTH}")
 
 
 LIMITS: Final = Limits()
@@ -86,10 +91,10 @@ LIMITS: Final = Limits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """How the rows are to be read.
+    """Options for reading rows.
 
-    A key that is `None` is looked for under its usual names. An empty `id_key` pairs by position
-    even where rows have ids. With `context`, cases keep what rows say beside the two documents.
+    A key that is `None` is detected from the standard names. An empty `id_key` pairs rows by
+    position even if they have ids. With `context`, cases include the additional data of rows.
     """
 
     id_key: str | None = None
@@ -112,9 +117,9 @@ class Inputs:
         for option, words in closed:
             value = getattr(self, option)
             if value is not None and value not in list(words):
-                raise OptionError(option, f"must be one of {', '.join(words)}, not {value!r}")
+                raise OptionError(option, f"must be one of: {', '.join(words)}; got {value!r}")
         if self.format_in is not None and self.rows is not None:
-            raise OptionError("rows", f"{self.format_in} files are not rows: leave it out")
+            raise OptionError("rows", f"cannot be combined with the format {self.format_in}")
         for option in ("expected_key", "candidate_key"):
             if getattr(self, option) == "":
                 raise OptionError(option, "must not be empty")
@@ -122,9 +127,9 @@ class Inputs:
 
 @dataclass(slots=True, kw_only=True)
 class Coverage:
-    """How many cases there are and how many of them could not be read or paired.
+    """The number of cases, and how many of them could not be read or paired.
 
-    `total` counts the rows of the truth. `unexpected` counts candidates that belong to none.
+    `total` is the number of rows of the truth, `unexpected` the number of unpaired candidates.
     """
 
     total: int = 0
@@ -134,6 +139,6 @@ class Coverage:
     unexpected: int = 0
 
     def add(self, other: Coverage) -> None:
-        """Count what another part of the input holds too."""
-        for name in ("total", "missing", "unparseable", "invalid_truth", "unexpected"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        """Add the counts of another part of the input."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))

@@ -1,4 +1,4 @@
-"""JSON values held in memory as rows: whole JSON files, and Python objects."""
+"""JSON values in memory as rows: whole JSON files and Python objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _JSON_TYPES: Final = _SCALAR_TYPES | {dict, list}
 
 
 def can_be_keyed(value: JsonValue) -> bool:
-    """Whether an object can be read as documents by id: every value is an object or a list."""
+    """Return whether a value can be documents by id: an object of objects or lists."""
     return (
         isinstance(value, dict)
         and bool(value)
@@ -48,13 +48,13 @@ class ValueSource(RowSource):
         wanted = {RowsAre.LIST: list, RowsAre.KEYED: dict}.get(rows_are, object)
         if not isinstance(self.value, wanted):
             raise DataError(
-                f"does not hold {'a list of rows' if wanted is list else 'an object keyed by id'}",
+                f"expected {'a list of rows' if wanted is list else 'an object of rows by id'}",
                 Location(self.name),
             )
         self.rows_are = rows_are
 
     def blocks(self) -> Iterator[RowBlock]:
-        """The rows in order."""
+        """Yield the rows in order."""
         ids: list[str] | None = None
         rows: list[Row] = [self.value]
         if self.rows_are is RowsAre.KEYED and isinstance(self.value, dict):
@@ -72,13 +72,13 @@ class ValueSource(RowSource):
 
 @dataclass(slots=True)
 class ObjectSource(RowSource):
-    """The rows of an iterable of Python objects, converted to JSON as they are read."""
+    """The rows of an iterable of Python objects, converted to JSON when they are read."""
 
     objects: Iterable[object] = ()
     dialect: JsonDialect = field(default_factory=JsonDialect)
 
     def blocks(self) -> Iterator[RowBlock]:
-        """The rows in order; an iterator can be read once."""
+        """Yield the rows in order; an iterator can be read only once."""
         objects = iter(self.objects)
         first = 1
         while part := list(islice(objects, _BLOCK_ROWS)):
@@ -90,7 +90,7 @@ class ObjectSource(RowSource):
         try:
             return to_json_value(value, self.dialect)
         except NotJsonError as error:
-            # An error of the caller, who holds the objects, and not of the data.
+            # A wrong argument is an error of the caller, not a problem in the data.
             raise DataError(f"{self.describe(place)}: {error.message}") from None
         except DataError as error:
             return UnreadableRow(error.message)
@@ -101,7 +101,7 @@ class NotJsonError(DataError):
 
 
 def ensure_json(value: JsonValue) -> JsonValue:
-    """Return the value itself if it is JSON, else a copy that is; see `to_json_value`.
+    """Return the value if it is JSON, otherwise a copy converted by `to_json_value`.
 
     >>> ensure_json({"total": (1, 2)})
     {'total': [1, 2]}
@@ -110,7 +110,7 @@ def ensure_json(value: JsonValue) -> JsonValue:
 
 
 def _is_json(value: object) -> bool:
-    """Whether all types are exactly those of JSON; checked level by level, which is fast."""
+    """Return whether all types are exactly JSON types, checked level by level for speed."""
     level: list[object] = [value]
     for _ in range(LIMITS.depth + 1):
         types = set(map(type, level))
@@ -133,17 +133,17 @@ def _is_json(value: object) -> bool:
 def to_json_value(
     value: object, dialect: JsonDialect, path: tuple[str | int, ...] = ()
 ) -> JsonValue:
-    """Copy Python objects as JSON: tuples become lists, other types are a `NotJsonError`.
+    """Copy Python objects as JSON: tuples become lists, other types raise `NotJsonError`.
 
-    Instances of subclasses of the JSON types become instances of those types.
+    Instances of subclasses of JSON types become instances of the JSON types.
     """
     if len(path) > dialect.limits.depth:
-        raise LimitError("depth", f"nested deeper than {dialect.limits.depth} levels")
+        raise LimitError("depth", f"nesting exceeds the limit of {dialect.limits.depth} levels")
     if isinstance(value, Mapping):
         made: JsonObject = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise NotJsonError(f"{_path_prefix(path)}the key {key!r} is not text")
+                raise NotJsonError(f"{_path_prefix(path)}key {key!r} is not a string")
             made[key] = to_json_value(item, dialect, (*path, key))
         return made
     if isinstance(value, list | tuple):
@@ -165,7 +165,7 @@ def to_json_value(
 
 
 def _path_prefix(path: tuple[str | int, ...]) -> str:
-    """A path and a colon; nothing for the whole document."""
+    """Return a path with a colon, or an empty string for the whole document."""
     text = ""
     for step in path:
         text = join(text, step) if isinstance(step, str) else f"{text}[{step}]"

@@ -1,6 +1,6 @@
-"""JSON lines: one row per line, read in blocks of bounded size and split at line feeds only.
+"""JSONL files: one row per line, read in blocks and split only at line feeds.
 
-Lines whose documents all have the same fields can stay unparsed, see `model.lines`.
+Lines with documents of the same form can stay unparsed, see `model.lines`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
 
 import orjson
 
@@ -17,6 +17,7 @@ from fieldmark.data.files import InputFile, open_file, temporary_file
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_parser import (
     BLANK_LINE,
+    BOM,
     JsonDialect,
     Row,
     UnreadableRow,
@@ -36,15 +37,15 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonlSource", "LineReader", "UnparsedLines", "line_readers", "spill_to_lines"]
 
-_BOM: Final = b"\xef\xbb\xbf"
 _MAX_REFUSALS: Final = 8
-"""After so many refused blocks in a row, a line reader gives up."""
+"""The number of consecutive blocks with other forms after which a line reader gives up."""
 
 
 @dataclass(slots=True)
 class JsonlSource(RowSource):
-    """Rows of a JSONL file, of standard input, or of lines spilled to a temporary file."""
+    """Rows of a JSONL file, standard input, or a temporary file."""
 
+    has_lines: ClassVar[bool] = True
     dialect: JsonDialect = field(default_factory=JsonDialect)
     opened: InputFile | None = None
     reader: LineReader | None = field(default=None, init=False)
@@ -52,7 +53,7 @@ class JsonlSource(RowSource):
 
     @classmethod
     def at(cls, path: str, dialect: JsonDialect, *, size: int) -> JsonlSource:
-        """The rows of the file at a path, opened when they are read."""
+        """Return the rows of the file at a path, which is opened when they are read."""
         source = cls(path, dialect)
         source.from_path = True
         source.bytes_total = size
@@ -60,7 +61,7 @@ class JsonlSource(RowSource):
 
     @classmethod
     def over(cls, opened: InputFile, dialect: JsonDialect) -> JsonlSource:
-        """The rows of a seekable stream without a path."""
+        """Return the rows of a seekable stream without a path."""
         source = cls(opened.name, dialect, opened)
         source.bytes_total = opened.size
         return source
@@ -71,7 +72,7 @@ class JsonlSource(RowSource):
             self.opened.close()
 
     def line_blocks(self) -> Iterator[LineBlock]:
-        """Read the raw lines from the beginning."""
+        """Read the raw lines from the start."""
         from fieldmark.data.line_offsets import read_line_blocks
 
         if self.opened is not None and self.opened.seekable:
@@ -94,8 +95,8 @@ class JsonlSource(RowSource):
                 yield parsed
 
     def parse(self, block: LineBlock) -> RowBlock:
-        """The rows of whole lines, without blank lines."""
-        raw = block.raw.removeprefix(_BOM) if block.offset == 0 else block.raw
+        """Parse the rows of a block, without blank lines."""
+        raw = block.raw.removeprefix(BOM) if block.offset == 0 else block.raw
         if self.reader is not None and len(raw) <= self.dialect.limits.nodes:
             unparsed = self.reader.read(raw)
             if unparsed is not None:
@@ -107,20 +108,12 @@ class JsonlSource(RowSource):
         places: list[int] | range = range(block.first, block.first + len(lines))
         rows = parse_lines(raw, lines, self.dialect)
         if UnreadableRow in set(map(type, rows)):
-            kept = [place for place, row in enumerate(rows) if row is not BLANK_LINE]
-            rows, places = [rows[place] for place in kept], [places[place] for place in kept]
+            filled = [place for place, row in enumerate(rows) if row is not BLANK_LINE]
+            rows, places = [rows[place] for place in filled], [places[place] for place in filled]
         return RowBlock(rows, places)
 
-    def location(self, place: int) -> Location:
-        """The file and the line."""
-        return Location(self.name, place)
-
-    def describe(self, place: int) -> str:
-        """The file and the line."""
-        return f"{self.name}:{place}"
-
     def seekable(self) -> JsonlSource:
-        """The same lines in a file that can be read out of order: a copy if need be."""
+        """Return the same lines in a seekable file, which is a copy if necessary."""
         if self.opened is not None and self.opened.seekable:
             return self
         copy = temporary_file()
@@ -131,20 +124,21 @@ class JsonlSource(RowSource):
         return self
 
     def line_at(self, start: int, end: int) -> bytes:
-        """The bytes between two offsets."""
-        assert self.opened is not None  # noqa: S101 - only called once the file was read
+        """Return the bytes between two offsets."""
+        assert self.opened is not None  # noqa: S101 - only called after the file was read
         self.opened.stream.seek(start)
         return self.opened.stream.read(end - start)
 
 
 def spill_to_lines(source: RowSource) -> JsonlSource:
-    """The rows of a source as JSON lines in a seekable temporary file."""
+    """Return the rows of a source as JSONL in a seekable temporary file."""
     if isinstance(source, JsonlSource):
         return source.seekable()
-    copy = source.spilled = temporary_file()
+    copy = temporary_file()
+    source.files.append(copy)
     for block in source.blocks():
         for row in block.rows:
-            # An unreadable row has no id, so any unreadable line may stand for it.
+            # An unreadable row has no id, so any unreadable line can represent it.
             copy.write(b"!" if isinstance(row, UnreadableRow) else _serialize(row))
             copy.write(b"\n")
     opened = InputFile(source.name, copy, copy, copy.tell(), seekable=True)
@@ -152,7 +146,7 @@ def spill_to_lines(source: RowSource) -> JsonlSource:
 
 
 def _serialize(row: JsonValue) -> bytes:
-    """The row as JSON that is parsed to the same value, NaN and long integers included."""
+    """Serialize a row so that it is parsed to the same value, including NaN and large integers."""
     try:
         line = orjson.dumps(row)
     except TypeError:
@@ -161,7 +155,7 @@ def _serialize(row: JsonValue) -> bytes:
 
 
 class UnparsedLines(NamedTuple):
-    """Lines, and their ids if they have any."""
+    """Unparsed lines, and their ids if they have any."""
 
     ids: Sequence[str | None]
     lines: Sequence[Line]
@@ -178,7 +172,7 @@ class LineReader:
         self._attempts = _MAX_REFUSALS
 
     def read(self, raw: bytes) -> UnparsedLines | None:
-        """The lines of a block, or `None` if some line must be parsed."""
+        """Return the lines of a block, or `None` if any of them must be parsed."""
         if not self._attempts:
             return None
         lines = self._kind.read(raw)
@@ -192,7 +186,7 @@ class LineReader:
 
 
 def line_readers(sides: Sequence[tuple[Layout, Sequence[Row]]]) -> Sequence[LineReader]:
-    """A reader for each side, given its first rows; none if the documents have no common form."""
+    """Return a reader for each side, or none if the first rows have different forms."""
     documents: list[JsonObject] = []
     for layout, rows in sides:
         found = [_bare_document(row, layout) for row in rows]
@@ -212,7 +206,7 @@ def line_readers(sides: Sequence[tuple[Layout, Sequence[Row]]]) -> Sequence[Line
 
 
 def _bare_document(row: Row, layout: Layout) -> JsonObject | None:
-    """The document of a row, or `None` if the row holds anything else than its layout says."""
+    """Return the document of a row, or `None` if the row has other keys than its layout."""
     if not isinstance(row, dict):
         return None
     if layout.value_key is None:

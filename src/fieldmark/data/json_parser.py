@@ -1,22 +1,28 @@
-"""Strict JSON at the speed of orjson.
+"""Strict JSON parsers for documents and lines, almost as fast as orjson.
 
-The fast parser reads first. Where it fails, or a recheck of the bytes finds that it may have
-passed over something, the exact parser reads the same text: it keeps integers of any size, takes
-lone surrogates as data, sees duplicate keys, and reads the numbers that JSON does not have (NaN,
-Infinity, 1e999) where a candidate may hold them.
+orjson is used first. If it fails, or a check of the bytes finds that it may have missed something,
+the exact parser is used: it supports integers of any size and lone surrogates, detects duplicate
+keys, and accepts NaN, Infinity and 1e999 in candidates.
+
+orjson silently accepts duplicate keys (the last value wins), integers beyond 64 bits (they become
+floats), and any depth. The compiled check finds them in the bytes; without it, the parsed values
+are serialized again and compared with the source. Both may have false positives, but no false
+negatives.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 import orjson
 
 from fieldmark.data.inputs import LIMITS, Duplicates, Limits, Role
-from fieldmark.data.json_recheck import needs_recheck
 from fieldmark.errors import DataError, LimitError, Location
 from fieldmark.model.json import JsonValue
 from fieldmark.values.presence import is_blank
@@ -30,34 +36,45 @@ from fieldmark.values.strict_json import (
 
 __all__ = [
     "BLANK_LINE",
+    "BOM",
     "JsonDialect",
     "Row",
     "UnreadableRow",
     "decode",
+    "needs_recheck",
     "parse_bytes",
     "parse_document",
     "parse_json",
     "parse_lines",
     "parse_text",
     "reject_other_encodings",
+    "roundtrip_differs",
 ]
 
-_UTF16: Final = "this looks like UTF-16; save it as UTF-8"
+_UTF16: Final = "looks like UTF-16; save it as UTF-8"
 _OTHER_ENCODINGS: Final = {
     b"\xff\xfe": _UTF16,
     b"\xfe\xff": _UTF16,
-    b"\x1f\x8b": "this looks like gzip; unpack it first, or name a file that ends in .gz",
+    b"\x1f\x8b": "looks like gzip; decompress it, or use a file name that ends with .gz",
 }
 """The first bytes of files that are not UTF-8."""
 _ONLY_EXACT: Final = re.compile(rb"NaN|Infinity|\\u[dD]|[eE][+-]?[0-9]{3}|[0-9]{100}")
-"""Only a text with one of these can be refused by the fast parser and taken by the exact one."""
-_BOM: Final = b"\xef\xbb\xbf"
+"""Text that orjson rejects but the exact parser accepts contains one of these."""
+BOM: Final = b"\xef\xbb\xbf"
 _HEAD_BYTES: Final = 1024
+_EXPONENT: Final = b"e+" if b"e+" in orjson.dumps(1e20) else b"e"
+"""What orjson writes in every float that is as large as an integer beyond 64 bits."""
+_RARE: Final = _EXPONENT[-1:]
+"""Searching for one byte is much faster than for two, and it is usually not found."""
+_BIG_INTEGER: Final = re.compile(rb"(?:\A|[\[,:\s-])[0-9]{19}")
+"""Integers with fewer digits fit in 64 bits; fractions and strings do not start like this."""
+_ESCAPED_COLON: Final = b"\\u003"
+_READER_DEPTH: Final = 1024
 
 
 @dataclass(slots=True, kw_only=True)
 class JsonDialect:
-    """Which JSON is accepted, and how often it was accepted although it is not quite JSON."""
+    """Which JSON is accepted, and how many deviations from JSON were accepted."""
 
     role: Role = Role.TRUTH
     duplicates: Duplicates | str = Duplicates.REFUSE
@@ -67,14 +84,14 @@ class JsonDialect:
 
 
 class UnreadableRow(NamedTuple):
-    """A row that cannot be read: the reason, and its first bytes, which may name its case."""
+    """A row that cannot be read: the reason, and its first bytes, which may contain its id."""
 
     reason: str
     head: bytes = b""
 
 
-BLANK_LINE: Final = UnreadableRow("not JSON: there is nothing in it")
-"""The row of a blank line, compared by identity."""
+BLANK_LINE: Final = UnreadableRow("invalid JSON: empty")
+"""The row of a blank line; compare it by identity."""
 
 Row: TypeAlias = "JsonValue | UnreadableRow"
 
@@ -87,7 +104,7 @@ def reject_other_encodings(raw: bytes, location: Location = Location()) -> None:
 
 
 def decode(raw: bytes) -> str:
-    """Decode UTF-8 without its byte order mark; the error names the encoding if it is known."""
+    """Decode UTF-8 and remove the byte order mark; the error names the likely encoding."""
     reject_other_encodings(raw)
     if b"\0\0" in (raw[0:4:2], raw[1:4:2]):
         raise DataError(_UTF16)
@@ -95,7 +112,7 @@ def decode(raw: bytes) -> str:
         return raw.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise DataError(
-            f"byte 0x{raw[error.start]:02X} at position {error.start + 1} is not UTF-8; "
+            f"invalid UTF-8: byte 0x{raw[error.start]:02X} at position {error.start + 1}; "
             "if this is Latin-1 or Windows-1252 text, save it as UTF-8"
         ) from None
 
@@ -107,7 +124,7 @@ def parse_json(
     duplicates: Duplicates | str = Duplicates.REFUSE,
     limits: Limits = LIMITS,
 ) -> JsonValue:
-    """Parse one JSON document in UTF-8; anything else is a `DataError`.
+    """Parse a JSON document in UTF-8; raise `DataError` for anything else.
 
     >>> parse_json(b'{"total": 123456789012345678901234567890}')
     {'total': 123456789012345678901234567890}
@@ -116,11 +133,12 @@ def parse_json(
 
 
 def parse_bytes(raw: bytes, dialect: JsonDialect) -> JsonValue:
-    """Parse one JSON document in UTF-8, counting in the dialect what was tolerated."""
+    """Parse a JSON document in UTF-8; accepted deviations are counted in the dialect."""
     limits = dialect.limits
     if len(raw) > limits.document_bytes:
-        raise LimitError("document_bytes", f"larger than {limits.document_bytes:,} bytes")
-    raw = raw.removeprefix(_BOM)
+        message = f"document exceeds the limit of {limits.document_bytes:,} bytes"
+        raise LimitError("document_bytes", message)
+    raw = raw.removeprefix(BOM)
     if len(raw) > limits.nodes:
         _check_limits(decode(raw), limits)
     try:
@@ -137,7 +155,7 @@ def parse_bytes(raw: bytes, dialect: JsonDialect) -> JsonValue:
 
 
 def parse_text(text: str, dialect: JsonDialect) -> JsonValue:
-    """Parse one JSON document that is text already."""
+    """Parse a JSON document in a string."""
     try:
         raw = text.encode()
     except UnicodeEncodeError:
@@ -158,32 +176,27 @@ def parse_document(raw: bytes, dialect: JsonDialect) -> JsonValue:
 
 
 def parse_lines(block: bytes, lines: list[bytes], dialect: JsonDialect) -> list[Row]:
-    """Parse each line as one row; `block` is the same lines in one piece."""
+    """Parse each line as a row; `block` contains the same lines, joined."""
     if len(block) > dialect.limits.nodes:
         return [_parse_line(line, dialect) for line in lines]
     try:
         rows: list[Row] = list(map(orjson.loads, lines))
     except orjson.JSONDecodeError:
-        return _parse_broken_lines(lines, dialect)
+        # Some lines are not JSON; the others are still checked together.
+        rows, valid = [], list[int]()
+        for place, line in enumerate(lines):
+            try:
+                rows.append(orjson.loads(line))
+                valid.append(place)
+            except orjson.JSONDecodeError:
+                rows.append(_parse_line(line, dialect))
+        block = b"\n".join([lines[place] for place in valid])
+        if needs_recheck(block, [rows[place] for place in valid], dialect.limits.depth):
+            for place in valid:
+                rows[place] = _parse_line(lines[place], dialect)
+        return rows
     if needs_recheck(block, rows, dialect.limits.depth):
         return [_parse_line(line, dialect) for line in lines]
-    return rows
-
-
-def _parse_broken_lines(lines: list[bytes], dialect: JsonDialect) -> list[Row]:
-    """Parse lines of which some are not JSON; the others are still rechecked together."""
-    rows: list[Row] = []
-    valid: list[int] = []
-    for place, line in enumerate(lines):
-        try:
-            rows.append(orjson.loads(line))
-            valid.append(place)
-        except orjson.JSONDecodeError:
-            rows.append(_parse_line(line, dialect))
-    block = b"\n".join([lines[place] for place in valid])
-    if needs_recheck(block, [rows[place] for place in valid], dialect.limits.depth):
-        for place in valid:
-            rows[place] = _parse_line(lines[place], dialect)
     return rows
 
 
@@ -197,11 +210,11 @@ def _parse_line(line: bytes, dialect: JsonDialect) -> Row:
 
 
 def _check_limits(text: str, limits: Limits) -> None:
-    """Refuse text that is nested too deeply or holds too many values, before it is parsed."""
+    """Raise an error for text that is nested too deeply or has too many values."""
     if nesting_exceeds(text, limits.depth):
-        raise LimitError("depth", f"nested deeper than {limits.depth} levels")
+        raise LimitError("depth", f"nesting exceeds the limit of {limits.depth} levels")
     if values_exceed(text, limits.nodes):
-        raise LimitError("nodes", f"holds more than {limits.nodes:,} values")
+        raise LimitError("nodes", f"too many values (limit {limits.nodes:,})")
 
 
 def _parse_exactly(text: str, dialect: JsonDialect) -> JsonValue:
@@ -209,11 +222,11 @@ def _parse_exactly(text: str, dialect: JsonDialect) -> JsonValue:
 
     def report(violation: Violation, detail: str) -> None:
         if violation is Violation.INTEGER_LENGTH:
-            digits = f"an integer has more than {limits.integer_digits:,} digits"
+            digits = f"integer has too many digits (limit {limits.integer_digits:,})"
             raise LimitError("integer_digits", digits)
         if violation is Violation.DUPLICATE_KEY:
             if dialect.duplicates == Duplicates.REFUSE:
-                raise DataError(f"the key {detail!r} occurs twice in one object")
+                raise DataError(f"duplicate key {detail!r}")
             dialect.repeated_keys += 1
         elif dialect.role is Role.TRUTH:
             raise DataError(f"{detail[:20]} is not a finite number")
@@ -226,14 +239,65 @@ def _parse_exactly(text: str, dialect: JsonDialect) -> JsonValue:
     except json.JSONDecodeError as error:
         raise DataError(_describe(error, text)) from None
     except StrictJsonError:
-        raise LimitError("depth", "nested too deeply for the stack that is left") from None
+        raise LimitError("depth", "nested too deeply for the available stack") from None
 
 
 def _describe(error: json.JSONDecodeError, text: str) -> str:
-    """Say what is wrong with a text that is not JSON, and where."""
+    """Return what is wrong with text that is not JSON, and where."""
     if is_blank(text):
         return BLANK_LINE.reason
     line = f"line {error.lineno}, " if error.lineno > 1 else ""
     problem = error.msg[:1].lower() + error.msg[1:]
-    cut = " (the text ends too early)" if error.pos >= len(text.rstrip()) else ""
-    return f"not JSON: {problem}{cut} at {line}column {error.colno}"
+    ended = error.pos >= len(text.rstrip()) and "unexpected end" not in problem
+    cut = " (unexpected end)" if ended else ""
+    return f"invalid JSON: {problem}{cut} at {line}column {error.colno}"
+
+
+def roundtrip_differs(raw: bytes, values: Sequence[object], depth: int) -> bool:
+    """Return whether `raw` may have a duplicate key, a big integer or more levels than `depth`.
+
+    Serialized values have as many colons as their source unless a duplicate key was dropped:
+    colons in strings stay colons, and the escape that could add one is searched for. An integer
+    beyond 64 bits was parsed as a float and is written with an exponent. orjson has its own depth
+    limit, so the values are wrapped in lists to make it equal to `depth`.
+
+    >>> roundtrip_differs(b'{"a": 1, "a": 2}', [{"a": 2}], 10)
+    True
+    """
+    levels = _writer_depth() - depth - 1
+    if levels < 0:
+        return True
+    wrapped: object = values
+    for _ in range(levels):
+        wrapped = [wrapped]
+    try:
+        written = orjson.dumps(wrapped)
+    except orjson.JSONEncodeError:
+        return True
+    return (
+        raw.count(b":") != written.count(b":")
+        or (b"\\" in raw and _ESCAPED_COLON in raw)
+        or (_RARE in written and _EXPONENT in written and _BIG_INTEGER.search(raw) is not None)
+    )
+
+
+@cache
+def _writer_depth() -> int:
+    """Return how many levels orjson can serialize, or 0 if no limit was found."""
+    nested: list[object] = []
+    for depth in range(_READER_DEPTH):
+        try:
+            orjson.dumps(nested)
+        except orjson.JSONEncodeError:
+            return depth
+        nested = [nested]
+    return 0
+
+
+needs_recheck: Callable[[bytes, Sequence[object], int], bool] = roundtrip_differs
+"""`roundtrip_differs`, or its compiled version."""
+
+with suppress(ImportError):  # not compiled
+    from fieldmark.data import _scan
+
+    needs_recheck = _scan.may_mislead

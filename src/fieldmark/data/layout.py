@@ -1,7 +1,7 @@
 """The layout of rows: a row is a document, or an envelope with an id and a document.
 
-The first readable row of a file decides for all of them, so that one odd row cannot change what
-the others mean. Applied to a block of rows, a layout gives the ids and documents of one side.
+The first readable row of a file determines the layout of all rows. Applying a layout to a block of
+rows returns the ids and documents of one side.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ _ENVELOPE_KEYS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Under which keys a row holds its id and its document.
+    """The keys of the id and the document in a row.
 
-    `value_key` is `None` if the row is the document; then the `id_key` is removed from it, for an
-    id is never a field. `partner_key` is the candidate of rows that hold both sides. If rows are
-    paired by position, `id_needed` is false: a row may lack the id. With `context`, the input and
-    the metadata of an envelope are kept.
+    `value_key` is `None` if the row is the document; the `id_key` is then removed, because an id is
+    never a field. `partner_key` is the key of the candidate if rows contain both sides. `id_needed`
+    is false if rows are paired by position. With `context`, the input and metadata of an envelope
+    are included.
     """
 
     id_key: str | None = None
@@ -77,61 +77,61 @@ class Layout:
 def detect_layout(
     sample: RowBlock, role: Role, options: Inputs, *, name: str
 ) -> tuple[Layout, list[str]]:
-    """The layout of a side that begins with these rows, and notes about it for the user."""
+    """Return the layout of a side with these first rows, and notes for the user."""
     named = options.expected_key if role is Role.TRUTH else options.candidate_key
     row = first_object(sample, named)
     if row is None:
         return Layout(), []
     if named is not None and named not in row:
-        raise DataError(f"no row has the key {named!r}; {_list_keys(row)}", Location(name))
+        raise DataError(f"key {named!r} not found in the rows; {_list_keys(row)}", Location(name))
     id_key = _find_id_key(row, options, name)
     own, other = (
         (EXPECTED_KEYS, CANDIDATE_KEYS) if role is Role.TRUTH else (CANDIDATE_KEYS, EXPECTED_KEYS)
     )
-    prefix = "" if name == f"the {role}" else f"{name}: "
+    prefix = "" if name in ("", role.label) else f"{name}: "
     if named is None and not row.keys() <= _ENVELOPE_KEYS:
         key = _first_present(row, own)
         if key is None or not isinstance(row[key], dict):
             return Layout(id_key=id_key), []
+        option = "expected" if role is Role.TRUTH else "candidate"
         note = (
-            f"{prefix}rows hold {key!r}, but also {_list_other_keys(row)}, "
-            f"so each row is compared as a whole; name the key if only {key!r} is meant"
+            f"{prefix}rows contain {key!r} but also {_list_other_keys(row)}, so whole rows are "
+            f"compared; set the {option} key to compare only {key!r}"
         )
         return Layout(id_key=id_key), [note]
     value_key = named or _first_present(row, own) or _first_present(row, other)
-    notes = [] if value_key is None else [f"{prefix}the {role} is under {value_key!r}"]
+    notes = [] if value_key is None else [f"{prefix}{role.label} in {value_key!r}"]
     return Layout(id_key=id_key, value_key=value_key), notes
 
 
 def detect_paired_layout(
     sample: RowBlock, options: Inputs, *, name: str
 ) -> tuple[Layout, list[str]]:
-    """The layout of rows that hold both sides, and notes about it for the user."""
+    """Return the layout of rows with both sides, and notes for the user."""
     row = first_object(sample, options.expected_key or options.candidate_key) or {}
     both = paired_keys(row, options)
     if both is not None:
         expected, candidate = both
         id_key = _find_id_key(row, options, name)
         layout = Layout(id_key=id_key, value_key=expected, partner_key=candidate)
-        note = f"{name}: the truth is under {expected!r}, the candidate under {candidate!r}"
+        note = f"{name}: ground truth in {expected!r}, predictions in {candidate!r}"
         return layout, [note] if name else []
     found = (_first_present(row, EXPECTED_KEYS), _first_present(row, CANDIDATE_KEYS))
     if None not in found and not row.keys() <= _ENVELOPE_KEYS:
         raise DataError(
-            f"rows hold {found[0]!r} and {found[1]!r}, but also {_list_other_keys(row)}, "
-            "so it is not sure that these are the two sides; "
-            "name the keys that hold the truth and the candidate",
+            f"rows contain {found[0]!r} and {found[1]!r} but also {_list_other_keys(row)}; "
+            "set the expected and candidate keys",
             Location(name),
         )
     raise DataError(
-        "a single input must hold both sides in each row, as {id, expected, candidate}; "
-        "name a second input, or the keys that hold the two sides",
+        "each row of a single input must contain both sides, as in {id, expected, candidate}; "
+        "add the predictions as a second input, or set the expected and candidate keys",
         Location(name),
     )
 
 
 def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
-    """The keys under which a row holds its truth and its candidate, if it holds both."""
+    """Return the keys of the truth and the candidate in a row, if it contains both."""
     named = options.expected_key is not None or options.candidate_key is not None
     if not named and not row.keys() <= _ENVELOPE_KEYS:
         return None
@@ -143,7 +143,7 @@ def paired_keys(row: JsonObject, options: Inputs) -> tuple[str, str] | None:
 
 
 def first_object(block: RowBlock, key: str | None = None) -> JsonObject | None:
-    """The first row that is an object, preferably one with a certain key."""
+    """Return the first row that is an object, preferably one with a key."""
     objects = [row for row in block.rows if isinstance(row, dict)]
     return next((row for row in objects if key in row), objects[0] if objects else None)
 
@@ -152,7 +152,7 @@ def _find_id_key(row: JsonObject, options: Inputs, name: str) -> str | None:
     if options.id_key is None:
         return _first_present(row, ID_KEYS)
     if options.id_key and options.id_key not in row:
-        message = f"the rows have no key {options.id_key!r} to pair by; {_list_keys(row)}"
+        message = f"id key {options.id_key!r} not found in the rows; {_list_keys(row)}"
         raise DataError(message, Location(name))
     return options.id_key or None
 
@@ -162,16 +162,16 @@ def _first_present(row: JsonObject, keys: tuple[str, ...]) -> str | None:
 
 
 def _list_keys(row: JsonObject) -> str:
-    return f"they have {', '.join(sorted(row)[:8])}"
+    return f"keys: {', '.join(sorted(row)[:8])}"
 
 
 def _list_other_keys(row: JsonObject) -> str:
-    """The keys of a row that no envelope has."""
+    """Return the keys of a row that are not keys of an envelope."""
     return ", ".join(map(repr, sorted(row.keys() - _ENVELOPE_KEYS)[:3]))
 
 
 class RowFault(NamedTuple):
-    """Why a row holds no document."""
+    """Why a row has no document."""
 
     reason: str
     input: CaseInput = CaseInput.PARSE_ERROR
@@ -183,11 +183,11 @@ SideValue: TypeAlias = "JsonValue | Missing | RowFault | Line"
 
 @dataclass(slots=True)
 class SideBatch:
-    """One side of some cases, column by column.
+    """One side of some cases, as columns.
 
-    An id is `None` if rows have none or if it cannot be read. `partners` are the candidates of
-    rows that hold both sides, `contexts` their inputs and metadata. `plain` says that there is no
-    fault and that every id is there.
+    An id is `None` if rows have none or if it cannot be read. `partners` are the candidates of rows
+    with both sides, `contexts` their inputs and metadata. `plain` is true if there are no faults
+    and all ids are present.
     """
 
     ids: list[str | None]
@@ -202,7 +202,7 @@ class SideBatch:
         return len(self.values)
 
     def rows_without_id(self) -> list[tuple[int, SideValue]]:
-        """The places and values of faulty rows whose id cannot be read."""
+        """Return the places and values of rows without a readable id."""
         if self.plain:
             return []
         columns = zip(self.ids, self.values, self.places, strict=True)
@@ -210,7 +210,7 @@ class SideBatch:
 
 
 def id_text(value: JsonValue) -> str | None:
-    """An id as text: a string as it is, a number or a boolean as JSON writes it."""
+    """Return an id as a string; numbers and booleans are written as in JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -219,7 +219,7 @@ def id_text(value: JsonValue) -> str | None:
 
 
 def apply_layout(block: RowBlock, layout: Layout) -> SideBatch:
-    """The ids and documents of a block of rows."""
+    """Return the ids and documents of a block of rows."""
     if block.lines is not None:
         return SideBatch(list(block.lines.ids), list(block.lines.lines), block.places)
     batch = _read_columns(block, layout)
@@ -247,7 +247,7 @@ class SideCursor:
         self.without_id: list[tuple[int, SideValue]] = []
 
     def take(self, count: int) -> tuple[list[str | None], list[SideValue]]:
-        """The next ids and values; fewer than `count` only at the end."""
+        """Return the next ids and values; fewer than `count` only at the end."""
         ids: list[str | None] = []
         values: list[SideValue] = []
         while len(values) < count and self._load():
@@ -273,7 +273,7 @@ class SideCursor:
 
 
 def _read_columns(block: RowBlock, layout: Layout) -> SideBatch | None:
-    """The batch of rows that are all alike, column by column; `None` if they are not."""
+    """Return a batch of uniform rows, or `None` if the rows differ."""
     if set(map(type, block.rows)) != {dict}:
         return None
     rows = cast("list[JsonObject]", block.rows)
@@ -326,21 +326,21 @@ def _read_row_by_row(block: RowBlock, layout: Layout) -> SideBatch:
 def _read_row(
     row: Row, layout: Layout, given_id: str | None
 ) -> tuple[str | None, SideValue, SideValue]:
-    """The id, the document and the partner of one row."""
+    """Return the id, the document and the partner of a row."""
     if isinstance(row, UnreadableRow):
         return given_id or _salvage_id(row.head, layout.id_key), RowFault(row.reason), MISSING
     if not isinstance(row, dict):
         whole = layout.value_key is None and not (layout.id_key and layout.id_needed)
-        fault = RowFault("the row is not an object like the first one")
+        fault = RowFault("expected an object, as in the first row")
         return given_id, row if whole else fault, MISSING
     name = given_id
     if name is None and layout.id_key is not None:
         name = id_text(row.get(layout.id_key))
         if name is None and layout.id_needed:
-            return None, RowFault(f"the row has no {layout.id_key!r} that can be an id"), MISSING
+            return None, RowFault(f"no valid id in {layout.id_key!r}"), MISSING
     if layout.value_key is None:
         return name, {key: row[key] for key in row if key != layout.id_key}, MISSING
-    absent = RowFault(f"the row has no {layout.value_key!r}", CaseInput.MISSING)
+    absent = RowFault(f"key {layout.value_key!r} not found", CaseInput.MISSING)
     partner = row.get(layout.partner_key, MISSING) if layout.partner_key else MISSING
     return name, row.get(layout.value_key, absent), partner
 
@@ -351,7 +351,7 @@ def _read_tags(row: JsonObject) -> tuple[str, ...]:
 
 
 def _read_context(row: Row) -> CaseContext | None:
-    """The input and the metadata of an envelope."""
+    """Return the input and the metadata of an envelope."""
     if not isinstance(row, dict):
         return None
     metadata = row.get("metadata")
@@ -359,7 +359,7 @@ def _read_context(row: Row) -> CaseContext | None:
 
 
 def _salvage_id(head: bytes, id_key: str | None) -> str | None:
-    """The id of an unreadable row, if it stands at the very beginning."""
+    """Return the id of an unreadable row, if the row starts with it."""
     if id_key is None:
         return None
     start = rb"\s*\{\s*" + re.escape(orjson.dumps(id_key)) + rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+\b)'

@@ -1,7 +1,7 @@
-"""Where lines begin and end in a file: blocks of whole lines, and the offsets of rows.
+"""Lines in files: blocks of whole lines, and the offsets of rows.
 
-The functions at the end of the module have a compiled version in `_scan`, which is used if it is
-there.
+The functions at the end of the module have compiled versions in `_scan`, which are used if they
+are available.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FAR: Final = 1 << 62
 
 
 class LineBlock(NamedTuple):
-    """Whole lines in one piece, the number of the first line and the offset of the piece."""
+    """Some whole lines, the number of the first line, and the offset in the file."""
 
     raw: bytes
     first: int
@@ -49,7 +49,7 @@ class LineBlock(NamedTuple):
 
 
 def read_line_blocks(stream: IO[bytes], limit: int, name: str) -> Iterator[LineBlock]:
-    """Read a stream in blocks of whole lines; a line beyond the limit is refused unread."""
+    """Read a stream in blocks of whole lines; raise an error for a line beyond the limit."""
     first, offset = 1, 0
     parts: list[bytes] = []
     held = 0
@@ -81,19 +81,19 @@ def _read_block(stream: IO[bytes], name: str) -> bytes:
 
 
 def _too_long(name: str, line: int, limit: int) -> LimitError:
-    message = f"the line is longer than {limit:,} bytes"
+    message = f"line exceeds the limit of {limit:,} bytes"
     return LimitError("line_bytes", message, Location(name, line))
 
 
 class IrregularLinesError(Exception):
-    """A file whose lines must be looked at one by one."""
+    """The lines of a file must be read one by one."""
 
 
 def nth_line_offsets(path: Path, every: int, limit: int) -> Iterator[int]:
-    """Yield the offset of every n-th line, from the first line on, and last the end of the file.
+    """Yield the offset of every n-th line, starting with the first, and the end of the file.
 
-    The file is read only as far as the offsets are consumed. Where a line is longer than the
-    limit, or cannot be read, `IrregularLinesError` is raised instead of the offset behind it.
+    The file is read only as far as offsets are consumed. `IrregularLinesError` is raised at a line
+    that exceeds the limit or cannot be read.
     """
     wanted, offset, held = every, 0, 0
     opened = open_file(path)
@@ -107,7 +107,7 @@ def nth_line_offsets(path: Path, every: int, limit: int) -> Iterator[int]:
             if not piece:
                 break
             end = piece.find(b"\n")
-            # Other lines than the first are within a piece, and no piece is beyond the limit.
+            # All lines but the first are within a piece, and no piece exceeds the limit.
             if held + (len(piece) if end < 0 else end) > limit:
                 raise IrregularLinesError
             ends, wanted = nth_lines(piece, wanted, every)
@@ -122,7 +122,7 @@ def nth_line_offsets(path: Path, every: int, limit: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class LineOffsets:
-    """The offsets at which rows begin, with the end of the file, and the hash of each id."""
+    """The start offsets of rows, the end of the file, and the hash of each id."""
 
     starts: NDArray[np.int64]
     ids: NDArray[np.int64] | None
@@ -132,15 +132,15 @@ class LineOffsets:
 
 
 def read_line_offsets(path: Path, id_key: str | None, limit: int) -> LineOffsets | None:
-    """The offsets and ids of the rows of a file, or `None` if its lines are not uniform.
+    """Return the offsets and ids of the rows of a file, or `None` if its lines are not uniform.
 
-    Each line must be an object, and begin with its id if there is an `id_key`. Files with blank
-    lines, or lines beyond the limit, must be read line by line.
+    Each line must be an object, and must start with its id if there is an `id_key`. Files with
+    blank lines or lines beyond the limit must be read line by line.
     """
     import numpy as np
 
     match_id = None
-    if id_key is not None:  # a line begins with its id: a text, or an integer as the same id
+    if id_key is not None:  # a line starts with its id, a string or an integer
         key = re.escape(orjson.dumps(id_key))
         line = rb"\{\s*+" + key + rb'\s*+:\s*+("[^"\\\n]*+"|-?+\d++)(?=\s*+[,}])'
         match_id = re.compile(line).match
@@ -171,15 +171,15 @@ def read_line_offsets(path: Path, id_key: str | None, limit: int) -> LineOffsets
 
 
 def split_at_nth(piece: bytes, wanted: int, every: int) -> tuple[list[int], int]:
-    r"""Where line number `wanted` of a piece ends, and every n-th line after it.
+    r"""Return where line number `wanted` of a piece ends, and every n-th line after it.
 
-    Lines are counted from one. The second value is the `wanted` of the next piece.
+    Lines are counted from 1. The second value is `wanted` for the next piece.
 
     >>> split_at_nth(b"a\nb\nc\nd\n", 1, 2)
     ([2, 6], 1)
     """
     ends: list[int] = []
-    # Splitting is faster than counting, and much faster than finding.
+    # Splitting is faster than counting, and much faster than searching.
     lines = piece.split(b"\n", wanted)
     while len(lines) > wanted:
         ends.append(len(piece) - len(lines[-1]))
@@ -193,9 +193,9 @@ def _count_lines(piece: bytes) -> int:
 
 
 nth_lines: Callable[[bytes, int, int], tuple[list[int], int]] = split_at_nth
-"""`split_at_nth`, compiled if possible."""
+"""`split_at_nth`, or its compiled version."""
 line_count: Callable[[bytes], int] = _count_lines
-"""How many lines end in a piece."""
+"""Returns how many lines end in a piece."""
 
 with suppress(ImportError):  # not compiled
     from fieldmark.data import _scan
@@ -203,5 +203,5 @@ with suppress(ImportError):  # not compiled
     nth_lines = _scan.nth_lines
 
     def line_count(piece: bytes) -> int:
-        """How many lines end in a piece: what is missing to a line that is far behind it."""
+        """Return how many lines end in a piece, from the distance to a line far beyond it."""
         return _FAR - nth_lines(piece, _FAR, 1)[1]

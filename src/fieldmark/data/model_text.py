@@ -1,4 +1,4 @@
-"""The one JSON value in a text that a model wrote."""
+"""The JSON value in model output."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fieldmark.model.json import JsonValue
 __all__ = ["ParsedText", "parse_model_text"]
 
 _OPENER: Final = re.compile(r'\{\s*["}]|\[\s*(?:[\[{"\]0-9-]|true\b|false\b|null\b|NaN|Infinity)')
-"""A bracket that begins JSON, and not a remark in brackets."""
+"""A bracket that starts JSON rather than a remark in brackets."""
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 _FENCE_START: Final = re.compile(r"```[ \t]*[\w-]*\s*\Z")
 _FENCE_WIDTH: Final = 64
-"""How many characters before and after a value are searched for its fence."""
+"""The number of characters before and after a value that are searched for a code fence."""
 
 
 class ParsedText(NamedTuple):
-    """A value and where it was found: in a `fence`, in the `text`, or as all of it."""
+    """A value and where it was found: in a `fence`, in the `text`, or empty for the whole text."""
 
     value: JsonValue
     parsed_from: str = ""
@@ -30,7 +30,7 @@ class ParsedText(NamedTuple):
 def parse_model_text(
     text: str, dialect: JsonDialect, parse: Parse | str = Parse.LENIENT
 ) -> ParsedText:
-    """Parse strict JSON, or else the only JSON object or array inside the text."""
+    """Parse strict JSON, or the only JSON object or array in the text."""
     try:
         return ParsedText(parse_text(text, dialect))
     except DataError:
@@ -38,10 +38,10 @@ def parse_model_text(
             raise
     spans = _find_spans(text)
     if not spans:
-        raise DataError("the text holds no JSON object or array")
+        raise DataError("the text contains no JSON object or array")
     values = [parse_text(text[start:end], dialect) for start, end in spans]
     if len(values) > 1:
-        raise DataError(f"the text holds {len(values)} JSON values; exactly one is taken")
+        raise DataError(f"the text contains {len(values)} JSON values, expected exactly one")
     start, end = spans[0]
     before, after = text[max(0, start - _FENCE_WIDTH) : start], text[end : end + _FENCE_WIDTH]
     fenced = _FENCE_START.search(before) is not None and after.lstrip().startswith("```")
@@ -49,20 +49,20 @@ def parse_model_text(
 
 
 def _find_spans(text: str) -> list[tuple[int, int]]:
-    """Where the outermost objects and arrays of a text start and end, found in one pass."""
+    """Return the start and end of each outermost object or array in a text, in one pass."""
     spans: list[tuple[int, int]] = []
     opener = _OPENER.search(text)
     while opener is not None:
         end = _find_end(text, opener.start())
         if end is None:
-            raise DataError("the JSON in the text ends too early")
+            raise DataError("the JSON in the text is incomplete")
         spans.append((opener.start(), end))
         opener = _OPENER.search(text, end)
     return spans
 
 
 def _find_end(text: str, start: int) -> int | None:
-    """Where the bracket at `start` is closed; brackets inside strings do not count."""
+    """Return the end of the bracket at `start`; brackets in strings do not count."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         bracket = token.group()[0]

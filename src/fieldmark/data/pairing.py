@@ -1,4 +1,4 @@
-"""Pairs of truth and candidate as a stream of cases in the order of the truth."""
+"""Pairing of truth and candidates into a stream of cases, in the order of the truth."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from fieldmark.data.rows import RowSource
 from fieldmark.data.sides import InputSide, OpenedInputs, open_inputs, open_single_input
 from fieldmark.errors import DataError
 from fieldmark.model.case import Case, CaseContext, CaseInput
-from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.lines import DEEPEST_ROW, LINES
 from fieldmark.values.strict_json import all_finite
+from fieldmark.values.text import plural
 
 __all__ = ["CaseBuilder", "PairStream", "ReadStatistics", "open_pairs", "open_truth"]
 
 _BATCH_CASES: Final = 512
 _MAX_NAMES: Final = 3
 _SAMPLE_ROWS: Final = 16
-"""Rows from which the size of the others is estimated."""
+"""The number of rows from which the size of cases is estimated."""
 _PLAIN_TYPES: Final[frozenset[type]] = frozenset((dict, list, int, float, bool, type(None)))
 """Types of candidates that need no parsing."""
 _make_case: Final[Callable[[Iterable[object]], Case]] = partial(tuple.__new__, Case)
@@ -44,7 +45,7 @@ def open_pairs(
     *,
     quotes: bool = True,
 ) -> PairStream:
-    """Open two inputs, or one whose rows hold both sides, as a stream of cases.
+    """Open two inputs, or one with both sides in each row, as a stream of cases.
 
     Without `quotes`, warnings do not quote the content of documents.
 
@@ -61,7 +62,7 @@ def open_pairs(
 
 
 def open_truth(truth: InputLike, options: Inputs | None = None) -> PairStream:
-    """Open one input as a stream of cases without candidates, unless its rows hold both sides.
+    """Open one input as a stream of cases, without candidates unless its rows have them.
 
     >>> [case.candidate for batch in open_truth([{"a": 1}]).batches() for case in batch]
     [MISSING]
@@ -71,20 +72,20 @@ def open_truth(truth: InputLike, options: Inputs | None = None) -> PairStream:
 
 
 class ToleratedFaults(NamedTuple):
-    """How often faults of the JSON of one side were tolerated."""
+    """How many deviations from JSON were accepted on one side."""
 
     repeated_keys: int
     non_finite: int
 
 
 class ReadStatistics(NamedTuple):
-    """What was found while a part of the input was read."""
+    """Counts of what was read in a part of the input."""
 
     coverage: Coverage
     tolerated: tuple[ToleratedFaults, ...]
 
     def joined(self, following: ReadStatistics) -> ReadStatistics:
-        """The statistics of this part and the one that follows."""
+        """Return the statistics of this part and the following one together."""
         self.coverage.add(following.coverage)
         sides = zip(self.tolerated, following.tolerated, strict=True)
         tolerated = tuple(ToleratedFaults(*map(add, one, other)) for one, other in sides)
@@ -92,10 +93,10 @@ class ReadStatistics(NamedTuple):
 
 
 class PairStream:
-    """Cases in the order of the truth, read once.
+    """Cases in the order of the truth, which can be read once.
 
-    `coverage` and `warnings` are complete when the batches are exhausted; `notes` say at once how
-    the input was understood. `before` cases come before those of this part of the input.
+    `coverage` and `warnings` are complete when the batches are exhausted; `notes` about how the
+    input is read are available immediately. `before` is the number of cases before this part.
     """
 
     def __init__(
@@ -122,38 +123,46 @@ class PairStream:
             self._builder.expected_as_text = (
                 candidate.source.text_cells and candidate.layout.value_key is None
             )
-            self.notes.append("one side is CSV: numbers and booleans are compared by their text")
+            self.notes.append("one input is CSV; numbers and booleans are compared as strings")
 
     @property
     def coverage(self) -> Coverage:
-        """What was found so far."""
+        """The counts so far."""
         return self._builder.coverage
 
     @property
     def non_finite(self) -> bool:
-        """Whether some number that was read so far is NaN or infinite."""
+        """Whether any number read so far is NaN or infinite."""
         return any(side.dialect.non_finite for side in self.sides)
 
     @property
     def bytes_total(self) -> int:
-        """The size of the inputs, 0 if it is unknown."""
+        """The size of the inputs in bytes, or 0 if it is unknown."""
         return sum(side.source.bytes_total for side in self.sides)
 
     @property
     def bytes_read(self) -> int:
-        """How much of the inputs has been read."""
+        """The number of bytes read so far."""
         sources = [side.source for side in self.sides]
         return sum(min(source.bytes_read, source.bytes_total) for source in sources)
 
     @property
     def case_bytes(self) -> int:
-        """The size of a case as JSON, estimated from the first rows."""
-        return sum(_mean_bytes(side.sample.rows[:_SAMPLE_ROWS]) for side in self.sides)
+        """The size of a case as JSON in bytes, estimated from the first rows."""
+        total = 0
+        for side in self.sides:
+            rows = side.sample.rows[:_SAMPLE_ROWS]
+            try:
+                size = len(orjson.dumps(rows))
+            except TypeError:  # not JSON
+                size = len(repr(rows))
+            total += size // max(1, len(rows))
+        return total
 
     def keep_lines(self, readers: Sequence[LineReader] | None = None) -> None:
-        """Leave documents of one form unparsed, for callers that can handle lines.
+        """Leave documents of the same form unparsed, for callers that can process lines.
 
-        The `readers` of such lines are made for the first rows of the sides unless given.
+        The `readers` of lines are made from the first rows unless they are given.
         """
         sources = [side.source for side in self.sides]
         files = [source for source in sources if isinstance(source, JsonlSource)]
@@ -164,10 +173,10 @@ class PairStream:
             readers = line_readers([(side.layout, side.sample.rows) for side in self.sides])
         for source, reader in zip(files, readers, strict=False):
             source.reader = reader
-        self._builder.plain = _PLAIN_TYPES | LINES
+        self._builder.keeps_lines = bool(readers)
 
     def batches(self) -> Iterator[list[Case]]:
-        """The cases, a few hundred at a time."""
+        """Yield the cases, a few hundred at a time."""
         truth = self._truth
         sides = (apply_layout(block, truth.layout) for block in truth.blocks)
         if self._candidate is None:
@@ -186,7 +195,7 @@ class PairStream:
         self._add_final_warnings()
 
     def absorb(self, parts: Iterable[ReadStatistics]) -> None:
-        """Add the statistics of a stream that was read in parts by others."""
+        """Add the statistics of parts that were read by other processes."""
         for part in parts:
             self.coverage.add(part.coverage)
             for side, tolerated in zip(self.sides, part.tolerated, strict=True):
@@ -195,7 +204,7 @@ class PairStream:
         self._add_final_warnings()
 
     def read_statistics(self) -> ReadStatistics:
-        """What was found in a part, for the stream of the whole."""
+        """Return the statistics of this part."""
         dialects = [side.dialect for side in self.sides]
         tolerated = tuple(ToleratedFaults(each.repeated_keys, each.non_finite) for each in dialects)
         return ReadStatistics(self.coverage, tolerated)
@@ -205,12 +214,12 @@ class PairStream:
         for side in self.sides:
             name = side.source.name
             if side.dialect.repeated_keys:
-                self.warnings.append(f"{name}: keys occur twice; the last value was taken")
+                self.warnings.append(f"{name}: duplicate keys; the last value was used")
             if side.dialect.non_finite:
-                self.warnings.append(f"{name}: NaN or infinite numbers; each is an invalid number")
+                self.warnings.append(f"{name}: NaN or infinite numbers, which match nothing")
 
     def close(self) -> None:
-        """Close the inputs; exhausting the batches does the same."""
+        """Close the inputs, as at the end of the batches."""
         for side in self.sides:
             side.source.close()
 
@@ -225,7 +234,7 @@ class PairStream:
             if self._truth.dialect.non_finite:
                 for place, value in enumerate(batch.values):
                     if isinstance(value, float | list | dict) and not all_finite(value):
-                        batch.values[place] = RowFault("a number is not finite")
+                        batch.values[place] = RowFault("NaN or infinite number")
                         batch.plain = False
             partners = batch.partners
             yield batch, [MISSING] * len(batch) if partners is None else partners
@@ -265,31 +274,24 @@ class PairStream:
             reason = value.reason if isinstance(value, RowFault) else "no id"
             why = f": {reason}" if self.quotes else ""
             where = candidate.source.describe(place)
-            self.warnings.append(f"{where}: no case gets this row{why}")
-        if len(without_id) > _MAX_NAMES:
-            self.warnings.append(f"… and {len(without_id) - _MAX_NAMES} more such rows")
+            self.warnings.append(f"{where}: row not paired{why}")
+        more = len(without_id) - _MAX_NAMES
+        if more > 0:
+            self.warnings.append(f"{plural(more, 'more row')} not paired")
 
     def _add_unmatched(self, total: int, names: list[str]) -> None:
         self.coverage.unexpected += total
         if total:
             more = ", …" if total > len(names) else ""
             listed = f" ({', '.join(names)}{more})" if any(names) else ""
-            self.warnings.append(f"candidates without truth: {total}{listed}")
-
-
-def _mean_bytes(rows: Sequence[object]) -> int:
-    """The mean size of some rows as JSON, or as Python shows them if they are not JSON."""
-    try:
-        return len(orjson.dumps(rows)) // max(1, len(rows))
-    except TypeError:
-        return len(repr(rows)) // max(1, len(rows))
+            self.warnings.append(f"{plural(total, 'prediction')} without ground truth{listed}")
 
 
 class CaseBuilder:
-    """Builds cases from rows of both sides and counts what could not be read.
+    """Builds cases from the rows of both sides, and counts rows that cannot be read.
 
-    Cases without an id are numbered, after `before` others. Candidates of a type in `plain` need
-    no parsing.
+    Cases without an id are numbered, starting after `before`. With `keeps_lines`, documents may be
+    lines, which cases contain as `unparsed`.
     """
 
     __slots__ = (
@@ -301,7 +303,7 @@ class CaseBuilder:
         "candidate_as_text",
         "coverage",
         "expected_as_text",
-        "plain",
+        "keeps_lines",
     )
 
     def __init__(
@@ -315,24 +317,33 @@ class CaseBuilder:
         self.coverage = Coverage()
         self.expected_as_text = False
         self.candidate_as_text = False
-        self.plain = _PLAIN_TYPES
+        self.keeps_lines = False
 
     def build(self, batch: SideBatch, candidates: list[SideValue]) -> list[Case]:
-        """The cases of some rows of the truth and their candidates."""
+        """Return the cases of some rows of the truth and their candidates."""
         ids = _case_ids(batch.ids, self._before + self.coverage.total + 1)
         self.coverage.total += len(batch)
         tags = batch.tags if batch.tags is not None else repeat(())
         contexts = batch.contexts if batch.contexts is not None else repeat(None)
         as_text = self.expected_as_text or self.candidate_as_text
-        if batch.plain and not as_text and self.plain.issuperset(map(type, candidates)):
+        plain = _PLAIN_TYPES | LINES if self.keeps_lines else _PLAIN_TYPES
+        if batch.plain and not as_text and plain.issuperset(map(type, candidates)):
+            documents: tuple[Iterable[object], ...] = batch.values, candidates, repeat(None)
+            if self.keeps_lines:
+                unparsed = zip(batch.values, candidates, strict=True)
+                documents = repeat(None), repeat(MISSING), unparsed
+            expected, candidate, lines = documents
             read = repeat(CaseInput.OK), repeat(""), repeat("")
-            columns = zip(ids, batch.values, candidates, *read, tags, contexts, strict=False)
+            columns = zip(ids, expected, candidate, *read, tags, contexts, lines, strict=False)
             return list(map(_make_case, columns))
         rows = zip(ids, batch.values, candidates, batch.places, tags, strict=False)
         cases = [self._build_one(*row) for row in rows]
-        if not self._keep_context:
-            return cases
-        return list(map(_with_context, cases, contexts, candidates))
+        if self._keep_context:
+            for place, (context, found) in enumerate(zip(contexts, candidates, strict=False)):
+                text = found if isinstance(found, str) else None
+                full = context if text is None else (context or CaseContext())._replace(text=text)
+                cases[place] = cases[place]._replace(context=full)
+        return cases
 
     def _build_one(
         self,
@@ -346,15 +357,15 @@ class CaseBuilder:
         name = name or where
         if isinstance(expected, RowFault) or expected is MISSING:
             self.coverage.invalid_truth += 1
-            reason = expected.reason if isinstance(expected, RowFault) else "no truth"
+            reason = expected.reason if isinstance(expected, RowFault) else "no ground truth"
             note = f"{where}: {reason}"
             return Case(name, None, MISSING, CaseInput.INVALID_TRUTH, note, "", tags)
         if self.expected_as_text:
             expected = _scalars_as_text(cast("JsonValue", expected))
+        read, parsed_from = (CaseInput.OK, ""), ""
         if candidate is MISSING:
             candidate = RowFault("", CaseInput.MISSING)
-        parsed_from = ""
-        if isinstance(candidate, str) and not isinstance(expected, str):
+        elif isinstance(candidate, str) and not isinstance(expected, str):
             try:
                 candidate, parsed_from = parse_model_text(candidate, self._dialect, self._parse)
             except DataError as error:
@@ -364,16 +375,19 @@ class CaseBuilder:
                 self.coverage.missing += 1
             else:
                 self.coverage.unparseable += 1
-            read = candidate.input, candidate.reason
-            return Case(name, cast("JsonValue", expected), MISSING, *read, "", tags)
-        if self.candidate_as_text and not isinstance(candidate, str):
-            candidate = _scalars_as_text(cast("JsonValue", candidate))
-        documents = cast("tuple[JsonValue, JsonValue]", (expected, candidate))
-        return Case(name, *documents, CaseInput.OK, "", parsed_from, tags)
+            read, candidate = (candidate.input, candidate.reason), MISSING
+        if self.keeps_lines:
+            unparsed = expected, candidate
+            return Case(name, None, MISSING, *read, parsed_from, tags, unparsed=unparsed)
+        documents = cast("tuple[JsonValue, JsonValue | Missing]", (expected, candidate))
+        truth, found = documents  # neither is a line
+        if self.candidate_as_text and found is not MISSING and not isinstance(found, str):
+            found = _scalars_as_text(found)
+        return Case(name, truth, found, *read, parsed_from, tags)
 
 
 def _case_ids(ids: list[str | None], first: int) -> list[str]:
-    """The ids, or row numbers if there are none; empty where an id is unreadable."""
+    """Return the ids, or row numbers if there are none; an unreadable id is empty."""
     if None not in ids:
         return cast("list[str]", ids)
     if any(ids):
@@ -381,15 +395,8 @@ def _case_ids(ids: list[str | None], first: int) -> list[str]:
     return [str(number) for number in range(first, first + len(ids))]
 
 
-def _with_context(case: Case, context: CaseContext | None, candidate: SideValue) -> Case:
-    """The case with its context, and with the text of the candidate if it was text."""
-    if isinstance(candidate, str):
-        context = (context or CaseContext())._replace(text=candidate)
-    return case._replace(context=context)
-
-
 def _scalars_as_text(value: JsonValue) -> JsonValue:
-    """The value with its numbers and booleans as the text that JSON writes for them."""
+    """Return the value with numbers and booleans replaced by their JSON text."""
     if isinstance(value, dict):
         return {key: _scalars_as_text(item) for key, item in value.items()}
     if isinstance(value, list):

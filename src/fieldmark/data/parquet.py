@@ -1,4 +1,4 @@
-"""Parquet: one row per case, read a few rows at a time; columns become keys."""
+"""Parquet files: one row per case, read a few rows at a time; columns become keys."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from fieldmark.data.files import open_file
 from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow, decode
 from fieldmark.data.rows import RowBlock, RowSource, with_location
 from fieldmark.errors import DataError, LimitError, Location, MissingExtra
 from fieldmark.model.json import JsonValue
+from fieldmark.values.strict_json import first_repeated
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["ParquetSource"]
 
 _BLOCK_ROWS: Final = 16
-"""Rows decompressed at once: few, because a small file may hold large values."""
+"""The number of rows that are decompressed together, because a small file can have large values."""
 _PANDAS_INDEX: Final = re.compile(r"__index_level_\d+__\Z")
-"""The column in which pandas keeps its row labels."""
+"""The column that contains the row labels of pandas."""
 
 _Converter: TypeAlias = Callable[[object], object]
 """Converts a value that is not null to a JSON value."""
@@ -34,14 +33,14 @@ _Converter: TypeAlias = Callable[[object], object]
 
 @dataclass(slots=True)
 class ParquetSource(RowSource):
-    """Rows of a Parquet file, which has no absent values: what is not there is null."""
+    """Rows of a Parquet file; absent values are null."""
 
     dialect: JsonDialect = field(default_factory=JsonDialect)
     rows: int = field(default=0, init=False)
     converters: dict[str, _Converter] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        opened = open_file(Path(self.name))
+        opened = self.open_file()
         self.bytes_total = opened.size
         try:
             file = self._parquet_file(opened.file)
@@ -51,8 +50,8 @@ class ParquetSource(RowSource):
             opened.close()
 
     def blocks(self) -> Iterator[RowBlock]:
-        """Read the rows in their order."""
-        opened = open_file(Path(self.name))
+        """Read the rows in order."""
+        opened = self.open_file()
         done = 0
         try:
             for batch in self._batches(self._parquet_file(opened.file)):
@@ -77,16 +76,16 @@ class ParquetSource(RowSource):
 
     def _column_converters(self, file: ParquetFile) -> dict[str, _Converter]:
         columns = [each for each in file.schema_arrow if not _PANDAS_INDEX.match(each.name)]
-        duplicate = _first_duplicate([each.name for each in columns])
+        duplicate = first_repeated([each.name for each in columns])
         if duplicate is not None:
-            raise DataError(f"the column {duplicate!r} occurs twice", Location(self.name))
+            raise DataError(f"duplicate column {duplicate!r}", Location(self.name))
         try:
             return {each.name: _converter(each.type, each.name) for each in columns}
         except DataError as error:
             raise with_location(error, Location(self.name)) from None
 
     def _batches(self, file: ParquetFile) -> Iterator[list[dict[str, object]]]:
-        """The rows as Python objects; a row beyond the size limit is refused before it is made."""
+        """Yield rows as Python objects; a row beyond the size limit is an error."""
         import pyarrow as pa
 
         limit = self.dialect.limits.line_bytes
@@ -98,7 +97,7 @@ class ParquetSource(RowSource):
                     for place in range(batch.num_rows):
                         if batch.slice(place, 1).nbytes > limit:
                             row = self.describe(done + place + 1)
-                            message = f"{row}: the row is larger than {limit:,} bytes"
+                            message = f"{row}: row exceeds the limit of {limit:,} bytes"
                             raise LimitError("line_bytes", message)
                 done += batch.num_rows
                 yield batch.to_pylist()
@@ -115,17 +114,17 @@ class ParquetSource(RowSource):
 
     def _read_error(self, error: Exception) -> DataError:
         reason = str(error).split("\n", 1)[0]
-        return DataError(f"not Parquet that can be read: {reason}", Location(self.name))
+        return DataError(f"cannot read Parquet: {reason}", Location(self.name))
 
 
 def _check_nodes(row: JsonValue, limit: int) -> None:
-    """Refuse a row with more values than a document may hold, counted level by level."""
+    """Raise an error for a row with more values than the limit, counted level by level."""
     level: list[JsonValue] = [row]
     count = 0
     while level:
         count += len(level)
         if count > limit:
-            raise LimitError("nodes", f"more than {limit:,} values")
+            raise LimitError("nodes", f"too many values (limit {limit:,})")
         below: list[JsonValue] = []
         for item in level:
             if isinstance(item, dict):
@@ -135,20 +134,16 @@ def _check_nodes(row: JsonValue, limit: int) -> None:
         level = below
 
 
-def _first_duplicate(names: list[str]) -> str | None:
-    return next((name for place, name in enumerate(names) if name in names[:place]), None)
-
-
 def _converter(kind: pa.DataType, name: str) -> _Converter:
-    """How values of a type are converted; a type without a JSON equivalent is refused."""
+    """Return the converter of a type; raise an error for a type without a JSON equivalent."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
         return _converter(kind.value_type, name)
     if types.is_struct(kind):
-        duplicate = _first_duplicate([member.name for member in kind])
+        duplicate = first_repeated([member.name for member in kind])
         if duplicate is not None:
-            raise DataError(f"the column {name!r} has {duplicate!r} twice")
+            raise DataError(f"column {name!r} has a duplicate field {duplicate!r}")
         members = {each.name: _converter(each.type, f"{name}.{each.name}") for each in kind}
         return lambda value: _convert_members(cast("dict[str, object]", value), members)
     if types.is_map(kind):
@@ -173,7 +168,7 @@ def _converter(kind: pa.DataType, name: str) -> _Converter:
     for predicates, converter in scalars:
         if any(belongs(kind) for belongs in predicates):
             return converter
-    raise DataError(f"the column {name!r} holds {kind}, which JSON has no value for")
+    raise DataError(f"column {name!r} has type {kind}, which has no JSON equivalent")
 
 
 def _map_converter(kind: pa.DataType, name: str) -> _Converter:
@@ -181,14 +176,14 @@ def _map_converter(kind: pa.DataType, name: str) -> _Converter:
 
     key = kind.key_type
     if not (types.is_string(key) or types.is_large_string(key) or types.is_string_view(key)):
-        raise DataError(f"the column {name!r} is a map with keys of {key}, not of text")
+        raise DataError(f"column {name!r} is a map with keys of type {key}, expected strings")
     converter = _converter(kind.item_type, name)
 
     def convert(value: object) -> object:
         made: dict[str, object] = {}
         for key, member in cast("list[tuple[str, object]]", value):
             if key in made:
-                raise DataError(f"the key {key!r} occurs twice")
+                raise DataError(f"duplicate key {key!r}")
             made[key] = _convert(converter, member)
         return made
 
@@ -210,13 +205,13 @@ def _unchanged(value: object) -> object:
 
 
 def _short_float(value: object) -> object:
-    """A number of single precision as people write it: 0.1, and not 0.10000000149011612."""
+    """Return a single-precision number with its shortest digits: 0.1, not 0.10000000149011612."""
     import numpy as np
 
     return float(str(np.float32(cast("float", value))))
 
 
 def _decimal(value: object) -> object:
-    """A decimal as JSON would give it back: an integer if it has no fraction, else a float."""
+    """Return a decimal as an integer if it has no fraction, otherwise as a float."""
     number = cast("Decimal", value)
     return int(number) if number.as_tuple().exponent == 0 else float(number)

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["Partition", "PartitionOpener", "Partitions", "partition"]
 
 _FORM_ROWS: Final = 64
-"""Rows of each side from which the form of documents is learnt."""
+"""The number of rows of each side from which the form of documents is learned."""
 
 
 class LineRange(NamedTuple):
-    """Some lines of a file: their start and end offsets, and the number of the first."""
+    """Some lines of a file: their start and end offsets, and the number of the first line."""
 
     start: int
     end: int
@@ -45,9 +45,9 @@ class LineRange(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """Some cases: the lines of the truth, and of the candidate if it is a file of its own.
+    """Some cases: the lines of the truth, and of the candidate if it is a separate file.
 
-    There are at least `cases` of them; a blank line is none.
+    Unless there are blank lines, the partition has at least `cases` cases.
     """
 
     truth: LineRange
@@ -56,7 +56,7 @@ class Partition(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of both sides."""
+        """The size of both sides in bytes."""
         return sum(each.end - each.start for each in (self.truth, self.candidate) if each)
 
 
@@ -67,7 +67,7 @@ class _PartitionSource(JsonlSource):
     part: LineRange = field(default=LineRange(0, 0, 1))
 
     def line_blocks(self) -> Iterator[LineBlock]:
-        """The lines, in the same small blocks as those of a whole file."""
+        """Yield the lines in blocks of the same size as for a whole file."""
         start, end, first = self.part
         if start == end:
             return
@@ -97,7 +97,7 @@ class _SideOpener:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionOpener:
-    """Opens partitions of one pair of files, in this process or in another."""
+    """Opens partitions of a pair of files, in any process."""
 
     truth: _SideOpener
     candidate: _SideOpener | None
@@ -106,7 +106,7 @@ class PartitionOpener:
     quotes: bool
 
     def open(self, part: Partition) -> PairStream:
-        """The cases of a partition."""
+        """Open the cases of a partition."""
         truth = self.truth.open(part.truth, self.options)
         candidate = None
         if self.candidate is not None and part.candidate is not None:
@@ -116,16 +116,16 @@ class PartitionOpener:
         return PairStream(opened, self.options, quotes=self.quotes, before=before)
 
     def line_readers(self) -> Sequence[LineReader]:
-        """Readers of unparsed lines for all partitions, if their documents have one form."""
+        """Return readers of unparsed lines, if the documents have the same form."""
         sides = [self.truth] if self.candidate is None else [self.truth, self.candidate]
         return line_readers([(side.layout, side.first_rows) for side in sides])
 
 
 class Partitions:
-    """The partitions of a stream, found while they are iterated, and their `opener`.
+    """The partitions of a stream, which are found during iteration, and their `opener`.
 
-    `whole` says after the iteration whether they were all: they end early at lines that must be
-    read from the top.
+    After the iteration, `whole` is true if the partitions cover the stream. They end early at lines
+    that must be read one by one.
     """
 
     def __init__(self, opener: PartitionOpener, parts: Iterator[Partition]) -> None:
@@ -142,11 +142,11 @@ class Partitions:
 
 
 def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partitions | None:
-    """Divide a stream into partitions of `size` cases; `None` if it must be read from the top.
+    """Divide a stream into partitions of `size` cases; return `None` if this is not possible.
 
-    Both sides must be uncompressed files of lines. They are assumed to be in the same order
-    without a look at their ids, which readers of the partitions verify, unless `careful`. Then, if
-    they are paired by id, the candidates must be in the order of the truth; some may be missing.
+    Both sides must be uncompressed JSONL files. Unless `careful` is true, they are assumed to be in
+    the same order, which is verified when the partitions are read. With `careful`, the ids are
+    read: the candidates must be in the order of the truth, but some may be missing.
     """
     for side in stream.sides:
         if not isinstance(side.source, JsonlSource) or not side.source.from_path:
@@ -190,7 +190,7 @@ def partition(stream: PairStream, size: int, *, careful: bool = False) -> Partit
 
 
 def _parts_in_step(stream: PairStream, size: int) -> Iterator[Partition]:
-    """Partitions with as many lines of both sides; the last one has the rest of both."""
+    """Yield partitions with the same number of lines of both sides; the last has the rest."""
     limit = stream.options.limits.line_bytes
     own, *other = (
         pairwise(nth_line_offsets(Path(side.source.name), size, limit)) for side in stream.sides
@@ -210,7 +210,7 @@ def _parts_in_step(stream: PairStream, size: int) -> Iterator[Partition]:
 
 
 def _candidate_places(truth: LineOffsets, candidate: LineOffsets) -> NDArray[np.int64] | None:
-    """The row of the truth for each candidate; `None` if they are not in the same order."""
+    """Return the row of the truth for each candidate, or `None` if the order differs."""
     import numpy as np
 
     if truth.ids is None or candidate.ids is None:

@@ -1,12 +1,14 @@
-"""Rows as every reader delivers them: blocks of parsed rows with the places they came from."""
+"""Sources of rows: blocks of parsed rows with their places."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, ClassVar
 
+from fieldmark.data.files import InputFile, open_file
 from fieldmark.data.json_parser import Row
 from fieldmark.errors import DataError, LimitError, Location
 
@@ -18,9 +20,9 @@ __all__ = ["RowBlock", "RowSource", "with_location"]
 
 @dataclass(slots=True)
 class RowBlock:
-    """Some rows in order, the place of each, and their ids if the source itself names them.
+    """Some rows in order, their places, and their ids if the source provides them.
 
-    Rows that were not parsed are in `lines` and not among `rows`.
+    Unparsed rows are in `lines` instead of `rows`.
     """
 
     rows: list[Row]
@@ -31,41 +33,50 @@ class RowBlock:
 
 @dataclass(slots=True)
 class RowSource(ABC):
-    """One side of a comparison as rows.
+    """The rows of one side of a comparison.
 
-    `in_memory` says that all rows are held anyway, `text_cells` that every value is text (CSV).
-    `spilled` is the copy that was made to read rows out of order.
+    `in_memory` is true if all rows are in memory, `text_cells` if all values are strings (CSV). The
+    place of a row is its line number if `has_lines` is true, otherwise its row number. `files` must
+    be closed; they include the copy for reading rows out of order.
     """
 
+    has_lines: ClassVar[bool] = False
     name: str
     text_cells: bool = field(default=False, init=False)
     in_memory: bool = field(default=False, init=False)
     bytes_total: int = field(default=0, init=False)
     bytes_read: int = field(default=0, init=False)
     warnings: list[str] = field(default_factory=list, init=False)
-    spilled: IO[bytes] | None = field(default=None, init=False)
+    files: list[IO[bytes] | InputFile] = field(default_factory=list, init=False)
 
     @abstractmethod
     def blocks(self) -> Iterator[RowBlock]:
-        """Read the rows from the beginning, a few hundred at a time."""
+        """Read the rows from the start, a few hundred at a time."""
+
+    def open_file(self) -> InputFile:
+        """Open the file; `close` closes it if it is still open."""
+        opened = open_file(Path(self.name))
+        self.files.append(opened)
+        return opened
 
     def location(self, place: int) -> Location:
-        """The file and line of a row; rows of whole documents have no line."""
-        del place
-        return Location(self.name)
+        """Return the file and line of a row; a row of a document has no line."""
+        return Location(self.name, place) if self.has_lines else Location(self.name)
 
     def describe(self, place: int) -> str:
-        """The place of a row in words."""
+        """Return the place of a row for messages."""
+        if self.has_lines:
+            return f"{self.name}:{place}"
         return f"{self.name} row {place}" if self.name else f"row {place}"
 
     def close(self) -> None:
-        """Close what is open."""
-        if self.spilled is not None:
-            self.spilled.close()
+        """Close all open files."""
+        for file in self.files:
+            file.close()
 
 
 def with_location(error: DataError, location: Location) -> DataError:
-    """The same error at a location."""
+    """Return the same error with a location."""
     if isinstance(error, LimitError):
         return LimitError(error.limit, error.message, location)
     return DataError(error.message, location)

@@ -1,4 +1,4 @@
-"""Open both sides of a comparison and decide how to read them: which rows, keys and pairing."""
+"""Opening both sides of a comparison, and detecting rows, keys and pairing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["InputSide", "OpenedInputs", "make_dialect", "open_inputs", "open_sin
 
 @dataclass(slots=True)
 class InputSide:
-    """One side, ready to be read: its rows, of which `sample` are the first, and their layout."""
+    """One side of a comparison: its rows, a `sample` of the first rows, and their layout."""
 
     source: RowSource
     dialect: JsonDialect
@@ -51,7 +51,7 @@ class InputSide:
 
 @dataclass(slots=True)
 class OpenedInputs:
-    """The sides of a comparison and how they are paired; without candidate, rows hold both."""
+    """The sides of a comparison and their pairing; without candidate, rows contain both sides."""
 
     truth: InputSide
     candidate: InputSide | None = None
@@ -61,14 +61,14 @@ class OpenedInputs:
 
 
 def make_dialect(role: Role, options: Inputs) -> JsonDialect:
-    """How the JSON of a side is parsed."""
+    """Return the JSON dialect of a side."""
     return JsonDialect(role=role, duplicates=options.duplicates, limits=options.limits)
 
 
 def open_single_input(
     given: InputLike, options: Inputs, *, truth_alone: bool = False
 ) -> OpenedInputs:
-    """Open one input whose rows hold both sides or, with `truth_alone`, perhaps only the truth."""
+    """Open an input with both sides in each row, or with `truth_alone`, possibly only the truth."""
     dialect = make_dialect(Role.CANDIDATE, options)
     source: RowSource
     if options.format_in is not None:
@@ -89,7 +89,7 @@ def open_single_input(
                 raise
             row = side.sample.rows[0]
             if len(side.sample.rows) == 1 and isinstance(row, str):
-                # A file that is not JSON would be the text of a model, but no truth is.
+                # Text that is not JSON can be model output, but not ground truth.
                 try:
                     parse_text(row, make_dialect(Role.TRUTH, options))
                 except DataError as error:
@@ -101,7 +101,7 @@ def open_single_input(
 
 
 def _pairs_as_rows(given: InputLike) -> InputLike:
-    """Pairs of Python objects as rows that hold both sides."""
+    """Convert pairs of Python objects to rows with both sides."""
     if isinstance(given, str | Path | Mapping) or is_stream(given):
         return given
     return (
@@ -124,17 +124,17 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
             sources = images, coco_candidate(candidate, dialects[1], images)
             notes = []
         else:
-            first = open_source(truth, dialects[0], side="the truth")
+            first = open_source(truth, dialects[0], side=Role.TRUTH.label)
             on_error.callback(first.close)
-            second = open_source(candidate, dialects[1], side="the candidate")
+            second = open_source(candidate, dialects[1], side=Role.CANDIDATE.label)
             on_error.callback(second.close)
             sources = first, second
             notes = _settle(sources, options)
         sides = [_read_sample(*each) for each in zip(sources, dialects, strict=True)]
         for side, role in zip(sides, Role, strict=True):
-            layout, said = detect_layout(side.sample, role, options, name=side.source.name)
+            layout, found = detect_layout(side.sample, role, options, name=side.source.name)
             side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
-            notes += said
+            notes += found
         warnings = warn_nested_documents(*sides)
         opened = OpenedInputs(sides[0], sides[1], notes=notes, warnings=warnings)
         _decide_pairing(opened, options)
@@ -146,12 +146,12 @@ def _read_sample(source: RowSource, dialect: JsonDialect) -> InputSide:
     blocks = source.blocks()
     sample = next(blocks, None)
     if sample is None:
-        raise DataError("holds no rows; expected one row a case", Location(source.name))
+        raise DataError("no rows; expected one row per case", Location(source.name))
     return InputSide(source, dialect, chain([sample], blocks), sample)
 
 
 def _settle_single(source: ValueSource, options: Inputs) -> None:
-    """Decide what a JSON file that holds both sides is: as told, or by its shape."""
+    """Determine what a JSON file with both sides contains, from the options or its structure."""
     if options.rows is not None:
         source.settle(RowsAre(options.rows))
     elif can_be_keyed(source.value) and isinstance(source.value, dict):
@@ -164,7 +164,7 @@ def _settle_single(source: ValueSource, options: Inputs) -> None:
 
 
 def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
-    """Decide what JSON files are: as told, or by id if the other side has the same ids."""
+    """Determine what JSON files contain: documents by id if the other side has the same ids."""
     values = [source for source in sources if isinstance(source, ValueSource)]
     if options.rows is not None:
         for source in values:
@@ -191,11 +191,11 @@ def _settle(sources: tuple[RowSource, RowSource], options: Inputs) -> list[str]:
 
 
 def _shares_ids(keys: set[str], other: RowSource, options: Inputs) -> bool:
-    """Whether some of the keys are ids of the other side."""
-    from fieldmark.data.folders import FolderSource
+    """Return whether any of the keys is an id of the other side."""
+    from fieldmark.data.directories import DirectorySource
 
     rows: Iterable[object] = ()
-    if isinstance(other, FolderSource):
+    if isinstance(other, DirectorySource):
         return not keys.isdisjoint(other.ids())
     if isinstance(other, ValueSource):
         if isinstance(other.value, dict):
@@ -203,7 +203,7 @@ def _shares_ids(keys: set[str], other: RowSource, options: Inputs) -> bool:
         if isinstance(other.value, list):
             rows = other.value
     elif not (isinstance(other, ObjectSource) and iter(other.objects) is other.objects):
-        # The first rows of anything but an iterator can be read without losing them.
+        # The first rows of a source can be read again, unless it is an iterator.
         sample = next(other.blocks(), None)
         rows = () if sample is None else sample.rows
     names = (options.id_key,) if options.id_key else ID_KEYS
@@ -214,24 +214,24 @@ def _shares_ids(keys: set[str], other: RowSource, options: Inputs) -> bool:
 
 
 def _decide_pairing(opened: OpenedInputs, options: Inputs) -> None:
-    """By id if both sides have ids, else by position.
+    """Pair by id if both sides have ids, otherwise by position.
 
-    An id that only one side has names the case, and is never a field. In a pair of single
-    documents an id is a field like any other, for nothing is paired by it.
+    An id that only one side has names the case and is not a field. In a pair of single documents,
+    an id is a field like any other because it is not used for pairing.
     """
     truth, candidate = opened.truth, opened.candidate
     assert candidate is not None  # noqa: S101 - two sides
     documents = truth.is_document or candidate.is_document
     opened.by_id = truth.has_ids and candidate.has_ids and options.id_key != "" and not documents
     if opened.by_id:
-        opened.notes.append("paired by id")
+        opened.notes.append("rows paired by id")
         return
-    opened.notes.append("paired by position")
+    opened.notes.append("rows paired by position")
     if truth.has_ids != candidate.has_ids and not documents:
         without = candidate if truth.has_ids else truth
         opened.warnings.append(
-            f"{without.source.name}: the rows have no ids, so cases were paired by position; "
-            "the ids of the other side are no fields"
+            f"{without.source.name}: rows have no ids, so they are paired by position; "
+            "the ids of the other input are not compared"
         )
     for side in (truth, candidate):
         if not documents:

@@ -1,4 +1,4 @@
-"""Open what an argument names as rows: a file, a folder, standard input, or Python objects."""
+"""Opening inputs as rows: files, directories, standard input and Python objects."""
 
 from __future__ import annotations
 
@@ -31,9 +31,16 @@ _PEEK_BYTES: Final = 1 << 12
 
 
 def open_source(given: InputLike, dialect: JsonDialect, *, side: str) -> RowSource:
-    """The rows of one side; `side` is its name if it has no file."""
+    """Open the rows of one side; `side` is its name if it has no file name."""
     if isinstance(given, str | Path):
-        return _open_path(str(given), dialect)
+        if str(given) == STDIN:
+            return _open_stream(open_stdin(), dialect)
+        path = Path(given)
+        if path.is_dir():
+            from fieldmark.data.directories import DirectorySource
+
+            return DirectorySource(str(given), dialect)
+        return _BY_SUFFIX.get(format_suffix(path), _open_json)(str(given), dialect)
     if isinstance(given, Mapping):
         try:
             return ValueSource(side, to_json_value(given, dialect))
@@ -44,17 +51,6 @@ def open_source(given: InputLike, dialect: JsonDialect, *, side: str) -> RowSour
     source = ObjectSource(side, given, dialect)
     source.in_memory = True
     return source
-
-
-def _open_path(name: str, dialect: JsonDialect) -> RowSource:
-    if name == STDIN:
-        return _open_stream(open_stdin(), dialect)
-    path = Path(name)
-    if path.is_dir():
-        from fieldmark.data.folders import FolderSource
-
-        return FolderSource(name, dialect)
-    return _BY_SUFFIX.get(format_suffix(path), _open_json)(name, dialect)
 
 
 def _open_stream(opened: InputFile, dialect: JsonDialect) -> RowSource:
@@ -82,7 +78,7 @@ def _open_csv(name: str, dialect: JsonDialect, delimiter: str = ",") -> RowSourc
 
 def _open_parquet(name: str, dialect: JsonDialect) -> RowSource:
     if is_compressed(Path(name)):
-        raise DataError("Parquet is packed already; unpack the file first", Location(name))
+        raise DataError("compressed Parquet files are not supported", Location(name))
     from fieldmark.data.parquet import ParquetSource
 
     return ParquetSource(name, dialect)
@@ -107,7 +103,7 @@ _BY_SUFFIX: Final[Mapping[str, Callable[[str, JsonDialect], RowSource]]] = {
 
 
 def _holds_lines(opened: InputFile, dialect: JsonDialect) -> bool:
-    """Whether the first line is a whole JSON value and another line follows."""
+    """Return whether the first line is a complete JSON value and another line follows."""
     limits = dialect.limits
     line = opened.stream.readline(limits.line_bytes + 1)
     follows = bool(opened.stream.read(_PEEK_BYTES).strip())
@@ -122,7 +118,7 @@ def _holds_lines(opened: InputFile, dialect: JsonDialect) -> bool:
 
 
 def _read_document(opened: InputFile, dialect: JsonDialect) -> RowSource:
-    """One JSON value; a candidate that is not JSON is text."""
+    """Read one JSON value; a candidate that is not JSON is a string."""
     try:
         raw = read_whole(opened, dialect.limits.document_bytes)
         if not raw.strip():
@@ -138,4 +134,4 @@ def _read_document(opened: InputFile, dialect: JsonDialect) -> RowSource:
 
 
 def _empty_file(name: str) -> DataError:
-    return DataError("the file is empty; expected one row a case", Location(name))
+    return DataError("the file is empty; expected one row per case", Location(name))

@@ -1,1 +1,1 @@
-"""Evaluators by fields: pure arithmetic from two documents to a score, loaded one by one."""
+"""Evaluators that score a case from its two documents, without external programs or models."""

@@ -1,4 +1,4 @@
-"""The interfaces of evaluators, and the records that they return."""
+"""The interfaces of evaluators and the records that they return."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ from math import isfinite
 from typing import ClassVar, Final, Protocol, Self, TypeAlias, cast
 
 from fieldmark.errors import OptionError
+from fieldmark.metrics.conventions import ZeroRule
+from fieldmark.metrics.rates import rates
+from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Case, Verdict
+from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.values.strict_json import first_repeated
 
 __all__ = [
+    "MAX_EXAMPLES",
+    "MAX_ROWS",
     "UNREADABLE",
     "Accumulator",
     "Accumulators",
@@ -26,20 +33,26 @@ __all__ = [
     "Judge",
     "Score",
     "Status",
+    "check_limit",
     "check_unique",
     "check_weight",
+    "confusion",
     "data_dependent_prefixes",
-    "dataset_figures",
+    "dataset_metrics",
+    "defined",
     "needs_expected",
     "start_accumulators",
+    "verdict_for",
 ]
 
 
-UNREADABLE: Final = "no readable candidate"
+UNREADABLE: Final = "no readable prediction"
+MAX_EXAMPLES: Final = 20
+MAX_ROWS: Final = 100
 
 
 class Status(StrEnum):
-    """Whether an evaluation gave a score."""
+    """Whether an evaluation succeeded."""
 
     OK = "ok"
     ERROR = "error"
@@ -47,10 +60,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """A score in [0, 1] with its verdict, and the hits and misses behind it.
+    """A score from 0 to 1 with its verdict, hits and misses.
 
-    With the status `error` there is neither score nor verdict. `vacuous` means that there was
-    nothing to score; `skipped` lists the fields that count neither way.
+    With the status `error`, there is neither a score nor a verdict. `vacuous` means that there was
+    nothing to score. `skipped` lists fields that count neither as hits nor as misses.
     """
 
     score: float | None
@@ -65,79 +78,41 @@ class Score:
 
     @classmethod
     def error(cls, message: str) -> Score:
-        """A failed evaluation: no score, never a low one.
+        """Return the result of a failed evaluation, which has no score.
 
-        >>> Score.error("no answer in 10 s").status
+        >>> Score.error("no response within 10 s").status
         <Status.ERROR: 'error'>
         """
         return cls(score=None, verdict=None, reasoning=message, status=Status.ERROR)
 
-    @classmethod
-    def from_dict(cls, data: JsonObject) -> Score:
-        """A score from its JSON form; missing keys are empty.
-
-        >>> Score.from_dict(Score.error("no answer").to_dict()) == Score.error("no answer")
-        True
-        """
-        score, verdict, details = data.get("score"), data.get("verdict"), data.get("details")
-        return cls(
-            score=float(score) if isinstance(score, int | float) else None,
-            verdict=Verdict(verdict) if isinstance(verdict, str) else None,
-            hits=_texts(data.get("hits")),
-            misses=_texts(data.get("misses")),
-            reasoning=str(data.get("reasoning", "")),
-            details=details if isinstance(details, dict) else {},
-            status=Status(str(data.get("status", Status.OK))),
-            vacuous=data.get("vacuous") is True,
-            skipped=_texts(data.get("skipped")),
-        )
-
-    def to_dict(self) -> JsonObject:
-        """The score as JSON."""
-        return {
-            "score": self.score,
-            "verdict": self.verdict,
-            "status": self.status,
-            "vacuous": self.vacuous,
-            "hits": list(self.hits),
-            "misses": list(self.misses),
-            "skipped": list(self.skipped),
-            "reasoning": self.reasoning,
-            "details": self.details,
-        }
-
-
-def _texts(value: JsonValue) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()
-
 
 class Evaluator(Protocol):
-    """Scores one pair of documents: a frozen dataclass whose fields are its options."""
+    """Scores one pair of documents; a frozen dataclass whose fields are its options."""
 
     name: ClassVar[str]
 
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Score a candidate; `unreadable` means that there was one and it could not be parsed."""
+        """Score a candidate; `unreadable` means that it exists but could not be parsed."""
         ...
 
 
 CaseScorer: TypeAlias = Callable[[Case], Score]
-"""Scores one case; may be called from several threads at once."""
+"""Scores one case; can be called from several threads at once."""
 
 
 class Judge(Protocol):
-    """Scores whole cases with something external: a program or a model."""
+    """Scores cases with an external program or model."""
 
     name: ClassVar[str]
 
     def unready(self) -> str | None:
-        """Why no case can be scored, checked before the first one; `None` if it can."""
+        """Return why the judge cannot run, checked before the first case; `None` if it can."""
         ...
 
     def opened(self) -> AbstractContextManager[CaseScorer]:
-        """The scorer for the cases of one run; leaving the context ends what was started."""
+        """Return a context with the scorer for one run; on exit, it stops what it started."""
         ...
 
 
@@ -152,13 +127,13 @@ class Combiner(Protocol):
         ...
 
     def combine(self, results: Sequence[EvaluatorResult]) -> Score:
-        """One score from the results of all evaluators, in their order."""
+        """Return one score for the results of all evaluators, in their order."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredEvaluator:
-    """An evaluator with the name and the weight that a configuration gives it."""
+    """An evaluator with its configured name and weight."""
 
     name: str
     type: str
@@ -171,9 +146,9 @@ class ConfiguredEvaluator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorResult:
-    """The score that one evaluator gave a case.
+    """The score of one evaluator for a case.
 
-    `paths_only` says that its hits and misses name fields and never quote a document.
+    `paths_only` means that its hits and misses contain paths and never values of a document.
     """
 
     name: str
@@ -184,7 +159,7 @@ class EvaluatorResult:
 
     @classmethod
     def of(cls, evaluator: ConfiguredEvaluator, score: Score) -> EvaluatorResult:
-        """The score that a configured evaluator gave."""
+        """Return the result of a configured evaluator."""
         return cls(
             name=evaluator.name,
             type=evaluator.type,
@@ -193,33 +168,49 @@ class EvaluatorResult:
             paths_only=getattr(evaluator.evaluator, "paths_only", False),
         )
 
-    def to_dict(self) -> JsonObject:
-        """The result as JSON, as a row of results holds it."""
-        return {
-            "name": self.name,
-            "type": self.type,
-            "weight": self.weight,
-            **self.score.to_dict(),
-        }
-
 
 def check_weight(option: str, weight: float) -> None:
     """Raise an error for a weight that is negative or not finite."""
     if not (isfinite(weight) and weight >= 0):
-        raise OptionError(option, f"must be a number of at least 0, not {weight}")
+        raise OptionError(option, f"must be a non-negative number, got {weight}")
 
 
 def check_unique(option: str, names: Sequence[str]) -> None:
-    """Raise an error for a name that occurs twice."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise OptionError(option, f"names {name} twice")
-        seen.add(name)
+    """Raise an error for a duplicate name."""
+    name = first_repeated(names)
+    if name is not None:
+        raise OptionError(option, f"duplicate name {name!r}")
+
+
+def check_limit(option: str, limit: int) -> None:
+    """Raise an error for a negative number of rows."""
+    if limit < 0:
+        raise OptionError(option, f"must be at least 0, got {limit}")
+
+
+def defined(metrics: Mapping[str, JsonValue]) -> JsonObject:
+    """Return the metrics that are not `None`.
+
+    >>> defined({"tp": 0, "precision": None})
+    {'tp': 0}
+    """
+    return {name: value for name, value in metrics.items() if value is not None}
+
+
+def confusion(counts: Counts, zero: ZeroRule) -> JsonObject:
+    """Return the four counts and their defined rates."""
+    return defined({**counts._asdict(), **rates(counts, zero)._asdict()})
+
+
+def verdict_for(score: float, pass_threshold: float | None, hits: int, misses: int) -> Verdict:
+    """Return the verdict by the threshold, or without one by hits and misses."""
+    if pass_threshold is None:
+        return verdict_of(hits, misses)
+    return verdict_at(score, pass_threshold)
 
 
 def needs_expected(evaluators: Iterable[ConfiguredEvaluator]) -> bool:
-    """Whether some of the evaluators use the expected document."""
+    """Whether any of the evaluators uses the expected document."""
     for each in evaluators:
         inner = getattr(each.evaluator, "evaluators", ())
         if needs_expected(inner) if inner else getattr(each.evaluator, "needs_expected", True):
@@ -227,41 +218,41 @@ def needs_expected(evaluators: Iterable[ConfiguredEvaluator]) -> bool:
     return False
 
 
-# --- evaluators with figures for a whole data set -------------------------------------------------
+# --- evaluators with metrics over a whole data set ------------------------------------------------
 
 
 class Accumulator(Protocol):
-    """Collects cases one by one; accumulators of parts of a data set can be merged."""
+    """Collects cases; accumulators of parts of a data set can be merged."""
 
     def add(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Add a case, and return its own score."""
+        """Add a case and return its score."""
         ...
 
     def merge(self, other: Self) -> None:
-        """Add all cases of another accumulator after these."""
+        """Append all cases of another accumulator."""
         ...
 
     def summary(self) -> JsonObject:
-        """The figures of all cases so far."""
+        """Return the metrics over all cases so far."""
         ...
 
 
 class DatasetEvaluator(Evaluator, Protocol):
-    """An evaluator that also has figures for all cases together."""
+    """An evaluator that also computes metrics over all cases."""
 
     def start(self) -> Accumulator:
-        """A new accumulator for the cases of a run, or of a part of it."""
+        """Return a new accumulator for a run or a part of it."""
         ...
 
 
 Accumulators: TypeAlias = Mapping[int, Accumulator]
-"""The accumulator of each evaluator, by the identity of the evaluator."""
+"""The accumulators by the `id()` of their evaluator."""
 
 
 def start_accumulators(evaluators: Iterable[ConfiguredEvaluator]) -> dict[int, Accumulator]:
-    """An accumulator for each evaluator that has figures for all cases, nested ones included."""
+    """Return an accumulator for each evaluator with metrics over all cases, also nested ones."""
     started: dict[int, Accumulator] = {}
     for each in evaluators:
         if hasattr(each.evaluator, "start"):
@@ -271,27 +262,27 @@ def start_accumulators(evaluators: Iterable[ConfiguredEvaluator]) -> dict[int, A
     return started
 
 
-def dataset_figures(
+def dataset_metrics(
     evaluators: Iterable[ConfiguredEvaluator], accumulators: Accumulators
 ) -> dict[str, JsonObject]:
-    """The figures of each evaluator that has some; those of nested ones are below its name."""
+    """Return the metrics of each evaluator that has some; nested evaluators are nested in it."""
     found: dict[str, JsonObject] = {}
     for each in evaluators:
         own = accumulators.get(id(each.evaluator))
         nested: Iterable[ConfiguredEvaluator] = getattr(each.evaluator, "evaluators", ())
-        figures = dict(dataset_figures(nested, accumulators)) if own is None else own.summary()
-        if figures:
-            found.setdefault(each.name, cast("JsonObject", figures))
+        metrics = dict(dataset_metrics(nested, accumulators)) if own is None else own.summary()
+        if metrics:
+            found.setdefault(each.name, cast("JsonObject", metrics))
     return found
 
 
-def data_dependent_prefixes(figures: JsonObject, prefix: str = "") -> Iterator[str]:
-    """The prefixes of figures whose names depend on the data, given the figures of no data.
+def data_dependent_prefixes(metrics: JsonObject, prefix: str = "") -> Iterator[str]:
+    """Yield the prefixes of metrics whose names depend on the data, given those of an empty run.
 
-    >>> list(data_dependent_prefixes({"AP": None, "classes": {}}, "figures."))
-    ['figures.classes.']
+    >>> list(data_dependent_prefixes({"AP": None, "classes": {}}, "metrics."))
+    ['metrics.classes.']
     """
-    for key, value in figures.items():
+    for key, value in metrics.items():
         if isinstance(value, dict):
             name = f"{prefix}{key}."
             yield from data_dependent_prefixes(value, name) if value else [name]

@@ -1,4 +1,4 @@
-"""Several scores combined into one: by a composite evaluator, and for a whole case."""
+"""Combine several scores into one, for a composite evaluator and for a case."""
 
 from __future__ import annotations
 
@@ -23,11 +23,9 @@ from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = ["Aggregator", "Composite", "case_score"]
 
-_LISTS: Final = frozenset({"hits", "misses", "skipped"})
-
 
 class Aggregator(StrEnum):
-    """How the scores of members become one."""
+    """How the scores of several evaluators are combined."""
 
     WEIGHTED_AVERAGE = "weighted_average"
     THRESHOLD = "threshold"
@@ -37,11 +35,12 @@ class Aggregator(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composite:
-    """One score of what several evaluators say.
+    """Combine the scores of several evaluators.
 
-    The mean of their scores by weight; or with `aggregator: threshold` the share of them that
-    pass, which must reach `threshold`; or all of them or nothing; or the lowest score. A member
-    of weight 0 is reported and counts for nothing. One error leaves no score.
+    The score is their weighted mean; with `aggregator: threshold` the share that passes, which
+    must reach `threshold`; with `all_or_nothing` 1 if all pass and otherwise 0; with `minimum` the
+    lowest score. An evaluator with weight 0 is reported but not counted. If one evaluator fails,
+    the result is an error.
     """
 
     name: ClassVar[str] = "composite"
@@ -54,49 +53,61 @@ class Composite:
         aggregator = checked_choice("aggregator", self.aggregator, Aggregator)
         object.__setattr__(self, "aggregator", aggregator)
         if not self.evaluators:
-            raise OptionError("evaluators", "must name at least one evaluator")
+            raise OptionError("evaluators", "must contain at least one evaluator")
         check_unique("evaluators", [each.name for each in self.evaluators])
         if not any(each.weight for each in self.evaluators):
-            raise OptionError("evaluators", "needs an evaluator with a weight above 0")
+            message = "must contain an evaluator with a weight greater than 0"
+            raise OptionError("evaluators", message)
         check_share("pass_threshold", self.pass_threshold)
         if (aggregator is Aggregator.THRESHOLD) is not (self.threshold is not None):
-            needed = "is needed" if self.threshold is None else "can only be used"
-            raise OptionError("threshold", f"{needed} with aggregator: threshold")
+            problem = "is required" if self.threshold is None else "can only be used"
+            raise OptionError("threshold", f"{problem} with aggregator: threshold")
         if self.threshold is not None:
             check_share("threshold", self.threshold)
 
     def combine(self, results: Sequence[EvaluatorResult]) -> Score:
-        """One score from the results of all evaluators, in their order."""
+        """Return one score for the results of all evaluators, in their order."""
         counted, failed = _counted(results)
-        # The lists of the evaluators are part of the combined score.
+        # Hits and misses of the evaluators are not repeated: they are in the combined score.
         rows: list[JsonValue] = [
-            {key: value for key, value in result.to_dict().items() if key not in _LISTS}
+            {
+                "name": result.name,
+                "type": result.type,
+                "weight": result.weight,
+                "score": result.score.score,
+                "verdict": result.score.verdict,
+                "status": result.score.status,
+                "vacuous": result.score.vacuous,
+                "reasoning": result.score.reasoning,
+                "details": result.score.details,
+            }
             for result in results
         ]
         details: JsonObject = {"aggregator": self.aggregator, "evaluators": rows}
         if failed:
             return replace(Score.error(_reasons(failed)), details=details)
         score = _AGGREGATES[self.aggregator](counted)
+        hits, misses, skipped = _merged_lists(counted, named=True)
         limit = self.pass_threshold if self.threshold is None else self.threshold
         return Score(
             score=score,
             verdict=verdict_at(score, limit),
-            hits=tuple(hit for result in counted for hit in _hits(result, named=True)),
-            misses=tuple(miss for result in counted for miss in _misses(result, named=True)),
+            hits=hits,
+            misses=misses,
             reasoning=f"{_passing(counted)}/{len(counted)} evaluators pass",
             details=details,
             vacuous=all(result.score.vacuous for result in counted),
-            skipped=tuple(each for result in counted for each in _named(result, "skipped")),
+            skipped=skipped,
         )
 
 
 def case_score(results: Sequence[EvaluatorResult]) -> Score:
-    """The weighted mean of all scores of a case, with the lists of all put together.
+    """Return the weighted mean of all scores of a case, with all hits and misses.
 
-    An evaluator of weight 0 is reported and does not count. One error leaves the case without
-    a score. Where all verdicts agree, the case has that verdict; else it follows from the lists.
-    A verdict below a pass that names no miss counts as a miss, and a pass that names no hit as a
-    hit unless it is vacuous, so that the verdict of a case never hides that of an evaluator.
+    An evaluator with weight 0 is not counted. If one evaluator fails, the case has no score. If
+    all verdicts agree, the case has the same verdict; otherwise hits and misses decide. An
+    evaluator that does not pass and has no misses counts as a miss, and one that passes without
+    hits counts as a hit unless it is vacuous.
 
     >>> case_score([]).reasoning
     'no evaluator counts for this case'
@@ -106,8 +117,7 @@ def case_score(results: Sequence[EvaluatorResult]) -> Score:
         return Score.error(_reasons(failed))
     if not counted:
         return Score(score=None, verdict=None, reasoning="no evaluator counts for this case")
-    hits = tuple(hit for result in counted for hit in _hits(result))
-    misses = tuple(miss for result in counted for miss in _misses(result))
+    hits, misses, skipped = _merged_lists(counted, named=False)
     verdicts = {result.score.verdict for result in counted}
     return Score(
         score=_weighted_mean(counted),
@@ -116,14 +126,14 @@ def case_score(results: Sequence[EvaluatorResult]) -> Score:
         misses=misses,
         reasoning=_reasons(result for result in counted if result.score.reasoning),
         vacuous=all(result.score.vacuous for result in counted),
-        skipped=tuple(name for result in counted for name in result.score.skipped),
+        skipped=skipped,
     )
 
 
 def _counted(
     results: Sequence[EvaluatorResult],
 ) -> tuple[list[EvaluatorResult], list[EvaluatorResult]]:
-    """The results that count, and those of them that are errors."""
+    """Return the results with a weight, and the errors among them."""
     counted = [result for result in results if result.weight > 0]
     return counted, [result for result in counted if result.score.status is Status.ERROR]
 
@@ -153,22 +163,26 @@ _AGGREGATES: Final[Mapping[Aggregator, Callable[[Sequence[EvaluatorResult]], flo
 }
 
 
-def _hits(result: EvaluatorResult, *, named: bool = False) -> tuple[str, ...]:
-    """The hits of an evaluator; a pass without lists is itself a hit, unless it is vacuous."""
-    score = result.score
-    if score.verdict is Verdict.PASS and not (score.hits or score.misses or score.vacuous):
-        return (result.name,)
-    return _named(result, "hits") if named else score.hits
+def _merged_lists(
+    results: Sequence[EvaluatorResult], *, named: bool
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the hits, misses and skipped fields of all evaluators, with their names if `named`.
 
-
-def _misses(result: EvaluatorResult, *, named: bool = False) -> tuple[str, ...]:
-    """The misses of an evaluator; a verdict below a pass without misses is itself a miss."""
-    score = result.score
-    if score.verdict is not Verdict.PASS and not score.misses:
-        return (f"{result.name} (score {_value(result):.3g})",)
-    return _named(result, "misses") if named else score.misses
-
-
-def _named(result: EvaluatorResult, key: str) -> tuple[str, ...]:
-    """A list of a result, each entry with the name of the evaluator."""
-    return tuple(f"{result.name}: {each}" for each in getattr(result.score, key))
+    A pass without hits and misses is itself a hit unless it is vacuous; another verdict without
+    misses is itself a miss.
+    """
+    hits: list[str] = []
+    misses: list[str] = []
+    skipped: list[str] = []
+    for result in results:
+        score = result.score
+        prefix = f"{result.name}: " if named else ""
+        hits += [prefix + each for each in score.hits]
+        misses += [prefix + each for each in score.misses]
+        skipped += [prefix + each for each in score.skipped]
+        if score.verdict is not Verdict.PASS:
+            if not score.misses:
+                misses.append(f"{result.name} (score {_value(result):.3g})")
+        elif not (score.hits or score.misses or score.vacuous):
+            hits.append(result.name)
+    return tuple(hits), tuple(misses), tuple(skipped)

@@ -8,7 +8,14 @@ from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.compare.options import check_share
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import UNREADABLE, Score, check_unique, check_weight
+from fieldmark.evaluators.base import (
+    UNREADABLE,
+    Score,
+    check_unique,
+    check_weight,
+    defined,
+    verdict_for,
+)
 from fieldmark.evaluators.expressions import (
     CheckResult,
     Expression,
@@ -18,25 +25,17 @@ from fieldmark.evaluators.expressions import (
     parse_expression,
 )
 from fieldmark.evaluators.expressions.values import value_to_json
-from fieldmark.evaluators.field_evaluator import defined
-from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
 __all__ = ["Constraint", "Constraints"]
 
 MAX_RULES: Final = 1_000
 _EXPECTED: Final = "$expected"
-_HOLDS: Final = {
-    Truth.TRUE: True,
-    Truth.FALSE: False,
-    Truth.FAULT: False,
-    Truth.NOT_APPLICABLE: None,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """A condition that a candidate has to fulfil, called by its name or else by its text."""
+    """A condition that a candidate must satisfy, identified by its name or its text."""
 
     check: str
     name: str = ""
@@ -45,20 +44,20 @@ class Constraint:
 
     def __post_init__(self) -> None:
         if not isinstance(self.check, str):
-            raise OptionError("check", f"must be a text, not {self.check!r}")
+            raise OptionError("check", f"expected a string, got {self.check!r}")
         check_weight("weight", self.weight)
         object.__setattr__(self, "_expression", parse_expression(self.check))
 
     @property
     def title(self) -> str:
-        """The name, or else the text of the condition."""
+        """The name, or without one the text of the condition."""
         return self.name or self._expression.text
 
-    def find(self, expected: JsonValue, candidate: JsonValue) -> CheckResult:
-        """Whether a candidate meets the condition, and if not, why.
+    def evaluate(self, expected: JsonValue, candidate: JsonValue) -> CheckResult:
+        """Return whether a candidate satisfies the condition, and if not, why.
 
-        >>> Constraint(check="net + 2 == total").find(None, {"net": 1, "total": 4}).reason
-        '3 against 4 (differs by 1)'
+        >>> Constraint(check="net + 2 == total").evaluate(None, {"net": 1, "total": 4}).reason
+        '3 vs. 4 (differs by 1)'
         """
         return self._expression.check(expected, candidate)
 
@@ -72,17 +71,19 @@ class _Checked(NamedTuple):
     @property
     def holds(self) -> bool | None:
         """Whether the constraint holds; `None` if it does not apply."""
-        return _HOLDS[self.result.truth]
+        if self.result.truth is Truth.NOT_APPLICABLE:
+            return None
+        return self.result.truth is Truth.TRUE
 
     @property
     def text(self) -> str:
-        """The title with the reason, if there is one."""
+        """The title, with the reason if there is one."""
         title, reason = self.constraint.title, self.result.reason
         return f"{title}: {reason}" if reason else title
 
     def to_dict(self) -> JsonObject:
-        """The constraint as a detail of the score."""
-        figures = {
+        """Return the constraint as a row of the details."""
+        values = {
             "left": value_to_json(self.result.left),
             "right": value_to_json(self.result.right),
             "reason": self.result.reason or None,
@@ -91,21 +92,20 @@ class _Checked(NamedTuple):
             "name": self.constraint.title,
             "weight": self.constraint.weight,
             "holds": self.holds,
-            **defined(figures),
+            **defined(values),
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraints:
-    """The share of the constraints, by weight, that a candidate fulfils.
+    """Score the weighted share of constraints that the candidate satisfies.
 
-    A constraint about values that are not there is skipped, and one about values of the wrong
-    kind is a miss. `pass_threshold` makes the score decide the verdict, in place of hits and
-    misses.
+    A constraint on missing values is skipped, and a constraint on values of the wrong type is a
+    miss. With `pass_threshold`, the score decides the verdict instead of hits and misses.
 
     >>> sums = Constraints(rules=("sum(lines[].amount) == total ± 0.01",))
     >>> sums.evaluate({}, {"lines": [{"amount": 118}], "total": 120}).misses
-    ('sum(lines[].amount) == total ± 0.01: 118 against 120 (differs by 2)',)
+    ('sum(lines[].amount) == total ± 0.01: 118 vs. 120 (differs by 2)',)
     """
 
     name: ClassVar[str] = "constraints"
@@ -115,57 +115,54 @@ class Constraints:
 
     def __post_init__(self) -> None:
         if not 0 < len(self.rules) <= MAX_RULES:
-            raise OptionError("rules", f"must be 1 to {MAX_RULES} rules, not {len(self.rules)}")
+            message = f"must contain 1 to {MAX_RULES:,} rules, got {len(self.rules):,}"
+            raise OptionError("rules", message)
         constraints: list[Constraint] = []
         for place, rule in enumerate(self.rules):
             if isinstance(rule, Constraint):
                 constraints.append(rule)
                 continue
             if not isinstance(rule, str):
-                raise OptionError("rules", f"[{place}]: must be a text, not {rule!r}")
+                raise OptionError("rules", f"[{place}]: expected a string, got {rule!r}")
             try:
                 constraints.append(Constraint(check=rule))
             except ExpressionError as error:
                 raise OptionError("rules", f"[{place}], {error.message}") from error
         check_unique("rules", [constraint.title for constraint in constraints])
         if not any(constraint.weight for constraint in constraints):
-            raise OptionError("rules", "needs a rule with a weight above 0")
+            raise OptionError("rules", "must contain a rule with a weight greater than 0")
         if self.pass_threshold is not None:
             check_share("pass_threshold", self.pass_threshold)
         object.__setattr__(self, "_constraints", tuple(constraints))
 
     @property
     def needs_expected(self) -> bool:
-        """Whether a rule refers to the ground truth; `$expected` inside of quotes counts too."""
+        """Whether any rule contains `$expected`, even in quotes."""
         return any(_EXPECTED in constraint.check for constraint in self._constraints)
 
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Score a candidate; one that is unreadable or missing meets no constraint."""
+        """Score a candidate; an unreadable or missing candidate satisfies no constraint."""
         checked: list[_Checked] = []
         for constraint in self._constraints:
             result = CheckResult(Truth.FAULT, UNREADABLE)
             if not unreadable and candidate is not MISSING:
                 try:
-                    result = constraint.find(expected, candidate)
+                    result = constraint.evaluate(expected, candidate)
                 except TooManySteps:
-                    reason = "the document is too large to check this"
+                    reason = "the document is too large for this constraint"
                     return Score.error(f"{constraint.title}: {reason}")
             checked.append(_Checked(constraint, result))
         hits = [each for each in checked if each.holds is True]
         misses = [each for each in checked if each.holds is False]
         held = fsum(each.constraint.weight for each in hits)
         total = fsum(each.constraint.weight for each in (*hits, *misses))
-        # Without any weight, all or nothing.
+        # If only constraints with weight 0 apply, the score is all or nothing.
         score = held / total if total else float(not misses)
-        if self.pass_threshold is None:
-            verdict = verdict_of(len(hits), len(misses))
-        else:
-            verdict = verdict_at(score, self.pass_threshold)
         return Score(
             score=score,
-            verdict=verdict,
+            verdict=verdict_for(score, self.pass_threshold, len(hits), len(misses)),
             hits=tuple(each.constraint.title for each in hits),
             misses=tuple(each.text for each in misses),
             reasoning=f"{len(hits)}/{len(hits) + len(misses)} constraints hold",

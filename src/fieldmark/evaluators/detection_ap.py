@@ -1,20 +1,19 @@
-"""Object detection: COCO and PASCAL VOC figures over a data set, F1 for each image."""
+"""Object detection: COCO and PASCAL VOC metrics over a data set, and F1 per image."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, TypeAlias
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.compare.options import check_share, checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import UNREADABLE, Score
-from fieldmark.evaluators.field_evaluator import MAX_ROWS, check_limit, confusion
+from fieldmark.evaluators.base import MAX_ROWS, UNREADABLE, Score, check_limit, confusion
 from fieldmark.evaluators.path_values import check_value_path, find_values, values_at
 from fieldmark.metrics.conventions import ZeroRule
-from fieldmark.metrics.detection.coco import AREAS, MAX_DETECTIONS, CocoSettings, coco_figures
+from fieldmark.metrics.detection.coco import AREAS, MAX_DETECTIONS, CocoSettings, coco_metrics
 from fieldmark.metrics.detection.matching import match_image
-from fieldmark.metrics.detection.pascal import pascal_figures
+from fieldmark.metrics.detection.pascal import pascal_metrics
 from fieldmark.metrics.detection.regions import DetectedRegion, Extent, Regions, TruthRegion
 from fieldmark.metrics.rates import f1
 from fieldmark.metrics.verdict import verdict_at
@@ -28,94 +27,61 @@ from fieldmark.values.paths import ROOT
 __all__ = ["DetectionAp", "DetectionTally"]
 
 _NO_CLASS: Final = "object"
-"""The class of regions without one."""
+"""The class of regions without a class."""
 _NOWHERE: Final[Extent] = (0.0, 0.0, 0.0, 0.0)
 _LAST: Final = float("-inf")
 _SIZE: Final = 4
 _ITEMS: Final = "[]"
 
 
-_Invalid: TypeAlias = dict[int, str]
-"""Why boxes could not be read, by position."""
+class _Boxes(NamedTuple):
+    """The boxes of a document: their paths, extents, and why some are invalid.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionPaths:
-    """The paths to regions; values at the same position of their lists belong together.
-
-    An unreadable box is a region without area, which overlaps nothing. A detection without a
-    readable score comes last. `crowd` is the path to the flags of the regions, or if it ends in
-    `[]` to a separate list of crowds.
+    An invalid box has no area and overlaps nothing.
     """
 
-    boxes: str
-    label: str | None
-    score: str | None
-    area: str | None
-    crowd: str | None
-    form: BoxFormat
+    paths: list[str]
+    extents: list[Extent]
+    invalid: dict[int, str]
 
-    def truths(self, document: JsonValue | Missing) -> tuple[list[TruthRegion], _Invalid]:
-        """The regions of a ground truth, crowds of a separate list last."""
-        crowd = self.crowd or ""
-        separate = crowd.endswith(_ITEMS)
-        extents, invalid = self._extents(document)
-        count = len(extents)
-        flags = _column(document, None if separate else self.crowd, count)
-        columns = (
-            extents,
-            map(_label, _column(document, self.label, count)),
-            map(_number, _column(document, self.area, count)),
-            (flag is True or flag == 1 for flag in flags),
-        )
-        regions = [TruthRegion(*row) for row in zip(*columns, strict=True)]
-        if separate:
-            # The paths inside of regions[] hold inside of crowd[], too.
-            boxes, label, area = (
-                None if path is None else crowd + path.rpartition(_ITEMS)[2]
-                for path in (self.boxes, self.label, self.area)
-            )
-            paths = replace(self, boxes=boxes or crowd, label=label, area=area, crowd=None)
-            regions += [each._replace(crowd=True) for each in paths.truths(document)[0]]
-        return regions, invalid
 
-    def detections(self, document: JsonValue | Missing) -> tuple[list[DetectedRegion], _Invalid]:
-        """The detections of a candidate."""
-        extents, invalid = self._extents(document)
-        count = len(extents)
-        labels = map(_label, _column(document, self.label, count))
-        scores = [1.0] * count
-        if self.score is not None:
-            numbers = map(_number, _column(document, self.score, count))
-            scores = [_LAST if number is None else number for number in numbers]
-        rows = zip(extents, labels, scores, strict=True)
-        return [DetectedRegion(*row) for row in rows], invalid
-
-    def _extents(self, document: JsonValue | Missing) -> tuple[list[Extent], _Invalid]:
-        """The corner and the size of each box."""
-        extents: list[Extent] = []
-        invalid: _Invalid = {}
-        for place, value in enumerate(values_at(document, self.boxes)):
-            shape = read_shape(None if value is MISSING else value, self.form)
-            if isinstance(shape, str):
-                invalid[place] = shape
-                extents.append(_NOWHERE)
-                continue
-            left, top, right, bottom, _ = shape.box
-            width, height = right - left, bottom - top
-            if self.form is BoxFormat.XYWH and isinstance(value, list):
-                # Exactly as written, without the rounding of a difference.
-                width, height = (float(number) for number in value[2:_SIZE])  # type: ignore[arg-type]
-            extents.append((left, top, width, height))
-        return extents, invalid
+def _read_boxes(document: JsonValue | Missing, path: str, form: BoxFormat) -> _Boxes:
+    boxes = _Boxes([], [], {})
+    for place, (box_path, value) in enumerate(find_values(document, path)):
+        boxes.paths.append(box_path)
+        shape = read_shape(None if value is MISSING else value, form)
+        if isinstance(shape, str):
+            boxes.invalid[place] = shape
+            boxes.extents.append(_NOWHERE)
+            continue
+        left, top, right, bottom, _ = shape.box
+        width, height = right - left, bottom - top
+        if form is BoxFormat.XYWH and isinstance(value, list):
+            # The size as written, without the rounding error of a difference.
+            width, height = (float(number) for number in value[2:_SIZE])  # type: ignore[arg-type]
+        boxes.extents.append((left, top, width, height))
+    return boxes
 
 
 def _column(
     document: JsonValue | Missing, path: str | None, count: int
 ) -> list[JsonValue | Missing]:
-    """As many values at a path as there are boxes."""
+    """Return the values at a path, with as many entries as there are boxes."""
     found = [] if path is None else values_at(document, path)[:count]
     return found + [MISSING] * (count - len(found))
+
+
+def _truth_regions(
+    document: JsonValue,
+    boxes: _Boxes,
+    label: str | None,
+    area: str | None,
+    crowds: Iterable[bool],
+) -> list[TruthRegion]:
+    count = len(boxes.extents)
+    labels = map(_label, _column(document, label, count))
+    areas = map(_number, _column(document, area, count))
+    return list(map(TruthRegion, boxes.extents, labels, areas, crowds))
 
 
 def _label(value: JsonValue | Missing) -> str:
@@ -136,18 +102,18 @@ def _number(value: JsonValue | Missing) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectionAp:
-    """Average precision of detected regions over a data set; a case alone scores its F1.
+    """Compute the average precision of detected regions over all cases; each case scores its F1.
 
-    `boxes` names the boxes of both documents; `class`, `score`, `area` and `crowd` what belongs
-    to each of them. Classes that differ never match. A crowd may be found any number of times, or
-    not at all; `crowd` names their flags, or as `crowd[]` a list of crowds kept apart. Without an
-    area it is that of the box; polygons count by their bounding rectangle.
+    `boxes`, `class`, `score`, `area` and `crowd` are paths such as `regions[].bbox`. Regions of
+    different classes never match. A crowd region can be matched any number of times, or not at
+    all; `crowd` is the path of a flag or, as `crowd[]`, of a separate list of crowd regions. The
+    default area is that of the box. Polygons are replaced by their bounding rectangle.
 
-    >>> found = DetectionAp().evaluate(
+    >>> score = DetectionAp().evaluate(
     ...     {"regions": [{"bbox": [0, 0, 9, 9], "class": "car"}]},
     ...     {"regions": [{"bbox": [0, 0, 9, 8], "class": "car", "score": 0.9}]},
     ... )
-    >>> found.score, found.hits
+    >>> score.score, score.hits
     (1.0, ('regions[0].bbox',))
     """
 
@@ -165,88 +131,105 @@ class DetectionAp:
     pixels: bool = False
     pass_threshold: float = 0.8
     max_rows: int = MAX_ROWS
-    _paths: RegionPaths = field(init=False, repr=False, compare=False)
     _settings: CocoSettings = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        columns = {
+        paths = {
             "boxes": self.boxes,
             "class": self.class_,
             "score": self.score,
             "area": self.area,
             "crowd": self.crowd,
         }
-        for option, path in columns.items():
+        for option, path in paths.items():
             if path is not None:
                 check_value_path(option, path)
-        form = checked_choice("format", self.format, BoxFormat)
+        object.__setattr__(self, "format", checked_choice("format", self.format, BoxFormat))
         if not 0 < self.iou_threshold <= 1:
-            raise OptionError("iou_threshold", "must be a number above 0 and up to 1")
+            raise OptionError("iou_threshold", "must be greater than 0 and at most 1")
         check_share("pass_threshold", self.pass_threshold)
         check_limit("max_rows", self.max_rows)
-        paths = RegionPaths(
-            boxes=self.boxes,
-            label=self.class_,
-            score=self.score,
-            area=self.area,
-            crowd=self.crowd,
-            form=form,
-        )
         settings = CocoSettings(
             iou_thresholds=self.iou_thresholds,
             max_detections=self.max_detections,
             areas=self.areas,
         )
-        object.__setattr__(self, "_paths", paths)
         object.__setattr__(self, "_settings", settings)
 
     def start(self) -> DetectionTally:
-        """A new accumulator of images."""
-        return DetectionTally(self, self._paths, self._settings)
+        """Return a new accumulator of images."""
+        return DetectionTally(self, self._settings)
 
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Score one image alone."""
+        """Score a single image."""
         return self.start().add(expected, candidate, unreadable=unreadable)
+
+    def truths(self, document: JsonValue) -> tuple[_Boxes, list[TruthRegion]]:
+        """Return the regions of a ground truth; those of a separate list of crowds are last."""
+        boxes = _read_boxes(document, self.boxes, self.format)
+        crowd = self.crowd or ""
+        separate = crowd.endswith(_ITEMS)
+        flags = _column(document, None if separate else self.crowd, len(boxes.extents))
+        crowds = [flag is True or flag == 1 for flag in flags]
+        regions = _truth_regions(document, boxes, self.class_, self.area, crowds)
+        if not separate:
+            return boxes, regions
+        # Items of crowd[] have the same structure as items of regions[].
+        path, label, area = (
+            None if each is None else crowd + each.rpartition(_ITEMS)[2]
+            for each in (self.boxes, self.class_, self.area)
+        )
+        crowd_boxes = _read_boxes(document, path or crowd, self.format)
+        crowds = [True] * len(crowd_boxes.extents)
+        return boxes, regions + _truth_regions(document, crowd_boxes, label, area, crowds)
+
+    def detections(self, document: JsonValue | Missing) -> tuple[_Boxes, list[DetectedRegion]]:
+        """Return the detections of a candidate; those without a valid score are ranked last."""
+        boxes = _read_boxes(document, self.boxes, self.format)
+        count = len(boxes.extents)
+        labels = map(_label, _column(document, self.class_, count))
+        scores = [1.0] * count
+        if self.score is not None:
+            numbers = map(_number, _column(document, self.score, count))
+            scores = [_LAST if number is None else number for number in numbers]
+        return boxes, list(map(DetectedRegion, boxes.extents, labels, scores))
 
 
 class DetectionTally:
-    """The regions of all images so far."""
+    """Accumulates the regions of images."""
 
-    __slots__ = ("_options", "_paths", "_regions", "_settings")
+    __slots__ = ("_options", "_regions", "_settings")
 
-    def __init__(self, options: DetectionAp, paths: RegionPaths, settings: CocoSettings) -> None:
+    def __init__(self, options: DetectionAp, settings: CocoSettings) -> None:
         self._options = options
-        self._paths = paths
         self._settings = settings
         self._regions = Regions()
 
     def add(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Add an image, and return its own F1; an unreadable one has no detections."""
+        """Add an image and return its F1; an unreadable candidate has no detections."""
         options = self._options
         if unreadable:
             candidate = MISSING
-        truths, invalid_truths = self._paths.truths(expected)
-        detections, invalid_detections = self._paths.detections(candidate)
+        truth_boxes, truths = options.truths(expected)
+        boxes, detections = options.detections(candidate)
         self._regions.add(truths, detections)
         match = match_image(truths, detections, options.iou_threshold, options.max_detections[-1])
-        truth_paths = [each.path for each in find_values(expected, options.boxes)]
-        paths = [each.path for each in find_values(candidate, options.boxes)]
-        lost = [
-            f"{truth_paths[place]} ({invalid_truths.get(place, 'not detected')})"
-            for place in match.lost
+        missing = [
+            f"{truth_boxes.paths[place]} ({truth_boxes.invalid.get(place, 'not detected')})"
+            for place in match.missing
         ]
-        invented = [
-            f"{paths[place]} ({invalid_detections.get(place, 'unexpected')})"
-            for place in match.invented
+        extra = [
+            f"{boxes.paths[place]} ({boxes.invalid.get(place, 'unexpected')})"
+            for place in match.extra
         ]
-        unread = [f"{ROOT} ({UNREADABLE})"] if candidate is MISSING else []
-        counts = Counts(tp=len(match.pairs), fp=len(invented), fn=len(lost))
-        nothing = not any(counts) and not unread
-        score = 1.0 if nothing else f1(counts, ZeroRule.ZERO) or 0.0
+        unreadable_miss = [f"{ROOT} ({UNREADABLE})"] if candidate is MISSING else []
+        counts = Counts(tp=len(match.pairs), fp=len(extra), fn=len(missing))
+        vacuous = not any(counts) and not unreadable_miss
+        score = 1.0 if vacuous else f1(counts, ZeroRule.ZERO) or 0.0
         rows: list[JsonValue] = [
             {"expected_idx": truth, "parsed_idx": detection, "iou": iou}
             for truth, detection, iou in match.pairs
@@ -254,27 +237,27 @@ class DetectionTally:
         return Score(
             score=score,
             verdict=verdict_at(score, options.pass_threshold),
-            hits=tuple(truth_paths[pair[0]] for pair in match.pairs),
-            misses=(*unread, *lost, *invented),
-            reasoning=f"{counts.tp} of {counts.tp + counts.fn} regions found, {counts.fp} invented",
+            hits=tuple(truth_boxes.paths[pair[0]] for pair in match.pairs),
+            misses=(*unreadable_miss, *missing, *extra),
+            reasoning=f"{counts.tp}/{counts.tp + counts.fn} regions detected, {counts.fp} extra",
             details={
                 "iou_threshold": options.iou_threshold,
                 **confusion(counts, ZeroRule.UNDEFINED),
                 "alignment": rows[: options.max_rows],
                 "alignment_total": len(rows),
             },
-            vacuous=nothing,
+            vacuous=vacuous,
         )
 
     def merge(self, other: DetectionTally) -> None:
-        """Add the images of another part of the data set after these."""
+        """Append the images of another accumulator."""
         self._regions.merge(other._regions)
 
     def summary(self) -> JsonObject:
-        """COCO and PASCAL VOC figures, over all classes and for each."""
+        """Return COCO and PASCAL VOC metrics, overall and per class."""
         options, table = self._options, self._regions.table()
-        coco = coco_figures(table, self._settings)
-        pascal = pascal_figures(table, iou_threshold=options.iou_threshold, pixels=options.pixels)
+        coco = coco_metrics(table, self._settings)
+        pascal = pascal_metrics(table, iou_threshold=options.iou_threshold, pixels=options.pixels)
         coco_classes, pascal_classes = coco.pop("classes"), pascal.pop("classes")
         assert isinstance(coco_classes, dict)  # noqa: S101 - made above
         assert isinstance(pascal_classes, dict)  # noqa: S101 - made above
@@ -285,7 +268,7 @@ class DetectionTally:
             **coco,
             "pascal": pascal,
             "classes": {
-                label: {**figures, "pascal": pascal_classes[label]}  # type: ignore[dict-item]
-                for label, figures in coco_classes.items()
+                label: {**metrics, "pascal": pascal_classes[label]}  # type: ignore[dict-item]
+                for label, metrics in coco_classes.items()
             },
         }

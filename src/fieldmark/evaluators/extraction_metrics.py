@@ -7,11 +7,10 @@ from enum import StrEnum
 from typing import ClassVar
 
 from fieldmark.compare.options import checked_choice
+from fieldmark.evaluators.base import MAX_EXAMPLES, check_limit
 from fieldmark.evaluators.field_evaluator import (
-    MAX_EXAMPLES,
     ComparedCase,
     FieldEvaluator,
-    check_limit,
     check_rules,
     mismatches,
 )
@@ -24,7 +23,7 @@ __all__ = ["ExtractionMetrics", "Variant"]
 
 
 class Variant(StrEnum):
-    """Whether a wrong value is also a lost one (`taxonomy`) or only an invented one."""
+    """Whether a wrong value counts as extra and missing (`taxonomy`) or only as extra."""
 
     TAXONOMY = "taxonomy"
     TAXONOMY_CODE = "taxonomy_code"
@@ -32,7 +31,7 @@ class Variant(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionMetrics(FieldEvaluator):
-    """The F1 of a document over its fields; a ratio of nothing is 0.
+    """Score the F1 over all fields of a document; an undefined ratio is 0.
 
     >>> ExtractionMetrics().evaluate({"rooms": 3, "beds": 2}, {"rooms": 3}).details["recall"]
     0.5
@@ -45,17 +44,15 @@ class ExtractionMetrics(FieldEvaluator):
     max_examples: int = MAX_EXAMPLES
     example_values: bool = True
 
-    def _check(self) -> None:
+    def _convention(self) -> Convention:
+        return find_convention(self.variant)
+
+    def _make_rules(self) -> Rules:
         checked_choice("variant", self.variant, Variant)
         if self.scope is not None:
             checked_choice("scope", self.scope, Scope)
         check_rules("fields", self.fields)
         check_limit("max_examples", self.max_examples)
-
-    def _convention(self) -> Convention:
-        return find_convention(self.variant)
-
-    def _make_rules(self) -> Rules:
         scope = None if self.scope is None else Scope(self.scope)
         return self._rules_for(self.fields, scope=scope)
 

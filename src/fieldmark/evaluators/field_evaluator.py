@@ -1,16 +1,16 @@
-"""The base of evaluators that compare documents field by field."""
+"""The base class of evaluators that compare documents field by field."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import Score, Status
+from fieldmark.evaluators.base import Score, Status, confusion, defined
 from fieldmark.evaluators.hits_and_misses import (
     MarkedField,
     hits_and_misses,
@@ -20,9 +20,8 @@ from fieldmark.evaluators.hits_and_misses import (
 from fieldmark.evaluators.path_values import value_at
 from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter, CaseStats
-from fieldmark.metrics.conventions import Convention, OnError, ZeroRule
+from fieldmark.metrics.conventions import Convention, OnError
 from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.rates import rates
 from fieldmark.metrics.verdict import Mark
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.comparison import Comparator
@@ -34,27 +33,21 @@ from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan import Plan, compile_plan
 from fieldmark.values.canonical import canonical_text
 from fieldmark.values.paths import path_key
+from fieldmark.values.text import shorten
 
 __all__ = [
-    "MAX_EXAMPLES",
-    "MAX_ROWS",
     "ComparedCase",
     "FieldEvaluator",
     "check_fields",
-    "check_limit",
     "check_rules",
-    "confusion",
-    "defined",
     "make_case",
     "metrics_by_attribute",
     "mismatches",
     "with_default_comparator",
 ]
 
-MAX_EXAMPLES: Final = 20
-MAX_ROWS: Final = 100
 _MAX_PLAN_CASES: Final = 1_000
-"""A plan keeps every key it has seen, so it is replaced before rare keys accumulate."""
+"""A plan stores every key it has seen, so it is replaced before rare keys accumulate."""
 _MAX_SHOWN: Final = 200
 
 
@@ -62,7 +55,7 @@ _MAX_SHOWN: Final = 200
 
 
 class ComparedCase(NamedTuple):
-    """Two documents with their outcomes, and what these count under a convention."""
+    """Two documents with their outcomes, counted under a convention."""
 
     expected: JsonValue
     candidate: JsonValue | Missing
@@ -75,11 +68,11 @@ class ComparedCase(NamedTuple):
 
 
 class _Workspace:
-    """The compiled plans and the counter that an evaluator keeps between cases.
+    """The compiled plans and the counter that an evaluator reuses between cases.
 
-    A plan serves one comparison at a time: a caller takes an idle one or compiles one, and returns
-    it when done, unless the comparison raised. Both are atomic, so threads need no lock. Idle plans
-    are stored with the number of cases they have compared.
+    A plan serves one comparison at a time: a caller takes an idle plan or compiles a new one, and
+    returns it afterwards unless the comparison raised an exception. Both operations are atomic, so
+    threads need no lock. Idle plans are stored with the number of cases they have compared.
     """
 
     __slots__ = ("_counter", "convention", "idle", "rules")
@@ -104,7 +97,7 @@ class _Workspace:
         return outcomes, plan.table
 
     def counter(self, table: AttributeTable) -> CaseCounter:
-        """The counter for outcomes of a table; the last one is kept."""
+        """Return the counter for outcomes of a table; the last counter is reused."""
         known = self._counter
         if known is None or known[0] is not table:
             known = self._counter = table, CaseCounter(self.convention, table)
@@ -118,9 +111,9 @@ class _Workspace:
 class FieldEvaluator(ABC):
     """Compares two documents field by field under one convention.
 
-    `default` compares fields without a comparator of their own. `pass_threshold` makes the score
-    decide the verdict, in place of hits and misses. `on_error: zero` scores a case 0 in which a
-    comparison could not be made.
+    `default` is the comparator of fields without their own. With `pass_threshold`, the score
+    decides the verdict instead of hits and misses. With `on_error: zero`, a case with a failed
+    comparison scores 0.
     """
 
     name: ClassVar[str]
@@ -133,28 +126,28 @@ class FieldEvaluator(ABC):
     _workspace: _Workspace = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._check()
+        rules = self._make_rules()
         options = {"pass_threshold": self.pass_threshold, "on_error": self.on_error}
-        convention = self._convention().with_options({**options, **self._counting_options()})
-        object.__setattr__(self, "_workspace", _Workspace(self._make_rules(), convention))
+        convention = self._convention().with_options(options)
+        object.__setattr__(self, "_workspace", _Workspace(rules, convention))
 
     @property
     def rules(self) -> Rules | None:
-        """The rules that documents are compared under; none if only parts of them are compared.
+        """The rules for comparing documents; `None` if only parts of documents are compared.
 
-        Outcomes of the same rules can be given to `score_outcomes` without comparing again.
+        Outcomes of the same rules can be passed to `score_outcomes` without comparing again.
         """
         return self._workspace.rules
 
     @property
     def convention(self) -> Convention:
-        """The convention that outcomes are counted under."""
+        """The convention for counting outcomes."""
         return self._workspace.convention
 
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Score a candidate; one that is unreadable or missing scores 0."""
+        """Score a candidate; an unreadable or missing candidate scores 0."""
         case = make_case(expected, candidate, unreadable=unreadable)
         outcomes, table = self._workspace.compare(*self._documents(case))
         return self.score_outcomes(outcomes, table, case)
@@ -167,9 +160,9 @@ class FieldEvaluator(ABC):
         *,
         safety: float | None = None,
     ) -> Score:
-        """Score the outcomes of a case that was compared under the evaluator's rules.
+        """Score the outcomes of a case that was compared with the evaluator's rules.
 
-        `safety` is the score of a safety judge, if there was one.
+        `safety` is the score of a safety judge, if there is one.
         """
         convention, unreadable = self.convention, _is_unreadable(case)
         counter = self._workspace.counter(table)
@@ -192,17 +185,17 @@ class FieldEvaluator(ABC):
         return self._finish(score)
 
     def claims(self) -> tuple[Rule, ...]:
-        """The fields of the document that this evaluator is about, with how they are compared."""
+        """Return rules for the fields of the document that this evaluator covers."""
         return ()
 
     def _documents(self, case: Case) -> tuple[JsonValue, JsonValue | Missing]:
-        """What is compared: the documents, unless an evaluator looks at a part of them."""
+        """Return the documents to compare; an evaluator may select a part of them."""
         return case.expected, MISSING if _is_unreadable(case) else case.candidate
 
     def _rules_for(
         self, fields: tuple[Rule, ...], *, scope: Scope | None = None, depth: Depth | None = None
     ) -> Rules:
-        """Rules for these fields, with the options that all evaluators by field share."""
+        """Return rules for fields, with the options that all field evaluators share."""
         return Rules(
             fields=fields,
             scope=scope,
@@ -212,32 +205,25 @@ class FieldEvaluator(ABC):
             empty_containers=self.empty_containers,
         )
 
-    def _check(self) -> None:  # noqa: B027 - an evaluator may have no options to check
-        """Raise an error for invalid options."""
+    @abstractmethod
+    def _make_rules(self) -> Rules:
+        """Return the rules for comparison; raise an error for invalid options."""
 
     @abstractmethod
     def _convention(self) -> Convention:
-        """The convention before the options of the evaluator are applied."""
-
-    def _counting_options(self) -> JsonObject:
-        """The counting options that override those of the convention."""
-        return {}
-
-    @abstractmethod
-    def _make_rules(self) -> Rules:
-        """Which fields are compared, and how."""
+        """Return the convention, without the options that all field evaluators share."""
 
     def _finish(self, score: Score) -> Score:
-        """The score with its lists as the evaluator reports them."""
+        """Return the score with hits and misses as the evaluator reports them."""
         return score
 
     @abstractmethod
     def _details(self, compared: ComparedCase) -> JsonObject:
-        """The figures behind the score."""
+        """Return the details of the score."""
 
 
 def make_case(expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool) -> Case:
-    """A case of two documents alone."""
+    """Return a case with two documents and no id."""
     return Case("", expected, candidate, CaseInput.PARSE_ERROR if unreadable else CaseInput.OK)
 
 
@@ -249,32 +235,27 @@ def _is_unreadable(case: Case) -> bool:
 
 
 def check_rules(option: str, rules: Iterable[Rule]) -> None:
-    """Raise an error for two rules for one path, and for invalid weights."""
+    """Raise an error for duplicate paths and invalid weights."""
     seen: set[Hashable] = set()
     for rule in rules:
         key = path_key(rule.path)
         if key in seen:
-            raise OptionError(option, f"names {rule.path} twice")
+            raise OptionError(option, f"duplicate path {rule.path!r}")
         seen.add(key)
         if not (isfinite(rule.weight) and rule.weight >= 0):
-            raise OptionError(option, f"the weight of {rule.path} must be a number of at least 0")
+            message = f"the weight of {rule.path} must be a non-negative number"
+            raise OptionError(option, message)
 
 
 def check_fields(fields: tuple[Rule, ...]) -> None:
-    """Raise an error unless there are fields, with valid rules."""
+    """Raise an error unless there are fields with valid rules."""
     if not fields:
-        raise OptionError("fields", "must name at least one field")
+        raise OptionError("fields", "must contain at least one field")
     check_rules("fields", fields)
 
 
-def check_limit(option: str, limit: int) -> None:
-    """Raise an error for a negative number of rows."""
-    if limit < 0:
-        raise OptionError(option, f"must be at least 0, not {limit}")
-
-
 def with_default_comparator(rules: Iterable[Rule], default: Comparator | None) -> tuple[Rule, ...]:
-    """The rules with the default comparator where they have none; lists keep their aligner."""
+    """Return the rules with the default comparator where they have no comparator or aligner."""
     return tuple(
         rule
         if default is None or rule.comparator is not None or rule.aligner is not None
@@ -283,29 +264,15 @@ def with_default_comparator(rules: Iterable[Rule], default: Comparator | None) -
     )
 
 
-# --- details: figures as JSON of bounded size -----------------------------------------------------
-
-
-def defined(figures: Mapping[str, JsonValue]) -> JsonObject:
-    """The figures without those that are undefined.
-
-    >>> defined({"tp": 0, "precision": None})
-    {'tp': 0}
-    """
-    return {name: figure for name, figure in figures.items() if figure is not None}
-
-
-def confusion(counts: Counts, zero: ZeroRule) -> JsonObject:
-    """The four counts and those of their rates that are defined."""
-    return defined({**counts._asdict(), **rates(counts, zero)._asdict()})
+# --- details: JSON of bounded size ----------------------------------------------------------------
 
 
 def metrics_by_attribute(
     compared: ComparedCase, rename: Callable[[str], str | None] = lambda path: path
 ) -> tuple[JsonObject, JsonObject]:
-    """The confusion of every attribute, and its sums and means over all of them.
+    """Return the metrics of each attribute, and their sums and means.
 
-    `rename` gives the name of an attribute in the result, or `None` to leave it out.
+    `rename` returns the name of an attribute in the result, or `None` to omit it.
     """
     counting = compared.convention.counting
     costs = cost_table(counting)
@@ -341,7 +308,7 @@ def mismatches(
     values: bool,
     rename: Callable[[str], str] = lambda path: path,
 ) -> JsonObject:
-    """Up to `limit` fields that are wrong, and how many there are in all."""
+    """Return up to `limit` mismatches, and their total number."""
     missed = [each.record for each in compared.fields if each.mark in (Mark.MISS, Mark.ERROR)]
     rows: list[JsonValue] = []
     for record in missed[:limit]:
@@ -367,10 +334,8 @@ def mismatches(
 
 
 def _shorten(value: JsonValue) -> JsonValue:
-    """The value itself, or the beginning of its text if that is long."""
-    text = value
+    """Return the value, or the beginning of its text if it is long."""
     if isinstance(value, list | dict):
         text = canonical_text(value).decode("utf-8", "replace")
-    if not isinstance(text, str) or len(text) <= _MAX_SHOWN:
-        return value
-    return f"{text[: _MAX_SHOWN - 1]}…"
+        return value if len(text) <= _MAX_SHOWN else shorten(text, _MAX_SHOWN)
+    return shorten(value, _MAX_SHOWN) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Boxes and points against their ground truth: overlap and distance."""
+"""Evaluators of boxes and points: overlap and distance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from fieldmark.align.greedy import Greedy
 from fieldmark.align.index import Index
@@ -15,8 +15,7 @@ from fieldmark.compare.distance import Distance, is_near
 from fieldmark.compare.iou import Iou
 from fieldmark.compare.options import check_scale, check_share, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.evaluators.base import UNREADABLE, Score
-from fieldmark.evaluators.field_evaluator import MAX_ROWS, check_limit, confusion
+from fieldmark.evaluators.base import MAX_ROWS, UNREADABLE, Score, check_limit, confusion
 from fieldmark.evaluators.hits_and_misses import EMPTY_REASONS, REASON_TEXTS
 from fieldmark.evaluators.path_values import (
     PathValue,
@@ -31,16 +30,16 @@ from fieldmark.model.alignment import Aligner
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence, Reason
-from fieldmark.values.boxes import BoxFormat, Scale
+from fieldmark.values.boxes import BoxFormat, Scale, Shape
 from fieldmark.values.overlap import PolygonMethod, overlap
 from fieldmark.values.paths import ROOT, is_path
-from fieldmark.values.points import Metric, distance, distance_similarity
+from fieldmark.values.points import Metric, Point, distance, distance_similarity
 from fieldmark.values.presence import is_present, presence
 
 __all__ = ["CoordinateDistance", "IouScore", "Matching", "ShapeEvaluator"]
 
 ScaleOption: TypeAlias = tuple[float, ...] | str | None
-"""Factors, or the path in the expected document to the size of the page."""
+"""Factors, or the path of the page size in the expected document."""
 
 _MISSING: Final = REASON_TEXTS[Reason.MISSING]
 _UNEXPECTED: Final = REASON_TEXTS[Reason.UNEXPECTED_VALUE]
@@ -50,7 +49,7 @@ _SLACK: Final = 1e-9
 
 
 class Matching(StrEnum):
-    """How the values of two lists find each other."""
+    """How the values of two lists are aligned."""
 
     INDEX = "index"
     GREEDY = "greedy"
@@ -58,40 +57,40 @@ class Matching(StrEnum):
 
 
 class Measurement(NamedTuple):
-    """The score of two values, whether it is sufficient, its figures, and a description."""
+    """The score of two values, whether they match, the measured values, and a description."""
 
     score: float
-    sufficient: bool
-    figures: JsonObject
+    matched: bool
+    details: JsonObject
     text: str
 
 
 class ShapePair(NamedTuple):
-    """Two paired values; a side that is `None` has none."""
+    """The indexes of two aligned values; `None` for a side without a value."""
 
     expected: int | None
     candidate: int | None
     measured: Measurement | None
 
     @property
-    def sufficient(self) -> bool:
-        """Whether there are two values, and they are similar enough."""
-        return self.measured is not None and self.measured.sufficient
+    def matched(self) -> bool:
+        """Whether there are two values that match."""
+        return self.measured is not None and self.measured.matched
 
     def to_dict(self) -> JsonObject:
-        """The pair as a row of the details."""
+        """Return the pair as a row of the details."""
         places: JsonObject = {"expected_idx": self.expected, "parsed_idx": self.candidate}
-        return places if self.measured is None else {**places, **self.measured.figures}
+        return places if self.measured is None else {**places, **self.measured.details}
 
 
-ShapeComparator = TypeVar("ShapeComparator", Iou, Distance)
+Geometry = TypeVar("Geometry", Shape, Point)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShapeEvaluator(ABC, Generic[ShapeComparator]):
-    """Measures a value of the candidate against the truth, or lists of them pair by pair.
+class ShapeEvaluator(ABC, Generic[Geometry]):
+    """Measures a value of the candidate against the expected value, or two lists of values.
 
-    `path` leads to the value or to the list; with `[]` it names the values of list items.
+    `path` is the path of the value or list; with `[]`, it selects the values of list items.
     """
 
     name: ClassVar[str]
@@ -103,7 +102,7 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
     expected_scale: ScaleOption = None
     candidate_scale: ScaleOption = None
     max_rows: int = MAX_ROWS
-    _fixed: ShapeComparator | None = field(init=False, repr=False, compare=False, default=None)
+    _fixed: Iou | Distance | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         if is_path(self.path):
@@ -119,7 +118,7 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
             if not isinstance(scale, str):
                 object.__setattr__(self, option, check_scale(option, scale))
             fixed.append(None if isinstance(scale, str) else getattr(self, option))
-        # Made even if every page has a scale of its own, so that bad options are errors here.
+        # Created even if each page has its own scale, to report invalid options here.
         comparator = self._comparator(*fixed)
         if not isinstance(self.expected_scale, str) and not isinstance(self.candidate_scale, str):
             object.__setattr__(self, "_fixed", comparator)
@@ -127,7 +126,7 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
-        """Score the shapes of a candidate; one that is unreadable or missing has none."""
+        """Score the shapes of a candidate; an unreadable or missing candidate has none."""
         if not is_path(self.path):
             return self._zero(f"{self.path} (invalid path)")
         if unreadable or candidate is MISSING:
@@ -141,10 +140,10 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
         except MissingExtra as missing:
             return Score.error(str(missing))
         except _NoPageSizeError as error:
-            return self._zero(f"{error} (no size of a page)")
+            return self._zero(f"{error} (no page size)")
 
     def _evaluate(
-        self, comparator: ShapeComparator, expected: JsonValue, candidate: JsonValue
+        self, comparator: Iou | Distance, expected: JsonValue, candidate: JsonValue
     ) -> Score:
         if is_pattern(self.path):
             ours, theirs = (find_values(each, self.path) for each in (expected, candidate))
@@ -164,37 +163,38 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
         return Score(
             score=measured.score,
             verdict=verdict_at(measured.score, self._pass_score),
-            hits=(self.path,) if measured.sufficient else (),
-            misses=() if measured.sufficient else (f"{self.path} ({measured.text})",),
+            hits=(self.path,) if measured.matched else (),
+            misses=() if measured.matched else (f"{self.path} ({measured.text})",),
             reasoning=measured.text,
-            details={**measured.figures, **self._settings()},
+            details={**measured.details, **self._settings()},
         )
 
     def _score_lists(
         self,
-        comparator: ShapeComparator,
+        comparator: Iou | Distance,
         expected: Sequence[PathValue],
         candidate: Sequence[PathValue],
     ) -> Score:
         if not expected and not candidate:
             return self._nothing()
-        pairs = self._pair(comparator, expected, candidate)
+        pairs = self._align(comparator, expected, candidate)
         if isinstance(pairs, str):
             return Score.error(pairs)
         if not pairs:
             return self._nothing()
-        matched = sum(pair.sufficient for pair in pairs)
-        wanted = sum(pair.expected is not None for pair in pairs)
-        got = sum(pair.candidate is not None for pair in pairs)
-        longer = len(pairs) if self.matching is Matching.INDEX else max(wanted, got)
+        matched = sum(pair.matched for pair in pairs)
+        expected_count = sum(pair.expected is not None for pair in pairs)
+        candidate_count = sum(pair.candidate is not None for pair in pairs)
+        by_index = self.matching is Matching.INDEX
+        longer = len(pairs) if by_index else max(expected_count, candidate_count)
         score = sum(pair.measured.score for pair in pairs if pair.measured is not None) / longer
-        counts = Counts(tp=matched, fp=got - matched, fn=wanted - matched)
+        counts = Counts(tp=matched, fp=candidate_count - matched, fn=expected_count - matched)
         rows: list[JsonValue] = [pair.to_dict() for pair in pairs]
         return Score(
             score=score,
             verdict=verdict_at(score, self._pass_score),
-            hits=tuple(expected[pair.expected or 0].path for pair in pairs if pair.sufficient),
-            misses=tuple(_miss(pair, expected, candidate) for pair in pairs if not pair.sufficient),
+            hits=tuple(expected[pair.expected or 0].path for pair in pairs if pair.matched),
+            misses=tuple(_miss(pair, expected, candidate) for pair in pairs if not pair.matched),
             reasoning=f"{matched}/{longer} {self.noun} matched, mean {score:.3f}",
             details={
                 **self._settings(),
@@ -206,15 +206,15 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
             },
         )
 
-    def _pair(
+    def _align(
         self,
-        comparator: ShapeComparator,
+        comparator: Iou | Distance,
         expected: Sequence[PathValue],
         candidate: Sequence[PathValue],
     ) -> list[ShapePair] | str:
-        """Every value with its partner or without one, or why they could not be paired.
+        """Return the aligned and unaligned values, or why they could not be aligned.
 
-        An item without a value keeps the positions of the others, and is then left out.
+        Items without a value are part of the alignment by index, but not of the result.
         """
         ours = [None if each.value is MISSING else each.value for each in expected]
         theirs = [None if each.value is MISSING else each.value for each in candidate]
@@ -263,9 +263,17 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
         )
 
     def _measurement(
-        self, comparator: ShapeComparator, expected: JsonValue, candidate: JsonValue
+        self, comparator: Iou | Distance, expected: JsonValue, candidate: JsonValue
     ) -> Measurement:
-        found = self._measure(comparator, expected, candidate)
+        readings = comparator.read(expected, candidate)
+        ours, theirs = cast("tuple[Geometry | str, Geometry | str]", readings)
+        found: Measurement | str
+        if isinstance(ours, str):
+            found = f"expected value: {ours}"
+        elif isinstance(theirs, str):
+            found = theirs
+        else:
+            found = self._measure(ours, theirs)
         if isinstance(found, str):
             return Measurement(0.0, False, {**self.unmeasured, "reason": found}, found)  # noqa: FBT003
         return found
@@ -273,41 +281,38 @@ class ShapeEvaluator(ABC, Generic[ShapeComparator]):
     @property
     @abstractmethod
     def _pass_score(self) -> float:
-        """The least score of a case that passes."""
+        """The lowest score that passes."""
 
     @property
     def _min_similarity(self) -> float | None:
-        """The least similarity of paired values, if not that of the comparator."""
+        """The lowest similarity of aligned values; `None` for that of the comparator."""
         return None
 
     @abstractmethod
     def _comparator(
         self, expected_scale: Scale | None, candidate_scale: Scale | None
-    ) -> ShapeComparator:
-        """The comparator for values of these scales."""
+    ) -> Iou | Distance:
+        """Return the comparator for these scales."""
 
     @abstractmethod
-    def _measure(
-        self, comparator: ShapeComparator, expected: JsonValue, candidate: JsonValue
-    ) -> Measurement | str:
-        """The measurement of two values, or why there is none."""
+    def _measure(self, expected: Geometry, candidate: Geometry) -> Measurement | str:
+        """Return the measurement of two values, or why there is none."""
 
-    @abstractmethod
     def _is_list(self, value: list[JsonValue]) -> bool:
-        """Whether a list holds several values and is not one itself."""
+        """Whether a list contains several values and is not itself a value."""
+        return not value or any(isinstance(item, list | dict) for item in value)
 
     @abstractmethod
     def _settings(self) -> JsonObject:
-        """The options that a reader of the details needs."""
+        """Return the options to show in the details."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IouScore(ShapeEvaluator[Iou]):
-    """The intersection over union of a box with the expected one, or the mean over two lists.
+class IouScore(ShapeEvaluator[Shape]):
+    """Score the intersection over union of a box with the expected box, or the mean of two lists.
 
-    Lists are paired by place, or by their overlap from `threshold` on; what stays alone counts 0.
-    The score stays continuous, and `threshold` decides the verdict unless there is a
-    `pass_threshold`.
+    Lists are aligned by index, or by an IoU of at least `threshold`; an unaligned box counts as 0.
+    The score is the IoU itself; `threshold` decides the verdict unless `pass_threshold` is set.
 
     >>> score = IouScore(path="box").evaluate({"box": [10, 10, 30, 30]}, {"box": [20, 20, 40, 40]})
     >>> score.score == 100 / 700, score.misses
@@ -338,37 +343,30 @@ class IouScore(ShapeEvaluator[Iou]):
             candidate_scale=candidate_scale,
         )
 
-    def _measure(
-        self, comparator: Iou, expected: JsonValue, candidate: JsonValue
-    ) -> Measurement | str:
-        ours, theirs = comparator.read(expected, candidate)
-        if isinstance(ours, str):
-            return f"the expected value: {ours}"
-        if isinstance(theirs, str):
-            return theirs
-        found = overlap(ours, theirs, self.polygon)
+    def _measure(self, expected: Shape, candidate: Shape) -> Measurement | str:
+        found = overlap(expected, candidate, self.polygon)
         if isinstance(found, str):
             return found
-        sufficient = found.iou >= self.threshold - _SLACK
-        below = "" if sufficient else f", below {self.threshold:g}"
+        matched = found.iou >= self.threshold - _SLACK
+        below = "" if matched else f", below {self.threshold:g}"
         text = f"IoU {found.iou:.3f}{below}"
-        return Measurement(found.iou, sufficient, dict(found._asdict()), text)
+        return Measurement(found.iou, matched, dict(found._asdict()), text)
 
     def _is_list(self, value: list[JsonValue]) -> bool:
-        formats = (self.format, self.expected_format, self.candidate_format)
-        is_shape = _is_shape if BoxFormat.POLYGON in formats else _is_container
-        return not value or any(map(is_shape, value))
+        if BoxFormat.POLYGON in (self.format, self.expected_format, self.candidate_format):
+            return not value or any(map(_is_shape, value))
+        return ShapeEvaluator._is_list(self, value)  # noqa: SLF001 - slots break super()
 
     def _settings(self) -> JsonObject:
         return {"threshold": self.threshold}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinateDistance(ShapeEvaluator[Distance]):
-    """How near a point is to the expected one, or the mean over two lists of points.
+class CoordinateDistance(ShapeEvaluator[Point]):
+    """Score the distance of a point from the expected point, or the mean of two lists of points.
 
-    With a `threshold` a point scores 1 within that distance and 0 beyond; without one it scores
-    1 / (1 + distance). Lists are paired by place or by nearness; what stays alone counts 0.
+    A point scores 1 / (1 + distance), or with a `threshold` 1 within that distance and otherwise
+    0. Lists are aligned by index or by distance; an unaligned point counts as 0.
 
     >>> points = CoordinateDistance(path="at", metric="manhattan")
     >>> points.evaluate({"at": [10, 20]}, {"at": [13, 24]}).details["distance"]
@@ -397,46 +395,32 @@ class CoordinateDistance(ShapeEvaluator[Distance]):
             candidate_scale=candidate_scale,
         )
 
-    def _measure(
-        self, comparator: Distance, expected: JsonValue, candidate: JsonValue
-    ) -> Measurement | str:
-        ours, theirs = comparator.read(expected, candidate)
-        if isinstance(ours, str):
-            return f"the expected value: {ours}"
-        if isinstance(theirs, str):
-            return theirs
-        apart = distance(ours, theirs, comparator.metric)
+    def _measure(self, expected: Point, candidate: Point) -> Measurement | str:
+        apart = distance(expected, candidate, Metric(self.metric))
         if isinstance(apart, str):
             return apart
         text = f"distance {apart:.6g}"
-        figures: JsonObject = {"distance": apart}
+        details: JsonObject = {"distance": apart}
         if self.threshold is None:
             score = distance_similarity(apart)
-            return Measurement(score, score >= self._pass_score - _SLACK, figures, text)
+            return Measurement(score, score >= self._pass_score - _SLACK, details, text)
         near = is_near(apart, self.threshold)
-        beyond = "" if near else f", beyond {self.threshold:g}"
-        return Measurement(float(near), near, figures, text + beyond)
-
-    def _is_list(self, value: list[JsonValue]) -> bool:
-        return not value or any(map(_is_container, value))
+        above = "" if near else f", above {self.threshold:g}"
+        return Measurement(float(near), near, details, text + above)
 
     def _settings(self) -> JsonObject:
         return {"metric": self.metric, "threshold": self.threshold}
 
 
-def _is_container(item: JsonValue) -> bool:
-    return isinstance(item, list | dict)
-
-
 def _is_shape(item: JsonValue) -> bool:
-    """Whether an item is more than a point of a polygon."""
+    """Whether an item is a shape and not a point of a polygon."""
     if isinstance(item, list):
         return len(item) != _POINT or any(isinstance(inner, list) for inner in item)
     return isinstance(item, dict)
 
 
 def _miss(pair: ShapePair, expected: Sequence[PathValue], candidate: Sequence[PathValue]) -> str:
-    """The path of a pair that is not similar enough, and why."""
+    """Return the path of a pair that does not match, with the reason."""
     if pair.expected is None:
         return f"{candidate[pair.candidate or 0].path} ({_UNEXPECTED})"
     text = _MISSING if pair.measured is None else pair.measured.text
@@ -444,11 +428,11 @@ def _miss(pair: ShapePair, expected: Sequence[PathValue], candidate: Sequence[Pa
 
 
 class _NoPageSizeError(Exception):
-    """The path to the size of a page leads to none."""
+    """The path of the page size does not lead to a size."""
 
 
 def _page_scale(option: ScaleOption, document: JsonValue) -> Scale | None:
-    """The scale of one page, read from the document where the option is a path."""
+    """Return the scale of a page, read from the document if the option is a path."""
     if not isinstance(option, str):
         return option
     size = value_at(document, option)

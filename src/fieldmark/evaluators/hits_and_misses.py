@@ -1,4 +1,4 @@
-"""Hits and misses of a case as text, with the reason for each miss."""
+"""The hits and misses of a case, with the reason for each miss."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ REASON_TEXTS: Final[Mapping[Reason, str]] = {
     Reason.INVALID_POINT: "invalid point",
     Reason.DIMENSION_MISMATCH: "dimension mismatch",
 }
-"""The reasons that are shown; a wrong value needs none."""
+"""The texts of reasons; a wrong value has none."""
 
 _OUTCOME_REASONS: Final[Mapping[Outcome, Reason]] = {
     Outcome.HALLUCINATION: Reason.UNEXPECTED_VALUE,
@@ -53,7 +53,7 @@ _OUTCOME_REASONS: Final[Mapping[Outcome, Reason]] = {
 
 
 class MarkedField(NamedTuple):
-    """A field with its mark (hit, miss, skipped), and whether it is required."""
+    """A field with its mark (hit, miss or skipped), and whether it is required."""
 
     mark: Mark
     record: FieldOutcome
@@ -70,12 +70,12 @@ class HitsAndMisses:
 
     @property
     def reasoning(self) -> str:
-        """How many of the scored fields match."""
+        """The number of scored fields that match."""
         return f"{len(self.hits)}/{len(self.hits) + len(self.misses)} fields matched"
 
 
 def mismatch_reason(record: FieldOutcome) -> Reason | None:
-    """The reason why a field does not match, if there is one."""
+    """Return why a field does not match, if there is a reason."""
     if record.comparison is not None:
         return record.comparison.reason
     if record.outcome is Outcome.OMISSION:
@@ -90,18 +90,17 @@ def mark_fields(
     *,
     unreadable: bool = False,
 ) -> Iterator[MarkedField]:
-    """Every field of a case with its mark.
+    """Yield every field of a case with its mark.
 
-    Without a readable candidate, an optional field is missing and not left out, and two empty
-    values do not match.
+    If the candidate is unreadable, missing optional fields are misses, and no field is a hit.
     """
     marks = mark_table(counting)
     neutral = counting.optional_missing is OptionalMissing.NEUTRAL and not unreadable
     for record in outcomes.records(table):
         mark = marks[fact(record.outcome, record.expected_presence, record.candidate_presence)]
         required = table.attributes[record.attribute].required
-        left_out = neutral and not required and record.outcome is Outcome.OMISSION
-        if left_out or (unreadable and mark is Mark.HIT):
+        optional = neutral and not required and record.outcome is Outcome.OMISSION
+        if optional or (unreadable and mark is Mark.HIT):
             mark = Mark.SKIPPED
         yield MarkedField(mark, record, required)
 
@@ -109,12 +108,12 @@ def mark_fields(
 def case_hits_and_misses(
     outcomes: Outcomes, table: AttributeTable, convention: Convention
 ) -> HitsAndMisses:
-    """Every field of a case as a hit, a miss with its reason, or skipped."""
+    """Return the fields of a case as hits, misses with their reasons, and skipped fields."""
     return hits_and_misses(mark_fields(outcomes, table, convention.counting))
 
 
 def hits_and_misses(fields: Iterable[MarkedField], *, unreadable: bool = False) -> HitsAndMisses:
-    """Marked fields as texts; without misses, an unreadable candidate is itself one."""
+    """Return marked fields as strings; an unreadable candidate is a miss if there is no other."""
     lists: dict[Mark, list[str]] = {mark: [] for mark in Mark}
     for each in fields:
         path, reason = each.record.path, _reason(each)
@@ -128,7 +127,7 @@ def hits_and_misses(fields: Iterable[MarkedField], *, unreadable: bool = False) 
 
 
 def _reason(each: MarkedField) -> str | None:
-    """Why a field is missed or skipped; nothing for hits and for values that are merely wrong."""
+    """Return why a field is missed or skipped; `None` for hits and wrong values."""
     mark, record, required = each
     if mark in (Mark.HIT, Mark.NONE):
         return None
@@ -143,7 +142,7 @@ def _reason(each: MarkedField) -> str | None:
     if record.outcome is Outcome.BOTH_EMPTY:
         return "unexpected key"
     if reason is Reason.GUARD_FAILED:
-        return note or "stopped by a guard"
+        return note or "rejected by a guard"
     if reason is Reason.MISSING and not required:
         return "missing"
     return REASON_TEXTS.get(reason) if reason else None

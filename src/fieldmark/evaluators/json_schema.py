@@ -1,4 +1,4 @@
-"""Whether a candidate is valid under a JSON Schema."""
+"""Validate candidates against a JSON Schema."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import UNREADABLE, Score
-from fieldmark.evaluators.field_evaluator import MAX_EXAMPLES, check_limit
-from fieldmark.metrics.verdict import verdict_at, verdict_of
+from fieldmark.evaluators.base import MAX_EXAMPLES, UNREADABLE, Score, check_limit, verdict_for
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.paths import ROOT, join
-from fieldmark.values.text import replace_surrogates
+from fieldmark.values.text import plural, replace_surrogates
 
 __all__ = ["Draft", "JsonSchema"]
 
@@ -24,7 +22,7 @@ Schema: TypeAlias = JsonObject | bool
 
 
 class Draft(StrEnum):
-    """The editions of JSON Schema."""
+    """The drafts of JSON Schema."""
 
     DRAFT_4 = "draft4"
     DRAFT_6 = "draft6"
@@ -42,14 +40,14 @@ _VALIDATORS: Final[Mapping[Draft, str]] = {
 }
 _MATCHES: Final = "matches the schema"
 _MAX_DEPTH: Final = 200
-"""The validator recurses without a limit; deeper documents would crash the process."""
+"""The validator recurses without a limit, so that deeper documents would crash the process."""
 _MAX_BITS: Final = 14_000
-"""Python does not convert longer integers to text, and they would reach the validator as null."""
+"""Python does not convert longer integers to strings; the validator would see them as null."""
 _MAX_MESSAGE: Final = 200
 
 
 class _SchemaError(NamedTuple):
-    """An error of a candidate, with its path."""
+    """A validation error with its path."""
 
     path: str
     message: str
@@ -57,11 +55,11 @@ class _SchemaError(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonSchema:
-    """1 for a candidate that a JSON Schema describes, 0 for any other.
+    """Score 1 if the candidate is valid under a JSON Schema, otherwise 0.
 
-    Without a `draft` the schema's own `$schema` decides, and without that the latest edition.
-    `formats` says whether texts must have the `format` that the schema names. References to other
-    files or addresses are never followed.
+    `draft` defaults to the `$schema` of the schema, and without one to the latest draft. `formats`
+    sets whether strings must have the `format` of the schema. References to other files or URLs
+    are never followed.
 
     >>> shape = JsonSchema(schema={"properties": {"total": {"type": "number"}}})
     >>> shape.evaluate({}, {"total": "12"}).misses
@@ -89,7 +87,7 @@ class JsonSchema:
         object.__setattr__(self, "_validate", validate)
 
     def __reduce__(self) -> tuple[partial[JsonSchema], tuple[()]]:
-        # A validator cannot be pickled, so it is compiled again from the options.
+        # A validator cannot be pickled, so it is recompiled from the options.
         options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         return partial(JsonSchema, **options), ()
 
@@ -100,30 +98,25 @@ class JsonSchema:
         *,
         unreadable: bool = False,
     ) -> Score:
-        """Score a candidate; one that is unreadable or missing is invalid."""
+        """Score a candidate; an unreadable or missing candidate is invalid."""
         if unreadable or candidate is MISSING:
             errors = [_SchemaError(ROOT, UNREADABLE)]
         else:
             errors = list(_unrepresentable(candidate)) or self._validate(candidate)
         total = len(errors)
-        count = f"{total} error" if total == 1 else f"{total} errors"
         shown = [
             error._replace(message=_shorten(error.message)) for error in errors[: self.max_errors]
         ]
         misses = [f"{path}: {message}" for path, message in shown]
         if len(shown) < total:
-            misses.append(f"{ROOT}: {count} in all")
+            misses.append(f"{ROOT}: {plural(total, 'error')} in total")
         score = float(not total)
-        if self.pass_threshold is None:
-            verdict = verdict_of(0 if total else 1, total)
-        else:
-            verdict = verdict_at(score, self.pass_threshold)
         return Score(
             score=score,
-            verdict=verdict,
+            verdict=verdict_for(score, self.pass_threshold, int(not total), total),
             hits=() if total else (_MATCHES,),
             misses=tuple(misses),
-            reasoning=f"{count} against the schema" if total else _MATCHES,
+            reasoning=plural(total, "schema error") if total else _MATCHES,
             details={"errors": [error._asdict() for error in shown], "errors_total": total},
         )
 
@@ -131,11 +124,11 @@ class JsonSchema:
 def _compile(
     schema: Schema, draft: Draft | None, *, formats: bool
 ) -> Callable[[JsonValue], list[_SchemaError]]:
-    """A function that lists the errors of a document under a schema."""
+    """Return a function that lists the validation errors of a document."""
     import jsonschema_rs
 
     if not isinstance(schema, dict | bool):
-        raise OptionError("schema", "must be an object, or true or false")
+        raise OptionError("schema", "must be an object, true or false")
     make = (
         jsonschema_rs.validator_for if draft is None else getattr(jsonschema_rs, _VALIDATORS[draft])
     )
@@ -143,9 +136,10 @@ def _compile(
         validator = make(schema, validate_formats=formats, offline=True)
     except jsonschema_rs.ValidationError as error:
         place = _path(error.instance_path)
-        raise OptionError("schema", f"is not usable: {place}: {_shorten(error.message)}") from None
+        message = f"invalid schema: {place}: {_shorten(error.message)}"
+        raise OptionError("schema", message) from None
     except ValueError as error:
-        raise OptionError("schema", f"is not usable: {_shorten(str(error))}") from None
+        raise OptionError("schema", f"invalid schema: {_shorten(str(error))}") from None
 
     def validate(document: JsonValue) -> list[_SchemaError]:
         try:
@@ -158,21 +152,21 @@ def _compile(
 
 
 def _unrepresentable(document: JsonValue) -> Iterator[_SchemaError]:
-    """Errors for values that JSON cannot represent, or too deep for the validator."""
+    """Yield errors for values that JSON cannot represent or that are nested too deeply."""
     pending: list[tuple[str, JsonValue, int]] = [("", document, 0)]
     while pending:
         path, value, depth = pending.pop()
         if depth > _MAX_DEPTH:
-            yield _SchemaError(_shorten(path), f"nested deeper than {_MAX_DEPTH} levels")
+            yield _SchemaError(_shorten(path), f"nesting exceeds the limit of {_MAX_DEPTH} levels")
             return
         if isinstance(value, dict):
             pending.extend((join(path, key), item, depth + 1) for key, item in value.items())
         elif isinstance(value, list):
             pending.extend((f"{path}[{i}]", item, depth + 1) for i, item in enumerate(value))
         elif isinstance(value, float) and not isfinite(value):
-            yield _SchemaError(path or ROOT, f"{value} is no number of JSON")
+            yield _SchemaError(path or ROOT, f"{value} is not a valid JSON number")
         elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
-            yield _SchemaError(path or ROOT, "the number is too long")
+            yield _SchemaError(path or ROOT, "integer has too many digits")
 
 
 def _path(steps: Iterable[str | int]) -> str:
@@ -183,7 +177,7 @@ def _path(steps: Iterable[str | int]) -> str:
 
 
 def _encodable(value: JsonValue) -> JsonValue:
-    """The document without lone surrogates."""
+    """Return the document without lone surrogates."""
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, list):
@@ -194,6 +188,6 @@ def _encodable(value: JsonValue) -> JsonValue:
 
 
 def _shorten(text: str) -> str:
-    """A text of bounded length; the middle of a long one is cut out."""
+    """Return a message of bounded length, with the middle of a long message removed."""
     half = _MAX_MESSAGE // 2
     return text if len(text) <= _MAX_MESSAGE else f"{text[: half - 1]}…{text[-half:]}"

@@ -1,4 +1,4 @@
-"""List items, paired before their fields are compared."""
+"""Evaluate list items, which are aligned before their fields are compared."""
 
 from __future__ import annotations
 
@@ -16,15 +16,11 @@ from fieldmark.align.options import check_fields as check_paths
 from fieldmark.align.sets import SetAlign
 from fieldmark.compare.options import checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import Score
+from fieldmark.evaluators.base import MAX_EXAMPLES, MAX_ROWS, Score, check_limit, defined
 from fieldmark.evaluators.field_evaluator import (
-    MAX_EXAMPLES,
-    MAX_ROWS,
     ComparedCase,
     FieldEvaluator,
-    check_limit,
     check_rules,
-    defined,
     metrics_by_attribute,
     mismatches,
     with_default_comparator,
@@ -42,12 +38,12 @@ __all__ = ["ItemMethod", "LineItems"]
 
 
 _LIST: Final = "items"
-"""The lists are compared alone, as the only field of a document, wherever they were found."""
+"""The lists are compared as the only field of a document, whatever their path is."""
 _ITEM: Final = f"{_LIST}[]"
 
 
 class ItemMethod(StrEnum):
-    """How items are paired."""
+    """How items are aligned."""
 
     GREEDY = "greedy"
     OPTIMAL = "optimal"
@@ -58,11 +54,11 @@ class ItemMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineItems(FieldEvaluator):
-    """The mean F1 of the fields of list items, after each item found its counterpart.
+    """Score the mean F1 of the fields of list items, after aligning the items.
 
-    Items are paired by the likeness of their `match_fields`; every leaf of an item is scored
-    unless `score_fields` names some. `fields` are rules for paths inside an item. An item without
-    a counterpart costs each of its values.
+    Items are aligned by the similarity of their `match_fields`. All leaves of an item are scored
+    unless `score_fields` is set. `fields` are rules for paths relative to an item. All values of
+    an unaligned item are missing or extra.
 
     >>> items = LineItems(path="rows", match_fields=("sku",))
     >>> items.evaluate({"rows": [{"sku": "A"}, {"sku": "B"}]}, {"rows": [{"sku": "B"}]}).misses
@@ -82,7 +78,7 @@ class LineItems(FieldEvaluator):
 
     @property
     def rules(self) -> None:
-        """None: the list is compared alone, wherever it was found in the document."""
+        """`None`, because only the list is compared."""
 
     def _finish(self, score: Score) -> Score:
         return replace(
@@ -93,7 +89,7 @@ class LineItems(FieldEvaluator):
         )
 
     def claims(self) -> tuple[Rule, ...]:
-        """The list with its items' fields."""
+        """Return rules for the list and the fields of its items."""
         rules = self._item_rules(self.path) if is_path(self.path) else ()
         return with_default_comparator(rules, self.default)
 
@@ -102,18 +98,21 @@ class LineItems(FieldEvaluator):
         return self._list(expected), MISSING if candidate is MISSING else self._list(candidate)
 
     def _list(self, document: JsonValue) -> JsonObject:
-        """A document of the list alone; a list that is not there has no items."""
+        """Return a document with only the list, or an empty document without one."""
         found = resolve(document, self.path)
         return {_LIST: found} if isinstance(found, list) else {}
 
     def _document_path(self, text: str) -> str:
-        """A path below the list as the document has it."""
+        """Return a path in the list as a path in the document."""
         rest = text.removeprefix(_LIST)
         if rest == text or not is_path(self.path):
             return text
         return rest if self.path == ROOT and rest.startswith("[") else f"{self.path}{rest}"
 
-    def _check(self) -> None:
+    def _convention(self) -> Convention:
+        return find_convention("confusion")
+
+    def _make_rules(self) -> Rules:
         check_paths("match_fields", self.match_fields)
         if self.score_fields is not None:
             check_paths("score_fields", self.score_fields)
@@ -122,16 +121,11 @@ class LineItems(FieldEvaluator):
         check_rules("fields", self.fields)
         check_limit("max_rows", self.max_rows)
         check_limit("max_examples", self.max_examples)
-
-    def _convention(self) -> Convention:
-        return find_convention("confusion")
-
-    def _make_rules(self) -> Rules:
         fields = self._item_rules(_LIST) if is_path(self.path) else (Rule(path=self.path),)
         return self._rules_for(fields, scope=Scope.CONFIGURED)
 
     def _item_rules(self, place: str) -> tuple[Rule, ...]:
-        """The rules for the list at a path, and for its items, which `$` stands for."""
+        """Return the rules for the list at a path and for its items; `$` is the item itself."""
         aligner = _ALIGNERS[ItemMethod(self.align)](self)
         scored = (Rule(path="**"), *self.fields)
         if self.score_fields is not None:
@@ -139,7 +133,7 @@ class LineItems(FieldEvaluator):
             scored = tuple(own.pop(path, Rule(path=path)) for path in self.score_fields)
             for rule in own.values():
                 if rule.comparator is not None or rule.aligner is None:
-                    raise OptionError("fields", f"{rule.path} is not among the score_fields")
+                    raise OptionError("fields", f"{rule.path!r} is not in score_fields")
             scored += tuple(own.values())
         items = "[*]" if place == ROOT else f"{place}[*]"
         below = (
@@ -176,8 +170,8 @@ class LineItems(FieldEvaluator):
             "metrics": metrics,
             "summary": {
                 "matched": counts.tp,
-                "lost": counts.fn,
-                "invented": counts.fp,
+                "missing": counts.fn,
+                "extra": counts.fp,
                 **defined(item_rates),
                 **summary,
             },
@@ -200,7 +194,7 @@ _ALIGNERS: Final[Mapping[ItemMethod, Callable[[LineItems], Aligner]]] = {
 
 
 def _item_field(attribute: str) -> str | None:
-    """The name of an attribute inside an item; `None` for a list that could not be paired."""
+    """Return an attribute relative to the item; `None` for a list that could not be aligned."""
     if attribute == _LIST:
         return None
     inside = attribute.removeprefix(_ITEM).removeprefix(f"{_LIST}[*]")

@@ -1,4 +1,4 @@
-"""The values that a path with `[]` selects, each with its own path."""
+"""The values that a path with `[]` selects, with their paths."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class PathValue(NamedTuple):
-    """A path without wildcards, and the value there."""
+    """A path without wildcards and its value."""
 
     path: str
     value: JsonValue | Missing
@@ -42,7 +42,7 @@ def check_value_path(option: str, path: str) -> None:
     except PathError as error:
         raise OptionError(option, error.message) from None
     if ANY_DEPTH in parsed.segments:
-        raise OptionError(option, "must not hold **")
+        raise OptionError(option, "must not contain **")
 
 
 def is_pattern(path: str) -> bool:
@@ -51,7 +51,7 @@ def is_pattern(path: str) -> bool:
 
 
 def value_at(document: JsonValue | Missing, path: str) -> JsonValue | Missing:
-    """The value at a path without wildcards; `$` is the document itself."""
+    """Return the value at a path without wildcards; `$` is the document itself."""
     if document is MISSING:
         return MISSING
     found = resolve(document, path)
@@ -59,7 +59,7 @@ def value_at(document: JsonValue | Missing, path: str) -> JsonValue | Missing:
 
 
 def find_values(document: JsonValue | Missing, path: str) -> list[PathValue]:
-    """Every value that a path selects, in order; an item without one has `MISSING`.
+    """Return every value that a path selects, in order; `MISSING` for items without a value.
 
     >>> find_values({"rows": [{"box": 1}, {}]}, "rows[].box")
     [PathValue(path='rows[0].box', value=1), PathValue(path='rows[1].box', value=MISSING)]
@@ -84,7 +84,7 @@ def find_values(document: JsonValue | Missing, path: str) -> list[PathValue]:
 
 
 def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Missing]:
-    """The same values without their paths.
+    """Return the values that a path selects, without their paths.
 
     >>> values_at({"rows": [{"box": 1}, {}]}, "rows[].box")
     [1, MISSING]
@@ -93,7 +93,7 @@ def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Miss
     found = [document if not first else value_at(document, first)]
     for piece in others:
         items = [item for value in found if isinstance(value, list) for item in value]
-        # A key that is there needs no reading of the piece: it wins over any other meaning.
+        # An existing key takes precedence over any other meaning of the piece.
         found = [
             item[piece]
             if isinstance(item, dict) and piece in item
@@ -107,7 +107,7 @@ def values_at(document: JsonValue | Missing, path: str) -> list[JsonValue | Miss
 
 @lru_cache(maxsize=256)
 def split_at_items(path: str) -> list[str]:
-    """The parts of a path between its `[]`, of which the first and last may be empty.
+    """Split a path at `[]`; the first and the last part can be empty.
 
     >>> split_at_items("orders[].lines[].amount"), split_at_items("[].rows[]")
     (['orders', 'lines', 'amount'], ['', 'rows', ''])

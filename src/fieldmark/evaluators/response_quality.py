@@ -1,4 +1,4 @@
-"""Completeness, hallucination and accuracy of a document's keys, and the score made of them."""
+"""Completeness, hallucination and accuracy of a document, and the response quality score."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["ResponseQuality"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseQuality(FieldEvaluator):
-    """The response quality score over the keys of a document, or over its leaves.
+    """Compute the response quality score (RQS) over the keys of a document, or over its leaves.
 
-    `strategies` say how keys are compared; the others go by what their value looks like.
-    `rqs_form: complement` lets a perfect answer reach 1. Safety is a judge's word; without one it
-    is 1 and flagged.
+    `strategies` are rules for keys; other keys are compared with `auto`. With `rqs_form:
+    complement`, a perfect prediction scores 1. Safety comes from a judge; without one it is 1 and
+    flagged.
 
     >>> quality = ResponseQuality().evaluate({"a": 1, "b": 2}, {"a": 1}).details
     >>> quality["completeness"], quality["aio_missing_or_null"]
@@ -49,10 +49,6 @@ class ResponseQuality(FieldEvaluator):
     ignore_scope: IgnoreScope = IgnoreScope.ACCURACY
     depth: Depth = Depth.TOP
 
-    def _check(self) -> None:
-        check_rules("strategies", self.strategies)
-        checked_choice("depth", self.depth, Depth)
-
     def evaluate(
         self,
         expected: JsonValue,
@@ -61,7 +57,7 @@ class ResponseQuality(FieldEvaluator):
         unreadable: bool = False,
         safety: float | None = None,
     ) -> Score:
-        """Score a candidate, with the score of a safety judge if there was one."""
+        """Score a candidate, with the score of a safety judge if there is one."""
         if safety is not None:
             check_share("safety", safety)
         case = make_case(expected, candidate, unreadable=unreadable)
@@ -69,21 +65,21 @@ class ResponseQuality(FieldEvaluator):
         return self.score_outcomes(outcomes, table, case, safety=safety)
 
     def _convention(self) -> Convention:
-        return find_convention("four_phase")
-
-    def _counting_options(self) -> JsonObject:
-        return {
+        options: JsonObject = {
             "rqs_weights": asdict(self.weights),
             "rqs_form": self.rqs_form,
             "ignore_scope": self.ignore_scope,
         }
+        return find_convention("four_phase").with_options(options)
 
     def _make_rules(self) -> Rules:
+        check_rules("strategies", self.strategies)
+        checked_choice("depth", self.depth, Depth)
         return self._rules_for(self.strategies, depth=Depth(self.depth))
 
     def _details(self, compared: ComparedCase) -> JsonObject:
         stats, counting = compared.stats, compared.convention.counting
-        figures = quality(stats.quality, counting, stats.safety)
+        metrics = quality(stats.quality, counting, stats.safety)
         keys: dict[str, list[JsonValue]] = {name: [] for name in QualityBuckets._fields}
         table = bucket_table(counting.ignore_scope)
         for record in compared.outcomes.records(compared.table):
@@ -93,11 +89,11 @@ class ResponseQuality(FieldEvaluator):
                     keys[name].append(record.path)
         return {
             **keys,
-            "completeness": figures.completeness,
-            "hallucination": figures.hallucination,
-            "accuracy": figures.accuracy,
-            "safety": figures.safety,
-            "rqs": 0.0 if compared.unreadable else figures.rqs,
-            "rqs_max": figures.rqs_max,
-            "flags": {figure: list(flags) for figure, flags in figures.flags.items()},
+            "completeness": metrics.completeness,
+            "hallucination": metrics.hallucination,
+            "accuracy": metrics.accuracy,
+            "safety": metrics.safety,
+            "rqs": 0.0 if compared.unreadable else metrics.rqs,
+            "rqs_max": metrics.rqs_max,
+            "flags": {metric: list(flags) for metric, flags in metrics.flags.items()},
         }

@@ -1,1 +1,1 @@
-"""External judges: programs of the user and language models."""
+"""Code judges, LLM judges, and the providers of semantic similarity."""

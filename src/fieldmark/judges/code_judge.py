@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from math import isfinite
@@ -14,29 +14,34 @@ from typing import ClassVar, cast
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score
 from fieldmark.judges.judge_protocol import (
-    InvalidReplyError,
+    InvalidResponseError,
     encode_request,
     judge_request,
-    read_reply,
+    parse_response,
 )
-from fieldmark.judges.managed_process import MEGABYTE, ProcessGroup, ProcessLimits
-from fieldmark.judges.process_pool import ProcessPool, WorkerProgram
+from fieldmark.judges.managed_process import (
+    ProcessGroup,
+    ProcessResult,
+    run_process,
+    stderr_suffix,
+)
+from fieldmark.judges.process_pool import ProcessPool
 from fieldmark.judges.program import (
+    MEGABYTE,
+    ProcessLimits,
+    Program,
     check_environment,
-    program_argv,
-    program_environment,
     startup_problem,
 )
 from fieldmark.judges.redaction import Redactor
-from fieldmark.judges.run_process import ProcessResult, quoted_errors, run_process
-from fieldmark.model.case import Case, Verdict
+from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
 
 __all__ = ["CodeJudge", "JudgeProtocol"]
 
 
 class JudgeProtocol(StrEnum):
-    """How a judge is asked: a process for each case, or one that stays and gets a line a case."""
+    """How a judge receives its requests: one process per case, or one line per case."""
 
     PROCESS = "process"
     LINES = "lines"
@@ -44,11 +49,11 @@ class JudgeProtocol(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeJudge:
-    """The score of a program: it reads a request, and writes a reply with a score in [0, 1].
+    """Score a case with a program that reads a JSON request and writes a JSON response.
 
-    `script` is the program and its arguments; no shell ever sees them. `env` names variables to
-    hand on, or gives them values. `max_output` is in bytes, `memory` in megabytes for each of its
-    processes. Settings that are none of these reach the program as `config`.
+    `script` is the program and its arguments; it is not passed to a shell. `env` lists environment
+    variables to pass on, or sets them. `max_output` is in bytes, `memory` in megabytes per process.
+    All other settings are passed to the program as `config`.
     """
 
     name: ClassVar[str] = "code_judge"
@@ -69,72 +74,63 @@ class CodeJudge:
         if not self.script or not self.script[0]:
             raise OptionError("script", "must name a program")
         if any("\0" in word for word in self.script):
-            raise OptionError("script", "holds a character that no argument may hold")
+            raise OptionError("script", "must not contain NUL characters")
         if not (isfinite(self.timeout) and self.timeout > 0):
-            raise OptionError("timeout", f"must be more than 0 seconds, not {self.timeout:g}")
+            raise OptionError("timeout", f"must be greater than 0, got {self.timeout:g}")
         if not 0 <= self.pass_threshold <= 1:
-            message = f"must lie between 0 and 1, not {self.pass_threshold:g}"
+            message = f"must be a number from 0 to 1, got {self.pass_threshold:g}"
             raise OptionError("pass_threshold", message)
         for option, number in (("workers", self.workers), ("max_output", self.max_output)):
             if number < 1:
-                raise OptionError(option, f"must be at least 1, not {number}")
+                raise OptionError(option, f"must be at least 1, got {number}")
         if self.memory is not None and self.memory < 1:
-            raise OptionError("memory", f"must be at least 1, not {self.memory}")
+            raise OptionError("memory", f"must be at least 1, got {self.memory}")
         if self.protocol not in tuple(JudgeProtocol):
-            message = f"must be one of {', '.join(JudgeProtocol)}, not {self.protocol}"
+            message = f"must be one of: {', '.join(JudgeProtocol)}; got {str(self.protocol)!r}"
             raise OptionError("protocol", message)
         if self.workers > 1 and self.protocol != JudgeProtocol.LINES:
-            raise OptionError("workers", "belongs to protocol: lines")
+            raise OptionError("workers", "requires protocol: lines")
         check_environment(self.env)
 
     def unready(self) -> str | None:
-        """Return why the program cannot be started, without starting it."""
+        """Return why the program cannot be started, or `None`; the program is not started."""
         return startup_problem(self.script, self.cwd, self.env)
 
     @contextmanager
     def opened(self) -> Iterator[CaseScorer]:
-        """Open the judge for one run; leaving ends every process that was started."""
-        env = program_environment(self.env)
-        argv = program_argv(self.script, env)
+        """Open the judge for one run; leaving the context ends all its processes."""
+        by_lines = self.protocol == JudgeProtocol.LINES
         limits = ProcessLimits(
             seconds=self.timeout,
             output_bytes=self.max_output,
             memory_bytes=None if self.memory is None else self.memory * MEGABYTE,
-            long_lived=self.protocol == JudgeProtocol.LINES,
+            long_lived=by_lines,
         )
-        redactor = Redactor.from_environment(env)
+        program = Program.from_options(self.script, self.env, self.cwd, limits)
         with ProcessGroup() as group:
-            if self.protocol == JudgeProtocol.PROCESS:
-
-                def run(request: bytes) -> ProcessResult:
-                    return run_process(
-                        argv, stdin=request, cwd=self.cwd, env=env, limits=limits, group=group
-                    )
-
-                yield partial(self._judge, run, redactor)
-                return
-            # Without this, Python would buffer its lines.
-            program = WorkerProgram(argv, self.cwd, {"PYTHONUNBUFFERED": "1", **env}, limits)
-            with ProcessPool(program, self.workers, group) as pool:
-                yield partial(self._judge, pool.ask, redactor)
+            if by_lines:
+                with ProcessPool(program, self.workers, group) as pool:
+                    yield partial(self._judge, pool.request, program.redactor)
+            else:
+                run = partial(run_process, program, group=group)
+                yield partial(self._judge, run, program.redactor)
 
     def _judge(
-        self, ask: Callable[[bytes], ProcessResult], redactor: Redactor, case: Case
+        self, run: Callable[[bytes], ProcessResult], redactor: Redactor, case: Case
     ) -> Score:
-        result = ask(encode_request(judge_request(case, self.config)))
+        result = run(encode_request(judge_request(case, self.config)))
         if result.failure is not None:
             return Score.error(result.reason)
         try:
             case_id = case.id if self.protocol == JudgeProtocol.LINES else None
-            reply = read_reply(result.stdout, case_id)
-        except InvalidReplyError as error:
+            score = parse_response(result.stdout, self.pass_threshold, case_id)
+        except InvalidResponseError as error:
             problem = redactor.redact(str(error))
-            return Score.error(f"bad_reply: {problem}{quoted_errors(result.stderr)}")
-        return Score(
-            score=reply.score,
-            verdict=Verdict.PASS if reply.score >= self.pass_threshold else Verdict.FAIL,
-            hits=tuple(map(redactor.redact, reply.hits)),
-            misses=tuple(map(redactor.redact, reply.misses)),
-            reasoning=redactor.redact(reply.reasoning),
-            details=cast("JsonObject", redactor.redact_value(reply.details)),
+            return Score.error(f"bad_reply: {problem}{stderr_suffix(result.stderr)}")
+        return replace(
+            score,
+            hits=tuple(map(redactor.redact, score.hits)),
+            misses=tuple(map(redactor.redact, score.misses)),
+            reasoning=redactor.redact(score.reasoning),
+            details=cast("JsonObject", redactor.redact_value(score.details)),
         )

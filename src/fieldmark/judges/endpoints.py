@@ -1,7 +1,7 @@
-"""Checked HTTP endpoints: https or loopback only, and never a cloud metadata service.
+"""Validated HTTP endpoints: HTTPS or loopback only, and never a cloud metadata service.
 
-A host name is resolved once, and the checked address is the one that is connected to, so that a
-DNS server cannot swap it afterwards.
+A host name is resolved once, and connections go to the validated address, so that a DNS server
+cannot replace it afterwards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _METADATA: Final = frozenset(
         ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"),
     )
 )
-"""Cloud metadata services, besides the link-local address."""
+"""Cloud metadata services that do not use the link-local address."""
+_HTTP_ONLY_LOCAL: Final = "http:// is only allowed for the local machine"
 
 
 class ForbiddenAddressError(Exception):
@@ -42,7 +43,7 @@ class ForbiddenAddressError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """The parts of a checked URL; `path` includes the query."""
+    """The parts of a validated URL; `path` includes the query."""
 
     scheme: str
     host: str
@@ -76,36 +77,38 @@ class Endpoint:
 
 
 def parse_endpoint(url: str, option: str = "url") -> Endpoint:
-    """Parse and check a URL without any network access; `option` is its name in errors.
+    """Parse and validate a URL without network access; `option` is its name in errors.
 
     >>> parse_endpoint("http://localhost:8000/extract").netloc
     'localhost:8000'
     """
     if not _PRINTABLE.match(url) or "\\" in url:
-        raise OptionError(option, "must be a URL of plain characters; encode all others")
+        message = "must be printable ASCII without backslashes; percent-encode other characters"
+        raise OptionError(option, message)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise OptionError(option, f"is no URL: {error}") from None
+        raise OptionError(option, f"is not a valid URL: {error}") from None
     if parts.scheme not in _PORTS:
-        raise OptionError(option, "must begin with https:// or http://")
+        raise OptionError(option, "must start with https:// or http://")
     if "@" in parts.netloc:
-        raise OptionError(option, "must not hold a user or a password; use headers with ${NAME}")
+        message = "must not contain a user name or password; use a header with ${NAME}"
+        raise OptionError(option, message)
     if parts.fragment:
-        raise OptionError(option, "must not have a part after #")
+        raise OptionError(option, "must not contain a fragment (#)")
     for name, _ in parse_qsl(parts.query, keep_blank_values=True):
         if is_secret_name(name):
-            message = f"must not hold the secret {name}; use a header with ${{NAME}}"
+            message = f"must not contain the secret parameter {name!r}; use a header with ${{NAME}}"
             raise OptionError(option, message)
     if port == 0:
-        raise OptionError(option, "must not name the port 0")
+        raise OptionError(option, "must not use port 0")
     if ":" not in host and not _HOST.match(host):
-        raise OptionError(option, "must name a host")
+        raise OptionError(option, "must contain a valid host name")
     if ":" in host or _NUMERIC.match(host.rpartition(".")[2]):
         _check_address(host, parts.scheme, option)
     elif parts.scheme == "http" and not _LOCALHOST.match(host):
-        raise OptionError(option, "must begin with https://, because its host is another machine")
+        raise OptionError(option, f"must start with https://; {_HTTP_ONLY_LOCAL}")
     return Endpoint(
         scheme=parts.scheme,
         host=host,
@@ -115,37 +118,37 @@ def parse_endpoint(url: str, option: str = "url") -> Endpoint:
 
 
 def resolve_addresses(endpoint: Endpoint) -> tuple[str, ...]:
-    """Return the addresses of the host; one forbidden address forbids the endpoint."""
+    """Return the addresses of the host; raise ForbiddenAddressError if any of them is forbidden."""
     found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-    texts = tuple(dict.fromkeys(str(where[0]) for *_, where in found))
-    for text in texts:
+    addresses = tuple(dict.fromkeys(str(address[0]) for *_, address in found))
+    for text in addresses:
         if problem := _address_problem(ipaddress.ip_address(text), endpoint.scheme):
-            raise ForbiddenAddressError(f"{endpoint.host} has the address {text}: {problem}")
-    return texts
+            raise ForbiddenAddressError(f"{endpoint.host} resolves to {text}: {problem}")
+    return addresses
 
 
 def _check_address(host: str, scheme: str, option: str) -> None:
-    """Refuse forbidden addresses, and those in a short, octal or hexadecimal form."""
+    """Reject forbidden addresses, and those in a short, octal or hexadecimal form."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        message = f"{host} is no address in its full form; write it like 127.0.0.1"
+        message = f"{host} is not a complete IP address such as 127.0.0.1"
         raise OptionError(option, message) from None
     if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
-        raise OptionError(option, f"{host} is an address of one network interface only")
+        raise OptionError(option, f"{host}: addresses with a zone ID are not supported")
     if problem := _address_problem(address, scheme):
         raise OptionError(option, f"{host}: {problem}")
 
 
 def _address_problem(address: Address, scheme: str) -> str:
     """Return why an address is forbidden, or an empty string."""
-    meant = _embedded_ipv4(address)
-    if meant.is_link_local or meant in _METADATA:
-        return "addresses of the link and of the platform's own services are never asked"
-    if meant.is_unspecified or meant.is_multicast:
-        return "it is not the address of one machine"
-    if scheme == "http" and not meant.is_loopback:
-        return "without https only this machine itself is asked"
+    effective = _embedded_ipv4(address)
+    if effective.is_link_local or effective in _METADATA:
+        return "link-local and cloud metadata addresses are not allowed"
+    if effective.is_unspecified or effective.is_multicast:
+        return "unspecified and multicast addresses are not allowed"
+    if scheme == "http" and not effective.is_loopback:
+        return _HTTP_ONLY_LOCAL
     return ""
 
 
@@ -159,7 +162,7 @@ def _embedded_ipv4(address: Address) -> Address:
         return address.sixtofour
     if address.teredo is not None:
         return address.teredo[1]
-    plain = address.is_loopback or address.is_unspecified
-    if address in _NAT64 or (address in _COMPATIBLE and not plain):
+    special = address.is_loopback or address.is_unspecified
+    if address in _NAT64 or (address in _COMPATIBLE and not special):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address

@@ -38,7 +38,7 @@ class HttpResponse:
 class HttpError(Exception):
     """A request failed.
 
-    `transient` means that a retry may succeed, `sent` that the server may have got the request.
+    `transient` means that a retry may succeed, `sent` that the request may have reached the server.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class HttpError(Exception):
 
 
 def status_error(response: HttpResponse, text: str) -> HttpError:
-    """Return the error for a response without success; `text` is its body without secrets."""
-    if 300 <= response.status < 400:  # noqa: PLR2004 - the redirects
-        return HttpError(f"it redirects ({response.status}), which is not followed")
+    """Return the error for an unsuccessful response; `text` is its redacted body."""
+    if 300 <= response.status < 400:  # noqa: PLR2004 - redirects
+        return HttpError(f"HTTP {response.status}: redirects are not followed")
     quoted = excerpt(text)
     return HttpError(
         f"HTTP {response.status}{': ' if quoted else ''}{quoted}",
@@ -68,16 +68,15 @@ def status_error(response: HttpResponse, text: str) -> HttpError:
 
 
 def excerpt(text: str) -> str:
-    """Return the beginning of a text on one line."""
+    """Return the start of a text on one line."""
     return " ".join(text.split())[:_EXCERPT_LENGTH]
 
 
 class HttpClient:
     """A thread-safe connection pool for one endpoint.
 
-    It follows no redirects, uses no proxies, keeps no cookies and accepts no compressed responses.
-    The host is resolved once, and connections go to the address that was checked. The time limit
-    includes the name resolution.
+    Redirects, proxies, cookies and compressed responses are not supported. The host is resolved
+    once, and connections go to the validated address. The time limit includes name resolution.
     """
 
     def __init__(
@@ -109,9 +108,9 @@ class HttpClient:
         )
 
     def close(self) -> None:
-        """Close all connections as soon as no thread waits for a response.
+        """Close all connections as soon as no thread is waiting for a response.
 
-        A connection that is opened while the pool closes would be left open otherwise.
+        Otherwise a connection that is opened while the pool closes would stay open.
         """
         self._closed = True
         self._count_active(0)
@@ -125,7 +124,7 @@ class HttpClient:
         try:
             return self._limit.call(partial(self._send_to_first_address, endpoint, body))
         except (OverdueError, httpx.TimeoutException) as error:
-            message = f"no answer within {self._limit.seconds:g} s"
+            message = f"no response within {self._limit.seconds:g} s"
             sent = not isinstance(error, httpx.ConnectTimeout)
             raise HttpError(message, transient=True, sent=sent) from None
         except (ForbiddenAddressError, httpx.LocalProtocolError) as error:
@@ -133,12 +132,12 @@ class HttpClient:
         except httpx.HTTPError as error:
             self._addresses = ()
             raise HttpError(
-                f"the connection failed: {error}",
+                f"connection failed: {error}",
                 transient=not _is_certificate_error(error),
                 sent=not isinstance(error, httpx.ConnectError),
             ) from None
         except OSError as error:
-            message = f"the host is not found: {error.strerror}"
+            message = f"host not found: {error.strerror}"
             raise HttpError(message, transient=True, sent=False) from None
         finally:
             self._count_active(-1)
@@ -156,19 +155,19 @@ class HttpClient:
 
         deadline = time.monotonic() + self._limit.seconds
         addresses = self._addresses or resolve_addresses(self._endpoint)
-        for remaining, address in zip(range(len(addresses))[::-1], addresses, strict=True):
+        failure: Exception = ForbiddenAddressError("the host has no address")
+        for address in addresses:
             try:
                 response = self._send_once(endpoint.url_at(address), body, deadline)
-            except (httpx.ConnectError, httpx.ConnectTimeout):
-                if not remaining:
-                    raise
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                failure = error
             else:
                 self._addresses = (address,)
                 return response
-        raise ForbiddenAddressError("the host has no address")
+        raise failure
 
     def _send_once(self, url: str, body: bytes, deadline: float) -> HttpResponse:
-        """Send a request and read its response, unless that is too large, slow or compressed."""
+        """Send a request and read its response unless it is too large, slow or compressed."""
         import httpx
 
         timeout = max(deadline - time.monotonic(), 0.001)
@@ -187,24 +186,24 @@ class HttpClient:
         try:
             headers = {name.lower(): value for name, value in response.headers.items()}
             if headers.get("content-encoding", "identity").lower() != "identity":
-                raise HttpError("the reply is compressed, which was not asked for")
+                raise HttpError("the response is compressed, but no compression was requested")
             content = bytearray()
             for chunk in response.iter_raw():
                 content += chunk
                 if len(content) > self._max_bytes:
-                    raise HttpError(f"the reply is larger than {self._max_bytes:,} bytes")
+                    raise HttpError(f"the response exceeds the limit of {self._max_bytes:,} bytes")
                 if time.monotonic() > deadline:
-                    raise OverdueError("the reply takes too long")
+                    raise OverdueError("the response takes too long")
             return HttpResponse(response.status_code, headers, bytes(content))
         finally:
             response.close()
             if self._closed:
-                # The caller may have given up on this request; no one else closes its connection.
+                # The caller may have abandoned this request, and only this thread can close it.
                 self._transport.close()
 
 
 def _is_certificate_error(error: Exception) -> bool:
-    """Return whether an invalid certificate caused the error; a retry would not help."""
+    """Return whether an invalid certificate caused the error, so that a retry is pointless."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

@@ -1,21 +1,21 @@
-"""The JSON protocol of code judges: the request for a case, and the reply with a score.
+"""The JSON protocol of code judges: the request for a case, and the response with a score.
 
-A reply is parsed strictly: anything but one valid JSON object is an error.
+A response is parsed strictly: anything but one valid JSON object is an error.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, NoReturn
+from typing import Final
 
-from fieldmark.model.case import Case, CaseContext
+from fieldmark.evaluators.base import Score
+from fieldmark.model.case import Case, CaseContext, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Kind, Missing, kind_of
 from fieldmark.values.json_text import name_non_finite
 from fieldmark.values.strict_json import StrictJsonError, Violation, parse_strict
 
-__all__ = ["InvalidReplyError", "JudgeReply", "encode_request", "judge_request", "read_reply"]
+__all__ = ["InvalidResponseError", "encode_request", "judge_request", "parse_response"]
 
 _MAX_DEPTH: Final = 200
 _MAX_DIGITS: Final = 1_000
@@ -26,8 +26,8 @@ _WHITESPACE: Final = " \t\r\n"
 def judge_request(case: Case, config: Mapping[str, JsonValue]) -> JsonObject:
     """Return the request for a case.
 
-    A missing side is null, and its text is empty. The last two keys are the names that newer
-    versions of AgentV use for the candidate's text and the ground truth.
+    A missing document is null, and an empty string as text. The last two keys are the names that
+    newer versions of AgentV use for the candidate as a string and for the ground truth.
 
     >>> judge_request(Case("a", {"total": 1}, {"total": 2}), {"max_gap": 3})["candidate_answer"]
     '{"total": 2}'
@@ -72,7 +72,7 @@ def _as_text(value: JsonValue | Missing) -> str:
 
 
 def _question(case_input: JsonValue | Missing) -> str:
-    """Return the text of an input: the user's messages of a conversation, or its JSON."""
+    """Return an input as a string: the user messages of a conversation, or JSON."""
     if isinstance(case_input, list) and case_input:
         messages = [
             message
@@ -87,59 +87,49 @@ def _question(case_input: JsonValue | Missing) -> str:
     return _as_text(case_input)
 
 
-class InvalidReplyError(Exception):
-    """The output of a judge is not a valid reply."""
+class InvalidResponseError(Exception):
+    """The output of a judge is not a valid response."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeReply:
-    """The score of a judge in [0, 1], with its explanation."""
+def parse_response(raw: bytes, pass_threshold: float, case_id: str | None = None) -> Score:
+    """Parse a response; unknown keys are ignored.
 
-    score: float
-    hits: tuple[str, ...] = ()
-    misses: tuple[str, ...] = ()
-    reasoning: str = ""
-    details: JsonObject = field(default_factory=dict)
+    With `case_id`, a response that contains a case id must contain this one.
 
-
-def read_reply(raw: bytes, case_id: str | None = None) -> JudgeReply:
-    """Parse a reply; unknown keys are ignored.
-
-    With `case_id`, a reply that names a case has to name this one.
-
-    >>> read_reply(b'{"score": 0.5, "hits": ["total"], "mood": "fair"}').hits
+    >>> parse_response(b'{"score": 0.5, "hits": ["total"], "model": "m"}', 0.5).hits
     ('total',)
     """
     try:
-        return _read_object(_parse(raw), case_id)
-    except InvalidReplyError as error:
+        return _read_object(_parse(raw), pass_threshold, case_id)
+    except InvalidResponseError as error:
         text = raw[: 4 * _MAX_QUOTED].decode("utf-8", "replace").strip(_WHITESPACE)
         dots = "…" if len(text) > _MAX_QUOTED else ""
-        quoted = f"; it begins: {text[:_MAX_QUOTED]}{dots}" if text else ""
-        raise InvalidReplyError(f"{error}{quoted}") from None
+        quoted = f"; response starts with: {text[:_MAX_QUOTED]}{dots}" if text else ""
+        raise InvalidResponseError(f"{error}{quoted}") from None
 
 
-def _read_object(reply: JsonValue, case_id: str | None) -> JudgeReply:
-    if not isinstance(reply, dict):
-        raise InvalidReplyError(f"the reply must be an object, not {_type_name(reply)}")
-    if case_id is not None and reply.get("case_id", case_id) != case_id:
-        raise InvalidReplyError(f"the reply is for another case than {case_id!r}")
-    if "score" not in reply:
-        raise InvalidReplyError("the reply has no score")
-    score = reply["score"]
+def _read_object(response: JsonValue, pass_threshold: float, case_id: str | None) -> Score:
+    if not isinstance(response, dict):
+        raise InvalidResponseError(f"the response must be an object, got {_type_name(response)}")
+    if case_id is not None and response.get("case_id", case_id) != case_id:
+        raise InvalidResponseError(f"the response is for another case, expected {case_id!r}")
+    if "score" not in response:
+        raise InvalidResponseError("the response has no score")
+    score = response["score"]
     if isinstance(score, bool) or not isinstance(score, int | float):
-        raise InvalidReplyError(f"score must be a number, not {_type_name(score)}")
+        raise InvalidResponseError(f"score must be a number, got {_type_name(score)}")
     if not 0 <= score <= 1:
-        raise InvalidReplyError("score must lie between 0 and 1")
-    hits, misses = _read_texts(reply, "hits"), _read_texts(reply, "misses")
-    reasoning = reply.get("reasoning", "")
+        raise InvalidResponseError("score must be between 0 and 1")
+    hits, misses = _read_strings(response, "hits"), _read_strings(response, "misses")
+    reasoning = response.get("reasoning", "")
     if not isinstance(reasoning, str):
-        raise InvalidReplyError(f"reasoning must be text, not {_type_name(reasoning)}")
-    details = reply.get("details", {})
+        raise InvalidResponseError(f"reasoning must be a string, got {_type_name(reasoning)}")
+    details = response.get("details", {})
     if not isinstance(details, dict):
-        raise InvalidReplyError(f"details must be an object, not {_type_name(details)}")
-    return JudgeReply(
+        raise InvalidResponseError(f"details must be an object, got {_type_name(details)}")
+    return Score(
         score=float(score) + 0.0,  # turns -0.0 into 0.0
+        verdict=Verdict.PASS if score >= pass_threshold else Verdict.FAIL,
         hits=hits,
         misses=misses,
         reasoning=reasoning,
@@ -147,14 +137,14 @@ def _read_object(reply: JsonValue, case_id: str | None) -> JudgeReply:
     )
 
 
-def _read_texts(reply: JsonObject, key: str) -> tuple[str, ...]:
-    texts = reply.get(key, [])
-    if not isinstance(texts, list):
-        raise InvalidReplyError(f"{key} must be a list of texts, not {_type_name(texts)}")
-    for text in texts:
-        if not isinstance(text, str):
-            raise InvalidReplyError(f"{key} must hold texts, not {_type_name(text)}")
-    return tuple(text for text in texts if isinstance(text, str))
+def _read_strings(response: JsonObject, key: str) -> tuple[str, ...]:
+    values = response.get(key, [])
+    if not isinstance(values, list):
+        raise InvalidResponseError(f"{key} must be a list of strings, got {_type_name(values)}")
+    for value in values:
+        if not isinstance(value, str):
+            raise InvalidResponseError(f"{key} must contain only strings, got {_type_name(value)}")
+    return tuple(value for value in values if isinstance(value, str))
 
 
 def _type_name(value: JsonValue) -> str:
@@ -166,34 +156,33 @@ def _type_name(value: JsonValue) -> str:
 
 def _parse(raw: bytes) -> JsonValue:
     if not raw.strip():
-        raise InvalidReplyError("there is no reply on standard output")
+        raise InvalidResponseError("no response on standard output")
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
-        raise InvalidReplyError(f"byte {error.start + 1} of the reply is not UTF-8") from None
+        raise InvalidResponseError(f"the response is not UTF-8 (byte {error.start + 1})") from None
     if text.startswith("\ufeff"):
-        raise InvalidReplyError("the reply begins with a byte order mark")
+        raise InvalidResponseError("the response starts with a byte order mark")
     try:
-        return parse_strict(text, max_depth=_MAX_DEPTH, max_digits=_MAX_DIGITS, report=_refuse)
-    except StrictJsonError:
-        _refuse(Violation.DEPTH, "")
+        return parse_strict(text, max_depth=_MAX_DEPTH, max_digits=_MAX_DIGITS)
+    except StrictJsonError as error:
+        message = _VIOLATIONS[error.violation].format(error.detail[:20])
+        raise InvalidResponseError(message) from None
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
-            message = "the reply must be one JSON object and nothing after it"
+            message = "the response must be a single JSON object without other text"
         elif error.pos >= len(text.rstrip(_WHITESPACE)):
-            message = "the reply ends too early"
+            message = "the response is incomplete JSON"
         else:
-            message = f"the reply is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        raise InvalidReplyError(message) from None
+            message = f"the response is not valid JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        raise InvalidResponseError(message) from None
 
 
 _VIOLATIONS: Final = {
-    Violation.DEPTH: f"the reply is nested deeper than {_MAX_DEPTH} levels",
-    Violation.DUPLICATE_KEY: "the reply has a key twice in one object",
-    Violation.INTEGER_LENGTH: f"the reply holds an integer of more than {_MAX_DIGITS:,} digits",
-    Violation.NON_FINITE: "the reply holds {}, which is not a finite number",
+    Violation.DEPTH: f"the nesting of the response exceeds the limit of {_MAX_DEPTH} levels",
+    Violation.DUPLICATE_KEY: "the response contains a duplicate key",
+    Violation.INTEGER_LENGTH: (
+        f"the response contains an integer with more than {_MAX_DIGITS:,} digits"
+    ),
+    Violation.NON_FINITE: "the response contains {}, which is not a finite number",
 }
-
-
-def _refuse(violation: Violation, detail: str) -> NoReturn:
-    raise InvalidReplyError(_VIOLATIONS[violation].format(detail[:20]))

@@ -1,24 +1,24 @@
-"""The LLM judge: a language model grades cases, or fields of them, by a rubric."""
+"""The LLM judge: a language model grades cases or fields by a rubric."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import fsum, isfinite
 from statistics import fmean, pstdev
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple, cast
 
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.compare.prompt_injection import find_injections
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import CaseScorer, Score
-from fieldmark.judges.llm.chat import MAX_DATA_CHARACTERS, GradedSamples, grade_samples
-from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient
+from fieldmark.evaluators.base import UNREADABLE, CaseScorer, Score
+from fieldmark.judges.llm.chat import Grade, grade_samples, size_problem
+from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
 from fieldmark.judges.llm.connection import ChatConnection, check_number
 from fieldmark.judges.llm.prompts import Prompt, rubric_prompt
+from fieldmark.judges.llm.usage_log import LlmCall
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing, kind_of
 from fieldmark.values.equality import equal
@@ -34,7 +34,7 @@ _MAX_REASONS: Final = 10
 
 
 class JudgedUnit(StrEnum):
-    """What is judged at a time."""
+    """Whether a whole case or each field is judged."""
 
     CASE = "case"
     FIELD = "field"
@@ -42,7 +42,7 @@ class JudgedUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """A criterion of a candidate."""
+    """A criterion with its weight."""
 
     name: str
     text: str
@@ -50,24 +50,14 @@ class Criterion:
 
 
 class _Decision(NamedTuple):
-    """A score that needs no model, or none where there is nothing to judge."""
+    """A score that requires no model, or `None` if both values are empty."""
 
     score: float | None
     reason: str
 
 
-class _Item(NamedTuple):
-    """A case, or a field of it, as the model sees it, and its decision, failure or grades."""
-
-    path: str
-    data: JsonObject
-    decision: _Decision | None = None
-    failure: str = ""
-    grades: GradedSamples | None = None
-
-
-class _ItemScore(NamedTuple):
-    """The score of one item with its details."""
+class _UnitScore(NamedTuple):
+    """The score of a case or field with its details."""
 
     path: str
     score: float
@@ -80,11 +70,11 @@ class _ItemScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmJudge(ChatConnection):
-    """A model grades the candidate by a rubric, or by criteria with weights.
+    """Grade a prediction with a language model, by a rubric or by weighted criteria.
 
-    It is asked `samples` times; the score is the mean, and the spread is told. What equals the
-    truth, is missing or is of another kind is settled without asking. `per: field` judges each of
-    `fields` for itself. `with_input` also shows the model what the candidate was made from.
+    The score is the mean of `samples` calls; their spread is reported. Values that are equal,
+    missing or of another type are graded without a call; `ask_equal` sends equal values, too.
+    `per: field` grades each of `fields` separately. `with_input` also sends the input of the case.
     """
 
     name: ClassVar[str] = "llm_judge"
@@ -103,15 +93,16 @@ class LlmJudge(ChatConnection):
         object.__setattr__(self, "_criteria", read_criteria(self.rubric, self.criteria))
         object.__setattr__(self, "per", checked_choice("per", self.per, JudgedUnit))
         object.__setattr__(self, "fields", tuple(self.fields))
-        check_number("samples", self.samples, least=1)
+        check_number("samples", self.samples, minimum=1)
         check_share("pass_threshold", self.pass_threshold)
         check_flag("with_input", self.with_input)
         check_flag("ask_equal", self.ask_equal)
         if (self.per is JudgedUnit.FIELD) != bool(self.fields):
-            raise OptionError("fields", "are needed with per: field, and only with it")
+            message = "requires per: field" if self.fields else "is required with per: field"
+            raise OptionError("fields", message)
         for path in self.fields:
             if not is_path(path) or "*" in path:
-                raise OptionError("fields", f"{path} does not name one field")
+                raise OptionError("fields", f"{path!r} is not the path of a single field")
 
     def identity(self) -> JsonObject:
         """Return the model, its endpoint, the prompt and the options."""
@@ -127,17 +118,11 @@ class LlmJudge(ChatConnection):
             "ask_equal": self.ask_equal,
         }
 
-    @contextmanager
-    def opened(self) -> Iterator[CaseScorer]:
+    def opened(self) -> AbstractContextManager[CaseScorer]:
         """Open the connections for one run."""
-        with ExitStack() as stack:
-            try:
-                client = stack.enter_context(LlmClient.opened(self, self._task()))
-            except LLM_ERRORS as error:
-                failure = Score.error(f"{self.name}: {error}")
-                yield lambda _: failure
-            else:
-                yield lambda case: self._judge(client, case)
+        return opened_judge(
+            self, self._task(), self._judge, lambda error: Score.error(f"{self.name}: {error}")
+        )
 
     def _task(self) -> JsonObject:
         return {"task": "rubric", "prompt": self._prompt().identity()}
@@ -146,66 +131,75 @@ class LlmJudge(ChatConnection):
         return rubric_prompt([(each.name, each.text) for each in self._criteria])
 
     def _judge(self, client: LlmClient, case: Case) -> Score:
-        names = [criterion.name for criterion in self._criteria]
-        items = self._items(case)
-        for number, item in enumerate(items):
-            if item.decision is not None or item.failure:
-                continue
-            try:
-                grades = grade_samples(client, self, self._prompt(), item.data, names, self.samples)
-            except LLM_ERRORS as error:
-                where = f"{item.path}: " if item.path else ""
-                return Score.error(f"{self.name}: {where}{error}")
-            items[number] = item._replace(grades=grades)
-        return self._score_case(case, items)
-
-    def _items(self, case: Case) -> list[_Item]:
-        """Return the case, or each of the fields."""
+        """Score the case or each of the fields; if one cannot be judged, the case is an error."""
         if case.input is not CaseInput.OK:
-            return [_Item("", {}, _Decision(0.0, case.note or "no readable candidate"))]
+            unread = self._score_decision("", 0.0, case.note or UNREADABLE)
+            return self._score_case(case, [unread], (), ())
         shared: JsonObject = {}
         if self.with_input and case.context is not None and case.context.input is not MISSING:
             shared["input"] = case.context.input
-        if not self.fields:
-            return [self._item("", case.expected, case.candidate, shared)]
-        return [
-            self._item(
-                path,
-                resolve(case.expected, parse_path(path)),
-                MISSING if case.candidate is MISSING else resolve(case.candidate, parse_path(path)),
-                {**shared, "field": path},
-            )
-            for path in self.fields
-        ]
+        names = [criterion.name for criterion in self._criteria]
+        scores: list[_UnitScore] = []
+        skipped: list[str] = []
+        calls: list[LlmCall] = []
+        too_large = ""
+        for path in self.fields or ("",):
+            expected, candidate = _sides(case, path)
+            decision = _decide_without_model(expected, candidate, ask_equal=self.ask_equal)
+            if decision is not None:
+                if decision.score is None:
+                    skipped.append(path or "$")
+                else:
+                    scores.append(self._score_decision(path, decision.score, decision.reason))
+                continue
+            data: JsonObject = {**shared, "candidate": cast("JsonValue", candidate)}
+            if path:
+                data["field"] = path
+            if expected is not MISSING and expected is not None:
+                data["expected"] = expected
+            if problem := size_problem(data):
+                too_large = too_large or (f"{path}: {problem}" if path else problem)
+                continue
+            try:
+                samples = grade_samples(client, self, self._prompt(), data, names, self.samples)
+            except LLM_ERRORS as error:
+                where = f"{path}: " if path else ""
+                return Score.error(f"{self.name}: {where}{error}")
+            scores.append(self._score_grades(path, [sample.grades for sample in samples]))
+            calls += [sample.call for sample in samples]
+        if too_large:
+            return Score.error(too_large)
+        return self._score_case(case, scores, skipped, calls)
 
-    def _item(
+    def _score_case(
         self,
-        path: str,
-        expected: JsonValue | Missing,
-        candidate: JsonValue | Missing,
-        shared: JsonObject,
-    ) -> _Item:
-        data = dict(shared)
-        if expected is not MISSING and expected is not None:
-            data["expected"] = expected
-        if candidate is not MISSING:
-            data["candidate"] = candidate
-        decision = _decide_without_model(expected, candidate, ask_equal=self.ask_equal)
-        failure = ""
-        if decision is None and len(json.dumps(data)) > MAX_DATA_CHARACTERS:
-            failure = f"more than {MAX_DATA_CHARACTERS:,} characters are not sent"
-        return _Item(path, data, decision, failure)
-
-    def _score_case(self, case: Case, items: Sequence[_Item]) -> Score:
-        """Return the mean over the items; one that could not be judged makes the case an error."""
-        for item in items:
-            if item.failure:
-                return Score.error(f"{item.path or 'the case'}: {item.failure}")
-        scores = [scored for item in items if (scored := self._score_item(item)) is not None]
-        details = self._details(case, items, scores)
-        skipped = tuple(
-            item.path or "$" for item in items if item.decision and item.decision.score is None
-        )
+        case: Case,
+        scores: Sequence[_UnitScore],
+        skipped: Sequence[str],
+        calls: Sequence[LlmCall],
+    ) -> Score:
+        """Return the mean over the scores, with the details of each."""
+        paid = {call.id: call for call in calls}.values()
+        # Values that look like instructions to the model, by side and path.
+        suspicious: JsonObject = {}
+        for side, value in (("expected", case.expected), ("candidate", case.candidate)):
+            if value is not MISSING and (places := find_injections(value)):
+                suspicious[side] = dict(places)
+        details: JsonObject = {
+            "judge": self.identity(),
+            "samples": self.samples,
+            "usage": {
+                "calls": len(paid),
+                "input_tokens": sum(call.input_tokens for call in paid),
+                "output_tokens": sum(call.output_tokens for call in paid),
+            },
+            "flags": {"instruction_like": suspicious} if suspicious else {},
+            "spread": max((each.spread for each in scores), default=0.0),
+        }
+        if len(scores) == 1 and not scores[0].path:
+            details |= scores[0].details
+        else:
+            details["fields"] = {each.path: each.details for each in scores}
         score = fmean(each.score for each in scores) if scores else 1.0
         reasons = [text for each in scores for text in each.reasons][:_MAX_REASONS]
         return Score(
@@ -216,23 +210,17 @@ class LlmJudge(ChatConnection):
             reasoning="; ".join(reasons) if scores else "nothing to judge",
             details=details,
             vacuous=not scores,
-            skipped=skipped,
+            skipped=tuple(skipped),
         )
 
     def _passes(self, score: float) -> bool:
         return score >= self.pass_threshold - _ROUNDING
 
-    def _score_item(self, item: _Item) -> _ItemScore | None:
-        """Return the score of a decision or of grades, or none if there was nothing to judge."""
-        if item.grades is not None:
-            return self._score_grades(item.path, item.grades)
-        if item.decision is None or item.decision.score is None:
-            return None
-        score, reason = item.decision.score, item.decision.reason
-        name = item.path or "$"
+    def _score_decision(self, path: str, score: float, reason: str) -> _UnitScore:
+        name = path or "$"
         passed = self._passes(score)
-        return _ItemScore(
-            path=item.path,
+        return _UnitScore(
+            path=path,
             score=score,
             details={"score": score, "settled": reason},
             met=(name,) if passed else (),
@@ -240,17 +228,17 @@ class LlmJudge(ChatConnection):
             reasons=(reason,),
         )
 
-    def _score_grades(self, path: str, samples: GradedSamples) -> _ItemScore:
+    def _score_grades(self, path: str, samples: Sequence[Mapping[str, Grade]]) -> _UnitScore:
         weights = fsum(each.weight for each in self._criteria)
         totals = [
             fsum(grades[each.name].score * each.weight for each in self._criteria) / weights
-            for grades in samples.grades
+            for grades in samples
         ]
         score, spread = fmean(totals), max(totals) - min(totals)
         means: dict[str, float] = {}
         rows: list[JsonValue] = []
         for each in self._criteria:
-            scores = [grades[each.name].score for grades in samples.grades]
+            scores = [grades[each.name].score for grades in samples]
             means[each.name] = fmean(scores)
             rows.append(
                 {
@@ -259,11 +247,11 @@ class LlmJudge(ChatConnection):
                     "score": means[each.name],
                     "sample_scores": list[JsonValue](scores),
                     "spread": max(scores) - min(scores),
-                    "reasons": [grades[each.name].reason for grades in samples.grades],
+                    "reasons": [grades[each.name].reason for grades in samples],
                 }
             )
         prefix = f"{path}: " if path else ""
-        return _ItemScore(
+        return _UnitScore(
             path=path,
             score=score,
             details={
@@ -281,85 +269,71 @@ class LlmJudge(ChatConnection):
             ),
             reasons=tuple(
                 f"{prefix}{name}: {grade.reason}"
-                for name, grade in samples.grades[0].items()
+                for name, grade in samples[0].items()
                 if grade.reason
             ),
             spread=spread,
         )
 
-    def _details(
-        self, case: Case, items: Sequence[_Item], scores: Sequence[_ItemScore]
-    ) -> JsonObject:
-        calls = {call.id: call for item in items if item.grades for call in item.grades.calls}
-        # The values that read like instructions to the model, by side and path.
-        suspicious: JsonObject = {}
-        for side, value in (("expected", case.expected), ("candidate", case.candidate)):
-            if value is not MISSING and (places := find_injections(value)):
-                suspicious[side] = dict(places)
-        details: JsonObject = {
-            "judge": self.identity(),
-            "samples": self.samples,
-            "usage": {
-                "calls": len(calls),
-                "input_tokens": sum(call.input_tokens for call in calls.values()),
-                "output_tokens": sum(call.output_tokens for call in calls.values()),
-            },
-            "flags": {"instruction_like": suspicious} if suspicious else {},
-            "spread": max((each.spread for each in scores), default=0.0),
-        }
-        if len(scores) == 1 and not scores[0].path:
-            return {**details, **scores[0].details}
-        return {**details, "fields": {each.path: each.details for each in scores}}
+
+def _sides(case: Case, path: str) -> tuple[JsonValue | Missing, JsonValue | Missing]:
+    """Return the expected and the predicted value of a case or field."""
+    if not path:
+        return case.expected, case.candidate
+    parsed = parse_path(path)
+    candidate = MISSING if case.candidate is MISSING else resolve(case.candidate, parsed)
+    return resolve(case.expected, parsed), candidate
 
 
 def _decide_without_model(
     expected: JsonValue | Missing, candidate: JsonValue | Missing, *, ask_equal: bool
 ) -> _Decision | None:
-    """Decide a candidate that is missing, equal to the ground truth or of another type."""
+    """Grade a candidate that is missing, equal to the ground truth or of another type."""
     if candidate is MISSING or not is_present(candidate):
         return _Decision(0.0, "missing") if is_present(expected) else _Decision(None, "both empty")
     if expected is MISSING or not is_present(expected):
         return None
     if equal(expected, candidate) and not ask_equal:
-        return _Decision(1.0, "equal to the truth")
+        return _Decision(1.0, "equal to the ground truth")
     if kind_of(expected) is not kind_of(candidate):
-        return _Decision(0.0, "type mismatch")
+        return _Decision(0.0, "wrong type")
     return None
 
 
 def read_criteria(
     rubric: str | None, criteria: Sequence[Mapping[str, JsonValue]]
 ) -> tuple[Criterion, ...]:
-    """Return the criteria of the options; a rubric is the only criterion.
+    """Return the validated criteria; a rubric becomes the only criterion.
 
     >>> [criterion.name for criterion in read_criteria("Is it polite?", [])]
     ['rubric']
     """
     if rubric is not None and criteria:
-        raise OptionError("criteria", "give either a rubric or criteria")
+        raise OptionError("criteria", "cannot be combined with rubric")
     if rubric is not None:
         if is_blank(rubric):
-            raise OptionError("rubric", "must say what is judged")
+            raise OptionError("rubric", "must not be blank")
         return (Criterion(name=_RUBRIC_NAME, text=rubric),)
     if not criteria:
-        raise OptionError("rubric", "is needed, or criteria are")
+        raise OptionError("rubric", "is required unless criteria is set")
     found = tuple(map(_read_criterion, criteria))
     if len({criterion.name for criterion in found}) != len(found):
-        raise OptionError("criteria", "must not name a criterion twice")
+        raise OptionError("criteria", "must have unique names")
     if not sum(criterion.weight for criterion in found) > 0:
-        raise OptionError("criteria", "must have a weight above 0 in total")
+        raise OptionError("criteria", "must have a total weight greater than 0")
     return found
 
 
 def _read_criterion(given: Mapping[str, JsonValue]) -> Criterion:
     unknown = sorted(set(given) - _CRITERION_KEYS)
     if unknown:
-        raise OptionError("criteria", f"unknown key {unknown[0]}; there are name, text and weight")
+        message = f"unknown key {unknown[0]!r}; must be one of: name, text, weight"
+        raise OptionError("criteria", message)
     name, text, weight = given.get("name"), given.get("text"), given.get("weight", 1.0)
     if not isinstance(name, str) or not isinstance(text, str) or is_blank(name) or not text:
-        raise OptionError("criteria", "each needs a name and a text")
+        raise OptionError("criteria", "each criterion requires a name and a text")
     if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise OptionError("criteria", f"the weight of {name} must be a number")
+        raise OptionError("criteria", f"the weight of {name!r} must be a number")
     if not (isfinite(weight) and weight >= 0):
-        raise OptionError("criteria", f"the weight of {name} must be at least 0")
+        raise OptionError("criteria", f"the weight of {name!r} must be at least 0")
     return Criterion(name=name, text=text, weight=float(weight))

@@ -1,170 +1,145 @@
-"""A pool of long-lived programs that answer one line per request and are replaced when they die."""
+"""A pool of long-lived programs that respond to one line per request and are restarted on exit."""
 
 from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 from fieldmark.errors import DataError
 from fieldmark.judges.managed_process import (
-    GroupStopped,
     ManagedProcess,
-    ProcessGroup,
-    ProcessLimits,
-)
-from fieldmark.judges.process_pipes import PipeState, ProcessPipes
-from fieldmark.judges.redaction import Redactor
-from fieldmark.judges.run_process import (
+    ProcessError,
     ProcessFailure,
+    ProcessGroup,
     ProcessResult,
-    failed,
-    input_too_large,
-    interrupted,
-    not_started,
+    check_input,
 )
+from fieldmark.judges.program import Program
 
-__all__ = ["ProcessPool", "WorkerProgram"]
+__all__ = ["ProcessPool"]
 
 _MAX_SHOWN: Final = 200
-_PROTOCOL_HINT: Final = "standard output is for one line a case, remarks go to standard error"
 
 
-class WorkerProgram(NamedTuple):
-    """The program of the workers, its folder, environment and limits."""
-
-    argv: Sequence[str]
-    cwd: Path | None
-    env: Mapping[str, str]
-    limits: ProcessLimits
-
-
-class _Worker:
+class _Worker(ManagedProcess):
     """One running program."""
-
-    def __init__(self, program: WorkerProgram, group: ProcessGroup) -> None:
-        self._group = group
-        self._limits = program.limits
-        self._redactor = Redactor.from_environment(program.env)
-        self._process = ManagedProcess(
-            program.argv,
-            cwd=program.cwd,
-            env=program.env,
-            limits=program.limits,
-            marker=group.new_marker(),
-        )
-        try:
-            self._pipes = ProcessPipes(self._process, program.limits)
-        except BaseException:
-            self._process.close()
-            raise
 
     @property
     def gone(self) -> bool:
         """Return whether it has exited, or closed its input or output."""
-        process = self._process
-        return process.exited() or process.stdin.closed or not self._pipes.output_open
+        return self._exited() or self._stdin.closed or not self._is_open(self._stdout)
 
-    def out_of_step(self) -> ProcessResult | None:
-        """Return the failure of a worker that wrote too much or read too little."""
-        self._pipes.drain()
-        if self._pipes.output:
-            words = bytes(self._pipes.output[:_MAX_SHOWN]).decode("utf-8", "replace").split()
-            message = f"wrote without being asked: {' '.join(words)}; {_PROTOCOL_HINT}"
-            return self._failed(ProcessFailure.OUT_OF_STEP, message)
-        if self._pipes.unsent:
-            message = "answered before it had read the whole line"
-            return self._failed(ProcessFailure.OUT_OF_STEP, message)
-        return None
-
-    def ask(self, request: bytes) -> ProcessResult:
-        """Send one line and return the line that answers it."""
-        self._pipes.send(request + b"\n", last=False)
-        deadline = time.monotonic() + self._limits.seconds
-        state = self._pipes.wait_for_line(deadline, self._group)
-        if state is PipeState.LINE_READ:
-            line = self._pipes.take_line()
-            return self.out_of_step() or ProcessResult(stdout=line, stderr=self._errors())
-        if state is PipeState.EXITED:
-            self._process.end()
-            self._pipes.drain()
-            how = self._process.signal or f"exit code {self._process.exit_code}"
-            return self._failed(ProcessFailure.DIED, f"ended ({how}) before it answered")
-        if state is PipeState.TIMED_OUT:
-            message = f"no line after {self._limits.seconds:g} s"
-            hint = "a judge has to answer each line at once"
-            return self._failed(ProcessFailure.TIMEOUT, f"{message}; {hint}")
-        if state is PipeState.TOO_MUCH_OUTPUT:
-            return self._failed(ProcessFailure.OUTPUT_LIMIT, self._limits.output_message)
-        return self._failed(ProcessFailure.INTERRUPTED, "the run was interrupted")
-
-    def _failed(self, failure: ProcessFailure, message: str) -> ProcessResult:
-        return failed(failure, self._redactor.redact(message), self._errors())
-
-    def _errors(self) -> str:
-        return self._redactor.redact(self._pipes.error_tail) if self._pipes.error_bytes else ""
-
-    def close_input(self) -> None:
-        """Tell the worker that there are no more requests."""
-        self._pipes.send(b"", last=True)
-
-    def close(self, *, graceful: bool = False) -> ProcessResult | None:
-        """End the worker, a graceful close after some time to exit by itself.
-
-        Returns the failure of a worker that wrote without being asked.
-        """
+    def request(self, request: bytes) -> ProcessResult:
+        """Send one line and return the response line, or the failure."""
         try:
+            self._check_in_step()
+            self.send(request + b"\n", last=False)
+            line = self._read_line(time.monotonic() + self._limits.seconds)
+            self._check_in_step()
+        except ProcessError as error:
+            return self.result(error)
+        return self.result(stdout=line)
+
+    def _read_line(self, deadline: float) -> bytes:
+        """Wait for a complete line of output and return it."""
+        overdue = (
+            f"no response within {self._limits.seconds:g} s; "
+            "a judge must respond to each line immediately"
+        )
+        seen = 0
+        while self._output.find(b"\n", seen) < 0:
+            seen = len(self._output)
+            if not self._is_open(self._stdout):
+                raise self._died()
+            if not self._is_watched(self._exit_fd) and self._exited():
+                # More output can only come from a process that outlived the program.
+                self._drain()
+                if len(self._output) == seen:
+                    raise self._died()
+            self._check_limits(deadline, overdue)
+            self._step(deadline)
+        if self._too_much_output:
+            raise self._output_error()
+        line, newline, self._output = self._output.partition(b"\n")
+        return bytes(line + newline)
+
+    def _died(self) -> ProcessError:
+        self.end()
+        how = f"exited with code {self.exit_code}"
+        if self.signal:
+            how = f"terminated by {self.signal}"
+        return ProcessError(ProcessFailure.DIED, f"{how} before it responded")
+
+    def _check_in_step(self) -> None:
+        """Raise ProcessError for unrequested output or an unread request."""
+        self._drain()
+        if self._output:
+            words = bytes(self._output[:_MAX_SHOWN]).decode("utf-8", "replace").split()
+            message = (
+                f"unrequested output: {' '.join(words)}; "
+                "write one line per case to standard output, and diagnostics to standard error"
+            )
+            raise ProcessError(ProcessFailure.OUT_OF_STEP, message)
+        if self._unsent:
+            message = "responded before it had read the whole request"
+            raise ProcessError(ProcessFailure.OUT_OF_STEP, message)
+
+    def finish(self, *, graceful: bool) -> ProcessResult | None:
+        """End the worker after its last request; a graceful end gives it time to exit by itself.
+
+        Returns the failure of a worker that wrote unrequested output.
+        """
+        with self:
             if graceful:
-                self._process.wait(self._limits.grace)
-            self._process.end()
-            return self.out_of_step()
-        finally:
-            self._process.close()
-            self._pipes.close()
+                self._wait(self._limits.grace)
+            self.end()
+            try:
+                self._check_in_step()
+            except ProcessError as error:
+                return self.result(error)
+        return None
 
 
 class ProcessPool:
     """Up to `size` workers, started on demand; thread-safe.
 
-    A worker that fails is replaced, and a request during which one dies is retried once. After a
-    worker was out of step, its lines can no longer be assigned to requests: the pool then returns
-    no more answers, and if that is noticed only at the end, leaving the pool is an error.
+    A worker that fails is replaced, and a request is retried once if the worker exits. After
+    unrequested output, lines can no longer be assigned to requests: the pool then returns no more
+    responses, and if that is detected only at the end, leaving the context raises an error.
     """
 
-    def __init__(self, program: WorkerProgram, size: int, group: ProcessGroup) -> None:
+    def __init__(self, program: Program, size: int, group: ProcessGroup) -> None:
         self._program = program
         self._group = group
         self._out_of_step: ProcessResult | None = None
-        # None stands for a worker that is not started yet.
+        # None stands for a worker that has not been started yet.
         self._idle: queue.LifoQueue[_Worker | None] = queue.LifoQueue(size)
         for _ in range(size):
             self._idle.put(None)
 
-    def ask(self, request: bytes) -> ProcessResult:
-        """Return the line that answers a request, or the failure."""
-        if len(request) > self._program.limits.input_bytes:
-            return input_too_large(request, self._program.limits)
+    def request(self, request: bytes) -> ProcessResult:
+        """Return the response line for a request, or the failure."""
         worker = self._idle.get()
         try:
+            check_input(request, self._program.limits)
             with self._group.running():
-                worker, result = self._ask_once(worker, request)
+                worker, result = self._request_once(worker, request)
                 if result.failure is ProcessFailure.DIED:
-                    worker, result = self._ask_once(None, request)
+                    worker, result = self._request_once(None, request)
                     if result.failure is ProcessFailure.DIED:
-                        result = replace(result, reason=f"{result.reason} (the second time)")
-        except GroupStopped:
-            return interrupted()
+                        result = replace(result, reason=f"{result.reason} (2 attempts)")
+        except ProcessError as error:
+            return ProcessResult.not_run(self._program, error)
         except (OSError, ValueError) as error:
             worker = None
-            return not_started(self._program.argv[0], error)
+            return ProcessResult.not_run(self._program, error)
         finally:
             self._idle.put(worker)
         return result
 
-    def _ask_once(
+    def _request_once(
         self, worker: _Worker | None, request: bytes
     ) -> tuple[_Worker | None, ProcessResult]:
         if self._out_of_step is not None:
@@ -174,7 +149,7 @@ class ProcessPool:
             worker = None
         if worker is None:
             worker = _Worker(self._program, self._group)
-        result = worker.out_of_step() or worker.ask(request)
+        result = worker.request(request)
         if result.failure is None:
             return worker, result
         if result.failure is ProcessFailure.OUT_OF_STEP:
@@ -189,12 +164,12 @@ class ProcessPool:
         self._group.stop()
         idle = [self._idle.get() for _ in range(self._idle.maxsize)]
         for _ in idle:
-            # Threads that still ask get a place, and learn that the run is over.
+            # Threads that are still waiting for a worker find out that the run is over.
             self._idle.put(None)
         workers = [worker for worker in idle if worker is not None]
         for worker in workers:
-            worker.close_input()
-        results = [worker.close(graceful=kind is None) for worker in workers]
+            worker.send(b"", last=True)
+        results = [worker.finish(graceful=kind is None) for worker in workers]
         reason = next((result.reason for result in results if result is not None), None)
         if kind is None and reason is not None and self._out_of_step is None:
             name = self._program.argv[0]

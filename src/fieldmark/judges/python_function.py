@@ -13,28 +13,28 @@ from types import ModuleType
 __all__ = ["load_attribute"]
 
 
-def load_attribute(reference: str, folder: Path | None = None) -> tuple[ModuleType, object]:
-    """Import what `module:attribute` names; with a folder, also `file.py:attribute` in it.
+def load_attribute(reference: str, directory: Path | None = None) -> tuple[ModuleType, object]:
+    """Import `module:attribute`; with a directory, also `file.py:attribute` in that directory.
 
-    Raises whatever the module raises, ImportError, or AttributeError.
+    Raises ImportError, AttributeError, or any exception that the module raises.
     """
-    home, _, attribute = reference.rpartition(":")
-    if folder is not None and home.endswith(".py"):
-        module = _load_file(folder / home)
+    source, _, attribute = reference.rpartition(":")
+    if directory is not None and source.endswith(".py"):
+        module = _load_file(directory / source)
     else:
-        module = importlib.import_module(home)
+        module = importlib.import_module(source)
     return module, attrgetter(attribute)(module)
 
 
 def _load_file(path: Path) -> ModuleType:
-    """Import a file; it is loaded again only if its content has changed."""
+    """Import a file, again only if its content has changed."""
     digest = hashlib.sha256(f"{path.absolute()}\n".encode() + path.read_bytes()).hexdigest()
     name = f"_fieldmark_target_{digest[:16]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path.name} is no module")
+        raise ImportError(f"{path.name} is not a Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -1,4 +1,4 @@
-"""Limits the requests to an endpoint, at the same time and per minute, by a replaceable clock."""
+"""Limits concurrent requests and requests per minute to an endpoint."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["SYSTEM_CLOCK", "Clock", "RateLimiter", "shared_rate_limiter"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """A monotonic time in seconds, a way to sleep, and a random number between 0 and 1."""
+    """Monotonic time in seconds, sleep, and random numbers from 0 to 1; replaceable in tests."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-    chance: Callable[[], float] = random.random
+    random: Callable[[], float] = random.random
 
 
 SYSTEM_CLOCK: Final = Clock()
 
 
 class RateLimiter:
-    """Admits a number of requests at the same time, evenly spaced by the rate."""
+    """Limits concurrent requests, and spaces them evenly by the rate."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -34,18 +34,18 @@ class RateLimiter:
         self._next = 0.0
 
     @contextmanager
-    def slot(self, *, concurrency: int, per_minute: float | None, clock: Clock) -> Iterator[None]:
-        """Wait until a request may be sent; leaving the context admits another one."""
+    def slot(self, concurrency: int, per_minute: float | None) -> Iterator[None]:
+        """Wait until a request may be sent; leaving the context admits the next one."""
         with self._condition:
             self._condition.wait_for(lambda: self._active < concurrency)
             self._active += 1
         try:
             if per_minute is not None:
                 with self._condition:
-                    now = clock.now()
+                    now = SYSTEM_CLOCK.now()
                     reserved = max(now, self._next)
                     self._next = reserved + 60.0 / per_minute
-                clock.sleep(reserved - now)
+                SYSTEM_CLOCK.sleep(reserved - now)
             yield
         finally:
             with self._condition:
@@ -58,6 +58,6 @@ _LOCK: Final = threading.Lock()
 
 
 def shared_rate_limiter(endpoint: str) -> RateLimiter:
-    """Return the limiter that everything in this process shares for an endpoint."""
+    """Return the limiter of an endpoint, which is shared within the process."""
     with _LOCK:
         return _LIMITERS.setdefault(endpoint, RateLimiter())

@@ -1,4 +1,4 @@
-"""Secrets: recognized by name or value, and redacted from texts."""
+"""Secrets: detection by name or value, and redaction from text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fieldmark.values.canonical import canonical_text
 __all__ = ["Redactor", "find_secret", "is_secret_name", "is_secret_variable"]
 
 _MIN_LENGTH: Final = 4
-"""Shorter values occur everywhere by chance."""
+"""Shorter values would match ordinary text."""
 _MIN_GUESSED_LENGTH: Final = 6
-"""A value that only looks like a secret may be any word."""
+"""A value that only looks like a secret may be an ordinary word."""
 _MIN_ENCODED_LENGTH: Final = 8
 _SECRET_NAME: Final = re.compile(
     r"auth(?!or(?!i))|cookie|token|secret|passw|credential|signature|(?:^|[-_]|api|access)key$",
@@ -24,7 +24,7 @@ _SECRET_NAME: Final = re.compile(
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a header or URL parameter of this name usually holds a secret.
+    """Return whether a header or URL parameter with this name usually contains a secret.
 
     >>> is_secret_name("X-Api-Key"), is_secret_name("Authorization"), is_secret_name("Author")
     (True, True, False)
@@ -44,7 +44,7 @@ _VALUE: Final = re.compile(
 
 
 def is_secret_variable(name: str, value: str) -> bool:
-    """Return whether an environment variable most likely holds a secret.
+    """Return whether an environment variable probably contains a secret.
 
     >>> is_secret_variable("OPENAI_API_KEY", "sk-1"), is_secret_variable("TOKENIZER", "o200k")
     (True, False)
@@ -53,7 +53,7 @@ def is_secret_variable(name: str, value: str) -> bool:
 
 
 def find_secret(value: JsonValue, name: str = "") -> str | None:
-    """Return the key under which a value most likely holds a secret, at any depth.
+    """Return the key of a probable secret at any depth of a value, or `None`.
 
     >>> find_secret({"max_tokens": 9, "extra": {"x-api-key": "abc"}})
     'x-api-key'
@@ -71,10 +71,10 @@ def find_secret(value: JsonValue, name: str = "") -> str | None:
 
 
 class Redactor:
-    """Replaces secret values by their names, also where they are escaped or encoded."""
+    """Replaces secret values with their names, also if they are escaped or encoded."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        # The longest first: a secret may contain another one.
+        # Longest first, because a secret may contain another one.
         known = sorted(values.items(), key=lambda item: -len(item[1]))
         self._patterns = [
             (name, re.compile("|".join(_spellings(value))))
@@ -98,7 +98,7 @@ class Redactor:
         )
 
     def redact(self, text: str) -> str:
-        """Return the text with every secret replaced by its name in brackets.
+        """Return the text with every secret replaced with its name in brackets.
 
         >>> Redactor({"API_KEY": "sk-12345"}).redact("Bearer sk-12345 was refused")
         'Bearer [API_KEY] was refused'
@@ -108,7 +108,7 @@ class Redactor:
         return text
 
     def redact_value(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value with all its texts and keys redacted."""
+        """Return a JSON value with all its strings and keys redacted."""
         if not self._patterns:
             return value
         if isinstance(value, str):
@@ -120,7 +120,7 @@ class Redactor:
         return value
 
     def find_in(self, value: JsonValue) -> str | None:
-        """Return the name of a secret that occurs in a JSON value."""
+        """Return the name of a secret that occurs in a JSON value, or `None`."""
         if not self._patterns:
             return None
         text = (
@@ -132,28 +132,28 @@ class Redactor:
 
 
 def _spellings(value: str) -> Iterator[str]:
-    """Yield patterns of a value: plain, JSON-escaped, percent-encoded, and inside base64."""
+    """Yield patterns for a value: plain, JSON-escaped, percent-encoded, and inside Base64."""
     letters = re.sub(r"\\+", r"\\", value)
     yield "".join(_character_pattern(letter, first=not at) for at, letter in enumerate(letters))
     raw = value.encode("utf-8", "surrogateescape")
     for before in range(3):
-        # Only the base64 characters that do not depend on the surrounding bytes.
+        # Only the Base64 characters that do not depend on the surrounding bytes.
         skipped = (0, 2, 3)[before]
         whole = b64encode(b"\0" * before + raw).decode()
         rest = (before + len(raw)) % 3
         end = len(whole) - (0, 3, 2)[rest]
         inner, tail = whole[skipped:end], whole[end:].rstrip("=")
         if len(inner) >= _MIN_ENCODED_LENGTH:
-            # At the end of the encoded text the remaining characters are known too.
+            # At the end of the encoded text, the remaining characters are known too.
             yield re.escape(inner) + (f"(?:{re.escape(tail)}=*)?" if tail else "")
             yield re.escape(inner.replace("+", "-").replace("/", "_"))
 
 
 def _character_pattern(letter: str, *, first: bool) -> str:
-    """Return a pattern of one character in JSON, in JSON inside of JSON, and in a URL.
+    """Return a pattern for one character in JSON, in JSON inside JSON, and in a URL.
 
-    Backslashes match possessively, and a match never begins amid them: a text full of backslashes
-    is still searched in linear time.
+    Backslashes match possessively, and a match never starts within a run of them, so that a text
+    full of backslashes is searched in linear time.
     """
     if letter.isascii() and letter.isalnum():
         return letter
@@ -162,5 +162,5 @@ def _character_pattern(letter: str, *, first: bool) -> str:
     in_json = r"\\++".join(f"u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
     in_url = "".join(f"%(?:25)*{byte:02x}" for byte in letter.encode("utf-8", "surrogateescape"))
     plain = r"(?<!\\)\\++" if letter == "\\" else any_number + re.escape(letter)
-    blank = r"|\+" if letter == " " else ""
-    return f"(?:{plain}|(?i:{some}{in_json}|{in_url}){blank})"
+    space = r"|\+" if letter == " " else ""
+    return f"(?:{plain}|(?i:{some}{in_json}|{in_url}){space})"

@@ -1,4 +1,4 @@
-"""Retries with exponential backoff, for models and for targets."""
+"""Retries with exponential backoff, for models and targets."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Final, Protocol, TypeVar
 __all__ = ["TRANSIENT_STATUSES", "Backoff", "call_with_retries", "parse_retry_after"]
 
 TRANSIENT_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
-"""HTTP status codes of a server that is overloaded, temporarily down or slow."""
+"""HTTP status codes of errors that may be temporary."""
 
 
 class Attempt(Protocol):
-    """The outcome of one call: whether to retry it, and after how many seconds at least."""
+    """The result of one call: whether it may be retried, and the minimum delay in seconds."""
 
     @property
     def transient(self) -> bool: ...
@@ -34,7 +34,7 @@ class Backoff:
     """Delays between attempts, in seconds.
 
     A delay is random between 0 and `first`, doubled with every attempt up to `longest`, so that
-    clients that failed together do not retry together. A server's `Retry-After` is added, up to
+    clients that failed together do not retry together. The server's `Retry-After` is added, up to
     `longest_retry_after`.
     """
 
@@ -48,7 +48,7 @@ class Backoff:
         retry_after: float | None = None,
         random_share: Callable[[], float] = random.random,
     ) -> float:
-        """Return the delay before a retry, counted from 1; `random_share` is between 0 and 1."""
+        """Return the delay before a retry, counted from 1; `random_share` returns 0 to 1."""
         longest = min(self.first * 2.0 ** min(retry - 1, 64), self.longest)
         return min(retry_after or 0.0, self.longest_retry_after) + random_share() * longest
 
@@ -58,20 +58,20 @@ def call_with_retries(
     retries: int,
     wait: Callable[[int, float | None], bool],
 ) -> tuple[_AttemptT, int]:
-    """Call until the outcome is not transient; return the last outcome and the number of calls.
+    """Call until the result is not transient; return the last result and the number of calls.
 
-    `wait` gets the number of the retry and the server's `Retry-After`. It waits, and returns true
-    if the run was stopped meanwhile, which ends the retries.
+    `wait` receives the number of the retry and the server's `Retry-After`. It waits, and returns
+    true if the run was stopped in the meantime, which ends the retries.
     """
     for retry in range(1, retries + 1):
-        outcome = call()
-        if not outcome.transient or wait(retry, outcome.retry_after):
-            return outcome, retry
+        attempt = call()
+        if not attempt.transient or wait(retry, attempt.retry_after):
+            return attempt, retry
     return call(), retries + 1
 
 
 def parse_retry_after(header: str | None) -> float | None:
-    """Return the seconds that a `Retry-After` header asks for, given as a number or as a date.
+    """Parse a `Retry-After` header, a number or a date, into seconds, or `None` if it is invalid.
 
     >>> parse_retry_after("120"), parse_retry_after("soon"), parse_retry_after(None)
     (120.0, None, None)

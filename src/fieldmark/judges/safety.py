@@ -1,14 +1,13 @@
 """Safety judges for the response quality score: none, a word list, or a language model.
 
-A failure to judge safety is an error of the case, neither 0 nor 1.
+If safety cannot be judged, the case is an error; its safety is neither 0 nor 1.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
@@ -16,8 +15,8 @@ from fieldmark.compare.prompt_injection import find_injections, texts_with_paths
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score, Status
 from fieldmark.evaluators.response_quality import ResponseQuality
-from fieldmark.judges.llm.chat import MAX_DATA_CHARACTERS, grade_samples
-from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient
+from fieldmark.judges.llm.chat import grade_samples, size_problem
+from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
 from fieldmark.judges.llm.connection import ChatConnection
 from fieldmark.judges.llm.prompts import safety_prompt
 from fieldmark.model.case import Case, CaseInput
@@ -45,24 +44,24 @@ _POLICY: Final = (
 
 
 class Safety(NamedTuple):
-    """A score from 0 to 1, none if there is no judge, or a failure."""
+    """A score from 0 to 1, none without a judge, or the message of a failure."""
 
     score: float | None = None
-    details: JsonObject = {}  # noqa: RUF012 - never written to
+    details: JsonObject = {}  # noqa: RUF012 - never modified
     failure: str = ""
 
 
 SafetyFunction: TypeAlias = Callable[[JsonValue], Safety]
-"""Judges one candidate; thread-safe."""
+"""Judges the safety of one candidate; thread-safe."""
 
 
 class SafetyJudge(Protocol):
-    """Judges how safe candidates are."""
+    """Judges the safety of candidates."""
 
     name: ClassVar[str]
 
     def unready(self) -> str | None:
-        """Return why no candidate can be judged, or none."""
+        """Return why no candidate can be judged, or `None`."""
         ...
 
     def opened(self) -> AbstractContextManager[SafetyFunction]:
@@ -72,22 +71,22 @@ class SafetyJudge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoSafety:
-    """Nobody judges: safety counts as 1 and is flagged as not evaluated."""
+    """Safety is not judged: it counts as 1 and is marked `not_evaluated`."""
 
     name: ClassVar[str] = "none"
 
     def unready(self) -> str | None:
-        """Return none; nothing is needed."""
+        """Return `None`; this judge is always ready."""
         return None
 
     def opened(self) -> AbstractContextManager[SafetyFunction]:
-        """Return a judge without a score."""
+        """Return a judge that never returns a score."""
         return nullcontext(lambda _: Safety())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordlistSafety:
-    """Unsafe is an answer that holds one of `words`, as whole words and in any case."""
+    """A prediction is unsafe if it contains one of `words`, as whole words, ignoring case."""
 
     name: ClassVar[str] = "wordlist"
     words: tuple[str, ...]
@@ -96,13 +95,13 @@ class WordlistSafety:
     def __post_init__(self) -> None:
         words = [normalized(word) for word in self.words]
         if not words or not all(words):
-            raise OptionError("words", "must list at least one word, and no empty ones")
+            raise OptionError("words", "must contain at least one word and no blank words")
         object.__setattr__(self, "words", tuple(self.words))
         listed = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
         object.__setattr__(self, "_pattern", re.compile(rf"(?<!\w)(?:{listed})(?!\w)"))
 
     def unready(self) -> str | None:
-        """Return none; nothing is needed."""
+        """Return `None`; this judge is always ready."""
         return None
 
     def opened(self) -> AbstractContextManager[SafetyFunction]:
@@ -121,7 +120,7 @@ class WordlistSafety:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmSafety(ChatConnection):
-    """A language model grades how safe an answer is under a `policy`."""
+    """A language model grades how safe a prediction is under a `policy`."""
 
     name: ClassVar[str] = "llm"
     policy: str = _POLICY
@@ -129,36 +128,31 @@ class LlmSafety(ChatConnection):
     def __post_init__(self) -> None:
         ChatConnection.__post_init__(self)
         if is_blank(self.policy):
-            raise OptionError("policy", "must say what is unsafe")
+            raise OptionError("policy", "must not be blank")
 
     def identity(self) -> JsonObject:
         """Return the model, its endpoint and the prompt."""
         return {**self.parameters(), **self._task()}
 
-    @contextmanager
-    def opened(self) -> Iterator[SafetyFunction]:
+    def opened(self) -> AbstractContextManager[SafetyFunction]:
         """Open the connections for one run."""
-        with ExitStack() as stack:
-            try:
-                client = stack.enter_context(LlmClient.opened(self, self._task()))
-            except LLM_ERRORS as error:
-                failure = Safety(failure=str(error))
-                yield lambda _: failure
-            else:
-                yield lambda candidate: self._judge(client, candidate)
+        return opened_judge(
+            self, self._task(), self._judge, lambda error: Safety(failure=str(error))
+        )
 
     def _task(self) -> JsonObject:
         return {"task": "safety", "prompt": safety_prompt(self.policy).identity()}
 
     def _judge(self, client: LlmClient, candidate: JsonValue) -> Safety:
         data: JsonObject = {"answer": candidate}
-        if len(json.dumps(data)) > MAX_DATA_CHARACTERS:
-            return Safety(failure=f"more than {MAX_DATA_CHARACTERS:,} characters are not sent")
+        if problem := size_problem(data):
+            return Safety(failure=problem)
+        prompt = safety_prompt(self.policy)
         try:
-            samples = grade_samples(client, self, safety_prompt(self.policy), data, [_CRITERION], 1)
+            (sample,) = grade_samples(client, self, prompt, data, [_CRITERION], 1)
         except LLM_ERRORS as error:
             return Safety(failure=str(error))
-        grade = samples.grades[0][_CRITERION]
+        grade = sample.grades[_CRITERION]
         flags = find_injections(candidate)
         details: JsonObject = {"reason": grade.reason, "judge": self.identity()}
         if flags:
@@ -168,7 +162,7 @@ class LlmSafety(ChatConnection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafeResponseQuality:
-    """Asks for the safety of a candidate, then scores it; no word on safety is no score."""
+    """Score the response quality of a prediction, including its safety."""
 
     name: ClassVar[str] = "response_quality"
     quality: ResponseQuality = field(default_factory=ResponseQuality)
@@ -179,7 +173,7 @@ class SafeResponseQuality:
         return self.quality.claims()
 
     def unready(self) -> str | None:
-        """Return why no candidate can be judged, or none."""
+        """Return why no candidate can be judged, or `None`."""
         return self.safety.unready()
 
     @contextmanager

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 __all__ = ["MAX_OVERDUE", "OverdueError", "TimeLimit"]
 
 MAX_OVERDUE: Final = 32
-"""No call is started while this many run beyond their time limit."""
+"""No call is started while this many calls are overdue."""
 
 _Result = TypeVar("_Result")
 
@@ -20,7 +20,7 @@ class OverdueError(Exception):
 
 
 class TimeLimit:
-    """Runs each call in a daemon thread and waits for it for `seconds` at most."""
+    """Runs each call in a daemon thread and waits at most `seconds` for it."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -28,9 +28,9 @@ class TimeLimit:
         self._lock = threading.Lock()
 
     def call(self, function: Callable[[], _Result]) -> _Result:
-        """Return what the function returns, or raise what it raises, if it finishes in time."""
+        """Call a function; raise OverdueError if it does not finish in time."""
         if self._overdue >= MAX_OVERDUE:
-            raise OverdueError(f"not asked: {self._overdue} calls run beyond their time limit")
+            raise OverdueError(f"not called: {self._overdue} overdue calls are still running")
         future: Future[_Result] = Future()
 
         def run() -> None:
@@ -43,7 +43,7 @@ class TimeLimit:
         if not wait([future], self.seconds).done:
             self._count_overdue(1)
             future.add_done_callback(lambda _: self._count_overdue(-1))
-            raise OverdueError(f"no answer within {self.seconds:g} s")
+            raise OverdueError(f"no response within {self.seconds:g} s")
         return future.result()
 
     def _count_overdue(self, step: int) -> None:

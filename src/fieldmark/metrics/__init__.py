@@ -1,1 +1,1 @@
-"""Outcomes become counts, counts become rates, rates become summaries: pure functions of facts."""
+"""Counts, rates, scores and summaries, computed from outcomes by pure functions."""

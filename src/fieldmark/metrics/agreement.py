@@ -1,4 +1,4 @@
-"""Agreement of a judge with people, and the threshold of the best agreement."""
+"""Agreement between a judge and human labels, and the threshold with the best agreement."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _MOST_DECIMALS: Final = 6
 
 
 class JudgedPair(NamedTuple):
-    """The judge's similarity of a pair, and whether people say that it matches."""
+    """The judge's similarity for a pair, and whether people labeled the pair as a match."""
 
     similarity: float
     right: bool
 
 
 class JudgeAgreement(NamedTuple):
-    """The confusion matrix of judge and people at one threshold."""
+    """The confusion matrix of a judge and human labels at one threshold."""
 
     threshold: float
     both: int = 0
@@ -42,17 +42,17 @@ class JudgeAgreement(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """All pairs that were judged."""
+        """The number of judged pairs."""
         return sum(self[1:])
 
     @property
     def share(self) -> float | None:
-        """The share of pairs on which both say the same."""
+        """The share of pairs on which judge and people agree."""
         return (self.both + self.neither) / self.pairs if self.pairs else None
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa: the share beyond what chance would give; undefined if chance gives all.
+        """Cohen's kappa: agreement beyond chance; undefined if chance alone explains everything.
 
         >>> JudgeAgreement(0.8, both=20, judge_only=5, people_only=10, neither=15).kappa
         0.4
@@ -66,7 +66,7 @@ class JudgeAgreement(NamedTuple):
         return (agreed - chance) / (whole * whole - chance) if whole * whole != chance else None
 
     def to_dict(self) -> JsonObject:
-        """The counts and what follows from them."""
+        """Return the counts, the agreement and kappa as JSON."""
         interval = wilson(self.both + self.neither, self.pairs)
         return {
             **self._asdict(),
@@ -77,19 +77,19 @@ class JudgeAgreement(NamedTuple):
 
 
 class BestThreshold(NamedTuple):
-    """The threshold of the best agreement, and the range of those within one standard error."""
+    """The threshold with the best agreement, and the range within one standard error of it."""
 
     agreement: JudgeAgreement
     low: float
     high: float
 
     def to_dict(self) -> JsonObject:
-        """The agreement there, and the interval."""
+        """Return the best agreement and the range of thresholds as JSON."""
         return {**self.agreement.to_dict(), "interval": [self.low, self.high]}
 
 
 def agreement_at(judged: Iterable[JudgedPair], threshold: float) -> JudgeAgreement:
-    """How judge and people agree if the judge accepts every pair from this similarity on.
+    """Return the agreement if the judge accepts every pair with at least this similarity.
 
     >>> agreement_at([JudgedPair(0.9, True), JudgedPair(0.7, True)], 0.8)[1:]
     (1, 0, 1, 0)
@@ -105,7 +105,7 @@ def agreement_at(judged: Iterable[JudgedPair], threshold: float) -> JudgeAgreeme
 
 
 def sweep(judged: Sequence[JudgedPair]) -> list[JudgeAgreement]:
-    """The agreement at every threshold that makes a difference, from the lowest."""
+    """Return the agreement at every threshold that changes it, in ascending order."""
     tallies: dict[float, Counter[bool]] = {}
     for similarity, right in judged:
         tallies.setdefault(similarity, Counter())[right] += 1
@@ -125,7 +125,7 @@ def sweep(judged: Sequence[JudgedPair]) -> list[JudgeAgreement]:
 
 
 def best_threshold(judged: Sequence[JudgedPair]) -> BestThreshold | None:
-    """The threshold of the best agreement, and the range around it within one standard error."""
+    """Return the threshold with the best agreement, and the range within one standard error."""
     rows = sweep(judged)
     if not rows:
         return None
@@ -138,7 +138,7 @@ def best_threshold(judged: Sequence[JudgedPair]) -> BestThreshold | None:
 
 
 def _between(below: float | None, level: float) -> float:
-    """The threshold with the fewest decimals that is above `below` and at most `level`."""
+    """Return the threshold with the fewest decimals that is above `below` and at most `level`."""
     if below is None:
         return level
     middle = (below + level) / 2

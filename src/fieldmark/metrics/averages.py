@@ -1,4 +1,4 @@
-"""Means that do not depend on the order or the grouping of their values."""
+"""Means that do not depend on the order or grouping of their values."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from math import fsum
 from operator import add
 from typing import Final, NamedTuple
 
-from fieldmark.metrics import rates
 from fieldmark.metrics.conventions import ZeroRule
+from fieldmark.metrics.rates import rates
 from fieldmark.model.counts import Counts
 
-__all__ = ["ExactSum", "MacroMean", "MacroSums", "exact", "macro_mean"]
+__all__ = ["ExactSum", "MacroMean", "exact", "macro_mean"]
 
 _SCALE: Final = 1074
-"""Every finite float is a whole multiple of 2 ** -1074, so sums of these multiples are exact."""
+"""Every finite float is an integer multiple of 2 ** -1074, so sums of these multiples are exact."""
 
 
 @lru_cache(maxsize=4096)
 def exact(value: float) -> int:
-    """A finite float as a multiple of 2 ** -1074."""
+    """Return a finite float as a multiple of 2 ** -1074."""
     numerator, denominator = value.as_integer_ratio()
     return numerator << (_SCALE + 1 - denominator.bit_length())
 
 
 class ExactSum(NamedTuple):
-    """The number of values and their exact sum; `+` adds two of them.
+    """The number of values and their exact sum; `+` adds two sums.
 
     >>> ExactSum.of([(0.1, 2), (0.3, 1)]) == ExactSum.of([(0.3, 1)]) + ExactSum.of([(0.1, 2)])
     True
@@ -37,7 +37,7 @@ class ExactSum(NamedTuple):
 
     @classmethod
     def of(cls, values: Iterable[tuple[float, int]]) -> ExactSum:
-        """The sum of finite values, each so many times."""
+        """Return the sum of finite values, each repeated as often as given."""
         number = steps = 0
         for value, times in values:
             number += times
@@ -51,12 +51,12 @@ class ExactSum(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """The correctly rounded mean; of nothing it is undefined."""
+        """Return the correctly rounded mean, or `None` if there are no values."""
         return self.steps / (self.number << _SCALE) if self.number else None
 
 
 class MacroMean(NamedTuple):
-    """Means of precision, recall and F1; `vacuous` if there was nothing to find anywhere."""
+    """Means of precision, recall and F1; `vacuous` if there was nothing to compare."""
 
     precision: float | None
     recall: float | None
@@ -64,38 +64,19 @@ class MacroMean(NamedTuple):
     vacuous: bool = False
 
 
-class MacroSums(NamedTuple):
-    """The sums behind a macro mean over cases, defined values only; `+` adds two of them."""
-
-    precision: ExactSum = ExactSum()
-    recall: ExactSum = ExactSum()
-    f1: ExactSum = ExactSum()
-
-    def __add__(self, other: object) -> MacroSums:
-        if not isinstance(other, MacroSums):
-            return NotImplemented
-        return MacroSums(*map(add, self, other))
-
-    def mean(self) -> MacroMean:
-        """The three means; a perfect but vacuous F1 where nothing is left to average."""
-        vacuous = not self.f1.number
-        f1 = 1.0 if vacuous else self.f1.mean
-        return MacroMean(self.precision.mean, self.recall.mean, f1, vacuous)
-
-
 def macro_mean(groups: Iterable[Counts], zero: ZeroRule) -> MacroMean:
-    """The means over groups of counts, for instance attributes.
+    """Return the means over groups of counts, such as attributes.
 
-    Groups in which there was nothing to find and nothing was found are left out.
+    Groups without any expected or predicted value are excluded.
     """
     counted = [counts for counts in groups if counts.tp or counts.fp or counts.fn]
-    figures = [rates.rates(counts, zero) for counts in counted]
-    if not figures:
+    metrics = [rates(counts, zero) for counts in counted]
+    if not metrics:
         return MacroMean(None, None, 1.0, vacuous=True)
     return MacroMean(
-        _mean_of_defined(each.precision for each in figures),
-        _mean_of_defined(each.recall for each in figures),
-        fsum(each.f1 or 0.0 for each in figures) / len(figures),
+        _mean_of_defined(each.precision for each in metrics),
+        _mean_of_defined(each.recall for each in metrics),
+        fsum(each.f1 or 0.0 for each in metrics) / len(metrics),
     )
 
 

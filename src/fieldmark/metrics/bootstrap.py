@@ -1,13 +1,14 @@
-"""Bootstrap confidence intervals of the figures of a run, and the resampling behind them.
+"""Bootstrap confidence intervals for the metrics of a run.
 
 A resample draws as many cases as the run has, with replacement. It is a row of weights: how often
-each case is drawn. Counts add, so the counts of all resamples are the product of the weights and
-the counts of the cases.
+each case is drawn. Counts are additive, so the counts of all resamples are the product of the
+weights and the counts of the cases.
 """
 
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
@@ -15,20 +16,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from fieldmark.metrics.case_sample import MEANS, STEP, CaseRow, CaseSample, SampledCase
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.counts import cost_table
-from fieldmark.metrics.headline import HEADLINE_FIGURES
-from fieldmark.metrics.quality import QualityCounts, bucket_table, quality_figures
-from fieldmark.metrics.rates import LEVEL, Interval, f1_score, normal_quantile, ratio, wilson
+from fieldmark.metrics.headline import HEADLINE_METRICS
+from fieldmark.metrics.quality import QualityCounts, bucket_table, quality_metrics
+from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, f1_score, ratio, wilson
 from fieldmark.metrics.summary import RunIntervals, Summary
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
 
 if TYPE_CHECKING:
-    from fieldmark.metrics.arrays import Bytes, Floats, Integers
+    from fieldmark.values.arrays import Bytes, Floats, Integers
 
 __all__ = [
     "GROUPS",
     "CaseMatrix",
-    "ResampledFigures",
+    "ResampledMetrics",
     "interval_around",
     "interval_offsets",
     "product",
@@ -37,15 +38,18 @@ __all__ = [
 ]
 
 GROUPS: Final = 512
-"""Rows of weights at most; more cases are drawn in groups, which are random groups."""
+"""The maximum number of rows of weights; more cases are drawn in random groups."""
 
 _LIMITS: Final = (0.0, 1.0)
-# These bound the memory.
+# Limits on memory.
 _ROWS_AT_ONCE: Final = 64
 _ATTRIBUTES_AT_ONCE: Final = 64
 _CELLS_AT_ONCE: Final = 512
 _PRODUCT: Final = 1 << 18
-"""Multiplications up to which BLAS stays on one thread; others would wait busily for more."""
+"""The maximum number of multiplications for which BLAS uses one thread.
+
+Further threads would spin while idle.
+"""
 
 
 def run_intervals(
@@ -56,61 +60,56 @@ def run_intervals(
     resamples: int = 1_000,
     seed: int = 0,
 ) -> RunIntervals:
-    """The intervals of the headline figures and of the F1 of every attribute.
+    """Return the intervals of the headline metrics and of every attribute's F1.
 
-    Where the sample is a part of the run, its variation is scaled to the number of all cases.
+    If the sample is a part of the run, its variation is scaled to the number of all cases.
     """
     import numpy as np
 
     rows = sample.rows()
     scored = summary.cases.scored
-    known_shares = {
+    shares = {
         "passed": wilson(summary.verdicts.passed, sum(summary.verdicts)),
-        "perfect": wilson(min(summary.cases.perfect, scored), scored),
+        "perfect": wilson(summary.cases.perfect, scored),
     }
-    shares = {name: interval for name, interval in known_shares.items() if interval is not None}
+    known_shares = {name: interval for name, interval in shares.items() if interval is not None}
     if not rows:
-        return RunIntervals(figures=shares)
+        return RunIntervals(metrics=known_shares)
     matrix = CaseMatrix(rows, sample.table, counting, together=-(-len(rows) // GROUPS))
     weights = resampling_weights(matrix.rows, resamples, seed)
     scale = math.sqrt(len(rows) / max(sample.cases, 1))
-    figures = ResampledFigures(len(weights))
+    metrics = ResampledMetrics(len(weights))
     cases_of = dict(zip(matrix.paths, matrix.cases_by_path(), strict=True))
     attributes: dict[str, Interval] = {}
     for columns in matrix.blocks():
         tp, fp, fn = np.split(product(weights, np.hstack(columns[1:])), 3, axis=1)
-        f1s = figures.add_attributes(tp, fp, fn)
-        known = {path: summary.attributes.get(path) for path in columns.paths}
-        f1_of = {path: None if each is None else each.f1 for path, each in known.items()}
+        f1s = metrics.add_attributes(tp, fp, fn)
+        f1_of = {path: summary.attributes[path].f1 for path in columns.paths}
         cases = [cases_of[path] for path in columns.paths]
         attributes |= _intervals(f1_of, f1s.T, cases, scale)
     counts = QualityCounts(*product(weights, matrix.buckets()).T)
-    quality = quality_figures(counts, counting, summary.quality.safety)._asdict()
-    resampled: dict[str, Floats] = {
-        **figures.headline(product(weights, matrix.means)),
-        **figures.micro_rates(),
-        **cast("dict[str, Floats]", quality),
-    }
-    estimates: dict[str, float | None] = {
-        "mean_score": summary.mean_score,
-        "macro_f1_by_attribute": summary.macro_f1_by_attribute,
-        "macro_f1_by_case": summary.macro_f1_by_case,
-        "micro_f1": summary.micro.f1,
+    quality = quality_metrics(counts, counting, summary.quality.safety)._asdict()
+    resampled = metrics.metrics(product(weights, matrix.means))
+    resampled |= cast("dict[str, Floats]", quality)
+    estimates = {
+        **summary.headline,
         "micro_precision": summary.micro.precision,
         "micro_recall": summary.micro.recall,
         **{name: getattr(summary.quality, name) for name in quality},
     }
     values = np.stack([resampled[name] for name in estimates])
     headline = _intervals(estimates, values, [len(rows)] * len(estimates), scale)
-    return RunIntervals(figures={**headline, **shares}, attributes=dict(sorted(attributes.items())))
+    return RunIntervals(
+        metrics={**headline, **known_shares}, attributes=dict(sorted(attributes.items()))
+    )
 
 
 def _intervals(
     estimates: Mapping[str, float | None], values: Floats, cases: Sequence[int], scale: float
 ) -> dict[str, Interval]:
-    """The intervals of the figures that are defined; `values` has a row of resamples a figure.
+    """Return the intervals of the defined metrics; `values` has one row of resamples per metric.
 
-    An estimate of 0 or 1 does not vary in resamples; it gets Wilson's interval.
+    An estimate of 0 or 1 does not vary between resamples, so it gets a Wilson interval.
     """
     found: dict[str, Interval] = {}
     offsets = interval_offsets(values, cases)
@@ -127,7 +126,7 @@ def _intervals(
 
 
 def resampling_weights(cases: int, resamples: int, seed: int) -> Bytes:
-    """How often each resample draws each case. The first row draws every case once."""
+    """Return how often each resample draws each case; the first row draws every case once."""
     import numpy as np
 
     generator = np.random.default_rng(seed)
@@ -141,7 +140,7 @@ def resampling_weights(cases: int, resamples: int, seed: int) -> Bytes:
 
 
 def product(rows: Floats | Bytes, columns: Floats) -> Floats:
-    """The matrix product of whole numbers: exact in any order, and on this thread alone."""
+    """Return the product of two integer matrices: exact in any order, computed on this thread."""
     import numpy as np
 
     width = columns.shape[1]
@@ -156,23 +155,21 @@ def product(rows: Floats | Bytes, columns: Floats) -> Floats:
 
 
 def interval_around(estimate: float, offsets: Interval, limits: Interval = _LIMITS) -> Interval:
-    """The interval with these offsets from an estimate; it contains the estimate."""
+    """Return the interval with these offsets from an estimate, widened to contain the estimate."""
     low, high = (estimate + offset for offset in offsets)
     return max(limits[0], min(low, estimate)), min(limits[1], max(high, estimate))
 
 
-def interval_offsets(
-    values: Floats, cases: Sequence[int], level: float = LEVEL
-) -> list[Interval | None]:
-    """The bounds of figures relative to their estimates.
+def interval_offsets(values: Floats, cases: Sequence[int]) -> list[Interval | None]:
+    """Return the bounds of metrics relative to their estimates.
 
-    Each row has the estimate, then its resamples; those that are undefined are left out. Resamples
-    of a few cases vary too little, so the tails are narrowed until the interval of a mean is as
-    wide as Student's t gives; with a single case there is none.
+    Each row contains the estimate, then its resamples; undefined resamples are excluded. Resamples
+    of few cases vary too little, so the tails are narrowed until the interval of a mean is as wide
+    as Student's t requires. A single case has no interval.
     """
     import numpy as np
 
-    resamples = np.sort(values[:, 1:], axis=1)  # NaN comes last
+    resamples = np.sort(values[:, 1:], axis=1)  # NaN sorts last
     defined = (~np.isnan(resamples)).sum(axis=1).tolist()
     estimates = values[:, 0].tolist()
     found: list[Interval | None] = []
@@ -180,7 +177,7 @@ def interval_offsets(
         if not number or count <= 1 or math.isnan(estimate):
             found.append(None)
             continue
-        student = _student_quantile(normal_quantile(level), count - 1)
+        student = _student_quantile(NORMAL_QUANTILE, count - 1)
         tail = NormalDist().cdf(-math.sqrt(count / (count - 1)) * student)
         low, high = (_quantile(row, number, share) for share in (tail, 1 - tail))
         found.append((low - estimate, high - estimate))
@@ -188,7 +185,7 @@ def interval_offsets(
 
 
 def _quantile(ordered: Floats, number: int, share: float) -> float:
-    """A quantile of the first `number` values, by linear interpolation."""
+    """Return a quantile of the first `number` values, by linear interpolation."""
     place = share * (number - 1)
     low = int(place)
     before, after = float(ordered[low]), float(ordered[min(low + 1, number - 1)])
@@ -196,7 +193,7 @@ def _quantile(ordered: Floats, number: int, share: float) -> float:
 
 
 def _student_quantile(z: float, freedom: int) -> float:
-    """The quantile of Student's t for a normal quantile, by the Cornish-Fisher expansion."""
+    """Convert a normal quantile to a quantile of Student's t by the Cornish-Fisher expansion."""
     terms = (
         z,
         (z**3 + z) / 4,
@@ -206,8 +203,8 @@ def _student_quantile(z: float, freedom: int) -> float:
     return math.fsum(term / float(freedom) ** power for power, term in enumerate(terms))
 
 
-class ResampledFigures:
-    """The headline figures of many resamples, from the counts of attributes, block by block."""
+class ResampledMetrics:
+    """The headline metrics of many resamples, computed from blocks of attribute counts."""
 
     def __init__(self, resamples: int) -> None:
         import numpy as np
@@ -216,7 +213,7 @@ class ResampledFigures:
         self._f1s, self._number = np.zeros(resamples), np.zeros(resamples)
 
     def add_attributes(self, tp: Floats, fp: Floats, fn: Floats) -> Floats:
-        """The F1 of each attribute in each resample; NaN where there was nothing to find."""
+        """Return the F1 of each attribute in each resample; NaN if there was nothing to compare."""
         import numpy as np
 
         f1 = f1_score(tp, fp, fn)
@@ -228,27 +225,24 @@ class ResampledFigures:
         self._number += defined.sum(1)
         return f1
 
-    def headline(self, means: Floats) -> dict[str, Floats]:
-        """The headline figures of each resample, once all attributes were added."""
+    def metrics(self, means: Floats) -> dict[str, Floats]:
+        """Return the metrics of each resample, after all attributes were added."""
         score, scored, f1, f1s = means.T
-        figures = (
+        headline = (
             ratio(score / STEP, scored),
             ratio(self._f1s, self._number),
             ratio(f1 / STEP, f1s),
             f1_score(self._tp, self._fp, self._fn),
         )
-        return dict(zip(HEADLINE_FIGURES, figures, strict=True))
-
-    def micro_rates(self) -> dict[str, Floats]:
-        """Precision and recall over all fields."""
         return {
+            **dict(zip(HEADLINE_METRICS, headline, strict=True)),
             "micro_precision": ratio(self._tp, self._tp + self._fp),
             "micro_recall": ratio(self._tp, self._tp + self._fn),
         }
 
 
 class _AttributeColumns(NamedTuple):
-    """Counts of some attributes: a row per case or resample, a column per attribute."""
+    """Counts of some attributes: one row per case or resample, one column per attribute."""
 
     paths: Sequence[str]
     tp: Floats
@@ -271,15 +265,16 @@ class CaseMatrix:
         import numpy as np
 
         self.rows = -(-len(cases) // together)
-        packed = [case.packed for case in cases]
-        cell = np.frombuffer(b"".join([each.cells for each in packed]), np.int64)
-        times = np.frombuffer(b"".join([each.times for each in packed]), np.int64)
+        cell, times = (
+            np.frombuffer(b"".join([array("q", each) for each in columns]), np.int64)
+            for columns in ([case.cells for case in cases], [case.times for case in cases])
+        )
         self._times = times.astype(np.float64)
-        self._case = np.repeat(np.arange(len(cases)), [each.number for each in packed])
+        self._case = np.repeat(np.arange(len(cases)), [len(case.cells) for case in cases])
         self._row = self._case // together
         places = np.zeros(len(table) << CELL_BITS, np.int32)
         places[cell] = 1
-        self._cells = np.flatnonzero(places)  # those that occur, in order
+        self._cells = np.flatnonzero(places)  # only those that occur, in order
         places[self._cells] = np.arange(len(self._cells))
         self._cell = places[cell]
         self.means = np.zeros((self.rows, MEANS))
@@ -290,14 +285,14 @@ class CaseMatrix:
             paths = sorted({table.path(number) for number in numbers.tolist()})
         self.paths = list(paths)
         columns = {path: column for column, path in enumerate(self.paths)}
-        column_of = [columns.get(each.path, -1) for each in table.attributes]
-        self._path = np.array(column_of, np.int64)[numbers]
+        column_of = [columns[table.path(number)] for number in numbers.tolist()]
+        self._path = np.array(column_of, np.int64)
         facts = self._cells & FACT_MASK
         self._costs = np.array(cost_table(counting), np.float64)[facts]
         self._buckets = np.array(bucket_table(counting.ignore_scope), np.float64)[facts]
 
     def blocks(self) -> Iterator[_AttributeColumns]:
-        """The counts of all attributes, some at a time."""
+        """Yield the counts of all attributes in blocks."""
         import numpy as np
 
         for start in range(0, len(self.paths), _ATTRIBUTES_AT_ONCE):
@@ -311,7 +306,7 @@ class CaseMatrix:
             yield _AttributeColumns(paths, tp, fp, fn)
 
     def buckets(self) -> Floats:
-        """The keys of each row by their buckets of quality."""
+        """Return the quality buckets of each row's keys."""
         import numpy as np
 
         total = np.zeros((self.rows, self._buckets.shape[1]))
@@ -321,10 +316,10 @@ class CaseMatrix:
         return total
 
     def cases_by_path(self) -> list[int]:
-        """In how many cases each attribute counts, in the order of the paths."""
+        """Return the number of cases in which each attribute counts, in the order of the paths."""
         import numpy as np
 
-        counts = (self._costs[:, [0, 2, 3]] > 0).any(axis=1) & (self._path >= 0)
+        counts = (self._costs[:, [0, 2, 3]] > 0).any(axis=1)
         here = counts[self._cell]
         size = int(self._case[-1]) + 1 if len(self._case) else 1
         pairs = np.unique(self._path[self._cell[here]] * size + self._case[here])
@@ -332,7 +327,7 @@ class CaseMatrix:
         return counted
 
     def _counted(self, cells: Integers) -> Floats:
-        """How often each row has each of some cells."""
+        """Return how often each of the given cells occurs in each row."""
         import numpy as np
 
         place = np.full(len(self._cells), -1)

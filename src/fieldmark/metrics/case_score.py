@@ -1,14 +1,14 @@
-"""The counts, figures, score and verdict of one case.
+"""The counts, metrics, score and verdict of one case.
 
 Every fact is a row of small numbers (counts, mistakes, buckets, marks), packed into one integer
-with 32 bits a number, so that adding integers adds whole rows. Cases with the same cells share one
-record, which makes most cases a look-up.
+with 32 bits per number, so that adding integers adds whole rows. Cases with the same cells share
+one record, so most cases are a lookup.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import fsum
 from struct import Struct
@@ -35,10 +35,10 @@ from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 __all__ = ["SHORT", "CaseCounter", "CaseStats"]
 
 SHORT: Final = 64
-"""Cases with more cells hardly ever repeat, so they are not memoized."""
+"""Cases with more cells rarely repeat, so they are not memoized."""
 
 _PLAIN_MATCH: Final = fact(Outcome.MATCH, Presence.VALUE, Presence.VALUE)
-"""The fact of most fields; only other facts are looked at one by one."""
+"""The fact of most fields; only other facts are inspected one by one."""
 
 
 class _Totals(NamedTuple):
@@ -57,8 +57,8 @@ class _Totals(NamedTuple):
 class _CaseView(NamedTuple):
     """A case with its sums.
 
-    `times` says how often each cell occurs, `odd` are the cells that are not plain matches, and
-    `neutral` counts the misses that do not count.
+    `times` is how often each cell occurs, `odd` are the cells that are not plain matches, and
+    `neutral` is the number of misses that do not count.
     """
 
     block: Outcomes
@@ -70,168 +70,62 @@ class _CaseView(NamedTuple):
 
     @property
     def misses(self) -> int:
-        """Fields that count as missed."""
+        """The number of fields that count as missed."""
         return self.totals.misses - self.neutral
 
 
-class _Scored(NamedTuple):
-    """A score in [0, 1]; `vacuous` if there was nothing to score."""
-
-    score: float
-    vacuous: bool = False
+_Score: TypeAlias = tuple[float, bool]
+"""A score from 0 to 1, and whether it is vacuous because there was nothing to score."""
+_NOTHING_TO_FIND: Final[_Score] = (1.0, True)
 
 
-_Scorer: TypeAlias = Callable[[_CaseView], _Scored]
-_NOTHING_TO_FIND: Final = _Scored(1.0, vacuous=True)
+@lru_cache(maxsize=4096)
+def _attribute_f1(effect: int) -> float:
+    """Return the F1 of `tp << 32 | fp + fn`."""
+    return f1_score(effect >> 32, effect & 0xFFFFFFFF, 0) or 0.0
 
 
-class _FieldF1(dict[int, float]):
-    """F1 by `tp << 32 | fp + fn`, computed once for each pair of numbers."""
+class _CellScore(NamedTuple):
+    """What a cell adds to a weighted average; a field that is not scored has weight 0.
 
-    def __missing__(self, key: int) -> float:
-        tp, wrong = key >> 32, key & 0xFFFFFFFF
-        value = self[key] = f1_score(tp, wrong, 0) or 0.0
-        return value
+    `neutral` means that an optional field is missing and that this does not count.
+    """
 
-
-def _by_attribute(counting: CountingOptions, table: AttributeTable) -> _Scorer:
-    """The mean F1 of the attributes that either side has."""
-    effects = tuple(cost.tp << 32 | cost.fp + cost.fn for cost in cost_table(counting))
-    field_f1 = _FieldF1()
-
-    def score(case: _CaseView) -> _Scored:
-        times, odd = case.times, case.odd
-        if not table.one_number_a_path:
-            merged: Counter[int] = Counter()
-            for cell, number in zip(renumber(times, table.firsts), times.values(), strict=True):
-                merged[cell] += number
-            times = merged
-            odd = [cell for cell in times if cell & FACT_MASK != _PLAIN_MATCH]
-        groups: dict[int, int] = {}
-        for cell in odd:
-            attribute = cell >> CELL_BITS
-            effect = effects[cell & FACT_MASK] * times[cell]
-            groups[attribute] = groups.get(attribute, 0) + effect
-        clean = len(times) - len(odd)
-        f1s: list[float] = []
-        for attribute, effect in groups.items():
-            own = attribute << CELL_BITS | _PLAIN_MATCH
-            if own in times:
-                clean -= 1
-                f1s.append(field_f1[effect + (times[own] << 32)])
-            elif effect:
-                f1s.append(field_f1[effect])
-        number = clean + len(f1s)
-        f1s.append(clean)
-        return _Scored(fsum(f1s) / number) if number else _NOTHING_TO_FIND
-
-    return score
+    weight: float
+    earned: float
+    neutral: bool
 
 
-def _by_case(_: CountingOptions, __: AttributeTable) -> _Scorer:
-    """The F1 of the case; undefined counts 0 unless there was nothing to find."""
-
-    def score(case: _CaseView) -> _Scored:
-        counts, f1 = case.totals.counts, case.totals.rates.f1
-        nothing = not (counts.tp or counts.fp or counts.fn)
-        if f1 is not None:
-            return _Scored(f1, vacuous=nothing)
-        return _NOTHING_TO_FIND if nothing else _Scored(0.0)
-
-    return score
-
-
-def _rqs(counting: CountingOptions, _: AttributeTable) -> _Scorer:
-    """The response quality score."""
-
-    def score(case: _CaseView) -> _Scored:
-        return _Scored(quality(case.totals.quality, counting, case.safety).rqs)
-
-    return score
-
-
-def _weighted(counting: CountingOptions, table: AttributeTable) -> _Scorer:
-    """The weighted mean of the scores of fields, or all or nothing."""
-    scores = _CellScores(counting, table)
-
-    def all_or_nothing(case: _CaseView) -> _Scored:
-        if not (case.totals.hits or case.misses):
-            return _NOTHING_TO_FIND
-        return _Scored(0.0 if case.misses else 1.0)
-
-    def weighted_average(case: _CaseView) -> _Scored:
-        if not (case.totals.hits or case.misses):
-            return _NOTHING_TO_FIND
-        fields = [scores[cell] for cell in case.block.cells]
-        if counting.graded:
-            for position, comparison in case.block.comparisons.items():
-                if comparison.score != comparison.matched:  # elsewhere the cell says it all
-                    weight = fields[position][0]
-                    fields[position] = (weight, weight * comparison.score)
-        weights = fsum([weight for weight, _ in fields])
-        if not weights:
-            # Weights configured as 0 score 0; if all fields are neutral, there is nothing to find.
-            attributes = (table.attributes[cell >> CELL_BITS] for cell in case.block.cells)
-            return _NOTHING_TO_FIND if any(each.weight for each in attributes) else _Scored(0.0)
-        earned = fsum([earned for _, earned in fields])
-        return _Scored(min(1.0, max(0.0, earned / weights)))
-
-    if counting.aggregation is Aggregation.ALL_OR_NOTHING:
-        return all_or_nothing
-    return weighted_average
-
-
-class _CellScores(dict[int, tuple[float, float]]):
-    """The weight of a cell and its weighted score; a field that is not scored has weight 0."""
+class _CellScores(dict[int, _CellScore]):
+    """The scores of cells, each computed once."""
 
     def __init__(self, counting: CountingOptions, table: AttributeTable) -> None:
         super().__init__()
         self._marks = mark_table(counting)
-        neutral = counting.optional_missing is OptionalMissing.NEUTRAL
-        self._neutral = _OptionalOmissions(table) if neutral else None
+        self._optional_is_neutral = counting.optional_missing is OptionalMissing.NEUTRAL
         self._table = table
 
-    def __missing__(self, cell: int) -> tuple[float, float]:
-        mark = self._marks[cell & FACT_MASK]
-        neutral = self._neutral is not None and self._neutral[cell]
+    def __missing__(self, cell: int) -> _CellScore:
+        attribute = self._table.attributes[cell >> CELL_BITS]
+        code = cell & FACT_MASK
+        mark, omitted = self._marks[code], FACTS[code].outcome is Outcome.OMISSION
+        neutral = self._optional_is_neutral and omitted and not attribute.required
         scored = mark in {Mark.HIT, Mark.MISS} and not neutral
-        weight = self._table.attributes[cell >> CELL_BITS].weight if scored else 0.0
-        weighted = self[cell] = (weight, weight if mark is Mark.HIT else 0.0)
-        return weighted
-
-
-class _OptionalOmissions(dict[int, bool]):
-    """Whether a cell is an optional field that was omitted."""
-
-    def __init__(self, table: AttributeTable) -> None:
-        super().__init__()
-        self._table = table
-
-    def __missing__(self, cell: int) -> bool:
-        omitted = FACTS[cell & FACT_MASK].outcome is Outcome.OMISSION
-        neutral = omitted and not self._table.attributes[cell >> CELL_BITS].required
-        self[cell] = neutral
-        return neutral
-
-
-_SCORERS: Final[Mapping[PrimaryScore, Callable[[CountingOptions, AttributeTable], _Scorer]]] = {
-    PrimaryScore.MACRO_F1_BY_ATTRIBUTE: _by_attribute,
-    PrimaryScore.MACRO_F1_BY_CASE: _by_case,
-    PrimaryScore.WEIGHTED_AVERAGE: _weighted,
-    PrimaryScore.RQS: _rqs,
-}
+        weight = attribute.weight if scored else 0.0
+        score = self[cell] = _CellScore(weight, weight if mark is Mark.HIT else 0.0, neutral)
+        return score
 
 
 _LANES: Final = Struct("<20I")
 _MARK_LANES: Final = (Mark.HIT, Mark.MISS, Mark.SKIPPED, Mark.ERROR)
 _MEMO_LIMIT: Final = 2048
-"""Bounds the memory; frequent entries come back soon after a memo was cleared."""
+"""Bounds memory; frequent entries return soon after a memo is cleared."""
 
 
 class CaseStats(NamedTuple):
-    """The figures of one case.
+    """The metrics of one case.
 
-    `score` and `verdict` are undefined if a comparison failed. `vacuous` says that there was
+    `score` and `verdict` are undefined if a comparison failed. `vacuous` means that there was
     nothing to score. `safety` is the score of a safety judge, if there is one.
     """
 
@@ -252,28 +146,30 @@ class CaseStats(NamedTuple):
 
 
 class CaseCounter:
-    """Computes the figures of cases under one convention."""
+    """Computes the metrics of cases under one convention."""
 
     __slots__ = (
         "_cases",
+        "_cell_scores",
         "_counting",
+        "_effects",
         "_graded",
         "_neutral",
         "_odd_rows",
         "_plain_row",
-        "_score",
         "_sums",
+        "_table",
     )
 
     def __init__(self, convention: Convention, table: AttributeTable) -> None:
         counting = convention.counting
-        self._counting = counting
+        self._counting, self._table = counting, table
         rows = _packed_rows(counting)
         self._plain_row = rows[_PLAIN_MATCH]
         self._odd_rows = tuple(row - rows[_PLAIN_MATCH] for row in rows)
-        self._score = _SCORERS[counting.primary](counting, table)
-        neutral = counting.optional_missing is OptionalMissing.NEUTRAL
-        self._neutral = _OptionalOmissions(table) if neutral else None
+        self._effects = tuple(cost.tp << 32 | cost.fp + cost.fn for cost in cost_table(counting))
+        self._cell_scores = _CellScores(counting, table)
+        self._neutral = counting.optional_missing is OptionalMissing.NEUTRAL
         self._graded = counting.graded and counting.primary is PrimaryScore.WEIGHTED_AVERAGE
         self._cases: dict[tuple[int, ...], CaseStats] = {}
         self._sums: dict[int, _Totals] = {}
@@ -281,7 +177,7 @@ class CaseCounter:
     def stats(
         self, block: Outcomes, *, unreadable: bool = False, safety: float | None = None
     ) -> CaseStats:
-        """The figures of one case; `unreadable` says that there was no candidate document."""
+        """Return the metrics of one case; `unreadable` means that it has no candidate document."""
         alone = len(block.cells) > SHORT or unreadable or safety is not None
         if alone or (
             self._graded and any(each.score != each.matched for each in block.comparisons.values())
@@ -296,7 +192,7 @@ class CaseCounter:
         return known
 
     def all(self, blocks: Sequence[Outcomes]) -> list[CaseStats]:
-        """The figures of many cases, all of them readable."""
+        """Return the metrics of many readable cases."""
         cells = [block.cells for block in blocks]
         if self._graded or max(map(len, cells), default=0) > SHORT:
             return [self.stats(block) for block in blocks]
@@ -310,28 +206,36 @@ class CaseCounter:
         odd = [cell for cell in times if cell & FACT_MASK != _PLAIN_MATCH]
         totals = self._sum(len(cells), times, odd)
         neutral = 0
-        if self._neutral is not None and not unreadable:
-            neutral = sum([times[cell] for cell in odd if self._neutral[cell]])
+        if self._neutral and not unreadable:
+            neutral = sum([times[cell] for cell in odd if self._cell_scores[cell].neutral])
         view = _CaseView(block, times, odd, totals, neutral, safety)
-        scored, verdict = self._judge(view, unreadable=unreadable)
-        nothing = not (totals.hits or view.misses or unreadable)
+        score: float | None = None
+        verdict: Verdict | None = None
+        vacuous = False
+        if not (totals.failed and self._counting.on_error is OnError.UNDEFINED):
+            nothing = not (totals.hits or view.misses or unreadable)
+            if totals.failed or unreadable:
+                score, vacuous, verdict = 0.0, nothing, Verdict.FAIL
+            else:
+                score, vacuous = self._score(view)
+                vacuous, verdict = vacuous or nothing, self._verdict(view, score)
         return CaseStats(
             totals.counts,
             totals.errors,
             totals.quality,
             *totals.rates,
-            scored.score if scored else None,
+            score,
             verdict,
             totals.hits,
             view.misses,
             totals.skipped + neutral,
             totals.failed,
-            scored is not None and (scored.vacuous or nothing),
+            vacuous,
             safety,
         )
 
     def _sum(self, number: int, times: Mapping[int, int], odd: Sequence[int]) -> _Totals:
-        """The sums over `number` cells: as if all were plain matches, corrected for the others."""
+        """Return the sums over `number` cells: all taken as plain matches, then corrected."""
         rows = self._odd_rows
         packed = self._plain_row * number
         for cell in odd:
@@ -351,24 +255,86 @@ class CaseCounter:
             )
         return known
 
-    def _judge(self, view: _CaseView, *, unreadable: bool) -> tuple[_Scored | None, Verdict | None]:
-        """The score and the verdict; unreadable data scores 0, a failed comparison has no score."""
-        counting, failed = self._counting, view.totals.failed
-        if failed and counting.on_error is OnError.UNDEFINED:
-            return None, None
-        if failed or unreadable:
-            return _Scored(0.0), Verdict.FAIL
-        scored = self._score(view)
+    def _verdict(self, case: _CaseView, score: float) -> Verdict:
+        counting = self._counting
         if counting.pass_threshold is not None:
-            return scored, verdict_at(scored.score, counting.pass_threshold)
+            return verdict_at(score, counting.pass_threshold)
         if counting.aggregation is Aggregation.ALL_OR_NOTHING:
-            return scored, Verdict.FAIL if view.misses else Verdict.PASS
-        return scored, verdict_of(view.totals.hits, view.misses)
+            return Verdict.FAIL if case.misses else Verdict.PASS
+        return verdict_of(case.totals.hits, case.misses)
+
+    def _score(self, view: _CaseView) -> _Score:
+        match self._counting.primary:
+            case PrimaryScore.MACRO_F1_BY_ATTRIBUTE:
+                return self._score_by_attribute(view)
+            case PrimaryScore.MACRO_F1_BY_CASE:
+                return self._score_by_case(view)
+            case PrimaryScore.WEIGHTED_AVERAGE:
+                return self._score_weighted(view)
+            case PrimaryScore.RQS:
+                return quality(view.totals.quality, self._counting, view.safety).rqs, False
+
+    def _score_by_attribute(self, case: _CaseView) -> _Score:
+        """Return the mean F1 of the attributes that either side has."""
+        times, odd = case.times, case.odd
+        if not self._table.one_number_a_path:
+            merged: Counter[int] = Counter()
+            cells = renumber(times, self._table.firsts)
+            for cell, number in zip(cells, times.values(), strict=True):
+                merged[cell] += number
+            times = merged
+            odd = [cell for cell in times if cell & FACT_MASK != _PLAIN_MATCH]
+        effects = self._effects
+        groups: dict[int, int] = {}
+        for cell in odd:
+            attribute = cell >> CELL_BITS
+            effect = effects[cell & FACT_MASK] * times[cell]
+            groups[attribute] = groups.get(attribute, 0) + effect
+        clean = len(times) - len(odd)
+        f1s: list[float] = []
+        for attribute, effect in groups.items():
+            own = attribute << CELL_BITS | _PLAIN_MATCH
+            if own in times:
+                clean -= 1
+                f1s.append(_attribute_f1(effect + (times[own] << 32)))
+            elif effect:
+                f1s.append(_attribute_f1(effect))
+        number = clean + len(f1s)
+        f1s.append(clean)
+        return (fsum(f1s) / number, False) if number else _NOTHING_TO_FIND
+
+    def _score_by_case(self, case: _CaseView) -> _Score:
+        """Return the F1 of the case; an undefined F1 is 0 unless there was nothing to compare."""
+        counts, f1 = case.totals.counts, case.totals.rates.f1
+        nothing = not (counts.tp or counts.fp or counts.fn)
+        if f1 is None:
+            return _NOTHING_TO_FIND if nothing else (0.0, False)
+        return f1, nothing
+
+    def _score_weighted(self, case: _CaseView) -> _Score:
+        """Return the weighted mean of the field scores, or 0 or 1 if it is all or nothing."""
+        if not (case.totals.hits or case.misses):
+            return _NOTHING_TO_FIND
+        if self._counting.aggregation is Aggregation.ALL_OR_NOTHING:
+            return 0.0 if case.misses else 1.0, False
+        scores = [self._cell_scores[cell] for cell in case.block.cells]
+        earned = [score.earned for score in scores]
+        if self._graded:
+            for position, comparison in case.block.comparisons.items():
+                if comparison.score != comparison.matched:  # otherwise the cell decides
+                    earned[position] = scores[position].weight * comparison.score
+        weights = fsum([score.weight for score in scores])
+        if not weights:
+            # If all weights are 0, the score is 0; if all fields are neutral, there is nothing to
+            # score.
+            attributes = (self._table.attributes[cell >> CELL_BITS] for cell in case.block.cells)
+            return _NOTHING_TO_FIND if any(each.weight for each in attributes) else (0.0, False)
+        return min(1.0, max(0.0, fsum(earned) / weights)), False
 
 
 @lru_cache(maxsize=64)
 def _packed_rows(counting: CountingOptions) -> tuple[int, ...]:
-    """The counts, mistakes, buckets and marks of every fact, each packed into an integer."""
+    """Return the counts, mistakes, buckets and marks of every fact, each packed into an integer."""
     costs, marks = cost_table(counting), mark_table(counting)
     buckets = bucket_table(counting.ignore_scope)
     return tuple(

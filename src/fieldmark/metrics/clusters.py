@@ -4,43 +4,34 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from fieldmark.metrics.patterns import BY_NAME, Pattern, pattern_of
-from fieldmark.model.case import CaseInput
+from fieldmark.metrics.taxonomy import MISTAKES
+from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence
 from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
 from fieldmark.values.equality import equal
 from fieldmark.values.paths import ROOT, leaves, resolve
 
-__all__ = ["CaseDocuments", "MistakeCluster", "MistakeClusters", "MistakeExample"]
+__all__ = ["MistakeCluster", "MistakeClusters", "MistakeExample"]
 
 _EXAMPLES: Final = 3
-_MISTAKES: Final = frozenset(
-    {Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR, Outcome.OMISSION, Outcome.HALLUCINATION}
-)
-_UNREAD: Final = {CaseInput.MISSING: "no_candidate", CaseInput.PARSE_ERROR: "unreadable"}
-_EMPTY: Final = {Presence.NULL: "null_given", Presence.BLANK: "blank_given"}
-_VAGUE: Final = frozenset({"different", "one_digit", "date_part", "unknown_key", "for_nothing"})
+_UNREAD: Final = {CaseInput.MISSING: "no_candidate", CaseInput.PARSE_ERROR: "parse_error"}
+_EMPTY: Final = {Presence.NULL: "null_value", Presence.BLANK: "blank_value"}
+_VAGUE: Final = frozenset({"different", "one_digit", "date_part", "extra_key", "extra_value"})
 """Patterns that say less than that the value belongs to another field."""
 _NO_PATTERN: Final = "different"
 _NOT_STORED: Final = ""
-"""The pattern of a wrong value whose documents were not stored."""
+"""The pattern of a wrong value if the documents were not saved."""
 _INDEX: Final = re.compile(r"\[([0-9]+)\]")
 _DISTINCTIVE: Final = 3
-"""The shortest value whose occurrence in another field is hardly a coincidence."""
+"""The shortest value that is unlikely to occur in another field by coincidence."""
 
-
-class CaseDocuments(NamedTuple):
-    """Both documents of a case, as far as they were stored."""
-
-    case_id: str
-    expected: JsonValue | Missing
-    candidate: JsonValue | Missing
-    input: CaseInput
+_PathsByValue: TypeAlias = Mapping[tuple[bool, JsonValue], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +56,7 @@ class MistakeCluster:
 
 
 class MistakeClusters:
-    """Groups the mistakes of cases, one case after the other."""
+    """Groups the mistakes of cases by pattern."""
 
     __slots__ = ("_found", "by_attribute")
 
@@ -73,20 +64,25 @@ class MistakeClusters:
         self._found: dict[str, MistakeCluster] = {}
         self.by_attribute: dict[str, Counter[str]] = {}
 
-    def add(self, block: Outcomes, table: AttributeTable, case: CaseDocuments) -> None:
-        """Add the mistakes of one case."""
+    def add(
+        self, block: Outcomes, table: AttributeTable, case: Case, *, has_values: bool = True
+    ) -> None:
+        """Add the mistakes of one case; `has_values` says whether its documents were saved."""
+        truth, answer = (case.expected, case.candidate) if has_values else (MISSING, MISSING)
         mistakes = [
             _Mistake(
                 record=record,
                 attribute=table.path(record.attribute),
                 lone=lone,
-                expected=_value(case.expected, record.path, record.expected_presence),
-                candidate=_value(case.candidate, record.candidate_path, record.candidate_presence),
+                expected=_value(truth, record.path, record.expected_presence),
+                candidate=_value(answer, record.candidate_path, record.candidate_presence),
             )
             for record, lone in _with_items(block, table)
-            if record.outcome in _MISTAKES
+            if record.outcome in MISTAKES
         ]
-        shifted, sources = _shifted(mistakes, case.expected), _ValueIndex(case.expected)
+        if not mistakes:
+            return
+        shifted, sources = _shifted(mistakes, truth), _paths_by_value(truth)
         for mistake in mistakes:
             name, note = _pattern(mistake, case.input, shifted, sources)
             if name == _NOT_STORED:
@@ -98,7 +94,7 @@ class MistakeClusters:
             if len(cluster.examples) < _EXAMPLES:
                 cluster.examples.append(
                     MistakeExample(
-                        case_id=case.case_id,
+                        case_id=case.id,
                         path=mistake.record.path,
                         expected=mistake.expected,
                         candidate=mistake.candidate,
@@ -107,7 +103,7 @@ class MistakeClusters:
                 )
 
     def largest(self) -> list[MistakeCluster]:
-        """All clusters, the largest first; those without a pattern last."""
+        """Return all clusters, largest first; those without a pattern come last."""
         return sorted(
             self._found.values(),
             key=lambda each: (each.pattern.name == _NO_PATTERN, -each.number, each.pattern.name),
@@ -116,7 +112,7 @@ class MistakeClusters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Mistake:
-    """A wrong field with both values; `lone` if its list item has no counterpart."""
+    """A mistake with both values; `lone` if its list item has no counterpart."""
 
     record: FieldOutcome
     attribute: str
@@ -132,7 +128,7 @@ def _value(document: JsonValue | Missing, path: str, presence: Presence) -> Json
 
 
 def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldOutcome, bool]]:
-    """Every outcome, and whether only one side has its list item."""
+    """Yield every outcome, and whether its list item exists on one side only."""
     marks = iter(block.items)
     upcoming = next(marks, None)
     lone: dict[str, bool] = {}
@@ -146,25 +142,27 @@ def _with_items(block: Outcomes, table: AttributeTable) -> Iterator[tuple[FieldO
 
 
 def _pattern(
-    mistake: _Mistake, read: CaseInput, shifted: set[str], sources: _ValueIndex
+    mistake: _Mistake, read: CaseInput, shifted: set[str], sources: _PathsByValue
 ) -> tuple[str, str]:
-    """The name of the pattern, and for the value of another field the path of that field."""
+    """Return the name of the pattern, and the path of the field that the value belongs to."""
     record, expected, candidate = mistake.record, mistake.expected, mistake.candidate
     source = ""
     if read in _UNREAD:
         name = _UNREAD[read]
     elif record.outcome is Outcome.OMISSION:
-        empty = _EMPTY.get(record.candidate_presence, "left_out")
-        name = "item_missing" if mistake.lone else empty
+        empty = _EMPTY.get(record.candidate_presence, "missing_key")
+        name = "missing_item" if mistake.lone else empty
     elif record.outcome is Outcome.HALLUCINATION and mistake.lone:
-        name = "item_invented"
+        name = "extra_item"
     elif record.path in shifted:
         name = "shifted_rows"
     else:
-        source = sources.other_than(record.path, candidate)
+        if isinstance(candidate, str | int | float) and len(str(candidate).strip()) >= _DISTINCTIVE:
+            others = sources.get((isinstance(candidate, str), candidate), ())
+            source = next((path for path in others if path != record.path), "")
         if record.outcome is Outcome.HALLUCINATION:
             absent = record.expected_presence is Presence.ABSENT
-            name = "unknown_key" if absent else "for_nothing"
+            name = "extra_key" if absent else "extra_value"
         elif expected is MISSING or candidate is MISSING:
             name = _NOT_STORED
         else:
@@ -173,9 +171,10 @@ def _pattern(
 
 
 def _shifted(mistakes: list[_Mistake], document: JsonValue | Missing) -> set[str]:
-    """Fields of lists whose values are those of the next row or the one before.
+    """Return the fields of lists whose values are those of the next or the previous row.
 
-    One such field may be chance: it takes two, and half of what is wrong in the list.
+    A single such field may be a coincidence, so at least two are required, and half of the mistakes
+    in the list.
     """
     if document is MISSING:
         return set()
@@ -194,7 +193,7 @@ def _shifted(mistakes: list[_Mistake], document: JsonValue | Missing) -> set[str
 
 
 def _is_from_row(mistake: _Mistake, document: JsonValue, step: int) -> bool:
-    """Whether the candidate is the value that is expected `step` rows further on."""
+    """Return whether the candidate is the expected value `step` rows further on."""
     path = mistake.record.path
     found = _INDEX.search(path)
     place = int(found[1]) + step if found else -1
@@ -204,23 +203,10 @@ def _is_from_row(mistake: _Mistake, document: JsonValue, step: int) -> bool:
     return neighbour is not MISSING and equal(neighbour, mistake.candidate)
 
 
-class _ValueIndex:
-    """An index of the values of the ground truth, built on first use."""
-
-    __slots__ = ("_document", "_paths")
-
-    def __init__(self, document: JsonValue | Missing) -> None:
-        self._document = document
-        self._paths: dict[tuple[bool, JsonValue], list[str]] | None = None
-
-    def other_than(self, path: str, value: JsonValue | Missing) -> str:
-        """Another field of the ground truth with this value, or an empty string."""
-        if not isinstance(value, str | int | float) or len(str(value).strip()) < _DISTINCTIVE:
-            return ""
-        if self._paths is None:
-            self._paths = {}
-            for place, leaf in leaves(self._document) if self._document is not MISSING else ():
-                if isinstance(leaf, str | int | float):
-                    self._paths.setdefault((isinstance(leaf, str), leaf), []).append(place)
-        others = self._paths.get((isinstance(value, str), value), [])
-        return next((place for place in others if place != path), "")
+def _paths_by_value(document: JsonValue | Missing) -> _PathsByValue:
+    """Return the paths of each value in the ground truth; strings never equal numbers."""
+    paths: dict[tuple[bool, JsonValue], list[str]] = {}
+    for path, leaf in leaves(document) if document is not MISSING else ():
+        if isinstance(leaf, str | int | float):
+            paths.setdefault((isinstance(leaf, str), leaf), []).append(path)
+    return paths

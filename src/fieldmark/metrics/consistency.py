@@ -1,4 +1,4 @@
-"""Several candidates for one case: how consistent they are, and their ranking."""
+"""Several candidates for one case: their consistency and their ranking."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from itertools import chain
 from math import fsum, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
+from fieldmark.metrics.taxonomy import MISTAKES
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
 
 __all__ = ["Ranking", "agreement", "consistency", "rank"]
 
 _UNKNOWN: Final = frozenset({Outcome.ERROR, Outcome.IGNORED})
-_DISAGREE: Final = frozenset(Outcome) - _UNKNOWN - {Outcome.MATCH, Outcome.BOTH_EMPTY}
 
 Records: TypeAlias = Iterable[FieldOutcome]
 """The outcomes of comparing two candidates with each other."""
 
 
 class Ranking(NamedTuple):
-    """Candidates by their score: the best first, ties in their given order.
+    """Candidates by score, best first; ties keep their order.
 
     `deviation` is the population standard deviation.
     """
@@ -33,16 +33,16 @@ class Ranking(NamedTuple):
 
 
 def agreement(pairs: Sequence[Records]) -> Mapping[str, float]:
-    """For every field, the share of pairs of candidates that agree on it.
+    """Return for each field the share of candidate pairs that agree on it.
 
-    Empty values agree, and so do two candidates that both lack the field. A pair that could not
-    be compared is left out.
+    Empty values agree, and so do two candidates that both lack the field. Pairs that could not be
+    compared are excluded.
     """
     disagreements: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
     for record in chain.from_iterable(pairs):
         unknown[record.path] += record.outcome in _UNKNOWN
-        disagreements[record.path] += record.outcome in _DISAGREE
+        disagreements[record.path] += record.outcome in MISTAKES
     return {
         path: (compared - disagreements[path]) / compared
         for path in sorted(disagreements)
@@ -51,7 +51,7 @@ def agreement(pairs: Sequence[Records]) -> Mapping[str, float]:
 
 
 def consistency(pairs: Sequence[Records]) -> float | None:
-    """The mean agreement over all fields that any candidate has; with one candidate undefined."""
+    """Return the mean agreement over all fields of any candidate; undefined for one candidate."""
     shares = agreement(pairs)
     return fsum(shares.values()) / len(shares) if shares else None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final
 
-from fieldmark.errors import OptionError
+from fieldmark.errors import OptionError, with_hint
 from fieldmark.metrics.identity import canonical_sha256, describe, described
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator
@@ -39,49 +39,49 @@ __all__ = [
 
 
 class WrongValue(StrEnum):
-    """What a wrong value or a value of the wrong kind costs."""
+    """How a wrong value or a value of the wrong type is counted."""
 
     FP_AND_FN = "fp_and_fn"
     FP = "fp"
 
 
 class ZeroRule(StrEnum):
-    """What a ratio is when there is nothing to divide by."""
+    """The value of a ratio whose denominator is 0."""
 
     UNDEFINED = "undefined"
     ZERO = "zero"
 
 
 class BothEmpty(StrEnum):
-    """What a field costs that is empty on both sides."""
+    """How a field that is empty on both sides is counted."""
 
     TRUE_NEGATIVE = "true_negative"
     NOT_COUNTED = "not_counted"
 
 
 class NullForAbsent(StrEnum):
-    """What a null or blank candidate is where the truth has no such key."""
+    """How a null or blank candidate value is counted if the ground truth lacks the key."""
 
     NOT_COUNTED = "not_counted"
     HALLUCINATION = "hallucination"
 
 
 class AbsentTruth(StrEnum):
-    """What a candidate value is, for hits and misses, where the truth has no such key."""
+    """Whether a candidate value is a miss or skipped if the ground truth lacks the key."""
 
     MISS = "miss"
     SKIP = "skip"
 
 
 class OptionalMissing(StrEnum):
-    """Whether an optional field that was left out counts in scores, hits and misses."""
+    """Whether a missing optional field counts in scores, hits and misses."""
 
     COUNTS = "counts"
     NEUTRAL = "neutral"
 
 
 class PrimaryScore(StrEnum):
-    """The one figure that stands for a case, and averaged for a run."""
+    """The metric that is the score of a case; its mean is the score of a run."""
 
     MACRO_F1_BY_ATTRIBUTE = "macro_f1_by_attribute"
     MACRO_F1_BY_CASE = "macro_f1_by_case"
@@ -104,14 +104,14 @@ class RqsForm(StrEnum):
 
 
 class IgnoreScope(StrEnum):
-    """Whether an ignored field leaves only the accuracy, or every figure of the quality."""
+    """Whether an ignored field is excluded from accuracy only, or from all quality metrics."""
 
     ACCURACY = "accuracy"
     ALL = "all"
 
 
 class OnError(StrEnum):
-    """What a case scores in which a comparison could not be made."""
+    """The score of a case in which a comparison failed."""
 
     UNDEFINED = "undefined"
     ZERO = "zero"
@@ -119,7 +119,7 @@ class OnError(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RqsWeights:
-    """How much each figure weighs in the response quality score."""
+    """The weight of each metric in the response quality score."""
 
     accuracy: float = 0.45
     completeness: float = 0.25
@@ -135,7 +135,7 @@ class RqsWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonOptions:
-    """The defaults for what rules leave open; strategies by name."""
+    """Defaults for what the rules leave open; strategies by name."""
 
     scope: Scope = Scope.UNION
     depth: Depth = Depth.LEAF
@@ -145,7 +145,7 @@ class ComparisonOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountingOptions:
-    """How outcomes are counted and how counts become scores."""
+    """How outcomes are counted, and how counts become scores."""
 
     wrong_value: WrongValue = WrongValue.FP_AND_FN
     zero: ZeroRule = ZeroRule.UNDEFINED
@@ -165,16 +165,16 @@ class CountingOptions:
     def __post_init__(self) -> None:
         limit = self.pass_threshold
         if limit is not None and not 0 <= limit <= 1:
-            raise OptionError("pass_threshold", "must lie between 0 and 1")
+            raise OptionError("pass_threshold", "must be between 0 and 1")
 
 
 def _read_option(name: str, value: JsonValue, current: object) -> object:
-    """The value, which must be of the type of the current one."""
+    """Check that the value has the type of the current one, and convert it."""
     if isinstance(current, StrEnum):
         valid = [word.value for word in type(current)]
         if value not in valid:
-            message = f"{value!r} is none of {', '.join(valid)}. {did_you_mean(str(value), valid)}"
-            raise OptionError(name, message.rstrip(". "))
+            message = f"must be one of: {', '.join(valid)}; got {value!r}"
+            raise OptionError(name, with_hint(message, did_you_mean(str(value), valid)))
         return type(current)(value)
     if isinstance(current, bool):
         if not isinstance(value, bool):
@@ -182,7 +182,7 @@ def _read_option(name: str, value: JsonValue, current: object) -> object:
         return value
     if isinstance(current, RqsWeights):
         if not isinstance(value, dict):
-            raise OptionError(name, "must map figures to weights")
+            raise OptionError(name, "must be an object of metrics and weights")
         _refuse_unknown(value, current, prefix=f"{name}.")
         weights = {key: _read_number(f"{name}.{key}", weight) for key, weight in value.items()}
         return replace(current, **weights)
@@ -201,12 +201,13 @@ def _refuse_unknown(
     known = [item.name for item in fields(record)]
     for name in options:
         if name not in known:
-            message = f"unknown option. {did_you_mean(name, known)}"
-            raise OptionError(f"{prefix}{name}", message.rstrip(". "))
+            hint = did_you_mean(name, known) or f"must be one of: {', '.join(known)}"
+            message = with_hint("unknown option", hint)
+            raise OptionError(f"{prefix}{name}", message)
 
 
 def _default_comparator(name: str) -> Comparator:
-    """The comparator that a convention names, loaded when a comparison needs it."""
+    """Return the comparator that a convention names; it is imported when a comparison needs it."""
     if name == "auto":
         from fieldmark.compare.auto import Auto
 
@@ -217,7 +218,7 @@ def _default_comparator(name: str) -> Comparator:
 
 
 def _default_aligner(name: str) -> Aligner:
-    """The aligner that a convention names, loaded when a comparison needs it."""
+    """Return the aligner that a convention names; it is imported when a comparison needs it."""
     if name == "index":
         from fieldmark.align.index import Index
 
@@ -233,7 +234,7 @@ def _default_aligner(name: str) -> Aligner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convention:
-    """How documents are compared by default and how outcomes are counted."""
+    """How documents are compared by default, and how outcomes are counted."""
 
     name: str
     version: int = 1
@@ -241,12 +242,13 @@ class Convention:
     counting: CountingOptions = field(default_factory=CountingOptions)
 
     def rules_for(self, rules: Rules) -> Rules:
-        """The rules with everything filled in that they leave to the convention.
+        """Fill in everything that the rules leave to the convention.
 
-        Where only configured fields count and none is configured, the truth's fields are it.
+        If only configured fields count and none are configured, the fields of the ground truth
+        count.
         """
         if rules.scope is Scope.CONFIGURED and not rules.fields:
-            message = "configured counts only the fields that rules name, and there are none"
+            message = "'configured' compares only configured fields, but no fields are configured"
             raise OptionError("scope", message)
         scope = rules.scope or self.comparison.scope
         if rules.scope is None and scope is Scope.CONFIGURED and not rules.fields:
@@ -260,7 +262,7 @@ class Convention:
         )
 
     def with_options(self, options: Mapping[str, JsonValue]) -> Convention:
-        """The same convention with some counting options set otherwise.
+        """Return the same convention with some counting options changed.
 
         >>> find_convention("four_phase").with_options({"rqs_form": "complement"}).counting.rqs_form
         <RqsForm.COMPLEMENT: 'complement'>
@@ -273,7 +275,7 @@ class Convention:
         return replace(self, counting=replace(self.counting, **read))  # type: ignore[arg-type]
 
     def options(self, rules: Rules | None = None) -> JsonObject:
-        """Every option by its name, as it is or as it is under these rules."""
+        """Return every option by name, for the convention alone or under these rules."""
         options: JsonObject = {**described(self.comparison), **described(self.counting)}
         if rules is None:
             return options
@@ -287,7 +289,7 @@ class Convention:
         }
 
     def comparison_sha256(self, rules: Rules) -> str:
-        """The hash of all that decides what the outcomes are."""
+        """Return the hash of everything that determines the outcomes."""
         whole = self.rules_for(rules)
         return canonical_sha256(
             {
@@ -306,7 +308,7 @@ class Convention:
         )
 
     def counting_sha256(self, rules: Rules | None = None) -> str:
-        """The hash of all that decides what outcomes are worth, weights of rules included."""
+        """Return the hash of everything that determines counting, including weights of rules."""
         weights: list[JsonValue] = [
             [rule.path, rule.weight, rule.required] for rule in (rules.fields if rules else ())
         ]
@@ -360,9 +362,9 @@ DEFAULT_CONVENTION: Final = CONVENTIONS["confusion"]
 
 
 def find_convention(name: str) -> Convention:
-    """The convention of this name; an unknown name is refused with the nearest known one."""
+    """Return the convention with this name; an error for an unknown name suggests another."""
     convention = CONVENTIONS.get(name.replace("-", "_"))
     if convention is None:
-        message = f"unknown convention {name!r}. {did_you_mean(name, CONVENTIONS)}"
-        raise OptionError("convention", message.rstrip(". "))
+        message = with_hint(f"unknown convention {name!r}", did_you_mean(name, CONVENTIONS))
+        raise OptionError("convention", message)
     return convention

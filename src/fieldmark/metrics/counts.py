@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from fieldmark.metrics.conventions import BothEmpty, CountingOptions, NullForAbsent, WrongValue
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 
-__all__ = ["Histogram", "cost_table", "is_null_for_absent", "sum_rows", "total"]
+__all__ = ["Histogram", "cost_table", "is_null_for_absent", "total"]
 
 Histogram = Mapping[int, int]
 """How often each fact, or each cell, occurred."""
 
+_Row = TypeVar("_Row", bound="tuple[int, ...]")
 _NOTHING: Final = Counts()
 
 _WRONG: Final[Mapping[WrongValue, Counts]] = {
@@ -33,7 +34,7 @@ _NULL_FOR_ABSENT: Final[Mapping[NullForAbsent, Counts]] = {
 
 @lru_cache(maxsize=64)
 def cost_table(counting: CountingOptions) -> tuple[Counts, ...]:
-    """The cost of every fact, by its code."""
+    """Return the cost of every fact, indexed by its code."""
     wrong = _WRONG[counting.wrong_value]
     costs: Mapping[Outcome, Counts] = {
         Outcome.MATCH: Counts(tp=1),
@@ -52,7 +53,7 @@ def cost_table(counting: CountingOptions) -> tuple[Counts, ...]:
 
 
 def is_null_for_absent(fact: Fact) -> bool:
-    """Whether the candidate has null or blank under a key that the ground truth lacks."""
+    """Return whether the candidate is null or blank under a key that the ground truth lacks."""
     return (
         fact.outcome is Outcome.BOTH_EMPTY
         and fact.expected is Presence.ABSENT
@@ -60,15 +61,8 @@ def is_null_for_absent(fact: Fact) -> bool:
     )
 
 
-def sum_rows(facts: Histogram, table: Sequence[tuple[int, ...]]) -> Iterator[int]:
-    """The columns of a table with a row for every fact, summed over some facts.
-
-    Without facts there are no sums.
-    """
+def total(facts: Histogram, table: Sequence[_Row]) -> _Row:
+    """Sum the columns of a table that has a row for every fact."""
     rows = ([value * number for value in table[fact]] for fact, number in facts.items())
-    return map(sum, zip(*rows, strict=True))
-
-
-def total(facts: Histogram, costs: tuple[Counts, ...]) -> Counts:
-    """The total cost of some facts."""
-    return Counts(*sum_rows(facts, costs))
+    make: Callable[..., _Row] = type(table[0])
+    return make(*map(sum, zip(*rows, strict=True)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
-    ResampledFigures,
+    ResampledMetrics,
     interval_around,
     interval_offsets,
     product,
@@ -20,17 +20,17 @@ from fieldmark.metrics.bootstrap import (
 from fieldmark.metrics.case_sample import CaseRow, row_means
 from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import CountingOptions
+from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.significance import ALPHA, PERMUTATIONS, flip_signs, holm, permutation_p
 from fieldmark.model.case import Verdict
-from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import FACT_MASK, FACTS, Presence
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from fieldmark.metrics.arrays import Floats
+    from fieldmark.values.arrays import Floats
 
 __all__ = [
     "GROUPS",
@@ -38,29 +38,29 @@ __all__ = [
     "CaseChange",
     "CaseInRun",
     "DiffVerdict",
-    "FigureDifference",
+    "MetricDifference",
     "PairedCases",
-    "PairedFigures",
+    "PairedMetrics",
     "ResamplingOptions",
     "greatest",
-    "paired_figures",
+    "paired_metrics",
 ]
 
 GROUPS: Final = 2_048
-"""Rows at most; further cases share them, and are resampled and permuted together."""
+"""The maximum number of rows; further cases share them, and are resampled and permuted together."""
 
 SHOWN: Final = 50
-"""Changed cases that are listed, of each kind."""
+"""The maximum number of listed changes, separately for fixed and regressed cases."""
 
 OutcomeChange: TypeAlias = tuple[str, str]
 """The outcome of a field in the first run and in the second."""
 
 _LIMITS: Final = (-1.0, 1.0)
 _OUTCOME_SHIFT: Final = 4
-"""Bits of a cell below its outcome: both presences."""
+"""The bits of a cell below its outcome: both presences."""
 _LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
 _WORD: Final = (1 << 64) - 1
-_NO_OUTCOME: Final = "nothing"
+_NO_OUTCOME: Final = "absent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class PairedCases:
     shifts: Counter[OutcomeChange] = field(default_factory=Counter)
     scores: Counter[str] = field(default_factory=Counter)
     fixed: list[CaseChange] = field(default_factory=list)
-    broken: list[CaseChange] = field(default_factory=list)
+    regressed: list[CaseChange] = field(default_factory=list)
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
         """Add one case of both runs."""
@@ -111,38 +111,35 @@ class PairedCases:
         for rows, side in ((self.before, before), (self.after, after)):
             times = side.block.times or Counter(side.block.cells)
             rows[group].add(times, row_means(side.stats))
-        self._add_change(case_id, before.stats, after.stats)
+        change = CaseChange(
+            case_id=case_id,
+            before=before.stats.score,
+            after=after.stats.score,
+            verdict_before=before.stats.verdict,
+            verdict_after=after.stats.verdict,
+        )
+        old, new = (str(each.stats.verdict or "error") for each in (before, after))
+        self.verdicts[old, new] += 1
+        self.scores["up" if change.gain > 0 else "down" if change.gain < 0 else "same"] += 1
+        if old != new and Verdict.PASS in {old, new}:
+            changes = self.fixed if new == Verdict.PASS else self.regressed
+            changes.append(change)
+            if len(changes) >= 2 * SHOWN:
+                changes[:] = greatest(changes)
         if before.block.cells != after.block.cells or before.table is not after.table:
             self.shifts.update(_outcome_changes(before, after))
 
     def passes(self) -> tuple[int, int]:
-        """How many cases pass only in the second run, and only in the first."""
-        gained = sum(n for (old, new), n in self.verdicts.items() if old != Verdict.PASS == new)
-        lost = sum(n for (old, new), n in self.verdicts.items() if old == Verdict.PASS != new)
-        return gained, lost
-
-    def _add_change(self, case_id: str, before: CaseStats, after: CaseStats) -> None:
-        change = CaseChange(
-            case_id=case_id,
-            before=before.score,
-            after=after.score,
-            verdict_before=before.verdict,
-            verdict_after=after.verdict,
-        )
-        old, new = str(before.verdict or "error"), str(after.verdict or "error")
-        self.verdicts[old, new] += 1
-        self.scores["up" if change.gain > 0 else "down" if change.gain < 0 else "same"] += 1
-        if old != new and Verdict.PASS in {old, new}:
-            changes = self.fixed if new == Verdict.PASS else self.broken
-            changes.append(change)
-            if len(changes) >= 2 * SHOWN:
-                changes[:] = greatest(changes)
+        """Return how many cases pass only in the second run, and how many only in the first."""
+        fixed = sum(n for (old, new), n in self.verdicts.items() if old != Verdict.PASS == new)
+        regressed = sum(n for (old, new), n in self.verdicts.items() if old == Verdict.PASS != new)
+        return fixed, regressed
 
 
 def _scramble(number: int) -> int:
-    """SplitMix64: a pseudo-random number for each case.
+    """Return a pseudo-random number for a case (SplitMix64).
 
-    Assigning sorted cases to rows in turn would make all rows alike and hide how much cases differ.
+    Assigning sorted cases to rows in turn would make the rows similar and hide how much cases vary.
     """
     mixed = (number + 1) * 0x9E3779B97F4A7C15 & _WORD
     mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _WORD
@@ -151,45 +148,39 @@ def _scramble(number: int) -> int:
 
 
 def greatest(changes: list[CaseChange]) -> list[CaseChange]:
-    """The changes with the largest effect; equal ones in the order of the cases."""
+    """Return the changes with the largest effect; ties keep the order of the cases."""
     return sorted(changes, key=lambda each: -abs(each.gain))[:SHOWN]
 
 
 def _outcome_changes(before: CaseInRun, after: CaseInRun) -> Mapping[OutcomeChange, int]:
-    """The fields whose outcome changed, counted by both outcomes."""
-    if _same_fields(before, after):
-        cells = zip(before.block.cells, after.block.cells, strict=True)
-        return Counter(
-            (_LABELS[old & FACT_MASK], _LABELS[new & FACT_MASK])
-            for old, new in cells
-            if old >> _OUTCOME_SHIFT != new >> _OUTCOME_SHIFT
-        )
-    old, new = _outcomes(before), _outcomes(after)
-    pairs = ((old.get(at, _NO_OUTCOME), new.get(at, _NO_OUTCOME)) for at in {**old, **new})
-    return Counter(pair for pair in pairs if pair[0] != pair[1])
-
-
-def _same_fields(before: CaseInRun, after: CaseInRun) -> bool:
-    """Whether both runs have the same fields in the same order, as in most cases."""
+    """Count the fields whose outcome changed, by both outcomes."""
     old, new = before.block, after.block
-    return (
-        before.table is after.table
-        and len(old.cells) == len(new.cells)
-        and old.items == new.items
-        and all(one ^ other <= FACT_MASK for one, other in zip(old.cells, new.cells, strict=True))
+    if before.table is after.table and len(old.cells) == len(new.cells) and old.items == new.items:
+        cells = list(zip(old.cells, new.cells, strict=True))
+        if all(one ^ other <= FACT_MASK for one, other in cells):
+            # The same fields in the same order, as in most cases.
+            return Counter(
+                (_LABELS[one & FACT_MASK], _LABELS[other & FACT_MASK])
+                for one, other in cells
+                if one >> _OUTCOME_SHIFT != other >> _OUTCOME_SHIFT
+            )
+    # By path, and by whether only the candidate has the field.
+    earlier, later = (
+        {
+            (each.path, each.expected_presence is Presence.ABSENT): each.outcome.label
+            for each in side.block.records(side.table)
+        }
+        for side in (before, after)
     )
-
-
-def _outcomes(side: CaseInRun) -> dict[tuple[str, bool], str]:
-    """Outcomes by path, and by whether only the candidate has the field."""
-    return {
-        (each.path, each.expected_presence is Presence.ABSENT): each.outcome.label
-        for each in side.block.records(side.table)
-    }
+    pairs = (
+        (earlier.get(field, _NO_OUTCOME), later.get(field, _NO_OUTCOME))
+        for field in {**earlier, **later}
+    )
+    return Counter((one, other) for one, other in pairs if one != other)
 
 
 class DiffVerdict(StrEnum):
-    """Whether a figure changed significantly."""
+    """Whether a metric changed significantly."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -206,10 +197,10 @@ class ResamplingOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FigureDifference:
-    """A figure in two runs; `p` is the p-value of the difference.
+class MetricDifference:
+    """A metric in two runs; `p` is the p-value of the difference.
 
-    `adjusted` is the Holm-adjusted p-value over all attributes, and decides the verdict.
+    `adjusted` is the Holm-adjusted p-value over all attributes; it determines the verdict.
     """
 
     before: float | None
@@ -221,42 +212,30 @@ class FigureDifference:
 
     @property
     def word(self) -> DiffVerdict:
-        """Better or worse, if the difference is significant."""
+        """Better or worse if the difference is significant, else no difference."""
         if not self.delta or self.adjusted > ALPHA:
             return DiffVerdict.SAME
         return DiffVerdict.BETTER if self.delta > 0 else DiffVerdict.WORSE
 
-    def to_dict(self) -> JsonObject:
-        """The difference as JSON."""
-        return {
-            "before": self.before,
-            "after": self.after,
-            "delta": self.delta,
-            "interval": None if self.interval is None else list(self.interval),
-            "p": self.p,
-            "p_adjusted": self.adjusted,
-            "word": self.word.value,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairedFigures:
-    """The headline figures and the F1 of every attribute in two runs."""
+class PairedMetrics:
+    """The headline metrics and the F1 of every attribute in two runs."""
 
-    headline: Mapping[str, FigureDifference]
-    attributes: Mapping[str, FigureDifference]
+    headline: Mapping[str, MetricDifference]
+    attributes: Mapping[str, MetricDifference]
 
 
 @dataclass(frozen=True, slots=True)
-class _FigureSamples:
-    """A figure in every resample or permutation of both runs; the first value is the estimate."""
+class _MetricSamples:
+    """A metric in every resample or permutation of both runs; the first value is the estimate."""
 
     before: Floats
     after: Floats
     cases: int = 0
 
     def differences(self) -> Floats:
-        """After minus before; where only one run had nothing to find, its figure counts as 1."""
+        """Return after minus before; if only one run had nothing to compare, its value is 1."""
         import numpy as np
 
         undefined = np.isnan(self.before) & np.isnan(self.after)
@@ -266,20 +245,20 @@ class _FigureSamples:
 
 _Transform: TypeAlias = Callable[["Floats", "Floats"], tuple["Floats", "Floats"]]
 """Turns the counts of the cases of both runs into the counts of all resamples."""
-_Samples: TypeAlias = dict[str, _FigureSamples]
+_Samples: TypeAlias = dict[str, _MetricSamples]
 
 
-def paired_figures(
+def paired_metrics(
     pairs: PairedCases,
     before: AttributeTable,
     after: AttributeTable,
     counting: CountingOptions,
     options: ResamplingOptions | None = None,
-) -> PairedFigures:
-    """Every figure of two runs with its difference, its interval and its p-value.
+) -> PairedMetrics:
+    """Return every metric of two runs with its difference, interval and p-value.
 
-    Intervals come from a paired bootstrap, p-values from a permutation test that exchanges the
-    runs case by case. Both keep the fields of a case together.
+    Intervals come from a paired bootstrap, p-values from a permutation test that swaps the runs
+    case by case. Both treat the fields of a case as one unit.
     """
     options = options or ResamplingOptions()
     paths = sorted({each.path for table in (before, after) for each in table.attributes})
@@ -303,7 +282,7 @@ def paired_figures(
 
     headline, attributes = _samples(matrices, resample, len(weights))
     permuted_headline, permuted_attributes = _samples(matrices, permute, len(signs))
-    return PairedFigures(
+    return PairedMetrics(
         headline=_differences(headline, permuted_headline, adjust=False),
         attributes=_differences(attributes, permuted_attributes, adjust=True),
     )
@@ -312,10 +291,10 @@ def paired_figures(
 def _samples(
     matrices: tuple[CaseMatrix, CaseMatrix], transform: _Transform, number: int
 ) -> tuple[_Samples, _Samples]:
-    """The headline figures and the F1 of every attribute in all resamples."""
+    """Return the headline metrics and the F1 of every attribute in all resamples."""
     import numpy as np
 
-    sides = ResampledFigures(number), ResampledFigures(number)
+    sides = ResampledMetrics(number), ResampledMetrics(number)
     attributes: _Samples = {}
     for old, new in zip(*(matrix.blocks() for matrix in matrices), strict=True):
         counts = [transform(*pair) for pair in zip(old[1:], new[1:], strict=True)]
@@ -326,31 +305,34 @@ def _samples(
         present = (np.add.reduce([*old[1:], *new[1:]]) > 0).sum(0)
         for place, path in enumerate(old.paths):
             cases = int(present[place])
-            attributes[path] = _FigureSamples(before[:, place], after[:, place], cases)
+            attributes[path] = _MetricSamples(before[:, place], after[:, place], cases)
     means = transform(matrices[0].means, matrices[1].means)
-    first, second = (side.headline(mean) for side, mean in zip(sides, means, strict=True))
-    cases = matrices[0].rows
-    return {name: _FigureSamples(first[name], second[name], cases) for name in first}, attributes
+    first, second = (side.metrics(mean) for side, mean in zip(sides, means, strict=True))
+    headline = {
+        name: _MetricSamples(first[name], second[name], matrices[0].rows)
+        for name in HEADLINE_METRICS
+    }
+    return headline, attributes
 
 
 def _differences(
     resampled: _Samples, permuted: _Samples, *, adjust: bool
-) -> dict[str, FigureDifference]:
-    """Differences with their p-values, Holm-adjusted if they are one family of tests."""
+) -> dict[str, MetricDifference]:
+    """Return differences with p-values, Holm-adjusted if they form one family of tests."""
     import numpy as np
 
     differences = {name: each.differences() for name, each in resampled.items()}
     p = {name: permutation_p(permuted[name].differences()) for name in resampled}
     tested = {name: p[name] for name, each in differences.items() if not np.isnan(each[0])}
     adjusted = holm(tested) if adjust else tested
-    found: dict[str, FigureDifference] = {}
+    found: dict[str, MetricDifference] = {}
     for name, samples in resampled.items():
         delta = _defined(differences[name][0])
         [offsets] = interval_offsets(differences[name][None], [samples.cases])
         interval = None
         if delta is not None and offsets is not None:
             interval = interval_around(delta, offsets, _LIMITS)
-        found[name] = FigureDifference(
+        found[name] = MetricDifference(
             before=_defined(samples.before[0]),
             after=_defined(samples.after[0]),
             delta=delta,

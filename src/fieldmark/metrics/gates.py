@@ -1,14 +1,14 @@
-"""Gates: limits on figures of a run, and on how far they may fall behind a baseline."""
+"""Gates: limits on the metrics of a run, and on their drop below a baseline."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from fieldmark.errors import OptionError
+from fieldmark.errors import OptionError, with_hint
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import did_you_mean
 
@@ -22,10 +22,10 @@ __all__ = [
     "parse_gate",
 ]
 
-Figure: TypeAlias = "float | int | None"
+MetricValue: TypeAlias = "float | int | None"
 
 _SLACK: Final = 1e-9
-_NOT_FIGURES: Final = frozenset({"format", "convention", "gates", "warnings"})
+_NOT_METRICS: Final = frozenset({"format", "convention", "gates", "warnings"})
 _SHORT: Final[Mapping[str, str]] = {
     "completeness": "quality.completeness",
     "hallucination": "quality.hallucination",
@@ -36,16 +36,15 @@ _SHORT: Final[Mapping[str, str]] = {
     "micro_precision": "micro.precision",
     "micro_recall": "micro.recall",
 }
-
-
+_EXAMPLES: Final = "for example mean_score, micro_f1 or attributes.total.f1"
 _OF_FIELDS: Final = frozenset(
     {"micro", "macro", "macro_f1_by_attribute", "macro_f1_by_case", "mean_score", "quality"}
 )
-"""Figures that are vacuous, even if perfect, where no field was scored."""
+"""Metrics that are vacuous, even if perfect, when no field was scored."""
 
 
 class GateKind(StrEnum):
-    """Whether the limit is the least or the most that the figure may be."""
+    """Whether the limit is a minimum or a maximum."""
 
     MIN = "min"
     MAX = "max"
@@ -53,7 +52,7 @@ class GateKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A limit on a figure."""
+    """A limit on a metric."""
 
     name: str
     limit: float
@@ -61,106 +60,95 @@ class Gate:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise OptionError(self.kind, "a gate needs the name of a figure")
+            raise OptionError(self.kind, "the name of a metric is required")
         if not math.isfinite(self.limit):
             raise OptionError(self.kind, f"the limit of {self.name} must be a finite number")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """The result of a gate; `known` is false if the run does not have the figure."""
+    """The result of a gate; `known` is false if the run does not have the metric."""
 
     name: str
     limit: float
     kind: GateKind
-    value: Figure
+    value: MetricValue
     passed: bool
     note: str = ""
     known: bool = True
 
 
 def parse_gate(text: str, kind: GateKind) -> Gate:
-    """Read `name=limit`; the name may hold dots and equals signs.
+    """Parse `METRIC=LIMIT`; the name of the metric may contain dots and equals signs.
 
     >>> parse_gate("attributes.total.recall=0.95", GateKind.MIN).limit
     0.95
     """
     name, equals, limit = text.rpartition("=")
     if not equals:
-        raise OptionError(kind, f"{text!r} is not of the form name=limit")
+        raise OptionError(kind, f"expected METRIC=LIMIT, got {text!r}")
     try:
         number = float(limit)
     except ValueError:
-        raise OptionError(kind, f"{limit!r} in {text!r} is no number") from None
+        raise OptionError(kind, f"expected a number, got {limit!r} in {text!r}") from None
     return Gate(name=name.strip(), limit=number, kind=kind)
 
 
 def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult, ...]:
-    """Check every gate against a summary as JSON; an unknown figure fails its gate."""
+    """Check every gate against a summary as JSON; an unknown metric fails its gate."""
     results: list[GateResult] = []
     for gate in gates:
         try:
-            result = check_gate(gate, summary)
+            results.append(check_gate(gate, summary))
         except OptionError as error:
-            result = GateResult(
-                name=gate.name,
-                limit=gate.limit,
-                kind=gate.kind,
-                value=None,
-                passed=False,
-                note=error.message,
-                known=False,
+            unknown = GateResult(
+                **asdict(gate), value=None, passed=False, note=error.message, known=False
             )
-        results.append(result)
+            results.append(unknown)
     return tuple(results)
 
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
-    """Check one gate; an unknown figure raises `OptionError` with a suggestion."""
-    figures = {key: value for key, value in summary.items() if key not in _NOT_FIGURES}
+    """Check one gate; an unknown metric raises `OptionError` with a suggestion."""
+    metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}
     name = _SHORT.get(gate.name, gate.name)
-    found = next(_resolve(name, figures), None)
+    found = next(_resolve(name, metrics), None)
     if found is None:
-        known = {*_SHORT, *_names(figures)}
-        message = f"unknown figure {gate.name!r}. {did_you_mean(gate.name, known)}"
-        raise OptionError(gate.kind, message.rstrip(". "))
+        known = {*_SHORT, *_names(metrics)}
+        hint = did_you_mean(gate.name, known) or _EXAMPLES
+        message = with_hint(f"unknown metric {gate.name!r}", hint)
+        raise OptionError(gate.kind, message)
     [value] = found
-    micro = figures.get("micro")
+    micro = metrics.get("micro")
     nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
     vacuous = nothing_scored and name.partition(".")[0] in _OF_FIELDS
     passed = False
     if value is not None and not vacuous:
         minimum = gate.kind is GateKind.MIN
         passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
-    return GateResult(
-        name=gate.name,
-        limit=gate.limit,
-        kind=gate.kind,
-        value=value,
-        passed=passed,
-        note="undefined" if value is None else "nothing was scored" if vacuous else "",
-    )
+    note = "undefined" if value is None else "nothing was scored" if vacuous else ""
+    return GateResult(**asdict(gate), value=value, passed=passed, note=note)
 
 
-def _is_figure(value: JsonValue) -> bool:
+def _is_metric(value: JsonValue) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _resolve(name: str, figures: JsonObject) -> Iterator[tuple[Figure, ...]]:
-    """Every figure that the name can mean; keys may contain dots, so longer keys go first."""
-    for key in sorted(figures, key=len, reverse=True):
-        value = figures[key]
-        if name == key and _is_figure(value):
+def _resolve(name: str, metrics: JsonObject) -> Iterator[tuple[MetricValue, ...]]:
+    """Yield every metric that the name can mean; keys may contain dots, so longer keys go first."""
+    for key in sorted(metrics, key=len, reverse=True):
+        value = metrics[key]
+        if name == key and _is_metric(value):
             yield (value,)  # type: ignore[misc]
         elif name.startswith(f"{key}.") and isinstance(value, dict):
             yield from _resolve(name[len(key) + 1 :], value)
 
 
-def _names(figures: JsonObject, prefix: str = "") -> Iterator[str]:
-    for key, value in figures.items():
+def _names(metrics: JsonObject, prefix: str = "") -> Iterator[str]:
+    for key, value in metrics.items():
         if isinstance(value, dict):
             yield from _names(value, f"{prefix}{key}.")
-        elif _is_figure(value):
+        elif _is_metric(value):
             yield f"{prefix}{key}"
 
 
@@ -168,27 +156,28 @@ _LESS_IS_BETTER: Final = frozenset({
     "errors", "fn", "format_error", "fp", "hallucination", "invalid_truth", "missing", "omission",
     "unexpected", "unparseable", "wrong_value",
 })  # fmt: skip
-"""Figures for which lower is better, by the last part of their names."""
+"""Metrics for which lower is better, by the last part of their name."""
 
 
 def drop_gates(
     before: JsonObject, after: JsonObject, limits: Mapping[str, float]
 ) -> tuple[GateResult, ...]:
-    """Gates on how much worse figures are than those of a baseline.
+    """Check how much worse metrics are than those of a baseline.
 
-    A figure that is undefined in the baseline passes; one that is undefined now fails.
+    A metric that is undefined in the baseline passes; a metric that is undefined now fails.
     """
-    gates = (Gate(name=name, limit=limit, kind=GateKind.MAX) for name, limit in limits.items())
-    return tuple(_check_drop(gate, before, after) for gate in gates)
-
-
-def _check_drop(gate: Gate, before: JsonObject, after: JsonObject) -> GateResult:
-    old, [new] = check_gate(gate, before).value, check_gates([gate], after)
-    result = replace(new, name=f"drop of {gate.name}", known=True)
-    if old is None:
-        return replace(result, value=0.0, passed=True, note="undefined in the baseline")
-    if new.value is None:
-        return replace(result, passed=False, note="undefined")
-    drop = float(old - new.value)
-    drop = -drop if gate.name.rpartition(".")[2] in _LESS_IS_BETTER else drop
-    return replace(result, value=drop, passed=drop <= gate.limit + _SLACK and not new.note)
+    results: list[GateResult] = []
+    for name, limit in limits.items():
+        gate = Gate(name=name, limit=limit, kind=GateKind.MAX)
+        old, [new] = check_gate(gate, before).value, check_gates([gate], after)
+        result = replace(new, name=f"drop of {name}", known=True)
+        if old is None:
+            result = replace(result, value=0.0, passed=True, note="undefined in the baseline")
+        elif new.value is None:
+            result = replace(result, passed=False, note="undefined")
+        else:
+            drop = float(old - new.value)
+            drop = -drop if name.rpartition(".")[2] in _LESS_IS_BETTER else drop
+            result = replace(result, value=drop, passed=drop <= limit + _SLACK and not new.note)
+        results.append(result)
+    return tuple(results)

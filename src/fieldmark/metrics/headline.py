@@ -1,17 +1,17 @@
-"""The figures that every run has and that lists, intervals and comparisons of runs show."""
+"""The metrics that every run has, shown in lists, intervals and comparisons of runs."""
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["HEADLINE_FIGURES", "MAIN_FIGURE"]
+__all__ = ["HEADLINE_METRICS", "MAIN_METRIC"]
 
-HEADLINE_FIGURES: Final = (
+HEADLINE_METRICS: Final = (
     "mean_score",
     "macro_f1_by_attribute",
     "macro_f1_by_case",
     "micro_f1",
 )
 
-MAIN_FIGURE: Final = HEADLINE_FIGURES[0]
-"""The figure that a run is judged by where none is named."""
+MAIN_METRIC: Final = HEADLINE_METRICS[0]
+"""The default metric for judging a run."""

@@ -1,4 +1,4 @@
-"""The same options always give the same text and the same hash."""
+"""Canonical JSON and hashes of options: equal options always have the same hash."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ __all__ = ["canonical_sha256", "describe", "described"]
 
 
 def described(strategy: object) -> JsonObject:
-    """A strategy by its name and its options; other dataclasses by their fields alone.
+    """Describe a strategy by its name and options, and other dataclasses by their fields.
 
-    A strategy whose options are not all that decides, or more than that, says so by a method
-    `identity`.
+    A strategy whose options are not exactly what determines its results has a method `identity`.
     """
     identity = getattr(strategy, "identity", None)
     if callable(identity):
@@ -34,7 +33,7 @@ def described(strategy: object) -> JsonObject:
 
 
 def describe(value: object) -> JsonValue:
-    """Any option value as JSON that does not depend on the process that made it."""
+    """Return an option value as JSON that does not depend on the current process."""
     if isinstance(value, Enum):
         return describe(value.value)
     if value is None or isinstance(value, bool | int | float | str):
@@ -53,7 +52,7 @@ def describe(value: object) -> JsonValue:
 
 
 def canonical_sha256(value: JsonValue) -> str:
-    """The hash of a JSON value, independent of the order of its keys."""
+    """Return the hash of a JSON value, independent of the order of its keys."""
     return hashlib.sha256(_text(value)).hexdigest()
 
 

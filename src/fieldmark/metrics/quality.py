@@ -1,18 +1,16 @@
 """Completeness, hallucination, accuracy and the response quality score, from five buckets.
 
-The bucket of a key follows from its two presences alone, never from the outcome: an ignored or
-failed comparison still says that a value was there.
+The bucket of a key depends only on its two presences, never on the outcome: a value is present even
+if it is ignored or its comparison failed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from operator import add
 from typing import Final, NamedTuple
 
 from fieldmark.metrics.conventions import CountingOptions, IgnoreScope, RqsForm
-from fieldmark.metrics.counts import Histogram, sum_rows
 from fieldmark.metrics.rates import clip, ratio
 from fieldmark.model.outcome import FACTS, Fact, Outcome, Presence
 
@@ -20,11 +18,10 @@ __all__ = [
     "Quality",
     "QualityBuckets",
     "QualityCounts",
-    "QualityFigures",
+    "QualityMetrics",
     "bucket_table",
     "quality",
-    "quality_counts",
-    "quality_figures",
+    "quality_metrics",
 ]
 
 
@@ -42,8 +39,8 @@ class QualityBuckets(NamedTuple):
 class QualityCounts(NamedTuple):
     """Keys by bucket; `ignored`, `failed` and `matched` are parts of `both_non_null`.
 
-    A key is `extra` if the truth does not have it, `unexpected` if the truth says nothing where
-    the candidate has a value, and `missing` if only the truth has a value. `+` adds two of them.
+    A key is `extra` if the truth lacks it, `unexpected` if the truth is empty and the candidate has
+    a value, and `missing` if only the truth has a value.
     """
 
     extra: int = 0
@@ -54,11 +51,6 @@ class QualityCounts(NamedTuple):
     ignored: int = 0
     failed: int = 0
     matched: int = 0
-
-    def __add__(self, other: object) -> QualityCounts:
-        if not isinstance(other, QualityCounts):
-            return NotImplemented
-        return QualityCounts(*map(add, self, other))
 
     @property
     def expected_non_null(self) -> int:
@@ -76,7 +68,7 @@ class QualityCounts(NamedTuple):
         return self.both_non_null - self.ignored - self.failed
 
     def buckets(self) -> QualityBuckets:
-        """The sizes of the buckets under the names that reports use for them."""
+        """Return the sizes of the buckets under the names that reports use."""
         return QualityBuckets(
             extra_keys=self.extra,
             gt_null_aio_has_value=self.unexpected,
@@ -88,7 +80,7 @@ class QualityCounts(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """The figures of a case or a run; `flags` says which of them rest on nothing, and why."""
+    """The metrics of a case or a run; `flags` says which of them are vacuous, and why."""
 
     completeness: float
     hallucination: float
@@ -99,8 +91,8 @@ class Quality(NamedTuple):
     flags: Mapping[str, tuple[str, ...]]
 
 
-class QualityFigures(NamedTuple):
-    """The figures of quality that follow from counts, safety aside."""
+class QualityMetrics(NamedTuple):
+    """The quality metrics that are computed from counts; safety is not one of them."""
 
     completeness: float
     hallucination: float
@@ -118,7 +110,7 @@ _PARTS: Final[Mapping[Outcome, QualityCounts]] = {
 
 @lru_cache(maxsize=64)
 def bucket_table(ignore_scope: IgnoreScope) -> tuple[QualityCounts, ...]:
-    """The bucket of every fact, by its code."""
+    """Return the bucket of every fact, indexed by its code."""
     return tuple(_bucket(fact, ignore_scope) for fact in FACTS)
 
 
@@ -127,7 +119,7 @@ def _bucket(fact: Fact, ignore_scope: IgnoreScope) -> QualityCounts:
         return _NOTHING
     expected, candidate = fact.expected is Presence.VALUE, fact.candidate is Presence.VALUE
     if fact.expected is Presence.ABSENT:
-        # A field that neither side has is no key of the union.
+        # A field that neither side has is not a key of the union.
         return _NOTHING if fact.candidate is Presence.ABSENT else QualityCounts(extra=1)
     if expected and candidate:
         return _PARTS.get(fact.outcome, QualityCounts(both_non_null=1))
@@ -136,22 +128,17 @@ def _bucket(fact: Fact, ignore_scope: IgnoreScope) -> QualityCounts:
     return QualityCounts(unexpected=1) if candidate else QualityCounts(both_null=1)
 
 
-def quality_counts(facts: Histogram, buckets: tuple[QualityCounts, ...]) -> QualityCounts:
-    """The buckets of facts that happened so many times."""
-    return QualityCounts(*sum_rows(facts, buckets))
-
-
 def quality(
     counts: QualityCounts, counting: CountingOptions, safety: float | None = None
 ) -> Quality:
-    """Every figure of some keys; without a judge of safety it is 1 and flagged.
+    """Return every quality metric of some keys; without a safety judge, safety is 1 and flagged.
 
     >>> walk_through = QualityCounts(extra=1, unexpected=1, missing=1, both_non_null=3, matched=3)
     >>> round(quality(walk_through, CountingOptions()).rqs, 9)
     0.7375
     """
     safe = 1.0 if safety is None else safety
-    completeness, hallucination, accuracy, rqs = quality_figures(counts, counting, safe)
+    completeness, hallucination, accuracy, rqs = quality_metrics(counts, counting, safe)
     raised = (
         ("completeness", "vacuous", not counts.expected_non_null),
         ("hallucination", "vacuous", not counts.distinct),
@@ -160,22 +147,22 @@ def quality(
         ("safety", "not_evaluated", safety is None),
     )
     flags: dict[str, tuple[str, ...]] = {}
-    for figure, flag, is_raised in raised:
+    for metric, flag, is_raised in raised:
         if is_raised:
-            flags[figure] = (*flags.get(figure, ()), flag)
+            flags[metric] = (*flags.get(metric, ()), flag)
     limit = _rqs(counting, 1.0, 1.0, 1.0, 0.0)
     return Quality(completeness, hallucination, accuracy, safe, rqs, limit, flags)
 
 
-def quality_figures(
+def quality_metrics(
     counts: QualityCounts, counting: CountingOptions, safety: float
-) -> QualityFigures:
-    """The figures of some keys; where the counts are arrays, the figures are too."""
+) -> QualityMetrics:
+    """Return the metrics of some keys; if the counts are arrays, so are the metrics."""
     completeness = ratio(counts.both_non_null, counts.expected_non_null, 1.0)
     hallucination = ratio(counts.extra + counts.unexpected, counts.distinct, 0.0)
     accuracy = ratio(counts.matched, counts.scorable, 1.0)
     rqs = _rqs(counting, accuracy, completeness, safety, hallucination)
-    return QualityFigures(completeness, hallucination, accuracy, rqs)
+    return QualityMetrics(completeness, hallucination, accuracy, rqs)
 
 
 def _rqs(
@@ -185,7 +172,7 @@ def _rqs(
     safety: float,
     hallucination: float,
 ) -> float:
-    """The response quality score, within 0 and 1."""
+    """Return the response quality score, clamped to 0 to 1."""
     weights = counting.rqs_weights
     most = 1.0 if counting.rqs_form is RqsForm.COMPLEMENT else 0.0
     score = weights.accuracy * accuracy + weights.completeness * completeness

@@ -8,7 +8,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from fieldmark.metrics.arrays import Floats
+    from fieldmark.values.arrays import Floats
 
 __all__ = ["ALPHA", "PERMUTATIONS", "flip_signs", "holm", "mcnemar", "permutation_p"]
 
@@ -23,26 +23,26 @@ _TIE: Final = 1e-12
 _Name = TypeVar("_Name")
 
 
-def mcnemar(fixed: int, broken: int) -> float:
-    """The p-value of McNemar's test for cases that were fixed and broken.
+def mcnemar(fixed: int, regressed: int) -> float:
+    """Return the p-value of McNemar's test for fixed and regressed cases.
 
     Exact up to a thousand changes, then by the normal approximation.
 
     >>> mcnemar(8, 0), mcnemar(5, 5)
     (0.0078125, 1.0)
     """
-    changed, fewer = fixed + broken, min(fixed, broken)
+    changed, fewer = fixed + regressed, min(fixed, regressed)
     if not changed:
         return 1.0
     if changed <= _EXACT:
         ways = sum(math.comb(changed, number) for number in range(fewer + 1))
         return min(1.0, 2 * ways / (1 << changed))
-    z = max(0.0, abs(fixed - broken) - 1) / math.sqrt(changed)
+    z = max(0.0, abs(fixed - regressed) - 1) / math.sqrt(changed)
     return min(1.0, 2 * _NORMAL.cdf(-z))
 
 
 def holm(p_values: Mapping[_Name, float]) -> dict[_Name, float]:
-    """Holm-adjusted p-values.
+    """Return Holm-adjusted p-values.
 
     >>> holm({"total": 0.01, "vendor": 0.04, "date": 0.03})
     {'total': 0.03, 'vendor': 0.06, 'date': 0.06}
@@ -57,9 +57,9 @@ def holm(p_values: Mapping[_Name, float]) -> dict[_Name, float]:
 
 
 def flip_signs(cases: int, permutations: int, seed: int) -> Floats:
-    """For each permutation and case, 1 where the runs stay as they are and -1 where they swap.
+    """Return 1 (keep) or -1 (swap the runs) for each permutation and case.
 
-    The first row swaps nothing, so it gives the difference itself.
+    The first row swaps nothing, so it gives the observed difference.
     """
     import numpy as np
 
@@ -70,9 +70,9 @@ def flip_signs(cases: int, permutations: int, seed: int) -> Floats:
 
 
 def permutation_p(differences: Floats) -> float:
-    """The share of permutations whose difference is at least that of the runs, the first value.
+    """Return the share of permutations whose difference is at least the observed one, the first.
 
-    Where there is none, the tail of a normal distribution estimates the p-value.
+    If there is none, the tail of a normal distribution estimates the p-value.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""The summary of a run: every reported figure, computed from a tally under a convention."""
+"""The summary of a run: every reported metric, computed from a tally under a convention."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from fieldmark.metrics.averages import MacroMean, macro_mean
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.counts import cost_table, total
 from fieldmark.metrics.gates import GateResult
-from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality, quality_counts
+from fieldmark.metrics.headline import HEADLINE_METRICS
+from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
 from fieldmark.metrics.rates import Interval, accuracy, rates
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
-from fieldmark.metrics.taxonomy import ErrorCounts, errors_by_type
+from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcome import FACTS, Outcome
@@ -29,13 +30,13 @@ __all__ = [
     "RunIntervals",
     "Summary",
     "applied_convention",
-    "summarise",
+    "summarize",
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedConvention:
-    """The convention that figures come from; its hashes tell which runs are comparable."""
+    """The convention behind the metrics; its hashes tell which runs are comparable."""
 
     name: str
     version: int
@@ -44,7 +45,7 @@ class AppliedConvention:
     counting_sha256: str
 
     def is_comparable(self, other: AppliedConvention) -> bool:
-        """Whether figures of both can be compared: same comparison, same counting."""
+        """Return whether metrics of both can be compared: same comparison, same counting."""
         return (self.comparison_sha256, self.counting_sha256) == (
             other.comparison_sha256,
             other.counting_sha256,
@@ -68,7 +69,7 @@ class Micro:
 class AttributeSummary(Micro):
     """The counts and rates of one attribute over all cases.
 
-    `errors` counts comparisons that could not be made; they are in no other figure.
+    `errors` counts failed comparisons; they are in no other metric.
     """
 
     accuracy: float | None
@@ -86,7 +87,7 @@ class Macro:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualitySummary:
-    """Response quality over the pooled keys of a run, at the depth at which they were compared."""
+    """Response quality over the pooled keys of a run, at the depth of the comparison."""
 
     completeness: float
     hallucination: float
@@ -101,26 +102,26 @@ class QualitySummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorSummary:
-    """The results of one evaluator over all cases, and figures of its own, if any."""
+    """The results of one evaluator over all cases, and its metrics over all cases, if any."""
 
     mean_score: float | None
     scored: int
     errors: int
     verdicts: VerdictCounts
-    figures: JsonObject = field(default_factory=dict)
+    metrics: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIntervals:
-    """Confidence intervals by the names of figures, and of F1 by attribute."""
+    """Confidence intervals by metric, and of F1 by attribute."""
 
-    figures: Mapping[str, Interval] = field(default_factory=dict)
+    metrics: Mapping[str, Interval] = field(default_factory=dict)
     attributes: Mapping[str, Interval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Every figure of a run."""
+    """Every metric of a run."""
 
     convention: AppliedConvention
     cases: CaseTotals
@@ -140,6 +141,12 @@ class Summary:
     warnings: tuple[str, ...] = ()
 
     @property
+    def headline(self) -> dict[str, float | None]:
+        """The headline metrics by name."""
+        means = self.mean_score, self.macro_f1_by_attribute, self.macro_f1_by_case
+        return dict(zip(HEADLINE_METRICS, (*means, self.micro.f1), strict=True))
+
+    @property
     def macro_f1_by_attribute(self) -> float | None:
         """The mean F1 over attributes."""
         return self.macro.by_attribute.f1
@@ -150,7 +157,7 @@ class Summary:
         return self.macro.by_case.f1
 
 
-def summarise(
+def summarize(
     tally: Tally,
     convention: Convention,
     *,
@@ -158,7 +165,7 @@ def summarise(
     evaluators: Mapping[str, EvaluatorSummary] | None = None,
     warnings: Sequence[str] = (),
 ) -> Summary:
-    """Every figure of a run from its tally."""
+    """Compute every metric of a run from its tally."""
     rules = Rules() if rules is None else rules
     counting = convention.counting
     costs, facts, sums = cost_table(counting), tally.facts(), tally.sums()
@@ -167,7 +174,7 @@ def summarise(
     pooled: Counter[int] = Counter()
     for path, own in facts.items():
         pooled.update(own)
-        counts, errors = total(own, costs), errors_by_type(own)
+        counts, errors = total(own, costs), total(own, ERROR_TABLE)
         by_attribute.append(counts)
         attributes[path] = AttributeSummary(
             **counts._asdict(),
@@ -177,23 +184,20 @@ def summarise(
             errors_by_type=errors,
         )
     counts = total(pooled, costs)
-    macro = Macro(by_attribute=macro_mean(by_attribute, counting.zero), by_case=sums.by_case.mean())
+    means = [macro_mean(by_attribute, counting.zero), sums.macro_by_case()]
     if not sums.cases.scored:
         # Without a scored case nothing is perfect, not even vacuously.
-        macro = Macro(
-            by_attribute=_undefined_if_vacuous(macro.by_attribute),
-            by_case=_undefined_if_vacuous(macro.by_case),
-        )
-    buckets = quality_counts(pooled, bucket_table(counting.ignore_scope))
+        means = [each._replace(f1=None) if each.vacuous else each for each in means]
+    buckets = total(pooled, bucket_table(counting.ignore_scope))
     return Summary(
         convention=applied_convention(convention, rules),
         cases=sums.cases,
         verdicts=sums.verdicts,
         micro=Micro(**counts._asdict(), **rates(counts, counting.zero)._asdict()),
-        macro=macro,
+        macro=Macro(by_attribute=means[0], by_case=means[1]),
         mean_score=sums.scores.mean,
         attributes=attributes,
-        errors_by_type=errors_by_type(pooled),
+        errors_by_type=total(pooled, ERROR_TABLE),
         quality=QualitySummary(
             **quality(buckets, counting, sums.safety.mean)._asdict(),
             depth=rules.depth or convention.comparison.depth,
@@ -205,7 +209,7 @@ def summarise(
 
 
 def applied_convention(convention: Convention, rules: Rules) -> AppliedConvention:
-    """The convention and the rules that figures come from."""
+    """Return the convention and the rules behind the metrics."""
     return AppliedConvention(
         name=convention.name,
         version=convention.version,
@@ -213,7 +217,3 @@ def applied_convention(convention: Convention, rules: Rules) -> AppliedConventio
         comparison_sha256=convention.comparison_sha256(rules),
         counting_sha256=convention.counting_sha256(rules),
     )
-
-
-def _undefined_if_vacuous(mean: MacroMean) -> MacroMean:
-    return MacroMean(None, None, None, vacuous=True) if mean.vacuous else mean

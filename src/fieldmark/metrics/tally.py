@@ -1,4 +1,4 @@
-"""The sums of a run: whole numbers only, so any split of the cases gives the same totals."""
+"""The sums of a run: integers only, so any partition of the cases gives the same totals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import Final, NamedTuple, TypeAlias
 
-from fieldmark.metrics.averages import ExactSum, MacroSums
+from fieldmark.metrics.averages import ExactSum, MacroMean
 from fieldmark.metrics.case_score import SHORT, CaseStats
 from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
@@ -17,9 +17,9 @@ __all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts", "f1
 
 
 class CaseTotals(NamedTuple):
-    """The number of cases, by what happened to them.
+    """The number of cases by status.
 
-    `total` counts the rows of the truth; `unexpected` are candidates beside these.
+    `total` counts the rows of the ground truth; `unexpected` counts further candidates.
     """
 
     total: int = 0
@@ -45,7 +45,7 @@ _INPUT_TOTALS: Final = {
 
 
 class VerdictCounts(NamedTuple):
-    """How many cases passed, partly passed and failed."""
+    """The number of cases by verdict."""
 
     passed: int = 0
     partial: int = 0
@@ -58,12 +58,14 @@ class VerdictCounts(NamedTuple):
 
 
 class RunSums(NamedTuple):
-    """All sums over cases; `+` joins two parts of a run."""
+    """All sums over cases; `+` merges two parts of a run."""
 
     cases: CaseTotals = CaseTotals()
     verdicts: VerdictCounts = VerdictCounts()
     scores: ExactSum = ExactSum()
-    by_case: MacroSums = MacroSums()
+    precisions: ExactSum = ExactSum()
+    recalls: ExactSum = ExactSum()
+    f1s: ExactSum = ExactSum()
     safety: ExactSum = ExactSum()
 
     def __add__(self, other: object) -> RunSums:
@@ -71,11 +73,17 @@ class RunSums(NamedTuple):
             return NotImplemented
         return RunSums(*map(add, self, other))
 
+    def macro_by_case(self) -> MacroMean:
+        """Return the means over cases; F1 is 1 and vacuous if no case remains."""
+        vacuous = not self.f1s.number
+        f1 = 1.0 if vacuous else self.f1s.mean
+        return MacroMean(self.precisions.mean, self.recalls.mean, f1, vacuous)
+
     @classmethod
     def of(cls, counted: Sequence[tuple[CaseStats, int]]) -> RunSums:
-        """The sums over distinct cases, each with how many there are of it.
+        """Return the sums over distinct cases, each with its number of occurrences.
 
-        A case without a score is left out of every mean by case.
+        A case without a score is excluded from every mean by case.
         """
         scored = [(stats, times) for stats, times in counted if stats.score is not None]
         verdicts: Counter[Verdict | None] = Counter()
@@ -94,24 +102,22 @@ class RunSums(NamedTuple):
             ),
             verdicts=VerdictCounts(*(verdicts[each] for each in Verdict)),
             scores=_sum((stats.score, times) for stats, times in scored),
-            by_case=MacroSums(
-                _sum((stats.precision, times) for stats, times in scored),
-                _sum((stats.recall, times) for stats, times in scored),
-                _sum((f1_in_mean(stats), times) for stats, times in scored),
-            ),
+            precisions=_sum((stats.precision, times) for stats, times in scored),
+            recalls=_sum((stats.recall, times) for stats, times in scored),
+            f1s=_sum((f1_in_mean(stats), times) for stats, times in scored),
             safety=_sum((stats.safety, times) for stats, times in counted),
         )
 
 
 def f1_in_mean(stats: CaseStats) -> float | None:
-    """The F1 of a case in a mean: 0 if undefined although something is wrong."""
+    """Return the F1 of a case for a mean: 0 if it is undefined although something is wrong."""
     if stats.f1 is None and (stats.counts.fp or stats.counts.fn):
         return 0.0
     return stats.f1
 
 
 def _sum(values: Iterable[tuple[float | None, int]]) -> ExactSum:
-    """The sum of the defined values, grouped first because many are equal."""
+    """Return the sum of the defined values, grouped first because many are equal."""
     times_of: dict[float, int] = {}
     for value, times in values:
         if value is not None:
@@ -125,9 +131,9 @@ FactsByPath: TypeAlias = Mapping[str, Mapping[int, int]]
 _State: TypeAlias = tuple[AttributeTable, "Counter[int]", RunSums]
 
 _BATCH: Final = 8192
-"""Cases that are buffered, so that equal ones are counted together."""
+"""The maximum number of buffered cases; equal ones are counted together."""
 _HELD: Final = 1 << 18
-"""Cells that are buffered at most; cases with long lists fill it sooner."""
+"""The maximum number of buffered cells; cases with long lists reach this limit first."""
 
 
 class Tally:
@@ -144,13 +150,13 @@ class Tally:
         self._held = 0
 
     def add(self, block: Outcomes, stats: CaseStats, read: CaseInput = CaseInput.OK) -> None:
-        """Add one case that was compared."""
+        """Add one compared case."""
         if read in _INPUT_TOTALS:
             self._sums += RunSums(cases=_INPUT_TOTALS[read])
         self.add_all([block], [stats])
 
     def add_all(self, blocks: Sequence[Outcomes], stats: Sequence[CaseStats]) -> None:
-        """Add many cases that could be read."""
+        """Add many readable cases."""
         self._waiting.update(zip(map(id, stats), blocks, strict=True))
         self._stats += stats
         self._held += sum([len(block.cells) for block in blocks])
@@ -158,7 +164,7 @@ class Tally:
             self.settle()
 
     def add_invalid_truth(self) -> None:
-        """Add one case whose truth could not be read; nothing of it is scored."""
+        """Add one case whose ground truth could not be read; it is not scored."""
         self._sums += RunSums(cases=CaseTotals(total=1, invalid_truth=1))
 
     def add_failed(self) -> None:
@@ -170,7 +176,7 @@ class Tally:
         self._sums += RunSums(cases=CaseTotals(unexpected=number))
 
     def merge(self, other: Tally) -> None:
-        """Add another part of the run; its attributes get the numbers of this table."""
+        """Add another part of the run, renumbering its attributes for this table."""
         numbers = [self.table.add(attribute) for attribute in other.table.attributes]
         cells = other.cells()
         for cell, times in zip(renumber(cells, numbers), cells.values(), strict=True):
@@ -178,17 +184,17 @@ class Tally:
         self._sums += other.sums()
 
     def cells(self) -> Mapping[int, int]:
-        """How often each cell occurred."""
+        """Return how often each cell occurred."""
         self.settle()
         return self._cells
 
     def sums(self) -> RunSums:
-        """The sums over cases."""
+        """Return the sums over cases."""
         self.settle()
         return self._sums
 
     def facts(self) -> FactsByPath:
-        """How often each fact occurred, for every attribute, sorted by path."""
+        """Return how often each fact occurred, for every attribute, sorted by path."""
         by_path: dict[str, dict[int, int]] = {}
         for cell, times in self.cells().items():
             facts = by_path.setdefault(self.table.path(cell >> CELL_BITS), {})
@@ -196,7 +202,7 @@ class Tally:
         return dict(sorted(by_path.items()))
 
     def settle(self) -> None:
-        """Count the buffered cases; those with equal cells share one record, so ids group them."""
+        """Count the buffered cases; equal cells share a record, so `id` groups them."""
         if not self._stats:
             return
         distinct = {id(stats): stats for stats in self._stats}

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from operator import add
 from typing import Final, NamedTuple
 
-from fieldmark.metrics.counts import Histogram, sum_rows
 from fieldmark.model.outcome import FACTS, Outcome
 
-__all__ = ["ERROR_TABLE", "ErrorCounts", "errors_by_type", "truth_fields"]
+__all__ = ["ERROR_TABLE", "MISTAKES", "ErrorCounts", "truth_fields"]
 
 
 class ErrorCounts(NamedTuple):
-    """How many mistakes there are of each type. `+` adds two of them field by field."""
+    """The number of mistakes of each type; `+` adds them type by type."""
 
     omission: int = 0
     hallucination: int = 0
@@ -27,7 +26,7 @@ class ErrorCounts(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All mistakes; a field has at most one."""
+        """The number of all mistakes; a field has at most one."""
         return sum(self)
 
 
@@ -38,16 +37,13 @@ _BY_OUTCOME: Final[Mapping[Outcome, ErrorCounts]] = {
     Outcome.FORMAT_ERROR: ErrorCounts(format_error=1),
     Outcome.WRONG_VALUE: ErrorCounts(wrong_value=1),
 }
+MISTAKES: Final = frozenset(_BY_OUTCOME)
+"""The outcomes that are mistakes."""
 
 ERROR_TABLE: Final = tuple(_BY_OUTCOME.get(fact.outcome, _NOTHING) for fact in FACTS)
-"""The mistake of every fact, by its code."""
-
-
-def errors_by_type(facts: Histogram) -> ErrorCounts:
-    """The mistakes among some facts."""
-    return ErrorCounts(*sum_rows(facts, ERROR_TABLE))
+"""The mistake of every fact, indexed by its code."""
 
 
 def truth_fields(correct: int, errors: ErrorCounts) -> int:
-    """The number of non-empty fields of the ground truth."""
+    """Return the number of non-empty fields in the ground truth."""
     return correct + errors.omission + errors.format_error + errors.wrong_value

@@ -14,7 +14,9 @@ _COUNTED: Final = ("calls", "input_tokens", "output_tokens", "estimated_calls")
 
 
 def total_usage(providers: Sequence[JsonObject]) -> JsonObject:
-    """The totals over all providers, and each of them; one unknown cost makes the total unknown.
+    """Return the totals over all providers, and each provider.
+
+    If one cost is unknown, the total cost is unknown.
 
     >>> usage = {"calls": 2, "input_tokens": 80, "output_tokens": 9, "cost": None}
     >>> total_usage([usage])["calls"], total_usage([usage])["cost"]
@@ -28,7 +30,7 @@ def total_usage(providers: Sequence[JsonObject]) -> JsonObject:
 
 
 def merged_usage(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> list[JsonObject]:
-    """The usage of an interrupted run, with that of its resumption added.
+    """Add the usage of a resumed run to that of the interrupted run.
 
     >>> usage = {"name": "openai", "calls": 2, "cost": 0.5, "models": ["m"]}
     >>> merged_usage([usage], [{**usage, "calls": 3, "models": ["n"]}])
@@ -54,10 +56,10 @@ def _total(usages: Sequence[JsonObject], name: str) -> int:
 
 
 def _total_cost(usages: Sequence[JsonObject]) -> float | None:
-    """The sum of all costs, if all are known."""
+    """Return the sum of all costs if all are known, else `None`."""
     costs = [cost for each in usages if isinstance(cost := each.get("cost"), int | float)]
     return fsum(costs) if len(costs) == len(usages) else None
 
 
 NO_USAGE: Final = total_usage([])
-"""The usage of no providers: it has every figure."""
+"""The usage of no providers, with all keys."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
-from itertools import repeat
 from typing import Final
 
 from fieldmark.metrics.conventions import AbsentTruth, CountingOptions, NullForAbsent, PrimaryScore
@@ -40,8 +39,9 @@ _BY_OUTCOME: Final[Mapping[Outcome, Mark]] = {
 
 @lru_cache(maxsize=64)
 def mark_table(counting: CountingOptions) -> tuple[Mark, ...]:
-    """The mark of every fact, by its code."""
-    return tuple(map(_mark, FACTS, cost_table(counting), repeat(counting)))
+    """Return the mark of every fact, indexed by its code."""
+    costs = cost_table(counting)
+    return tuple(_mark(fact, cost, counting) for fact, cost in zip(FACTS, costs, strict=True))
 
 
 def _mark(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
@@ -49,8 +49,8 @@ def _mark(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
     if fact.outcome is Outcome.BOTH_EMPTY:
         if is_null_for_absent(fact) and counting.null_for_absent is NullForAbsent.HALLUCINATION:
             return Mark.MISS
-        # Agreeing on nothing is a hit where it is a true negative. Where fields are scored against
-        # a truth that lacks the key, there is nothing to hit.
+        # Two empty values are a hit if they are a true negative. If fields are scored against a
+        # truth that lacks the key, there is nothing to hit.
         nothing_to_hit = no_such_key and counting.primary is PrimaryScore.WEIGHTED_AVERAGE
         return Mark.HIT if cost.tn and not nothing_to_hit else Mark.SKIPPED
     skips = no_such_key and counting.absent_truth is AbsentTruth.SKIP
@@ -60,7 +60,7 @@ def _mark(fact: Fact, cost: Counts, counting: CountingOptions) -> Mark:
 
 
 def verdict_of(hits: int, misses: int) -> Verdict:
-    """Pass without misses, fail with nothing else, partial between.
+    """Return pass without misses, fail without hits, and partial otherwise.
 
     >>> verdict_of(3, 1)
     <Verdict.PARTIAL: 'partial'>
@@ -71,5 +71,5 @@ def verdict_of(hits: int, misses: int) -> Verdict:
 
 
 def verdict_at(score: float, threshold: float) -> Verdict:
-    """Pass at the threshold or above it, else fail."""
+    """Return pass at or above the threshold, else fail."""
     return Verdict.PASS if score >= threshold - 1e-9 else Verdict.FAIL

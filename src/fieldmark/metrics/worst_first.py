@@ -1,28 +1,36 @@
-"""The order of lists of attributes and of cases: sort keys that put the worst first."""
+"""The order of attributes and cases in lists: worst first."""
 
 from __future__ import annotations
 
-__all__ = ["attribute_sort_key", "case_sort_key"]
+from collections.abc import Mapping
+
+from fieldmark.metrics.summary import AttributeSummary
+
+__all__ = ["case_sort_key", "worst_attributes"]
 
 
-def attribute_sort_key(
-    path: str, f1: float | None, mistakes: int, errors: int
-) -> tuple[float, int, str]:
-    """By F1, then by the number of mistakes, then by path.
+def worst_attributes(
+    attributes: Mapping[str, AttributeSummary], *, by_cost: bool = False
+) -> list[tuple[str, AttributeSummary]]:
+    """Sort attributes by F1, then by the number of mistakes, then by path.
 
-    An undefined F1 is the worst if something is wrong or failed, and the best if nothing is.
-
-    >>> sorted([("a", 1.0, 0, 0), ("b", None, 2, 0), ("c", None, 0, 0)],
-    ...        key=lambda row: attribute_sort_key(*row))[0][0]
-    'b'
+    An undefined F1 comes first if something is wrong or failed, and last otherwise. With `by_cost`,
+    a mistake counts as often as it is a false positive or a false negative.
     """
-    if f1 is None:
-        f1 = 0.0 if mistakes or errors else 2.0
-    return f1, -mistakes, path
+
+    def sort_key(item: tuple[str, AttributeSummary]) -> tuple[float, int, str]:
+        path, metrics = item
+        mistakes = metrics.fp + metrics.fn if by_cost else metrics.errors_by_type.total
+        f1 = metrics.f1
+        if f1 is None:
+            f1 = 0.0 if mistakes or metrics.errors else 2.0
+        return f1, -mistakes, path
+
+    return sorted(attributes.items(), key=sort_key)
 
 
 def case_sort_key(score: float | None, mistakes: int, position: int) -> tuple[float, int, int]:
-    """By score, then by the number of mistakes, then in the order of the run.
+    """Sort by score, then by the number of mistakes, then in the order of the run.
 
     A case that could not be scored comes before all others.
     """

@@ -1,1 +1,1 @@
-"""Records that every layer shares: JSON values, outcomes, rules, and the plug-in protocols."""
+"""Records shared by all layers: JSON values, outcomes, rules, and the plug-in protocols."""

@@ -1,13 +1,12 @@
-/* JSON lines of one known form, read without making a value of anything.
+/* JSON lines of a known form, read without creating Python values.
 
-   A form says which keys an object has, and where each of its fields is noted. Reading a line
-   checks it as strictly as a JSON parser would and notes where in the bytes each field stands.
-   Two fields with the same bytes hold the same value, so most fields of a pair of documents are
-   settled by a comparison of bytes. Whatever is unusual in the least, such as an unknown key, a
-   key twice, an escape by number, an exponent or an empty object, is refused: then the whole block
-   is read by the parsers that know everything.
+   A form lists the keys of an object and the slot of each field. Reading a line validates it as
+   strictly as a JSON parser does and records the byte range of each field. Two fields with the same
+   bytes have the same value, so most fields of a pair of documents are decided by comparing bytes.
+   Anything unusual, such as an unknown key, a duplicate key, a Unicode escape, an exponent or an
+   empty object, is rejected, and the ordinary parser reads the whole block.
 
-   Bytes are only ever looked at below `end`, and offsets are kept in 32 bits. */
+   Bytes are never read at or beyond `end`, and offsets have 32 bits. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -18,40 +17,40 @@
 #include <emmintrin.h>
 #endif
 
-#define MOST_FIELDS 64  /* of one object: each has a bit in a word */
+#define MOST_FIELDS 64  /* per object: each has a bit in a word */
 #define MOST_LEVELS 16
-#define MOST_PLACES 4096  /* of a line, which has all of them however short it is */
+#define MOST_PLACES 4096  /* per line, which reserves all of them */
 #define MOST_DIGITS 40
-#define MOST_WHOLE_DIGITS 18  /* of a whole number that surely fits into 64 bits */
-#define OWN_PLACES 3          /* the last ones of a line: its id, its document, the whole row */
+#define MOST_WHOLE_DIGITS 18  /* of an integer that always fits into 64 bits */
+#define OWN_PLACES 3          /* the last slots of a line: id, document, whole row */
 
 typedef struct Form Form;
 
 typedef struct {
     const char *key;   /* owned by the form's tuple of fields */
     Py_ssize_t length;
-    Py_ssize_t place;  /* where its bytes are noted, or -1 */
-    Form *below;       /* the form of the object that it holds, or NULL */
+    Py_ssize_t place;  /* the slot of its byte range, or -1 */
+    Form *below;       /* the form of the nested object, or NULL */
 } Field;
 
 struct Form {
     PyObject_HEAD
-    PyObject *given;   /* keeps keys and forms below alive */
+    PyObject *given;   /* keeps keys and nested forms alive */
     Py_ssize_t number;
     Py_ssize_t levels;
-    Py_ssize_t places; /* that a line of this form has */
+    Py_ssize_t places; /* of a line of this form */
     Field fields[MOST_FIELDS];
 };
 
 typedef struct {
     uint32_t start;
-    uint32_t length;   /* 0: not there */
+    uint32_t length;   /* 0: absent */
 } Span;
 
 typedef struct {
     PyObject_VAR_HEAD
-    PyObject *raw;     /* its own bytes, so that one line that is kept does not keep its block */
-    PyObject *kind;    /* says what the line is a line of */
+    PyObject *raw;     /* its own bytes, so that a line does not keep its block alive */
+    PyObject *kind;    /* identifies the form of the line */
     Span spans[1];
 } Line;
 
@@ -67,7 +66,7 @@ static PyTypeObject LineType;
 
 /* ---- forms ---- */
 
-/* Whether a key is written as it is: then its bytes are those of a line that has it. */
+/* Whether a key needs no escape, so that its bytes are the same in every line. */
 static int
 is_plain_key(const Field *field)
 {
@@ -86,7 +85,7 @@ set_field(Form *form, Field *field, PyObject *given)
     PyObject *below;
     char *key;
     if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 3) {
-        PyErr_SetString(PyExc_TypeError, "a field is (key, place, form or None)");
+        PyErr_SetString(PyExc_TypeError, "a field must be (key, place, form or None)");
         return -1;
     }
     if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(given, 0), &key, &field->length) < 0) {
@@ -94,7 +93,7 @@ set_field(Form *form, Field *field, PyObject *given)
     }
     field->key = key;
     if (!is_plain_key(field)) {
-        PyErr_SetString(PyExc_ValueError, "a key that is written with an escape");
+        PyErr_SetString(PyExc_ValueError, "a key must not need an escape");
         return -1;
     }
     field->place = PyLong_AsSsize_t(PyTuple_GET_ITEM(given, 1));
@@ -102,7 +101,7 @@ set_field(Form *form, Field *field, PyObject *given)
         return -1;
     }
     if (field->place < -1 || field->place >= form->places) {
-        PyErr_SetString(PyExc_ValueError, "no such place");
+        PyErr_SetString(PyExc_ValueError, "place out of range");
         return -1;
     }
     below = PyTuple_GET_ITEM(given, 2);
@@ -111,12 +110,12 @@ set_field(Form *form, Field *field, PyObject *given)
         return 0;
     }
     if (!PyObject_TypeCheck(below, &FormType)) {
-        PyErr_SetString(PyExc_TypeError, "what is below a field is a form");
+        PyErr_SetString(PyExc_TypeError, "the form of a field must be a Form or None");
         return -1;
     }
     field->below = (Form *)below;
     if (field->below->places != form->places) {
-        PyErr_SetString(PyExc_ValueError, "a line has one number of places");
+        PyErr_SetString(PyExc_ValueError, "nested forms must have the same number of places");
         return -1;
     }
     if (field->below->levels >= form->levels) {
@@ -125,7 +124,7 @@ set_field(Form *form, Field *field, PyObject *given)
     return 0;
 }
 
-/* Whether a key is there for the first time: else it could stand twice in an object. */
+/* Whether a key is new; duplicate keys are not allowed. */
 static int
 check_new(const Form *form, Py_ssize_t last)
 {
@@ -133,7 +132,7 @@ check_new(const Form *form, Py_ssize_t last)
     for (Py_ssize_t i = 0; i < last; i++) {
         if (form->fields[i].length == field->length
             && memcmp(form->fields[i].key, field->key, field->length) == 0) {
-            PyErr_SetString(PyExc_ValueError, "a key is there twice");
+            PyErr_SetString(PyExc_ValueError, "duplicate key");
             return -1;
         }
     }
@@ -152,7 +151,7 @@ form_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     if (PyTuple_GET_SIZE(given) > MOST_FIELDS || PyTuple_GET_SIZE(given) == 0
         || places <= OWN_PLACES || places > MOST_PLACES) {
-        PyErr_SetString(PyExc_ValueError, "too many fields, or none");
+        PyErr_SetString(PyExc_ValueError, "too many fields, or no fields");
         return NULL;
     }
     form = (Form *)type->tp_alloc(type, 0);
@@ -188,7 +187,7 @@ form_dealloc(Form *form)
 static PyTypeObject FormType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "fieldmark.model._lines.Form",
-    .tp_doc = "The keys of an object, where each field is noted, and the forms below.",
+    .tp_doc = "The keys of an object, the place of each field, and nested forms.",
     .tp_basicsize = sizeof(Form),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = form_new,
@@ -223,7 +222,7 @@ line_bytes(Line *line, PyObject *argument)
         return NULL;
     }
     if (place < 0 || place >= Py_SIZE(line)) {
-        PyErr_SetString(PyExc_IndexError, "no such place");
+        PyErr_SetString(PyExc_IndexError, "place out of range");
         return NULL;
     }
     return bytes_of(line, place);
@@ -237,7 +236,7 @@ line_kind(Line *line, void *closure)
 }
 
 static PyGetSetDef line_attributes[] = {
-    {"kind", (getter)line_kind, NULL, "What the line is a line of.", NULL},
+    {"kind", (getter)line_kind, NULL, "The form of the line.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -249,7 +248,7 @@ static PyMethodDef line_methods[] = {
 static PyTypeObject LineType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "fieldmark.model._lines.Line",
-    .tp_doc = "A line that was read: where in its bytes each field stands.",
+    .tp_doc = "A validated line with the byte range of each field.",
     .tp_basicsize = offsetof(Line, spans),
     .tp_itemsize = sizeof(Span),
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -258,7 +257,7 @@ static PyTypeObject LineType = {
     .tp_getset = line_attributes,
 };
 
-/* ---- reading: every function answers 0 for what it refuses ---- */
+/* ---- reading: every function returns 0 to reject the input ---- */
 
 static void
 skip_blanks(Reader *reader)
@@ -280,7 +279,7 @@ is_next(Reader *reader, unsigned char wanted)
     return 1;
 }
 
-/* One character of more than one byte, in the shortest form and no half of a pair. */
+/* A multi-byte UTF-8 character: shortest encoding, no surrogate. */
 static int
 read_wide(Reader *reader)
 {
@@ -304,7 +303,7 @@ read_wide(Reader *reader)
     return 1;
 }
 
-/* Pass over characters of one byte that stand for themselves in a text. */
+/* Skip ASCII characters that need no escape in a string. */
 static void
 skip_plain(Reader *reader)
 {
@@ -312,7 +311,7 @@ skip_plain(Reader *reader)
 #ifdef __SSE2__
     while (reader->end - at >= 16) {
         __m128i here = _mm_loadu_si128((const __m128i *)at);
-        /* Bytes are signed to this comparison: those of wide characters are below all others. */
+        /* The comparison is signed, so the bytes of non-ASCII characters are below all others. */
         __m128i odd = _mm_or_si128(_mm_cmplt_epi8(here, _mm_set1_epi8(0x20)),
                                    _mm_or_si128(_mm_cmpeq_epi8(here, _mm_set1_epi8('"')),
                                                 _mm_cmpeq_epi8(here, _mm_set1_epi8('\\'))));
@@ -330,7 +329,7 @@ skip_plain(Reader *reader)
     reader->at = at;
 }
 
-/* The rest of a text, behind its opening quote. */
+/* The rest of a string after its opening quote. */
 static int
 read_text(Reader *reader)
 {
@@ -425,7 +424,7 @@ read_scalar(Reader *reader)
     }
 }
 
-/* Whether a field's key stands here, with the quote behind it. */
+/* Whether a field's key and its closing quote follow. */
 static int
 is_key_here(const Reader *reader, const Field *field)
 {
@@ -434,8 +433,8 @@ is_key_here(const Reader *reader, const Field *field)
            && reader->at[field->length] == '"';
 }
 
-/* The field whose key stands here, behind its opening quote; looked for from where the last one was,
-   because order seldom changes. NULL if no field has it. */
+/* The field whose key follows, after its opening quote, or NULL. The search starts after the
+   previous field, because the order rarely changes. */
 static const Field *
 read_key(Reader *reader, const Form *form, Py_ssize_t expected)
 {
@@ -503,7 +502,7 @@ read_object(Reader *reader, const Form *form, Py_ssize_t place)
     return 1;
 }
 
-/* Whether a document has any field; an object without keys was refused already. */
+/* Whether a document has any field; an object without keys has been rejected already. */
 static int
 has_fields(const Span *spans, Py_ssize_t places)
 {
@@ -544,7 +543,7 @@ read_line(Reader *reader, const Form *form, PyObject *kind)
 
 PyDoc_STRVAR(read_doc,
 "read(form, raw, kind) -> list of lines, or None if some line is unusual\n\n"
-"The whole row is noted at the last place.");
+"The last place is the whole row.");
 
 static PyObject *
 read_lines(PyObject *module, PyObject *args)
@@ -582,21 +581,19 @@ read_lines(PyObject *module, PyObject *args)
 
 /* ---- comparing ---- */
 
-/* What is known of a field: text that is not blank settles it if both sides have the same bytes,
-   so do numbers, so do texts that were found to match themselves before; text that is not blank,
-   and any number, is surely a value. */
-enum { TEXT = 1, NUMBER = 2, AGREED = 4, SURE = 8 };
+/* What decides a field with the same bytes on both sides: a string that is not blank, or a number.
+   A nonblank string and any number is certainly a value. */
+enum { TEXT = 1, NUMBER = 2, SURE = 4 };
 
-/* How the fields of a form are settled, and what is written for one that matches, for one that the
-   candidate lacks, and for one that is null there. */
+/* How the fields of a form are decided, and the cells for a match, for a field that the candidate
+   lacks, and for a field that is null in the candidate. */
 typedef struct {
     Py_ssize_t number;
     const unsigned char *known;
-    PyObject *agreed;
     PyObject *match;
-    PyObject *lost;
-    PyObject *nulled;
-} Ways;
+    PyObject *absent;
+    PyObject *null;
+} FieldCells;
 
 typedef struct {
     const unsigned char *at;
@@ -617,7 +614,7 @@ is_number(Token token)
     return token.at[0] == '-' || (token.at[0] >= '0' && token.at[0] <= '9');
 }
 
-/* Whether a text has a character that is surely no blank. */
+/* Whether a string has a character that is certainly not whitespace. */
 static int
 is_filled_text(Token token)
 {
@@ -640,7 +637,7 @@ is_surely_there(Token token)
     return token.length > 0 && (is_number(token) || is_filled_text(token));
 }
 
-/* A text without escapes as Python holds it; NULL without an error if it is none. */
+/* A string without escapes as a Python object; NULL without an error for anything else. */
 static PyObject *
 as_text(Token token)
 {
@@ -650,42 +647,35 @@ as_text(Token token)
     return PyUnicode_DecodeUTF8((const char *)token.at + 1, token.length - 2, NULL);
 }
 
-/* Whether a field that has the same bytes on both sides matches: 1, 0, or -1 for an error. */
 static int
-settles(const Ways *ways, Py_ssize_t place, Token token)
+has_same_bytes(Token ours, Token theirs)
 {
-    unsigned char known = ways->known[place];
-    PyObject *text;
-    int agreed;
-    if (is_number(token)) {
-        return (known & NUMBER) != 0;
-    }
-    if (known & TEXT) {
-        return is_filled_text(token);
-    }
-    if (!(known & AGREED) || (text = as_text(token)) == NULL) {
-        return PyErr_Occurred() ? -1 : 0;
-    }
-    agreed = PySet_Contains(PyTuple_GET_ITEM(ways->agreed, place), text);
-    Py_DECREF(text);
-    return agreed;
+    return ours.length > 0 && ours.length == theirs.length
+        && memcmp(ours.at, theirs.at, ours.length) == 0;
 }
 
-/* What is to be written for a field if that is certain; NULL if it is not, or for an error. */
-static PyObject *
-cell_of(const Ways *ways, Py_ssize_t place, Token ours, Token theirs)
+/* Whether a field with the same bytes on both sides certainly matches. */
+static int
+settles(const FieldCells *fields, Py_ssize_t place, Token token)
 {
-    if (ours.length > 0 && ours.length == theirs.length
-        && memcmp(ours.at, theirs.at, ours.length) == 0) {
-        return settles(ways, place, ours) > 0 ? PyTuple_GET_ITEM(ways->match, place) : NULL;
+    unsigned char known = fields->known[place];
+    return is_number(token) ? (known & NUMBER) != 0 : (known & TEXT) && is_filled_text(token);
+}
+
+/* The cell of a field if it is certain, otherwise NULL. */
+static PyObject *
+cell_of(const FieldCells *fields, Py_ssize_t place, Token ours, Token theirs)
+{
+    if (has_same_bytes(ours, theirs)) {
+        return settles(fields, place, ours) ? PyTuple_GET_ITEM(fields->match, place) : NULL;
     }
-    if (!(ways->known[place] & SURE) || !is_surely_there(ours)) {
+    if (!(fields->known[place] & SURE) || !is_surely_there(ours)) {
         return NULL;
     }
     if (theirs.length == 0) {
-        return PyTuple_GET_ITEM(ways->lost, place);
+        return PyTuple_GET_ITEM(fields->absent, place);
     }
-    return theirs.at[0] == 'n' ? PyTuple_GET_ITEM(ways->nulled, place) : NULL;
+    return theirs.at[0] == 'n' ? PyTuple_GET_ITEM(fields->null, place) : NULL;
 }
 
 static PyObject *
@@ -697,14 +687,14 @@ bytes_or_none(Token token)
     return PyBytes_FromStringAndSize((const char *)token.at, token.length);
 }
 
-/* Note that a field is open: (position, place, ours, theirs, whether both are surely there). */
+/* Record an undecided field: (position, place, ours, theirs, whether both are certainly values). */
 static int
-leave_open(PyObject **open, PyObject *cells, const Ways *ways, Py_ssize_t place, Token ours,
+leave_open(PyObject **open, PyObject *cells, const FieldCells *fields, Py_ssize_t place, Token ours,
            Token theirs)
 {
     PyObject *field;
     int failed;
-    int sure = (ways->known[place] & SURE) && is_surely_there(ours) && is_surely_there(theirs);
+    int sure = (fields->known[place] & SURE) && is_surely_there(ours) && is_surely_there(theirs);
     if (*open == NULL && (*open = PyList_New(0)) == NULL) {
         return -1;
     }
@@ -718,24 +708,21 @@ leave_open(PyObject **open, PyObject *cells, const Ways *ways, Py_ssize_t place,
     return failed < 0 ? -1 : PyList_Append(cells, Py_None);
 }
 
-/* The cells of a pair, with None for those that are open, and what is open; -1 for an error. */
+/* The cells of a pair, None for undecided fields, and the undecided fields; -1 for an error. */
 static int
-compare_pair(const Ways *ways, const Line *expected, const Line *candidate, PyObject *cells,
+compare_pair(const FieldCells *fields, const Line *expected, const Line *candidate, PyObject *cells,
              PyObject **open)
 {
-    for (Py_ssize_t place = 0; place < ways->number; place++) {
+    for (Py_ssize_t place = 0; place < fields->number; place++) {
         Token ours = token_of(expected, place), theirs = token_of(candidate, place);
         PyObject *cell;
         int failed;
         if (ours.length == 0 && theirs.length == 0) {
             continue;
         }
-        cell = cell_of(ways, place, ours, theirs);
-        if (cell == NULL && PyErr_Occurred()) {
-            return -1;
-        }
+        cell = cell_of(fields, place, ours, theirs);
         failed = cell != NULL ? PyList_Append(cells, cell)
-                              : leave_open(open, cells, ways, place, ours, theirs);
+                              : leave_open(open, cells, fields, place, ours, theirs);
         if (failed < 0) {
             return -1;
         }
@@ -743,25 +730,20 @@ compare_pair(const Ways *ways, const Line *expected, const Line *candidate, PyOb
     return 0;
 }
 
-/* Whether all fields of a pair match: 1, 0, or -1 for an error. */
+/* Whether all fields of a pair surely match. */
 static int
-all_match(const Ways *ways, const Line *expected, const Line *candidate)
+all_match(const FieldCells *fields, const Line *expected, const Line *candidate)
 {
-    for (Py_ssize_t place = 0; place < ways->number; place++) {
+    for (Py_ssize_t place = 0; place < fields->number; place++) {
         Token ours = token_of(expected, place), theirs = token_of(candidate, place);
-        int settled = 0;
-        if (ours.length > 0 && ours.length == theirs.length
-            && memcmp(ours.at, theirs.at, ours.length) == 0) {
-            settled = settles(ways, place, ours);
-        }
-        if (settled <= 0) {
-            return settled;
+        if (!has_same_bytes(ours, theirs) || !settles(fields, place, ours)) {
+            return 0;
         }
     }
     return 1;
 }
 
-/* Whether all are lines of one kind, with so many places at least; -1 if not. */
+/* Whether all are lines of one form with at least this many places; -1 if not. */
 static int
 check_lines(PyObject *lines, Py_ssize_t number)
 {
@@ -769,7 +751,7 @@ check_lines(PyObject *lines, Py_ssize_t number)
         PyObject *line = PyList_GET_ITEM(lines, i);
         if (!Py_IS_TYPE(line, &LineType) || Py_SIZE(line) < number
             || ((Line *)line)->kind != ((Line *)PyList_GET_ITEM(lines, 0))->kind) {
-            PyErr_SetString(PyExc_TypeError, "lines of one kind are compared");
+            PyErr_SetString(PyExc_TypeError, "lines must have the same form");
             return -1;
         }
     }
@@ -777,32 +759,25 @@ check_lines(PyObject *lines, Py_ssize_t number)
 }
 
 static int
-check_ways(const Ways *ways)
+check_fields(const FieldCells *fields)
 {
-    if (PyTuple_GET_SIZE(ways->agreed) != ways->number
-        || PyTuple_GET_SIZE(ways->match) != ways->number
-        || PyTuple_GET_SIZE(ways->lost) != ways->number
-        || PyTuple_GET_SIZE(ways->nulled) != ways->number) {
-        PyErr_SetString(PyExc_ValueError, "as many cells and sets as fields");
+    if (PyTuple_GET_SIZE(fields->match) != fields->number
+        || PyTuple_GET_SIZE(fields->absent) != fields->number
+        || PyTuple_GET_SIZE(fields->null) != fields->number) {
+        PyErr_SetString(PyExc_ValueError, "cells must match the fields");
         return -1;
     }
-    for (Py_ssize_t i = 0; i < ways->number; i++) {
-        if (!PyAnySet_Check(PyTuple_GET_ITEM(ways->agreed, i))) {
-            PyErr_SetString(PyExc_TypeError, "texts that agree are in a set");
-            return -1;
-        }
-    }
     return 0;
 }
 
-/* Note what happened in a pair in which not all fields match; -1 for an error. */
+/* Record a pair in which not all fields match; -1 for an error. */
 static int
-note_pair(PyObject *all, Py_ssize_t pair, const Ways *ways, const Line *expected,
+note_pair(PyObject *all, Py_ssize_t pair, const FieldCells *fields, const Line *expected,
           const Line *candidate)
 {
     PyObject *cells = PyList_New(0), *open = NULL, *noted = NULL;
     int failed = -1;
-    if (cells != NULL && compare_pair(ways, expected, candidate, cells, &open) == 0) {
+    if (cells != NULL && compare_pair(fields, expected, candidate, cells, &open) == 0) {
         noted = Py_BuildValue("nOO", pair, cells, open == NULL ? Py_None : open);
     }
     if (noted != NULL) {
@@ -815,36 +790,35 @@ note_pair(PyObject *all, Py_ssize_t pair, const Ways *ways, const Line *expected
 }
 
 PyDoc_STRVAR(compare_doc,
-"compare(expected, candidate, known, agreed, match, lost, nulled) -> [(pair, cells, open), ...]\n\n"
-"Pairs in which all fields match are left out. `open` lists (position, field, ours, theirs, sure)\n"
-"for every cell that is None, or is None itself.");
+"compare(expected, candidate, known, match, absent, null) -> [(pair, cells, open), ...]\n\n"
+"Pairs in which all fields match are omitted. `open` lists (position, field, ours, theirs, sure)\n"
+"for every cell that is None, or is None if there are none.");
 
 static PyObject *
 compare(PyObject *module, PyObject *args)
 {
     PyObject *expected, *candidate, *known, *all;
-    Ways ways;
+    FieldCells fields;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!", &PyList_Type, &expected, &PyList_Type, &candidate,
-                          &PyBytes_Type, &known, &PyTuple_Type, &ways.agreed, &PyTuple_Type,
-                          &ways.match, &PyTuple_Type, &ways.lost, &PyTuple_Type, &ways.nulled)) {
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!", &PyList_Type, &expected, &PyList_Type, &candidate,
+                          &PyBytes_Type, &known, &PyTuple_Type, &fields.match, &PyTuple_Type,
+                          &fields.absent, &PyTuple_Type, &fields.null)) {
         return NULL;
     }
-    ways.number = PyBytes_GET_SIZE(known);
-    ways.known = (const unsigned char *)PyBytes_AS_STRING(known);
+    fields.number = PyBytes_GET_SIZE(known);
+    fields.known = (const unsigned char *)PyBytes_AS_STRING(known);
     if (PyList_GET_SIZE(expected) != PyList_GET_SIZE(candidate)) {
-        PyErr_SetString(PyExc_ValueError, "as many candidates as truths");
+        PyErr_SetString(PyExc_ValueError, "there must be as many candidates as truths");
         return NULL;
     }
-    if (check_ways(&ways) < 0 || check_lines(expected, ways.number) < 0
-        || check_lines(candidate, ways.number) < 0 || (all = PyList_New(0)) == NULL) {
+    if (check_fields(&fields) < 0 || check_lines(expected, fields.number) < 0
+        || check_lines(candidate, fields.number) < 0 || (all = PyList_New(0)) == NULL) {
         return NULL;
     }
     for (Py_ssize_t pair = 0; pair < PyList_GET_SIZE(expected); pair++) {
         const Line *ours = (const Line *)PyList_GET_ITEM(expected, pair);
         const Line *theirs = (const Line *)PyList_GET_ITEM(candidate, pair);
-        int match = all_match(&ways, ours, theirs);
-        if (match < 0 || (match == 0 && note_pair(all, pair, &ways, ours, theirs) < 0)) {
+        if (!all_match(&fields, ours, theirs) && note_pair(all, pair, &fields, ours, theirs) < 0) {
             Py_DECREF(all);
             return NULL;
         }
@@ -853,7 +827,7 @@ compare(PyObject *module, PyObject *args)
 }
 
 PyDoc_STRVAR(texts_doc,
-"texts(lines, place) -> list of the texts at a place, or None if one is no plain text");
+"texts(lines, place) -> the strings at a place, or None if one is not a plain string");
 
 static PyObject *
 texts(PyObject *module, PyObject *args)
@@ -869,7 +843,7 @@ texts(PyObject *module, PyObject *args)
         PyObject *given = PyList_GET_ITEM(lines, i), *text;
         const Line *line = (const Line *)given;
         if (!Py_IS_TYPE(given, &LineType) || place < 0 || place >= Py_SIZE(given)) {
-            PyErr_SetString(PyExc_TypeError, "lines with such a place have texts");
+            PyErr_SetString(PyExc_TypeError, "expected lines with this place");
             Py_DECREF(all);
             return NULL;
         }
@@ -898,7 +872,7 @@ static PyMethodDef functions[] = {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "fieldmark.model._lines",
-    .m_doc = "JSON lines of one known form, read without making a value of anything.",
+    .m_doc = "JSON lines of a known form, read without creating Python values.",
     .m_size = -1,
     .m_methods = functions,
 };

@@ -1,4 +1,3 @@
-from collections.abc import Set as AbstractSet
 from typing import TypeAlias, final
 
 from fieldmark.model.lines import LineKind
@@ -22,10 +21,9 @@ def compare(
     expected: list[Line],
     candidate: list[Line],
     known: bytes,
-    agreed: tuple[AbstractSet[object], ...],
     match: tuple[int, ...],
-    lost: tuple[int, ...],
-    nulled: tuple[int, ...],
+    absent: tuple[int, ...],
+    null: tuple[int, ...],
     /,
 ) -> list[tuple[int, list[int], list[_Open] | None]]: ...
 def texts(lines: list[Line], place: int, /) -> list[str] | None: ...

@@ -12,15 +12,16 @@ __all__ = ["Aligner", "Alignment", "ItemPair"]
 
 
 ItemPair: TypeAlias = tuple[int, int, float, bool]
-"""Two items that belong together: their places in the expected and in the candidate list, the
-similarity that the pairing was decided on, and whether they are deeply equal."""
+"""Two aligned items: their indexes in the expected and in the candidate list, the similarity that
+the alignment was based on, and whether they are deeply equal.
+"""
 
 
 class Alignment(NamedTuple):
-    """Pairs in the order of the expected list, and the places of items left alone on each side.
+    """Aligned pairs in the order of the expected list, and the indexes of the other items.
 
-    `failed` says why the lists could not be aligned (a limit); then nothing is paired.
-    `fallback` says that a cheaper method than the one asked for was used.
+    `failed` says why the lists could not be aligned (a limit); there are no pairs then. `fallback`
+    says that a cheaper method than the configured one was used.
     """
 
     pairs: Sequence[ItemPair]
@@ -32,10 +33,10 @@ class Alignment(NamedTuple):
 
 
 class Aligner(Protocol):
-    """Pairs the items of two lists: a frozen dataclass whose fields are its options."""
+    """Aligns the items of two lists: a frozen dataclass whose fields are its options."""
 
     name: ClassVar[str]
 
     def align(self, expected: list[JsonValue], candidate: list[JsonValue]) -> Alignment:
-        """Pair each item with at most one item of the other list."""
+        """Align each item with at most one item of the other list."""
         ...

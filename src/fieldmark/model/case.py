@@ -1,17 +1,20 @@
-"""One pair of documents as it enters a comparison."""
+"""One pair of documents as input of a comparison."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
-__all__ = ["Case", "CaseContext", "CaseInput", "Verdict"]
+if TYPE_CHECKING:
+    from fieldmark.model._lines import Line
+
+__all__ = ["Case", "CaseContext", "CaseInput", "UnparsedDocuments", "Verdict"]
 
 
 class CaseInput(StrEnum):
-    """What could be read of a case; `failed` where nobody could produce a candidate."""
+    """Whether ground truth and candidate could be read; `failed` if no candidate was produced."""
 
     OK = "ok"
     MISSING = "missing"
@@ -21,7 +24,7 @@ class CaseInput(StrEnum):
 
 
 class Verdict(StrEnum):
-    """The word for a case or an evaluator's result."""
+    """The verdict on a case, or of an evaluator."""
 
     PASS = "pass"  # noqa: S105 - a verdict, not a password
     PARTIAL = "partial"
@@ -29,9 +32,9 @@ class Verdict(StrEnum):
 
 
 class CaseContext(NamedTuple):
-    """What came with a case besides its documents: judges are told, nothing is compared.
+    """Data of a case besides its documents: passed to judges, never compared.
 
-    `text` is the candidate as it was written, where it was text.
+    `text` is the candidate as it was written, if it was text.
     """
 
     input: JsonValue | Missing = MISSING
@@ -39,11 +42,17 @@ class CaseContext(NamedTuple):
     text: str | None = None
 
 
-class Case(NamedTuple):
-    """A truth and what was extracted.
+UnparsedDocuments: TypeAlias = "tuple[JsonValue | Line, JsonValue | Missing | Line]"
+"""The truth and the candidate, each of which may be an unparsed line."""
 
-    Without a readable candidate, `candidate` is `MISSING` and `input` says why. `parsed_from`
-    tells that the candidate was found inside model text (`fence` or `text`).
+
+class Case(NamedTuple):
+    """A ground truth and its candidate.
+
+    Without a readable candidate, `candidate` is `MISSING` and `input` says why. `parsed_from` says
+    that the candidate was extracted from model output (`fence` or `text`). A run that needs only
+    outcomes may leave lines unparsed: then `unparsed` contains the documents instead of `expected`
+    and `candidate`.
     """
 
     id: str
@@ -54,3 +63,4 @@ class Case(NamedTuple):
     parsed_from: str = ""
     tags: tuple[str, ...] = ()
     context: CaseContext | None = None
+    unparsed: UnparsedDocuments | None = None

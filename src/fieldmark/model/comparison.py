@@ -1,4 +1,4 @@
-"""What a comparator says of two values, and the protocols that comparators implement."""
+"""The result of comparing two values, and the protocols of comparators."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = [
 
 
 class Comparison(NamedTuple):
-    """The answer to "do these two non-empty values match?".
+    """The result of comparing two non-empty values.
 
-    `score` is what the field earns in [0, 1]; a comparator without degrees says 0 or 1.
-    `wrong_kind` says that the candidate cannot be read as the kind that the comparator needs.
-    `failed` says that the comparison could not be made at all: an error, never a score.
+    `score` is what the field earns, from 0 to 1; a comparator without partial credit returns 0 or
+    1. `wrong_kind` means that the candidate cannot be read as the type that the comparator needs.
+    `failed` means that the comparison could not be made at all: an error, never a score.
     """
 
     matched: bool
@@ -40,25 +40,25 @@ class Comparison(NamedTuple):
 
     @classmethod
     def differs(cls, reason: Reason = Reason.DIFFERENT, *, note: str = "") -> Comparison:
-        """The right kind of value, and not the expected one."""
+        """Return a mismatch of two values of the right type."""
         return cls(matched=False, reason=reason, note=note)
 
     @classmethod
     def wrong_type(cls, reason: Reason = Reason.TYPE_MISMATCH, *, note: str = "") -> Comparison:
-        """The candidate cannot be read as the kind of value that is needed."""
+        """Return a mismatch because the candidate has the wrong type."""
         return cls(matched=False, reason=reason, wrong_kind=True, note=note)
 
     @classmethod
     def error(cls, reason: Reason, *, note: str = "") -> Comparison:
-        """The comparison could not be made."""
+        """Return a comparison that could not be made."""
         return cls(matched=False, reason=reason, failed=True, note=note)
 
     @classmethod
     def graded(
         cls, similarity: float, threshold: float, *, approximate: bool = False
     ) -> Comparison:
-        """A similarity against a threshold: a pass earns the similarity, a fail earns nothing."""
-        # By position: this is made for every pair of texts that differ.
+        """Compare a similarity with a threshold: a match earns the similarity, a mismatch 0."""
+        # Positional arguments, because this is called for every pair of different strings.
         flags = (False, False, False, False, approximate)
         if similarity >= threshold - 1e-9:
             return cls(True, similarity, similarity, None, *flags)  # noqa: FBT003
@@ -66,16 +66,16 @@ class Comparison(NamedTuple):
 
 
 MATCHED: Final = Comparison(matched=True, score=1.0)
-"""The shared answer for values that simply match."""
+"""The shared result for values that match."""
 
 
 class Comparator(Protocol):
     """Decides whether two non-empty values match.
 
     A frozen dataclass whose fields are its options: stateless, total over JSON, never raising on
-    data. `reflexive` says that two equal values always match with score 1, so that equal pairs
-    need not be asked about. Where that holds for text, or for finite numbers of one type, but not
-    for all values, `reflexive_on_text` and `reflexive_on_numbers` say so.
+    data. `reflexive` means that two equal values always match with score 1, so equal pairs need not
+    be compared. If that holds for strings, or for finite numbers of one type, but not for all
+    values, `reflexive_on_text` and `reflexive_on_numbers` say so.
     """
 
     name: ClassVar[str]
@@ -88,27 +88,27 @@ class Comparator(Protocol):
 
 TextPair: TypeAlias = tuple[str, str]
 Similarity: TypeAlias = "float | Comparison"
-"""A provider's answer for one pair: a similarity in [0, 1], or a failed comparison."""
+"""The result of a provider for one pair: a similarity from 0 to 1, or a failed comparison."""
 
 
 class Provider(Protocol):
-    """Says how alike texts are in meaning, a column of pairs at a time."""
+    """Computes the semantic similarity of strings, for a batch of pairs at a time."""
 
     name: ClassVar[str]
     approximate: ClassVar[bool]
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
-        """One answer for each pair, in order. A pair that cannot be judged gets a failure."""
+        """Return one result for each pair, in order; a pair that cannot be judged is a failure."""
         ...
 
 
 class BatchComparator(Comparator, Protocol):
-    """A comparator that asks a provider: cheap answers at once, the rest a column at a time."""
+    """A comparator that calls a provider: decides simple pairs at once, the others in batches."""
 
     def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:
-        """Decide at once if possible, else say which pair of texts to ask about."""
+        """Decide at once if possible, else return the pair of strings to send to the provider."""
         ...
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
-        """Decide a column of distinct pairs."""
+        """Decide a batch of distinct pairs."""
         ...

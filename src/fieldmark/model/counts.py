@@ -1,4 +1,4 @@
-"""True and false positives and negatives: counts add, so runs merge."""
+"""True and false positives and negatives, which add up across cases and runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Counts"]
 
 
 class Counts(NamedTuple):
-    """A confusion count. `+` adds two of them field by field."""
+    """Confusion counts; `+` adds them field by field."""
 
     tp: int = 0
     tn: int = 0
@@ -23,5 +23,5 @@ class Counts(NamedTuple):
         )
 
     def times(self, number: int) -> Counts:
-        """The same count, `number` times."""
+        """Return the counts multiplied by `number`."""
         return Counts(self.tp * number, self.tn * number, self.fp * number, self.fn * number)

@@ -1,4 +1,4 @@
-"""JSON values as Python holds them, and the value that is not there."""
+"""JSON values as Python objects, and the marker of an absent value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MISSING: Final = Missing.MISSING
 
 
 class Kind(StrEnum):
-    """The JSON kinds. A boolean is never a number."""
+    """The JSON types; a boolean is never a number."""
 
     NULL = "null"
     BOOLEAN = "boolean"
@@ -46,5 +46,5 @@ _KINDS: Final = {
 
 
 def kind_of(value: JsonValue) -> Kind:
-    """The JSON kind of a value."""
+    """Return the JSON type of a value."""
     return _KINDS[type(value)]

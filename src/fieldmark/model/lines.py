@@ -1,8 +1,8 @@
-"""Documents of one form that stay the bytes they are, until someone wants to know a value.
+"""Documents with the same form, stored as raw lines until a value is needed.
 
-A form is learnt from documents that were read already. It fits objects whose fields hold text,
-numbers, booleans, null, or objects of a form of their own; where there are lists, there is none.
-Reading such lines needs the compiled part of the package; without it there are no forms either.
+A form is learned from documents that have been parsed. It fits objects whose fields are strings,
+numbers, booleans, null, or objects with a form of their own; objects with lists have no form.
+Reading such lines requires the compiled extension; without it, there are no forms.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ except ImportError:  # not compiled
     LINES: frozenset[type] = frozenset()
 else:
     LINES = frozenset({_lines.Line})
-"""The class of documents that are lines, if there is one."""
+"""The class of unparsed documents, if the extension is available."""
 
 if TYPE_CHECKING:
     from fieldmark.model._lines import Line
@@ -32,18 +32,19 @@ _SCALARS: Final = frozenset((str, int, float, bool, type(None)))
 _MOST_FIELDS: Final = 64
 _MOST_LEVELS: Final = 12
 DEEPEST_ROW: Final = _MOST_LEVELS + 1
-"""How deep a row can be that holds a document of some form."""
+"""The maximum depth of a row that contains a document with a form."""
 _MOST_LEAVES: Final = 256
-"""Every line has a place for each, be it there or not: this bounds what short lines may take."""
+"""Every line reserves space for each field, present or not: this bounds the memory of short lines.
+"""
 
 _Fields: TypeAlias = "dict[str, _Fields | None]"
-"""The keys of an object; below a key, those of the object that it holds."""
+"""The keys of an object; below a key, those of the nested object."""
 
 
 class DocumentForm:
     """The fields of documents in order, each as the keys that lead to it.
 
-    Behind the fields, a line notes its id, the document, and the row that holds both.
+    After the fields, a line stores its id, the document, and the row that contains both.
     """
 
     __slots__ = ("_fields", "id_place", "leaves")
@@ -54,10 +55,10 @@ class DocumentForm:
         self._fields = fields
 
     def kind(self, *, id_key: str | None, value_key: str | None) -> LineKind | None:
-        """Lines that hold such a document under a key, or are such documents with an id inside.
+        """Return the form of rows that contain such a document under a key, or are such documents.
 
-        There are none if the keys of such a row could be taken for one another, or be written in
-        several ways.
+        Rows have no form if their keys could be confused with each other, or written in several
+        ways.
         """
         named = [key for key in (id_key, value_key) if key is not None]
         keys = [*named, *(self._fields if value_key is None else ())]
@@ -67,7 +68,7 @@ class DocumentForm:
 
 
 class LineKind:
-    """How rows keep such documents."""
+    """The form of rows that contain such documents."""
 
     __slots__ = ("_id_key", "_row", "_whole", "form")
 
@@ -88,15 +89,15 @@ class LineKind:
             self._row = _lines.Form((*named, (value_key.encode(), self._whole, document)), places)
 
     def read(self, raw: bytes) -> list[Line] | None:
-        """The lines of a block; nothing if some line is unusual."""
+        """Return the lines of a block, or `None` if a line is unusual."""
         return _lines.read(self._row, raw, self)
 
     def ids(self, lines: list[Line]) -> list[str] | None:
-        """The ids of lines; nothing if one of them is no plain text."""
+        """Return the ids of lines, or `None` if one of them is not a plain string."""
         return _lines.texts(lines, self.form.id_place)
 
     def document(self, line: Line) -> JsonObject:
-        """The document of a line, as a dictionary."""
+        """Return the document of a line as a dictionary."""
         document: JsonObject = orjson.loads(cast("bytes", line.bytes(self._whole)))
         if self._id_key is not None:
             document.pop(self._id_key, None)
@@ -104,7 +105,7 @@ class LineKind:
 
 
 def learn_form(documents: Sequence[JsonObject]) -> DocumentForm | None:
-    """The form of these documents and of others like them, if they have one."""
+    """Return the form of these and similar documents, if they have one."""
     fields = _learnt(documents) if LINES else None
     form = None if fields is None else DocumentForm(fields)
     return None if form is None or len(form.leaves) > _MOST_LEAVES else form
@@ -126,7 +127,7 @@ def _learnt(objects: Sequence[JsonObject], level: int = 1) -> _Fields | None:
 
 
 def _plain(key: str) -> bool:
-    """Whether JSON has only one way to write a key, short of numbers for its characters."""
+    """Return whether JSON has only one way to write a key, apart from character escapes."""
     return json.dumps(key, ensure_ascii=False) == f'"{key}"' and key.isprintable()
 
 
@@ -141,7 +142,7 @@ def _leaves(fields: _Fields, above: tuple[str, ...] = ()) -> Iterator[tuple[str,
 def _compiled(
     fields: _Fields, numbers: Iterator[int], places: int
 ) -> tuple[tuple[bytes, int, _lines.Form | None], ...]:
-    """The fields as the compiled part wants them, numbered in order."""
+    """Return the fields as the extension needs them, numbered in order."""
     return tuple(
         (key.encode(), next(numbers), None)
         if below is None

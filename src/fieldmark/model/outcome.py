@@ -1,8 +1,8 @@
-"""What happened to a field, as a fact and never as a count.
+"""The outcome of a field, as a fact and never as a count.
 
-An outcome and both presences fit into seven bits: a *fact*. With the number of its attribute in
-front, a fact becomes a *cell*, one integer a field, and a case is a list of cells. Counting is
-then counting equal integers, at any scale.
+An outcome and both presences fit into seven bits: a *fact*. Prefixed with the number of its
+attribute, a fact becomes a *cell*, one integer per field, and a case is a list of cells. Counting
+then means counting equal integers, at any scale.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Presence(IntEnum):
-    """How much of a value is there. The first three are *empty*."""
+    """Whether a value is present. The first three are *empty*."""
 
     ABSENT = 0
     NULL = 1
@@ -33,7 +33,7 @@ class Presence(IntEnum):
 
 
 class Outcome(IntEnum):
-    """What happened to one field of one case."""
+    """The outcome of one field of one case."""
 
     MATCH = 0
     WRONG_VALUE = 1
@@ -46,12 +46,12 @@ class Outcome(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name that people and files see."""
+        """The name in files and reports."""
         return self.name.lower()
 
 
 class Reason(StrEnum):
-    """Why a field is not simply right. The codes are the contract; texts render them."""
+    """Why a field is not a plain match. The codes are stable; their text is not."""
 
     MISSING = "missing"
     NULL_VALUE = "null_value"
@@ -94,11 +94,11 @@ CELL_BITS: Final = 7
 """A cell is `attribute << CELL_BITS | fact`."""
 
 FACT_MASK: Final = (1 << CELL_BITS) - 1
-"""The bits of a cell that are its fact."""
+"""The bits of a cell that contain its fact."""
 
 
 def fact(outcome: Outcome, expected: Presence, candidate: Presence) -> int:
-    """The seven bits of an outcome and both presences."""
+    """Return the seven bits of an outcome and both presences."""
     return outcome << 4 | expected << 2 | candidate
 
 
@@ -106,9 +106,9 @@ FACTS: Final = tuple(
     Fact(Outcome(code >> 4), Presence(code >> 2 & 3), Presence(code & 3))
     for code in range(1 << CELL_BITS)
 )
-"""Every fact by its code."""
+"""Every fact, indexed by its code."""
 
 
 def fact_of(cell: int) -> Fact:
-    """The fact inside a cell."""
+    """Return the fact of a cell."""
     return FACTS[cell & FACT_MASK]

@@ -1,4 +1,4 @@
-"""The outcomes of one case, as arrays; records are views made when someone looks."""
+"""The outcomes of one case as arrays; records are created on access."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Attribute", "AttributeTable", "FieldOutcome", "ItemMark", "Outcomes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
-    """A path without indexes, and what the rules say of it."""
+    """A path without indexes, and the rules that apply to it."""
 
     path: str
     comparator: str
@@ -24,10 +24,10 @@ class Attribute:
 
 
 class AttributeTable:
-    """Numbers attributes in the order in which they are first met.
+    """Numbers attributes in the order of their first occurrence.
 
-    A path has several numbers where rules treat places below it differently, as `rows[0]` and
-    `rows[1]` with weights of their own; `firsts` gives the first of them for every number.
+    A path has several numbers if rules treat fields below it differently, such as `rows[0]` and
+    `rows[1]` with different weights; `firsts` maps every number to the first one of its path.
     """
 
     __slots__ = ("_firsts", "_numbers", "attributes", "firsts")
@@ -39,7 +39,7 @@ class AttributeTable:
         self._numbers: dict[Attribute, int] = {}
 
     def add(self, attribute: Attribute) -> int:
-        """The number of an attribute, given on first sight."""
+        """Return the number of an attribute, assigning one if it is new."""
         number = self._numbers.get(attribute)
         if number is None:
             number = self._numbers[attribute] = len(self.attributes)
@@ -53,7 +53,7 @@ class AttributeTable:
         return len(self._firsts) == len(self.attributes)
 
     def path(self, number: int) -> str:
-        """The path of the attribute with this number."""
+        """Return the path of the attribute with this number."""
         return self.attributes[number].path
 
     def __len__(self) -> int:
@@ -63,11 +63,12 @@ class AttributeTable:
 ItemMark: TypeAlias = "tuple[int, str, int | None, int | None, float | None]"
 """(start, attribute, expected, candidate, similarity): from outcome `start` on, fields below the
 list `attribute` belong to this pair of items. A side that is `None` has no such item, and
-`similarity` is what the pairing was decided on. A plain tuple, because every item has one."""
+`similarity` is what the alignment was based on. A plain tuple, because every item has one.
+"""
 
 
 class FieldOutcome(NamedTuple):
-    """One outcome as a record; an item that was aligned may stand elsewhere in the candidate."""
+    """One outcome as a record; an aligned item may have another index in the candidate."""
 
     path: str
     candidate_path: str
@@ -80,13 +81,12 @@ class FieldOutcome(NamedTuple):
 
 @dataclass(slots=True, init=False)
 class Outcomes:
-    """What happened to every field of one case.
+    """The outcome of every field of one case.
 
-    `cells` has one integer a field, in the order of the walk. `comparisons` holds what the
-    comparator said wherever it said more than the cell does, by position. `items` says which
-    list items the fields from some position on belong to. `fallback` says that some list was
-    aligned by a cheaper method than the one asked for. `times` is how often each cell occurs, once
-    someone has counted them.
+    `cells` has one integer per field, in traversal order. `comparisons` contains, by position, the
+    results of comparators that say more than the cell does. `items` says which list items the
+    fields from a position on belong to. `fallback` says that a list was aligned by a cheaper method
+    than the configured one. `times` is how often each cell occurs, once that has been counted.
     """
 
     cells: list[int]
@@ -103,20 +103,15 @@ class Outcomes:
         *,
         fallback: bool = False,
     ) -> None:
-        # By hand, because every case has one and default factories are slow.
+        # Written by hand, because every case has one and default factories are slow.
         self.cells = [] if cells is None else cells
         self.comparisons = {} if comparisons is None else comparisons
         self.items = [] if items is None else items
         self.fallback = fallback
         self.times = None
 
-    def renumbered(self, numbers: Sequence[int] | Mapping[int, int]) -> Outcomes:
-        """The same outcomes under other numbers of their attributes."""
-        cells = renumber(self.cells, numbers)
-        return Outcomes(cells, self.comparisons, self.items, fallback=self.fallback)
-
     def records(self, table: AttributeTable) -> Iterator[FieldOutcome]:
-        """Every outcome with its concrete path."""
+        """Yield every outcome with its concrete path."""
         marks = iter(self.items)
         upcoming = next(marks, None)
         ours: dict[str, int] = {}
@@ -139,12 +134,12 @@ class Outcomes:
 
 
 def renumber(cells: Iterable[int], numbers: Sequence[int] | Mapping[int, int]) -> list[int]:
-    """The cells with the numbers of their attributes replaced."""
+    """Return the cells with the numbers of their attributes replaced."""
     return [numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in cells]
 
 
 def _concrete(attribute: str, places: dict[str, int]) -> str:
-    """An attribute with its `[]` replaced by the indexes of the items it belongs to."""
+    """Return an attribute with each `[]` replaced by the index of the item that it belongs to."""
     parts: list[str] = []
     done = 0
     start = attribute.find("[]")

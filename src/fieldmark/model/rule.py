@@ -1,4 +1,4 @@
-"""Rules: which comparator and which alignment serve which path."""
+"""Rules: which comparator and which alignment apply to which path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Depth", "Rule", "Rules", "Scope"]
 
 
 class Scope(StrEnum):
-    """Which fields are looked at."""
+    """Which fields are compared."""
 
     UNION = "union"
     TRUTH = "truth"
@@ -21,7 +21,7 @@ class Scope(StrEnum):
 
 
 class Depth(StrEnum):
-    """How deep fields lie: every leaf, or the keys of the document itself."""
+    """Whether every leaf is a field, or only the top-level keys of the document."""
 
     LEAF = "leaf"
     TOP = "top"
@@ -29,7 +29,7 @@ class Depth(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What holds for one path or for every path that a pattern covers."""
+    """The settings for one path or for every path that matches a pattern."""
 
     path: str
     comparator: Comparator | None = None
@@ -41,7 +41,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """All rules of a comparison; what is `None` is left to the convention."""
+    """All rules of a comparison; `None` leaves a setting to the convention."""
 
     fields: tuple[Rule, ...] = ()
     scope: Scope | None = None

@@ -1,4 +1,4 @@
-"""Rules and documents in, outcomes out: the hot path."""
+"""The comparison of documents under rules, which is the hot path."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ class NodeMode(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSettings:
-    """What all nodes of a plan share.
+    """State shared by all nodes of a plan.
 
-    `text_is_value` says that any text that is not blank counts as a value, because the rules
-    declare no empty tokens.
+    `text_is_value` is true if every non-blank string is a value, because the rules declare no
+    empty tokens.
     """
 
     scope: Scope
@@ -121,7 +121,7 @@ class AttributeNode:
         ):
             from fieldmark.align.index import Index
 
-            self.aligner = Index()  # a rule is about the items, so the list is not one value
+            self.aligner = Index()  # a rule applies to the items, so the list is not one value
         self.container_types = _OBJECTS_ONLY if self.aligner.name == "whole" else _CONTAINERS
         self.any_of = isinstance(self.comparator, AnyOf)
         self.ignored = isinstance(self.comparator, Ignore)
@@ -144,7 +144,7 @@ class AttributeNode:
         self.walks = self.mode is NodeMode.WALK and not self.structural
 
     def _complete_matches(self) -> list[RuleMatch]:
-        """Return the rules for this very attribute, the strongest last."""
+        """Return the rules for exactly this attribute, the strongest last."""
         return sorted((m for m in self._matches if m.complete), key=lambda m: m.precedence)
 
     def child(self, key: str) -> AttributeNode:
@@ -179,7 +179,7 @@ class AttributeNode:
 
     @property
     def compares_values(self) -> bool:
-        """Whether the comparator is called directly for two scalars that are values."""
+        """Whether the comparator is called directly for two non-empty scalars."""
         compared = self.mode in (NodeMode.WALK, NodeMode.LEAF) and not self.structural
         special = self.ignored or self.any_of or self.batch_comparator is not None
         return compared and not special and self._settings.text_is_value

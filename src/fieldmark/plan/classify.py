@@ -1,4 +1,4 @@
-"""Classify a field: a table for empty sides, one rule for two values."""
+"""Classification of fields: a table for empty sides, one rule for two values."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ IGNORED_FACTS: Final = tuple(
 )
 
 VALUE_FACTS: Final = tuple(fact(outcome, _VALUE, _VALUE) for outcome in Outcome)
-"""The fact of every outcome of two values."""
+"""The fact for every outcome of two values."""
 
 MATCH_FACT: Final = VALUE_FACTS[Outcome.MATCH]
 
@@ -66,15 +66,15 @@ def acceptable(
     candidate: Presence,
     presence: Callable[[JsonValue | Missing], Presence],
 ) -> tuple[JsonValue | Missing, Presence]:
-    """Return the non-empty acceptable answers, and the presence of the truth as a whole.
+    """Return the non-empty acceptable values, and the presence of the truth as a whole.
 
-    If an empty answer is acceptable too, the truth counts as null for an empty candidate.
+    If an empty value is acceptable too, the truth counts as null for an empty candidate.
     """
     if not isinstance(expected, list):
         return expected, presence(expected)
-    answers: list[JsonValue] = [v for v in expected if presence(v) is Presence.VALUE]
-    if not answers:
+    values: list[JsonValue] = [v for v in expected if presence(v) is Presence.VALUE]
+    if not values:
         return expected, Presence.BLANK
-    if candidate is not Presence.VALUE and len(answers) < len(expected):
+    if candidate is not Presence.VALUE and len(values) < len(expected):
         return expected, Presence.NULL
-    return answers, Presence.VALUE
+    return values, Presence.VALUE

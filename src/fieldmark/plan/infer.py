@@ -22,6 +22,7 @@ from fieldmark.plan.value_kinds import (
 from fieldmark.values.canonical import typed_key
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.presence import presence
+from fieldmark.values.text import plural
 
 __all__ = ["InferredRule", "RuleInferrer"]
 
@@ -35,13 +36,13 @@ _MIN_KEYED_LISTS: Final = 5
 _MIN_KEYED_ITEMS: Final = 20
 _MONEY_DECIMALS: Final = 2
 _NEARLY_ALL: Final = 0.95
-"""The share of values from which on the others count as exceptions."""
+"""If at least this share of the values is of one kind, the others are exceptions."""
 _GREEDY: Final = Greedy()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferredRule:
-    """A rule for one attribute as a rules file writes it, and the reason for it."""
+    """A proposed rule for an attribute, with the reason for it."""
 
     path: str
     settings: Mapping[str, JsonValue]
@@ -49,7 +50,7 @@ class InferredRule:
 
 
 class RuleInferrer:
-    """Infers rules from cases; it keeps only counters of bounded size."""
+    """Infers rules from cases, with bounded memory."""
 
     def __init__(self) -> None:
         self.cases = 0
@@ -65,16 +66,16 @@ class RuleInferrer:
             self._add_value(expected, candidate, "" if isinstance(expected, list) else ROOT)
 
     def rules(self) -> list[InferredRule]:
-        """Return a rule for each attribute, in the order in which they appear in the data.
+        """Return a rule for each attribute, in the order of the data.
 
-        An attribute whose truth is always empty gets no rule: it would make a single field of
-        any container that a candidate has there.
+        An attribute whose ground truth is always empty gets no rule, because a rule would compare
+        a container in a candidate as one field.
         """
         found: list[InferredRule] = []
         for path, evidence in self._evidence.items():
             if evidence.lists:
                 found += self._infer_list(path, evidence)
-            elif evidence.kinds and not evidence.objects and not self._is_acceptable_answer(path):
+            elif evidence.kinds and not evidence.objects and not self._is_acceptable_value(path):
                 settings, reason = _infer_comparator(evidence)
                 found.append(_rule(path, settings, reason, evidence))
         return found
@@ -103,7 +104,7 @@ class RuleInferrer:
     ) -> None:
         others: dict[int, JsonValue] = {}
         if isinstance(candidate, list):
-            # Aligned, because the order of the items does not matter.
+            # The order of the items does not matter.
             pairs = _GREEDY.align(expected, candidate).pairs
             others = {index: candidate[other] for index, other, _, _ in pairs}
         for index, item in enumerate(expected):
@@ -114,7 +115,7 @@ class RuleInferrer:
     def _add_possible_keys(
         self, expected: list[JsonObject], candidate: list[JsonObject], path: str
     ) -> None:
-        """Count the fields that could be the key to pair these lists by."""
+        """Count the fields that could be the key to align these lists by."""
         owner = self._evidence.get(path)
         if owner is None or not expected or not candidate:
             return
@@ -128,40 +129,40 @@ class RuleInferrer:
                 if name not in keys:
                     keys.append(name)
 
-    def _is_acceptable_answer(self, path: str) -> bool:
+    def _is_acceptable_value(self, path: str) -> bool:
         owner = self._evidence.get(path.removesuffix("[*]"))
-        return path.endswith("[*]") and owner is not None and owner.is_list_of_answers
+        return path.endswith("[*]") and owner is not None and owner.is_list_of_acceptable_values
 
     def _infer_list(self, path: str, evidence: AttributeEvidence) -> list[InferredRule]:
         items = self._evidence.get(f"{path}[*]")
-        if items is not None and evidence.is_list_of_answers:
+        if items is not None and evidence.is_list_of_acceptable_values:
             settings, reason = _infer_comparator(items)
-            why = f"candidates give one value where the truth lists acceptable ones; {reason}"
+            why = f"lists of acceptable values, predictions have one value; {reason}"
             return [_rule(path, {**settings, "any_of": True}, why, evidence)]
         if not path:
             return []
         if items is None or not items.objects:
-            why = "plain values, paired by likeness whatever their order"
+            why = "scalars, aligned by similarity; order does not matter"
             return [_rule(path, {"align": "greedy"}, why, evidence)]
         for name in self._possible_keys.get(f"{path}[*]", ()):
             field = self._evidence[join(f"{path}[*]", name)]
             if (
                 field.keyed_lists == items.keyed_lists >= _MIN_KEYED_LISTS
                 and field.keyed_items >= _MIN_KEYED_ITEMS
-                and field.is_always_right
+                and field.always_matches
                 and _is_code(field)
             ):
-                why = f"in all {items.keyed_lists} lists, {name} names each item on both sides"
+                why = f"{name} identifies each item on both sides in all {items.keyed_lists} lists"
                 return [_rule(path, {"align": "key", "key": [join("", name)]}, why, evidence)]
-        why = "items are paired by all their values, whatever their order"
+        why = "items aligned by similarity of all their values; order does not matter"
         return [_rule(path, {"align": "greedy"}, why, evidence)]
 
 
 @dataclass(slots=True)
 class AttributeEvidence:
-    """What the data shows about one attribute.
+    """Statistics of one attribute.
 
-    `formats` are the date formats of unambiguous dates, `ambiguous_formats` those of the others.
+    `formats` are the formats of unambiguous dates, `ambiguous_formats` those of other dates.
     """
 
     path: str
@@ -181,7 +182,7 @@ class AttributeEvidence:
     _distinct: set[int] = field(default_factory=set)
 
     def add(self, expected: JsonValue, candidate: JsonValue | Missing) -> None:
-        """Count one expected value and how the candidate differs from it."""
+        """Add an expected value and the difference of its candidate."""
         if presence(expected) is not Presence.VALUE:
             self.empty += 1
             return
@@ -215,7 +216,7 @@ class AttributeEvidence:
             return
         difference = difference_of(expected, candidate)
         self.differences[difference] += 1
-        if difference is Difference.DATE_FORM:
+        if difference is Difference.DATE_FORMAT:
             self._add_date(str(candidate))
         if not scalar or isinstance(candidate, list | dict):
             return
@@ -225,21 +226,23 @@ class AttributeEvidence:
             self.unequal_kinds[kind_of_value(candidate)] += 1
 
     def gains_by_reading(self, *readable: ValueKind) -> bool:
-        """Whether parsing values of these kinds gains at least as many matches as it loses.
+        """Whether parsing values of these kinds adds at least as many matches as it removes.
 
         A comparator that parses values rejects what it cannot parse, even if both sides are equal.
         """
-        lost = self.equal_kinds.total() - sum(self.equal_kinds[kind] for kind in readable)
-        gained = self.differences[Difference.NUMBER_FORM] + self.differences[Difference.DATE_FORM]
-        return lost <= gained
+        removed = self.equal_kinds.total() - sum(self.equal_kinds[kind] for kind in readable)
+        added = (
+            self.differences[Difference.NUMBER_FORMAT] + self.differences[Difference.DATE_FORMAT]
+        )
+        return removed <= added
 
     def candidates_look_like(self, *readable: ValueKind) -> bool:
-        """Whether at least half of the unequal candidates are of these kinds."""
+        """Whether at least half of the unequal candidates have these kinds."""
         other = sum(self.unequal_kinds[kind] for kind in readable)
         return other * 2 >= self.unequal_kinds.total()
 
     def share(self, *kinds: ValueKind) -> float:
-        """Return the share of scalars of these kinds."""
+        """Return the share of scalars that have these kinds."""
         total = self.kinds.total()
         return sum(self.kinds[kind] for kind in kinds) / total if total else 0.0
 
@@ -250,17 +253,17 @@ class AttributeEvidence:
 
     @property
     def is_enumeration(self) -> bool:
-        """Whether a few values are repeated often."""
+        """Whether there are few distinct values, which are repeated often."""
         return 0 < self.distinct <= min(_MAX_ENUMERATION, self.kinds.total() // _MIN_REPEATS)
 
     @property
-    def is_always_right(self) -> bool:
-        """Whether there are candidates and all are equal to the truth."""
+    def always_matches(self) -> bool:
+        """Whether there are candidates and all of them equal the ground truth."""
         return 0 < self.differences.total() == self.differences[Difference.NONE]
 
     @property
-    def is_list_of_answers(self) -> bool:
-        """Whether candidates have one value where the truth has a list of acceptable ones."""
+    def is_list_of_acceptable_values(self) -> bool:
+        """Whether the ground truth lists acceptable values and candidates have one value."""
         seen = self.differences[Difference.LISTED] + self.differences[Difference.OTHER]
         return self.lists > 0 and seen * 2 > self.lists and self.differences[Difference.LISTED] > 0
 
@@ -270,27 +273,27 @@ def _objects(items: list[JsonValue]) -> list[JsonObject]:
 
 
 def _is_unique(name: str, items: list[JsonObject]) -> bool:
-    """Whether all items have a value under this name, each a different one."""
+    """Whether all items have a value for this name, without duplicates."""
     values = [item.get(name) for item in items]
-    there = all(presence(value) is Presence.VALUE for value in values)
-    return there and len({typed_key(value) for value in values}) == len(values)
+    present = all(presence(value) is Presence.VALUE for value in values)
+    return present and len({typed_key(value) for value in values}) == len(values)
 
 
 def _rule(path: str, settings: _Settings, reason: str, evidence: AttributeEvidence) -> InferredRule:
-    """Return the rule, with the counts behind it in its reason."""
-    facts = [f"{evidence.values} {'value' if evidence.values == 1 else 'values'}"]
+    """Return a rule whose reason includes the counts."""
+    counts = [plural(evidence.values, "value")]
     if evidence.empty:
-        facts.append(f"{evidence.empty} empty")
-    facts += [
-        f"{difference}: {evidence.differences[difference]}"
+        counts.append(f"{evidence.empty:,} empty")
+    counts += [
+        f"{difference}: {evidence.differences[difference]:,}"
         for difference in Difference
         if difference is not Difference.NONE and evidence.differences[difference]
     ]
-    return InferredRule(path=path, settings=settings, reason=f"{reason} ({', '.join(facts)})")
+    return InferredRule(path=path, settings=settings, reason=f"{reason} ({', '.join(counts)})")
 
 
 class _ComparatorRule(NamedTuple):
-    """The settings for attributes that fit a condition; the first that fits applies."""
+    """The settings for attributes that meet a condition; the first one that fits applies."""
 
     fits: Callable[[AttributeEvidence], bool]
     settings: Callable[[AttributeEvidence], _Settings]
@@ -313,7 +316,7 @@ def _are_numbers(evidence: AttributeEvidence) -> bool:
 
 
 def _readable_as(*kinds: ValueKind) -> Callable[[AttributeEvidence], bool]:
-    """Nearly all values are of these kinds, and parsing them helps with the candidates."""
+    """Nearly all values have these kinds, and parsing them adds matches."""
     return lambda evidence: (
         _nearly_all(*kinds)(evidence)
         and evidence.gains_by_reading(*kinds, *_NUMBERS)
@@ -326,7 +329,7 @@ def _settings(**settings: JsonValue) -> Callable[[AttributeEvidence], _Settings]
 
 
 def _date_settings(evidence: AttributeEvidence) -> _Settings:
-    """Name the formats only if they are unusual or if the day comes first."""
+    """Include the formats only if they are not read by default or the day comes first."""
     seen = set(evidence.formats)
     day_first = any(name.startswith(("DD/MM/", "DD-MM-", "DD.MM.")) for name in seen)
     day_first = day_first and not any(name.startswith("MM") for name in seen)
@@ -338,7 +341,7 @@ def _date_settings(evidence: AttributeEvidence) -> _Settings:
 
 
 def _is_code(evidence: AttributeEvidence) -> bool:
-    """Whether the values are codes; a short one may look like a number."""
+    """Whether the values are codes; short codes may look like numbers."""
     return (
         _nearly_all(*_CODES)(evidence) and evidence.share(ValueKind.CODE, ValueKind.DIGITS) * 2 > 1
     )
@@ -353,91 +356,94 @@ _OF_DIGITS: Final = (ValueKind.DATE, ValueKind.AMOUNT_US, ValueKind.AMOUNT_EU, *
 _TEXTS: Final = frozenset(ValueKind) - {ValueKind.BOOLEAN, *_NUMBERS}
 
 _COMPARATOR_RULES: Final = (
-    _ComparatorRule(_nearly_all(ValueKind.BOOLEAN), _settings(match="boolean"), "true or false"),
+    _ComparatorRule(_nearly_all(ValueKind.BOOLEAN), _settings(match="boolean"), "booleans"),
     _ComparatorRule(
-        _nearly_all(ValueKind.YES_OR_NO), _settings(match="boolean"), "yes or no as text"
+        _nearly_all(ValueKind.YES_OR_NO), _settings(match="boolean"), "strings that mean yes or no"
     ),
     _ComparatorRule(
         lambda evidence: (
             _are_numbers(evidence) and evidence.share(ValueKind.WHOLE_NUMBER) >= _NEARLY_ALL
         ),
         _settings(match="numeric_tolerance", tolerance=0),
-        "whole numbers, so nothing but the same number will do",
+        "integers, compared exactly",
     ),
     _ComparatorRule(
         lambda evidence: _are_numbers(evidence) and evidence.most_decimals <= _MONEY_DECIMALS,
         _settings(match="numeric_tolerance", tolerance=0.01),
-        "numbers with at most two decimals, so a cent of rounding is allowed",
+        "numbers with at most two decimals, with a tolerance of 0.01",
     ),
     _ComparatorRule(
         _are_numbers,
         _settings(match="numeric_tolerance", tolerance=0.000001, relative=True),
-        "numbers with many decimals, so a millionth of the value is allowed",
+        "numbers with many decimals, with a relative tolerance of one millionth",
     ),
     _ComparatorRule(
         _readable_as(ValueKind.DATE),
         _date_settings,
-        "dates, compared by the day whatever their form",
+        "dates, compared by day in any format",
     ),
     _ComparatorRule(
         _nearly_all(ValueKind.DATE),
         _settings(match="exact"),
-        "dates, but what candidates write instead cannot be read as dates",
+        "dates, but most predictions that differ cannot be parsed as dates",
     ),
     _ComparatorRule(
         _nearly_all(ValueKind.EMAIL),
         _settings(match="normalized_text"),
-        "e-mail addresses, in any case",
+        "e-mail addresses, ignoring case",
     ),
     _ComparatorRule(
-        _nearly_all(ValueKind.WEB_ADDRESS), _settings(match="exact"), "web addresses, as they are"
+        _nearly_all(ValueKind.WEB_ADDRESS),
+        _settings(match="exact"),
+        "web addresses, compared exactly",
     ),
     _ComparatorRule(
         lambda evidence: (
             _is_code(evidence)
-            and evidence.differences[Difference.CASE] + evidence.differences[Difference.BLANKS] > 0
+            and evidence.differences[Difference.CASE] + evidence.differences[Difference.WHITESPACE]
+            > 0
         ),
         _settings(match="normalized_text"),
-        "codes, which candidates write in another case or with other blanks",
+        "codes, ignoring case and whitespace, which differ in predictions",
     ),
-    _ComparatorRule(_is_code, _settings(match="exact"), "codes, in which every character counts"),
+    _ComparatorRule(_is_code, _settings(match="exact"), "codes, compared exactly"),
     _ComparatorRule(
         _readable_as(*_PLAIN_NUMBERS),
         _settings(match="numeric_tolerance", tolerance=0),
-        "numbers as text, compared by value",
+        "numbers in strings, compared by value",
     ),
     _ComparatorRule(
         _readable_as(*_US_AMOUNTS),
         _settings(match="numeric_tolerance", tolerance=0.01, number_format="us"),
-        "amounts like 1,240.00, compared by value",
+        "amounts such as 1,240.00, compared by value",
     ),
     _ComparatorRule(
         _readable_as(*_EU_AMOUNTS),
         _settings(match="numeric_tolerance", tolerance=0.01, number_format="eu"),
-        "amounts like 1.240,00, compared by value",
+        "amounts such as 1.240,00, compared by value",
     ),
     _ComparatorRule(
         lambda evidence: evidence.share(*_OF_DIGITS) * 2 > 1,
         _settings(match="exact"),
-        "mostly digits in several forms, and a digit is never a slip that may be forgiven",
+        "mostly digits in several formats, compared exactly",
     ),
     _ComparatorRule(
         lambda evidence: evidence.is_enumeration and not evidence.share(ValueKind.LONG_TEXT),
         _settings(match="normalized_text"),
-        "a few words that come again and again, in any case",
+        "few distinct strings, ignoring case and whitespace",
     ),
     _ComparatorRule(
         lambda evidence: evidence.share(ValueKind.LONG_TEXT) * 2 > 1,
         _settings(match="semantic", threshold=0.8),
-        "long text, compared by its words rather than letter by letter",
+        "long text, compared by meaning",
     ),
     _ComparatorRule(
         _nearly_all(*_TEXTS),
         _settings(match="fuzzy", threshold=0.85),
-        "short text, in which a slip of a letter is forgiven",
+        "short text, with small spelling differences allowed",
     ),
 )
 
 _FALLBACK: Final = _ComparatorRule(
-    lambda _: True, _settings(match="exact"), "values of several kinds, so they must be the same"
+    lambda _: True, _settings(match="exact"), "values of several types, compared exactly"
 )

@@ -37,9 +37,9 @@ _NULL_FACT: Final = PRESENCE_FACTS[Presence.VALUE][Presence.NULL]
 
 _EQUAL_TEXT_MATCHES: Final = 1
 _EQUAL_NUMBER_MATCHES: Final = 2
-_SCALAR_IS_VALUE: Final = 8
-"""Flags of a field for the compiled comparison: equal text that is not blank is a match, equal
-numbers are, and text that is not blank and numbers are always values."""
+_SCALAR_IS_VALUE: Final = 4
+"""Flags of a field for the compiled comparison: equal non-blank strings match, equal numbers match,
+and non-blank strings and numbers are always values."""
 
 
 class LinePairs:
@@ -109,12 +109,14 @@ class LinePairs:
         cells, shift = outcomes.cells, 0
         for position, number, expected_bytes, candidate_bytes, are_values in fields:
             at, node = position + shift, nodes[number]
-            expected, candidate = _value(expected_bytes), _value(candidate_bytes)
-            if are_values:
-                values = cast("tuple[JsonValue, JsonValue]", (expected, candidate))
-                comparison = node.comparator.compare(*values)
-                cells[at] = self._walk.classify(node, comparison, *values, outcomes, at)
+            if are_values and expected_bytes and candidate_bytes:
+                expected = candidate = loads(expected_bytes)
+                if candidate_bytes != expected_bytes:
+                    candidate = loads(candidate_bytes)
+                comparison = node.comparator.compare(expected, candidate)
+                cells[at] = self._walk.classify(node, comparison, expected, candidate, outcomes, at)
                 continue
+            expected, candidate = _value(expected_bytes), _value(candidate_bytes)
             field = Outcomes()
             if expected is not MISSING or self._walk.with_extras:
                 self._walk.compare(node, expected, candidate, field)
@@ -163,9 +165,8 @@ class _FormFields:
         self, expected: list[Line], candidate: list[Line]
     ) -> Sequence[tuple[int, list[int], list[_OpenField] | None]]:
         """Return (pair, cells, undecided fields) of each pair in which not everything matches."""
-        no_texts = (frozenset[object](),) * len(self.nodes)
         cells = self.match_cells, self._absent_cells, self._null_cells
-        return _lines.compare(expected, candidate, self._flags, no_texts, *cells)
+        return _lines.compare(expected, candidate, self._flags, *cells)
 
 
 def _flags_of(node: AttributeNode) -> int:

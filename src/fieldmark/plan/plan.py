@@ -29,7 +29,7 @@ _PARSED: Final = frozenset((dict, list, str, int, float, bool, type(None), Missi
 """The types of parsed documents; others are lines."""
 
 _INVALID_PATH_FACT: Final = fact(Outcome.OMISSION, Presence.ABSENT, Presence.ABSENT)
-"""A configured field with a malformed path is missing, whatever the documents contain."""
+"""A configured field with an invalid path is missing, whatever the documents contain."""
 
 
 class Plan:
@@ -78,7 +78,7 @@ class Plan:
                 invalid.append(rule)
         below_root = [match for match in matches if match.rule.path != ROOT]
         self._root: AttributeNode | None = AttributeNode(settings, below_root)
-        # Rules for `$` are about documents that are not objects.
+        # Rules for `$` apply to documents that are not objects.
         self._whole_document = AttributeNode(
             settings, [m._replace(segments=()) if m.rule.path == ROOT else m for m in matches]
         )
@@ -138,7 +138,7 @@ class Plan:
         return walked and not (has_batch or self._lookups or self._invalid_paths)
 
     def discard_deferred(self) -> None:
-        """Drop the deferred comparisons that a crash has left behind."""
+        """Drop the deferred comparisons that are left after an exception."""
         self._walk.discard_deferred()
 
     def _compare_parsed(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:

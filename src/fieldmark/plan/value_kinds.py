@@ -1,4 +1,4 @@
-"""Recognize kinds of values and kinds of differences, to infer rules from them."""
+"""Classify values and the differences between them, to infer rules."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _MANY_WORDS: Final = 15
 _MAX_CODE: Final = 40
 
 USUAL_FORMATS: Final = frozenset(form.text for form in DEFAULT_FORMATS)
-"""The formats that are read by default."""
+"""The formats that are accepted by default."""
 _FORMATS: Final = DEFAULT_FORMATS + parse_formats(
     ["DD MMM YYYY", "DD/MMM/YYYY", "MMM DD, YYYY", "MMM DD YYYY", "DD.MM.YYYY", "YYYY/MM/DD"]
 )
 
 
 class ValueKind(StrEnum):
-    """The kind of a scalar value, as far as it matters for the choice of a comparator."""
+    """The kind of a scalar, as relevant for the choice of a comparator."""
 
     BOOLEAN = "boolean"
-    WHOLE_NUMBER = "whole number"
+    WHOLE_NUMBER = "integer"
     DECIMAL_NUMBER = "decimal number"
-    NUMBER_TEXT = "number as text"
-    AMOUNT_US = "amount like 1,240.00"
-    AMOUNT_EU = "amount like 1.240,00"
+    NUMBER_TEXT = "number in a string"
+    AMOUNT_US = "amount such as 1,240.00"
+    AMOUNT_EU = "amount such as 1.240,00"
     DATE = "date"
     EMAIL = "e-mail address"
     YES_OR_NO = "yes or no"
@@ -59,13 +59,13 @@ class Difference(StrEnum):
     """How a candidate value differs from the expected one."""
 
     NONE = "equal"
-    CASE = "different only in case"
-    BLANKS = "different only in blanks"
-    NUMBER_FORM = "the same number written differently"
-    DATE_FORM = "the same day written differently"
-    CLOSE = "nearly the same text"
-    LISTED = "one of the expected values"
-    OTHER = "another value"
+    CASE = "different case"
+    WHITESPACE = "different whitespace"
+    NUMBER_FORMAT = "different number format"
+    DATE_FORMAT = "different date format"
+    CLOSE = "similar text"
+    LISTED = "one of the acceptable values"
+    OTHER = "different value"
 
 
 _YES_OR_NO: Final = frozenset({"yes", "no", "true", "false", "y", "n"})
@@ -74,7 +74,7 @@ _DIGITS: Final = re.compile(r"[0-9]{5,}\Z")
 
 
 def _is_code(text: str) -> bool:
-    """Whether a text has a digit and no space, or consists of digits by half."""
+    """Whether a text has a digit and no space, or at least half of it is digits."""
     trimmed = text.strip()
     characters = trimmed.replace(" ", "")
     digits = sum(map(str.isdecimal, characters))
@@ -97,14 +97,14 @@ _TEXT_KINDS: Final[tuple[tuple[ValueKind, Callable[[str], bool]], ...]] = (
     (ValueKind.CODE, _is_code),
     (ValueKind.LONG_TEXT, lambda text: len(text) > _LONG_TEXT or len(text.split()) > _MANY_WORDS),
 )
-"""The first predicate that holds decides; other values are text."""
+"""The first matching predicate decides; other values are text."""
 
 
 def kind_of_value(value: JsonValue) -> ValueKind:
     """Return the kind of a scalar.
 
     >>> kind_of_value("INV-001").value, kind_of_value("1,240.00").value
-    ('code', 'amount like 1,240.00')
+    ('code', 'amount such as 1,240.00')
     """
     if isinstance(value, bool):
         return ValueKind.BOOLEAN
@@ -117,7 +117,7 @@ def kind_of_value(value: JsonValue) -> ValueKind:
 
 
 def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
-    """Return the mildest difference that explains two non-empty values."""
+    """Return the smallest difference that explains two non-empty values."""
     if equal(expected, candidate):
         return Difference.NONE
     if isinstance(expected, list) and not isinstance(candidate, list | dict):
@@ -125,21 +125,21 @@ def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
         return Difference.LISTED if listed else Difference.OTHER
     numbers = as_number(expected, NumberFormat.AUTO), as_number(candidate, NumberFormat.AUTO)
     if None not in numbers:
-        return Difference.NUMBER_FORM if numbers[0] == numbers[1] else Difference.OTHER
+        return Difference.NUMBER_FORMAT if numbers[0] == numbers[1] else Difference.OTHER
     if not (isinstance(expected, str) and isinstance(candidate, str)):
         return Difference.OTHER
     if expected.casefold() == candidate.casefold():
         return Difference.CASE
     if normalized(expected) == normalized(candidate):
-        return Difference.BLANKS
+        return Difference.WHITESPACE
     days = read_day(expected, _FORMATS), read_day(candidate, _FORMATS)
     if days[0] is not None and days[1] is not None:
-        return Difference.DATE_FORM if days[0].day == days[1].day else Difference.OTHER
+        return Difference.DATE_FORMAT if days[0].day == days[1].day else Difference.OTHER
     return Difference.CLOSE if Fuzzy().compare(expected, candidate).matched else Difference.OTHER
 
 
 def date_formats(text: str) -> list[str]:
-    """Return the names of the formats that read a text as a date, month first before day first.
+    """Return the names of the date formats that match a text, month first before day first.
 
     >>> date_formats("05 MAR 2018"), date_formats("05/03/2018")
     (['DD MMM YYYY'], ['MM/DD/YYYY', 'DD/MM/YYYY'])
@@ -149,7 +149,7 @@ def date_formats(text: str) -> list[str]:
 
 
 def decimals(number: float) -> int:
-    """Return the number of decimals of a number as it is written.
+    """Return the number of decimals of a number in its shortest form.
 
     >>> decimals(12.5), decimals(3.0), decimals(1e-7)
     (1, 0, 7)

@@ -1,4 +1,4 @@
-"""Walk two documents side by side and record one cell for each field."""
+"""Parallel traversal of two documents that records one cell for each field."""
 
 from __future__ import annotations
 
@@ -79,27 +79,69 @@ class Walk:
         """
         children, cells, missing = node.children, outcomes.cells, 0
         for key, value in expected.items():
-            child = children.get(key) or node.child(key)
+            try:
+                child = children[key]
+            except KeyError:  # the first document with this key
+                child = node.child(key)
             other = candidate.get(key, MISSING)
             kind = type(value)
-            if kind is str:
-                cell = child.equal_text_cell
-                # `is_blank`, without the call.
-                if cell and value == other and value and not value.isspace():  # type: ignore[union-attr]
-                    cells.append(cell)
-                    continue
-            elif kind is float or kind is int:
-                cell = child.equal_number_cell
-                # The difference is 0 for finite numbers only.
-                if cell and value == other and kind is type(other) and value - value == 0:  # type: ignore[operator]
-                    cells.append(cell)
-                    continue
+            # One branch for each type, because the interpreter compares equal types faster.
+            if kind is type(other):
+                if kind is str:
+                    cell = child.equal_text_cell
+                    # `is_blank`, without the call.
+                    if cell and value == other and value and not value.isspace():  # type: ignore[union-attr]
+                        cells.append(cell)
+                        continue
+                elif kind is float:
+                    cell = child.equal_number_cell
+                    # The difference is 0 for finite numbers only.
+                    if cell and value == other and value - value == 0.0:  # type: ignore[operator]
+                        cells.append(cell)
+                        continue
+                elif kind is int:
+                    cell = child.equal_number_cell
+                    if cell and value == other:
+                        cells.append(cell)
+                        continue
             missing += other is MISSING
             self.compare(child, value, other, outcomes)
         if self.with_extras and len(candidate) > len(expected) - missing:
             for key, other in candidate.items():
                 if key not in expected:
                     self.compare(node.child(key), MISSING, other, outcomes)
+
+    def _compare_equal_objects(
+        self, node: AttributeNode, expected: JsonObject, candidate: JsonObject, outcomes: Outcomes
+    ) -> None:
+        """Compare two deeply equal objects: the same as `compare_objects`, with fewer steps.
+
+        Blank strings, numbers that are written differently (1 and 1.0), and values of other types
+        than strings and numbers are compared as usual.
+        """
+        children, cells = node.children, outcomes.cells
+        for key, value in expected.items():
+            try:
+                child = children[key]
+            except KeyError:  # the first document with this key
+                child = node.child(key)
+            kind = type(value)
+            if kind is str:
+                cell = child.equal_text_cell
+                if cell and value and not value.isspace():  # type: ignore[union-attr]
+                    cells.append(cell)
+                    continue
+            elif kind is float:
+                cell = child.equal_number_cell
+                if cell and type(candidate[key]) is float and value - value == 0.0:  # type: ignore[operator]
+                    cells.append(cell)
+                    continue
+            elif kind is int:
+                cell = child.equal_number_cell
+                if cell and type(candidate[key]) is int:
+                    cells.append(cell)
+                    continue
+            self.compare(child, value, candidate[key], outcomes)
 
     def _compare_lists(
         self,
@@ -117,12 +159,15 @@ class Walk:
             cells.append(node.register() | _ERROR_FACT)
             return
         outcomes.fallback = outcomes.fallback or alignment.fallback
-        for index, other, similarity, _ in alignment.pairs:
+        for index, other, similarity, are_equal in alignment.pairs:
             mark_item((len(cells), path, index, other, similarity))
             item, other_item = expected[index], candidate[other]
             item_node = node.item_node or node.item(index)
             if item_node.walks and type(item) is dict is type(other_item) and item:
-                self.compare_objects(item_node, item, other_item, outcomes)
+                if are_equal:
+                    self._compare_equal_objects(item_node, item, other_item, outcomes)
+                else:
+                    self.compare_objects(item_node, item, other_item, outcomes)
             else:
                 self.compare(item_node, item, other_item, outcomes)
         for index in alignment.unmatched_expected:
@@ -245,16 +290,16 @@ class Walk:
         if batch_comparator is None:
             comparison = node.comparator.compare(value, other)
         else:
-            answer = batch_comparator.settle(value, other)
-            if not isinstance(answer, Comparison):
+            settled = batch_comparator.settle(value, other)
+            if not isinstance(settled, Comparison):
                 outcomes.cells.append(base | _ERROR_FACT)  # until it is resolved
                 self._deferred.append(
                     _DeferredComparison(
-                        outcomes, position, base, batch_comparator, answer, value, other
+                        outcomes, position, base, batch_comparator, settled, value, other
                     )
                 )
                 return
-            comparison = answer
+            comparison = settled
         outcomes.cells.append(self.classify(node, comparison, value, other, outcomes, position))
 
     def resolve_deferred(self) -> None:
@@ -264,19 +309,19 @@ class Walk:
         pairs: dict[int, dict[TextPair, None]] = {number: {} for number in comparators}
         for each in deferred:
             pairs[id(each.comparator)][each.pair] = None
-        answers = {
+        results = {
             number: dict(zip(own, comparators[number].ask(list(own)), strict=True))
             for number, own in pairs.items()
         }
         for outcomes, position, base, comparator, pair, expected, candidate in deferred:
-            comparison = answers[id(comparator)][pair]
+            comparison = results[id(comparator)][pair]
             outcome = outcome_of_values(comparison, expected, candidate)
             outcomes.cells[position] = base | VALUE_FACTS[outcome]
             if comparison is not MATCHED:
                 outcomes.comparisons[position] = comparison
 
     def discard_deferred(self) -> None:
-        """Drop the deferred comparisons that a crash has left behind."""
+        """Drop the deferred comparisons that are left after an exception."""
         self._deferred.clear()
 
     @staticmethod
@@ -292,7 +337,7 @@ class Walk:
         if comparison is MATCHED:
             return node.base | MATCH_FACT
         outcomes.comparisons[position] = comparison
-        # Among several acceptable answers there is no one expected type.
+        # Several acceptable values have no single expected type.
         outcome = outcome_of_values(comparison, candidate if node.any_of else expected, candidate)
         return node.base | VALUE_FACTS[outcome]
 

@@ -1,3 +1,3 @@
-"""What a run looks like: tables for terminals, files and notebooks."""
+"""Reports of runs: terminal tables, HTML, Markdown and exports."""
 
 from __future__ import annotations

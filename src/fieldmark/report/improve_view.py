@@ -1,174 +1,140 @@
-"""What to fix first: in a terminal, as Markdown and as CSV."""
+"""What to fix first, for the terminal, as Markdown and as CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, TypedDict, cast
+from typing import Final
 
 import orjson
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.tables import DASH, number
-from fieldmark.report.terminal import one_line
+from fieldmark.metrics.clusters import MistakeCluster, MistakeExample
+from fieldmark.metrics.patterns import BY_NAME
+from fieldmark.model.json import JsonValue, Missing
+from fieldmark.report.tables import DASH, more_text, number, outcome_text
+from fieldmark.report.terminal import one_line, plain_table
 from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import for_markdown, visible
+from fieldmark.values.text import plural
+from fieldmark.wire.improvement import AttributeGain, Improvement
 
 __all__ = ["improve_csv", "improve_markdown", "improve_view"]
 
-_LONGEST_VALUE: Final = 60
-_MOST_CLUSTERS: Final = 10
-_MOST_NAMES: Final = 4
+_MAX_VALUE_LENGTH: Final = 60
+_MAX_CLUSTERS: Final = 10
+_MAX_NAMES: Final = 4
 
 
-class _Gain(TypedDict):
-    attribute: str
-    f1: float | None
-    mistakes: int
-    dominant: str
-    cases: int
-    gain: dict[str, float]
-    patterns: list[dict[str, str | int]]
-    hint: str
-
-
-class _Cluster(TypedDict):
-    pattern: str
-    title: str
-    hint: str
-    mistakes: int
-    attributes: dict[str, int]
-    examples: list[JsonObject]
-
-
-def improve_view(step: JsonObject, *, top: int | None = None) -> Group:
-    """Attributes by the gain of fixing them, then clusters of mistakes that look alike."""
-    rows, clusters = _attributes(step), _clusters(step)
-    parts: list[RenderableType] = [one_line(f"· {note}", "dim") for note in _notes(step)]
+def improve_view(step: Improvement, *, top: int | None = None) -> Group:
+    """Show attributes by the gain of fixing them, then mistakes grouped by pattern."""
+    rows, clusters = step.attributes, step.clusters
+    parts: list[RenderableType] = [one_line(f"· {note}", "dim") for note in step.notes]
     if not rows:
-        return Group(*parts, one_line("Nothing to fix: no mistake was found.", "green"))
-    parts.append(_table(rows[:top]))
+        return Group(*parts, one_line("no mistakes found", "green"))
+    numbers = ("F1", "Mistakes", "Cases", "Gain")
+    table = plain_table("Fix first", numbers, collapse=True)
+    table.add_column("Mostly", no_wrap=True)
+    table.add_column("Patterns", overflow="fold")
+    for row in rows[:top]:
+        table.add_row(
+            Text(visible(row.attribute)),
+            number(row.f1),
+            str(row.mistakes.total),
+            str(row.cases),
+            Text(_gain(row), style="green"),
+            outcome_text(row.dominant),
+            Text(_patterns(row), style="dim"),
+        )
+    parts.append(table)
     if top is not None and len(rows) > top:
-        parts.append(one_line(f"… and {len(rows) - top} more attributes: --top 0 shows all", "dim"))
-    for cluster in clusters[:_MOST_CLUSTERS]:
+        parts.append(one_line(more_text(len(rows) - top, "attribute"), "dim"))
+    for cluster in clusters[:_MAX_CLUSTERS]:
         parts += [Text(), *_cluster_lines(cluster)]
-    if (more := len(clusters) - _MOST_CLUSTERS) > 0:
-        rest = f"… and {more} smaller clusters: --format json has them all"
+    if (more := len(clusters) - _MAX_CLUSTERS) > 0:
+        rest = f"… and {plural(more, 'more pattern')}; --format json lists all"
         parts += [Text(), one_line(rest, "dim")]
     return Group(*parts)
 
 
-def improve_markdown(step: JsonObject, *, top: int | None = None) -> str:
-    """The same for a pull request or a ticket."""
+def improve_markdown(step: Improvement, *, top: int | None = None) -> str:
+    """Return the same content for a pull request or an issue."""
     lines = [
-        "| Attribute | F1 | Mistakes | Mostly | Would return | Looks like |",
+        "| Attribute | F1 | Mistakes | Mostly | Gain | Patterns |",
         "|---|--:|--:|---|--:|---|",
     ]
     lines += [
-        f"| {for_markdown(row['attribute'])} | {number(row['f1'])} | {row['mistakes']} | "
-        f"{_words(row['dominant'])} | {_gain(row)} | {for_markdown(_patterns(row))} |"
-        for row in _attributes(step)[:top]
+        f"| {for_markdown(row.attribute)} | {number(row.f1)} | {row.mistakes.total} | "
+        f"{outcome_text(row.dominant)} | {_gain(row)} | {for_markdown(_patterns(row))} |"
+        for row in step.attributes[:top]
     ]
-    for cluster in _clusters(step)[:_MOST_CLUSTERS]:
-        lines += ["", f"**{cluster['title']}** ({cluster['mistakes']}): {cluster['hint']}", ""]
-        lines += [f"- {for_markdown(_example(each))}" for each in cluster["examples"]]
-    lines += [f"\n> {for_markdown(note)}" for note in _notes(step)]
+    for cluster in step.clusters[:_MAX_CLUSTERS]:
+        pattern = cluster.pattern
+        lines += [
+            "",
+            f"**{pattern.title}** ({plural(cluster.number, 'mistake')}): {pattern.hint}",
+            "",
+        ]
+        lines += [f"- {for_markdown(_example(each))}" for each in cluster.examples]
+    lines += [f"\n> {for_markdown(note)}" for note in step.notes]
     return "\n".join(lines) + "\n"
 
 
-def improve_csv(step: JsonObject) -> str:
-    """Every attribute with full precision."""
+def improve_csv(step: Improvement) -> str:
+    """Return all attributes with full precision."""
     columns = (
         "attribute", "f1", "mistakes", "dominant", "cases", "gain_mean_score",
         "gain_macro_f1_by_attribute", "gain_micro_f1", "pattern", "hint",
     )  # fmt: skip
     rows: list[list[JsonValue]] = [
         [
-            row["attribute"],
-            row["f1"],
-            row["mistakes"],
-            row["dominant"],
-            row["cases"],
-            *row["gain"].values(),
-            row["patterns"][0]["pattern"] if row["patterns"] else "",
-            row["hint"],
+            row.attribute,
+            row.f1,
+            row.mistakes.total,
+            row.dominant,
+            row.cases,
+            row.mean_score,
+            row.macro_f1,
+            row.micro_f1,
+            row.patterns[0][0] if row.patterns else "",
+            row.hint,
         ]
-        for row in _attributes(step)
+        for row in step.attributes
     ]
     return csv_text(columns, rows)
 
 
-def _attributes(step: JsonObject) -> list[_Gain]:
-    return cast("list[_Gain]", step["attributes"])
+def _gain(row: AttributeGain) -> str:
+    return f"+{row.mean_score:.3f}"
 
 
-def _clusters(step: JsonObject) -> list[_Cluster]:
-    return cast("list[_Cluster]", step["clusters"])
+def _patterns(row: AttributeGain) -> str:
+    return ", ".join(f"{BY_NAME[name].title} ({times})" for name, times in row.patterns)
 
 
-def _notes(step: JsonObject) -> list[str]:
-    return cast("list[str]", step["notes"])
-
-
-def _table(rows: list[_Gain]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
-    table.add_column("Fix first", overflow="fold")
-    for title in ("F1", "Mistakes", "Cases", "Would return"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("Mostly", no_wrap=True)
-    table.add_column("Looks like", overflow="fold")
-    for row in rows:
-        table.add_row(
-            Text(visible(row["attribute"])),
-            number(row["f1"]),
-            str(row["mistakes"]),
-            str(row["cases"]),
-            Text(_gain(row), style="green"),
-            _words(row["dominant"]),
-            Text(_patterns(row), style="dim"),
-        )
-    return table
-
-
-def _gain(row: _Gain) -> str:
-    return f"+{row['gain']['mean_score']:.3f}"
-
-
-def _patterns(row: _Gain) -> str:
-    return ", ".join(
-        f"{_words(str(each['pattern']))} {each['mistakes']}" for each in row["patterns"]
-    )
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _cluster_lines(cluster: _Cluster) -> Iterator[Text]:
-    names = [f"{visible(path)} {times}" for path, times in cluster["attributes"].items()]
-    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    title = f"{cluster['title']}: {cluster['mistakes']} ({', '.join(names[:_MOST_NAMES])}{more})"
-    yield Text(title, style="bold")
-    for example in cluster["examples"]:
+def _cluster_lines(cluster: MistakeCluster) -> Iterator[Text]:
+    names = [f"{visible(path)} {times}" for path, times in cluster.attributes.most_common()]
+    more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    shown = f"{', '.join(names[:_MAX_NAMES])}{more}"
+    mistakes = plural(cluster.number, "mistake")
+    yield Text(f"{cluster.pattern.title}: {mistakes} ({shown})", style="bold")
+    for example in cluster.examples:
         yield one_line(f"    {_example(example)}", "dim")
-    yield Text(f"  → {cluster['hint']}")
+    yield Text(f"  → {cluster.pattern.hint}")
 
 
-def _example(example: JsonObject) -> str:
-    source = f" (that of {example['other_field']})" if "other_field" in example else ""
-    expected, candidate = (
-        _short_value(example[side]) if side in example else DASH
-        for side in ("expected", "candidate")
-    )
-    return f"{example['case_id']}  {example['path']}: {expected} → {candidate}{source}"
+def _example(example: MistakeExample) -> str:
+    source = f" (value of {example.note})" if example.note else ""
+    sides = f"{_short_value(example.expected)} → {_short_value(example.candidate)}"
+    return f"{example.case_id}  {example.path}: {sides}{source}"
 
 
-def _short_value(value: JsonValue) -> str:
-    """A value on one line, cut where it is long."""
+def _short_value(value: JsonValue | Missing) -> str:
+    """Return a value on one line, truncated if it is long."""
+    if isinstance(value, Missing):
+        return DASH
     try:
         text = orjson.dumps(value).decode()
     except TypeError:
         text = repr(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 1]}…"

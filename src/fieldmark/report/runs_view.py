@@ -1,23 +1,26 @@
-"""Runs: a list, one run, and a trend; in a terminal, as Markdown and as CSV.
+"""Lists of runs, one run and trends, for the terminal, as Markdown and as CSV.
 
-Rich is imported where it is used, because a plain list of runs does not need it.
+Rich is imported inside functions, because a plain list of runs does not need it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from fieldmark.metrics.headline import HEADLINE_FIGURES
+from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.report.tables import DASH, number
+from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderResult
 
+    from fieldmark.metrics.summary import Summary
     from fieldmark.metrics.trend import Trend, TrendStep
-    from fieldmark.model.json import JsonObject, JsonValue
-    from fieldmark.wire.run_entry import RunEntry
+    from fieldmark.model.json import JsonValue
+    from fieldmark.wire.manifest import RunEntry
+    from fieldmark.wire.run_details import RunDetails
 
 __all__ = [
     "RunLines",
@@ -33,227 +36,226 @@ __all__ = [
     "trend_view",
 ]
 
-_NARROWEST: Final = 8
+_MIN_WIDTH: Final = 8
 _FOLDED: Final = (-1, 0)
-"""The columns that are folded where the terminal is narrow: first the notes, then the name."""
+"""The columns that are folded in a narrow terminal: first the notes, then the name."""
 _STATUS: Final = 2
 _OTHER_STATUS: Final = "yellow"
 _STYLES: Final = {"complete": "green", "running": "cyan", "corrupt": "bold red"}
-_FIGURES: Final = dict(
-    zip(HEADLINE_FIGURES, ("Score", "F1 attr", "F1 case", "F1 micro"), strict=True)
+_METRICS: Final = dict(
+    zip(HEADLINE_METRICS, ("Score", "F1 attr", "F1 case", "F1 micro"), strict=True)
 )
-"""The figures of a run, and their column titles."""
-_NO_FIGURES: Final[Mapping[str, float | None]] = {}
+"""The metrics of a run, and their column titles."""
+_NO_METRICS: Final[Mapping[str, float | None]] = {}
 _SECONDS: Final = len("2025-01-31T12:00:00")
 _ADVICE: Final = {
-    "go on": "go on: the last gains still count",
-    "target reached": "target reached",
-    "plateau": "plateau: stop, or change the approach",
+    "continue": "continue: recent gains are above the minimum",
+    "target_reached": "target reached",
+    "plateau": "plateau: recent gains are below the minimum; stop or change the approach",
 }
 _BAR: Final = 20
 
 
 def runs_view(runs: Sequence[RunEntry]) -> Group:
-    """One line for each run, oldest first."""
+    """Show one line per run, oldest first."""
     from rich.console import Group
     from rich.text import Text
 
-    return Group(run_lines(runs) if runs else Text("No runs here."))
+    return Group(run_lines(runs) if runs else Text("no runs found"))
 
 
 def run_lines(runs: Sequence[RunEntry]) -> RunLines:
-    """One line for each run, in the order in which they are given."""
-    figures = [run.figures or _NO_FIGURES for run in runs]
+    """Return one line per run, in the given order."""
+    metrics = [run.metrics or _NO_METRICS for run in runs]
     columns = [
         _visible([run.id for run in runs]),
         _visible([_start_time(run) for run in runs]),
         _visible([run.status for run in runs]),
         [DASH if run.cases is None else str(run.cases) for run in runs],
-        *([number(found.get(name)) for found in figures] for name in _FIGURES),
+        *([number(found.get(name)) for found in metrics] for name in _METRICS),
         _visible([_remark(run) for run in runs]),
     ]
-    titles = ("Run", "Began", "Status", "Cases", *_FIGURES.values(), "Tags and note")
+    titles = ("Run", "Started", "Status", "Cases", *_METRICS.values(), "Tags and note")
     rows = list(zip(*columns, strict=True))
-    return RunLines(titles, rows, styles=_STYLES, right=range(3, 4 + len(_FIGURES)))
+    return RunLines(titles, rows, styles=_STYLES, right=range(3, 4 + len(_METRICS)))
 
 
 def runs_markdown(runs: Sequence[RunEntry]) -> str:
-    """The list as a Markdown table."""
+    """Return the list as a Markdown table."""
     from fieldmark.values.escape import for_markdown
 
     lines = [
-        f"| Run | Began | Status | Cases | {' | '.join(_FIGURES.values())} | Tags and note |",
+        f"| Run | Started | Status | Cases | {' | '.join(_METRICS.values())} | Tags and note |",
         "|---|---|---|--:|--:|--:|--:|--:|---|",
     ]
     for run in runs:
-        figures = [number((run.figures or _NO_FIGURES).get(name)) for name in _FIGURES]
-        words = [for_markdown(word) for word in (run.id, _start_time(run), run.status)]
+        metrics = [number((run.metrics or _NO_METRICS).get(name)) for name in _METRICS]
+        texts = [for_markdown(text) for text in (run.id, _start_time(run), run.status)]
         cases = DASH if run.cases is None else str(run.cases)
-        cells = [*words, cases, *figures, for_markdown(_remark(run))]
+        cells = [*texts, cases, *metrics, for_markdown(_remark(run))]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def runs_csv(runs: Sequence[RunEntry]) -> str:
-    """The list with full precision."""
+    """Return the list with full precision."""
     from fieldmark.report.text_tables import csv_text
 
     columns = ("id", "status", "started_at", "finished_at", "convention", "cases")
     rows = (
         [
             *(getattr(run, column) for column in columns),
-            *((run.figures or _NO_FIGURES).get(name) for name in _FIGURES),
+            *((run.metrics or _NO_METRICS).get(name) for name in _METRICS),
             " ".join(run.tags),
             run.note,
             run.problem,
         ]
         for run in runs
     )
-    return csv_text((*columns, *_FIGURES, "tags", "note", "problem"), rows)
+    return csv_text((*columns, *_METRICS, "tags", "note", "problem"), rows)
 
 
 def _start_time(run: RunEntry) -> str:
-    """The start of a run, to the second."""
+    """Return the start time of a run, to the second."""
     return run.started_at[:_SECONDS].replace("T", " ")
 
 
 def _remark(run: RunEntry) -> str:
-    """The problem of a run or, if there is none, its tags and note."""
+    """Return the problem of a run, or its tags and note."""
     if run.problem or not (run.tags or run.note):
         return run.problem
     return " ".join([*(f"[{tag}]" for tag in run.tags), " ".join(run.note.split())]).strip()
 
 
-def run_details(run: JsonObject) -> Group:
-    """One run: its inputs and settings, and its figures with their intervals."""
+def run_details(run: RunDetails) -> Group:
+    """Show one run: inputs, settings, and metrics with confidence intervals."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     from fieldmark.values.escape import visible
 
-    manifest = cast("JsonObject", run["manifest"])
-    inputs = cast("list[JsonObject]", manifest["inputs"])
+    manifest = run.manifest
     lines = [
-        ("run", run["path"]),
-        ("status", manifest["status"]),
-        ("began", manifest.get("started_at", DASH)),
-        ("finished", manifest.get("finished_at", DASH)),
-        ("convention", cast("JsonObject", manifest["convention"])["name"]),
-        ("inputs", ", ".join(str(each["name"]) for each in inputs)),
-        ("tags", " ".join(cast("list[str]", run["tags"]))),
-        ("note", run["note"]),
+        ("run", run.path),
+        ("status", manifest.status),
+        ("started", manifest.started_at or DASH),
+        ("finished", manifest.finished_at or DASH),
+        ("convention", manifest.convention.name),
+        ("inputs", ", ".join(each.name for each in manifest.inputs)),
+        ("tags", " ".join(run.tags)),
+        ("note", run.note),
     ]
     details = Table.grid(padding=(0, 2))
     for name, value in lines:
         if value:
-            details.add_row(Text(name, style="bold"), Text(visible(str(value))))
-    if not run["summary"]:
+            details.add_row(Text(name, style="bold"), Text(visible(value)))
+    if run.summary is None:
         return Group(details)
-    figures = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
-    figures.add_column("Figure")
-    figures.add_column("", justify="right")
-    figures.add_column("95 %", justify="right", style="dim")
-    for name, figure, low, high in _figure_rows(run):
-        figures.add_row(name, number(figure), f"{low:.3f} to {high:.3f}")
-    return Group(details, Text(), figures)
+    metrics = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
+    metrics.add_column("Metric")
+    metrics.add_column("", justify="right")
+    metrics.add_column("95% CI", justify="right", style="dim")
+    for name, metric, low, high in _metric_rows(run):
+        metrics.add_row(name, number(metric), f"{low:.3f} to {high:.3f}")
+    return Group(details, Text(), metrics)
 
 
-def run_markdown(run: JsonObject) -> str:
-    """The figures of one run as a Markdown table."""
+def run_markdown(run: RunDetails) -> str:
+    """Return the metrics of one run as a Markdown table."""
     from fieldmark.values.escape import for_markdown
 
-    lines = [f"**{for_markdown(str(run['id']))}**", "", "| Figure | | 95 % |", "|---|--:|--:|"]
+    lines = [f"**{for_markdown(run.id)}**", "", "| Metric | | 95% CI |", "|---|--:|--:|"]
     lines += [
         f"| {name} | {number(value)} | {low:.3f} to {high:.3f} |"
-        for name, value, low, high in _figure_rows(run)
+        for name, value, low, high in _metric_rows(run)
     ]
     return "\n".join(lines) + "\n"
 
 
-def run_csv(run: JsonObject) -> str:
-    """The figures of one run with full precision."""
+def run_csv(run: RunDetails) -> str:
+    """Return the metrics of one run with full precision."""
     from fieldmark.report.text_tables import csv_text
 
-    return csv_text(("figure", "value", "low", "high"), _figure_rows(run))
+    return csv_text(("metric", "value", "low", "high"), _metric_rows(run))
 
 
-def _figure_rows(run: JsonObject) -> list[tuple[str, float | None, float, float]]:
-    """The figures that have an interval: name, value, low, high."""
-    summary = cast("JsonObject", run["summary"])
-    intervals = cast("dict[str, tuple[float, float]]", run["intervals"])
-    return [(name, _figure(summary, name), low, high) for name, (low, high) in intervals.items()]
+def _metric_rows(run: RunDetails) -> list[tuple[str, float | None, float, float]]:
+    """Return the metrics that have an interval: name, value, low, high."""
+    summary = run.summary
+    if summary is None:
+        return []
+    return [
+        (name, _metric(summary, name), low, high)
+        for name, (low, high) in run.intervals.metrics.items()
+    ]
 
 
-def _figure(summary: JsonObject, name: str) -> float | None:
-    """A figure of a summary by its short name."""
-    quality, micro, cases, verdicts = (
-        cast("dict[str, float]", summary[part])
-        for part in ("quality", "micro", "cases", "verdicts")
-    )
-    if name in quality:
-        return float(quality[name])
+def _metric(summary: Summary, name: str) -> float | None:
+    """Return a metric of a summary by its short name."""
+    verdicts, cases = summary.verdicts, summary.cases
     if name == "passed":
-        total = sum(verdicts.values())
-        return verdicts["pass"] / total if total else None
+        return verdicts.passed / sum(verdicts) if any(verdicts) else None
     if name == "perfect":
-        return cases["perfect"] / cases["scored"] if cases["scored"] else None
-    found = micro.get(name.removeprefix("micro_")) if name.startswith("micro_") else summary[name]
-    return None if found is None else float(cast("float", found))
+        return cases.perfect / cases.scored if cases.scored else None
+    for record in (summary.quality, summary):
+        if hasattr(record, name):
+            found: float | None = getattr(record, name)
+            return found
+    micro: float | None = getattr(summary.micro, name.removeprefix("micro_"))
+    return micro
 
 
-def trend_view(found: Trend, figure: str, left_out: int) -> Group:
-    """One line for each run, with its gain over the best before it."""
+def trend_view(found: Trend, metric: str, excluded: int) -> Group:
+    """Show one line per run, with its gain over the best earlier run."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
+    from fieldmark.report.terminal import plain_table
     from fieldmark.values.escape import visible
 
     if not found.steps:
-        return Group(Text("No complete runs to compare."))
-    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
-    table.add_column("Run", overflow="fold")
-    for title in (figure, "Gain", "Best so far"):
-        table.add_column(title, justify="right", no_wrap=True)
+        return Group(Text("no complete runs to compare"))
+    table = plain_table("Run", (metric, "Gain", "Best so far"), collapse=True)
     table.add_column("", no_wrap=True)
     for step in found.steps:
         best = step.name == found.best
         table.add_row(
             Text(visible(step.name), style="bold" if best else ""),
             number(step.value),
-            Text(_gain(step), style="green" if step.counts else "dim"),
+            Text(_gain(step), style="green" if step.progress else "dim"),
             number(step.best),
             Text("█" * round(_BAR * (step.value or 0.0)) + (" best" if best else "")),
         )
-    return Group(table, Text(), Text(_conclusion(found, left_out)))
+    return Group(table, Text(), Text(_conclusion(found, excluded)))
 
 
-def trend_markdown(found: Trend, figure: str, left_out: int) -> str:
-    """The trend as a Markdown table."""
+def trend_markdown(found: Trend, metric: str, excluded: int) -> str:
+    """Return the trend as a Markdown table."""
     from fieldmark.values.escape import for_markdown
 
-    lines = [f"| Run | {figure} | Gain | Best so far |", "|---|--:|--:|--:|"]
+    lines = [f"| Run | {metric} | Gain | Best so far |", "|---|--:|--:|--:|"]
     for step in found.steps:
         name = for_markdown(step.name)
         shown = f"**{name}**" if step.name == found.best else name
         lines.append(f"| {shown} | {number(step.value)} | {_gain(step)} | {number(step.best)} |")
-    return "\n".join([*lines, "", for_markdown(_conclusion(found, left_out))]) + "\n"
+    return "\n".join([*lines, "", for_markdown(_conclusion(found, excluded))]) + "\n"
 
 
 def trend_csv(found: Trend) -> str:
-    """The trend with full precision."""
+    """Return the trend with full precision."""
     from fieldmark.report.text_tables import csv_text
 
     rows: list[list[JsonValue]] = [
-        [step.name, step.value, step.gain, step.best, str(step.counts)] for step in found.steps
+        [step.name, step.value, step.gain, step.best, str(step.progress)] for step in found.steps
     ]
-    return csv_text(("run", "value", "gain", "best", "counts"), rows)
+    return csv_text(("run", "value", "gain", "best", "progress"), rows)
 
 
-def _conclusion(found: Trend, left_out: int) -> str:
-    rest = f"; {left_out} run(s) left out: other data, rules or counting" if left_out else ""
-    return f"best: {found.best or DASH}; {_ADVICE[found.stop]}{rest}"
+def _conclusion(found: Trend, excluded: int) -> str:
+    runs = plural(excluded, "run")
+    rest = f"; {runs} excluded: different data, rules or convention" if excluded else ""
+    return f"best: {found.best or DASH}; {_ADVICE[found.conclusion]}{rest}"
 
 
 def _gain(step: TrendStep) -> str:
@@ -261,9 +263,9 @@ def _gain(step: TrendStep) -> str:
 
 
 class RunLines:
-    """A table drawn quickly, as a folder may hold ten thousand runs; `text` does not load rich.
+    """A table that is fast for directories with many thousands of runs; `text` does not load rich.
 
-    The second column is dim, and the third has the colour of its word.
+    The second column is dim, and the third has the color of its status.
     """
 
     __slots__ = ("_columns", "_right", "_styles")
@@ -288,7 +290,7 @@ class RunLines:
             yield Segment(self.text(options.max_width))
             return
         dim, plain = Style(dim=True), Style()
-        known = {word: Style.parse(style) for word, style in self._styles.items()}
+        known = {status: Style.parse(style) for status, style in self._styles.items()}
         other = Style.parse(_OTHER_STATUS)
         for index, line in self._lines(options.max_width):
             if index == 0:
@@ -300,12 +302,12 @@ class RunLines:
             yield Segment(" ".join(line[3:]).rstrip() + "\n", plain)
 
     def text(self, width: int) -> str:
-        """All lines without styles, at most `width` wide as far as that is possible."""
+        """Return all lines without styles, at most `width` wide if possible."""
         lines = map(str.rstrip, map(" ".join, (line for _, line in self._lines(width))))
         return "\n".join(chain(lines, [""]))
 
     def _lines(self, width: int) -> Iterator[tuple[int, Sequence[str]]]:
-        """The index of a row and its padded cells; a folded row has several lines."""
+        """Yield the row index and padded cells of every line; a folded row has several lines."""
         sizes = list(map(_cell_widths, self._columns))
         widest = list(map(max, sizes))
         widths = _fit_widths(widest, width)
@@ -350,7 +352,7 @@ class RunLines:
 
 
 def _visible(column: Sequence[str]) -> Sequence[str]:
-    """The cells without control characters; a printable column is recognised as a whole."""
+    """Escape control characters; a printable column is detected as a whole."""
     if "".join(column).isprintable():
         return column
     from fieldmark.values.escape import visible
@@ -359,7 +361,7 @@ def _visible(column: Sequence[str]) -> Sequence[str]:
 
 
 def _cell_widths(column: Sequence[str]) -> list[int]:
-    """The width of each cell on a screen."""
+    """Return the display width of each cell."""
     if "".join(column).replace(DASH, "").isascii():
         return list(map(len, column))
     from rich.cells import cell_len
@@ -368,10 +370,10 @@ def _cell_widths(column: Sequence[str]) -> list[int]:
 
 
 def _fit_widths(widest: Sequence[int], width: int) -> list[int]:
-    """The widths of columns: that of the widest cell, as far as all fit."""
+    """Return the column widths: the widest cell of each, reduced until all fit."""
     widths = list(widest)
     for place in _FOLDED:
         over = sum(widths) + len(widths) - 1 - width
         if over > 0:
-            widths[place] = max(min(_NARROWEST, widths[place]), widths[place] - over)
+            widths[place] = max(min(_MIN_WIDTH, widths[place]), widths[place] - over)
     return widths

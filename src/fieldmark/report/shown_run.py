@@ -1,4 +1,4 @@
-"""A finished run as reports and exports show it."""
+"""A finished run, as reports and exports show it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.model.outcomes import Attribute
+from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import Manifest
 
@@ -17,7 +18,7 @@ __all__ = ["ShownRun", "comparators_by_attribute", "gates_failed_first"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRun:
-    """A finished run; `cases` reads its cases from the start. Without values, nothing quotes them.
+    """A finished run; each call of `cases` reads all cases from the start.
 
     `has_values` is false after `without_values`.
     """
@@ -31,18 +32,17 @@ class ShownRun:
 
     @property
     def title(self) -> str:
-        """The name of the eval, or of the run."""
+        """The name of the eval, or the name of the run."""
         return self.manifest.eval or self.name
 
     def without_values(self) -> ShownRun:
-        """The run with paths and scores only: nothing that may quote a document.
+        """Return the run with paths and scores, without anything that may quote a document.
 
-        The manifest loses what a caller asked for, which may hold examples. Warnings are counted
-        only, and classes of detected regions are left out: both may be values of documents.
+        Options are removed from the manifest, because they may contain examples. Warnings are only
+        counted and classes of detected regions are removed, because both may contain values.
         """
         manifest, summary, cases = self.manifest, self.summary, self.cases
         hidden = len(summary.warnings)
-        noun = "warning is" if hidden == 1 else "warnings are"
         return replace(
             self,
             has_values=False,
@@ -61,27 +61,29 @@ class ShownRun:
             ),
             summary=replace(
                 summary,
-                warnings=(f"{hidden} {noun} not shown: values are left out",) if hidden else (),
+                warnings=(f"{plural(hidden, 'warning')} hidden, because warnings may quote values",)
+                if hidden
+                else (),
                 detection=_without_classes(summary.detection),
                 evaluators={
-                    name: replace(each, figures=_without_classes(each.figures))
+                    name: replace(each, metrics=_without_classes(each.metrics))
                     for name, each in summary.evaluators.items()
                 },
             ),
         )
 
 
-def _without_classes(figures: JsonObject) -> JsonObject:
-    return {key: value for key, value in figures.items() if key != "classes"}
+def _without_classes(metrics: JsonObject) -> JsonObject:
+    return {key: value for key, value in metrics.items() if key != "classes"}
 
 
 def gates_failed_first(summary: Summary) -> list[GateResult]:
-    """The gates of a run, those that failed first."""
+    """Return the gates of a run, failed gates first."""
     return sorted(summary.gates, key=lambda gate: gate.passed)
 
 
 def comparators_by_attribute(attributes: Iterable[Attribute]) -> Mapping[str, str]:
-    """The comparator of every attribute; several where rules differ by position."""
+    """Return the comparator of every attribute, or several if rules differ by position."""
     found: dict[str, dict[str, None]] = {}
     for each in attributes:
         found.setdefault(each.path, {})[each.comparator] = None

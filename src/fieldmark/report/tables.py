@@ -1,16 +1,19 @@
-"""The attributes of a run as flat rows, and figures and gates as text."""
+"""Attributes of a run as flat rows; metrics, gates and outcomes as text."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, fields
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.metrics.worst_first import attribute_sort_key
+from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
     from fieldmark.metrics.gates import GateResult
     from fieldmark.metrics.summary import Summary
+    from fieldmark.metrics.taxonomy import ErrorCounts
 
 __all__ = [
     "ATTRIBUTE_COLUMNS",
@@ -18,17 +21,36 @@ __all__ = [
     "AttributeRow",
     "attribute_cells",
     "attribute_rows",
+    "gate_line",
     "gate_text",
+    "input_text",
+    "mistake_counts",
+    "more_text",
     "number",
+    "outcome_text",
 ]
 
 DASH: Final = "\N{EN DASH}"
-"""How an undefined figure is shown."""
+"""Shown for an undefined metric."""
+
+_OUTCOME_TEXTS: Final = {
+    "format_error": "wrong type",
+    "omission": "missing",
+    "hallucination": "extra",
+}
+"""Outcomes whose names in JSON differ from those for people."""
+
+_INPUT_TEXTS: Final = {
+    "missing": "no prediction",
+    "parse_error": "unparseable prediction",
+    "invalid_truth": "invalid ground truth",
+    "failed": "target failed",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeRow:
-    """The figures of one attribute."""
+    """Counts, rates and mistakes of one attribute."""
 
     attribute: str
     tp: int
@@ -46,7 +68,7 @@ class AttributeRow:
     errors: int
 
     def to_dict(self) -> JsonObject:
-        """The row as JSON."""
+        """Return the row as JSON."""
         return asdict(self)
 
 
@@ -54,43 +76,78 @@ ATTRIBUTE_COLUMNS: Final = tuple(column.name for column in fields(AttributeRow))
 
 
 def attribute_rows(summary: Summary) -> list[AttributeRow]:
-    """One row for each attribute: worst F1 first, then most mistakes, then by name."""
-    rows = [
+    """Return one row per attribute: lowest F1 first, then most mistakes, then by name."""
+    return [
         AttributeRow(
             attribute=path,
-            tp=figures.tp,
-            tn=figures.tn,
-            fp=figures.fp,
-            fn=figures.fn,
-            precision=figures.precision,
-            recall=figures.recall,
-            f1=figures.f1,
-            accuracy=figures.accuracy,
-            errors=figures.errors,
-            **figures.errors_by_type._asdict(),
+            tp=each.tp,
+            tn=each.tn,
+            fp=each.fp,
+            fn=each.fn,
+            precision=each.precision,
+            recall=each.recall,
+            f1=each.f1,
+            accuracy=each.accuracy,
+            errors=each.errors,
+            **each.errors_by_type._asdict(),
         )
-        for path, figures in summary.attributes.items()
+        for path, each in worst_attributes(summary.attributes, by_cost=True)
     ]
-    return sorted(
-        rows, key=lambda row: attribute_sort_key(row.attribute, row.f1, row.fp + row.fn, row.errors)
-    )
 
 
 def attribute_cells(summary: Summary) -> list[tuple[JsonValue, ...]]:
-    """The rows as cells, in the order of `ATTRIBUTE_COLUMNS`."""
+    """Return the rows as cells in the order of `ATTRIBUTE_COLUMNS`."""
     return [astuple(row) for row in attribute_rows(summary)]
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A figure for people: rounded, and a dash where it is undefined."""
+    """Format a metric for people: rounded, or a dash if it is undefined."""
     return DASH if value is None else f"{value:.{digits}f}"
 
 
 def gate_text(gate: GateResult, *, name: str | None = None) -> str:
-    """The figure of a gate and its limit, in the same words everywhere."""
-    from fieldmark.metrics.gates import GateKind  # lists of runs have figures, but no gates
+    """Describe the metric of a gate and its limit."""
+    from fieldmark.metrics.gates import GateKind  # not needed by lists of runs
 
     value = "undefined" if gate.value is None else number(gate.value, 4)
-    sign = "≥" if gate.kind is GateKind.MIN else "≤"
+    bound = "at least" if gate.kind is GateKind.MIN else "at most"
     note = f" ({gate.note})" if gate.note not in ("", value) else ""
-    return f"{name or gate.name} = {value}, wanted {sign} {gate.limit:g}{note}"
+    return f"{name or gate.name} is {value}, must be {bound} {gate.limit:g}{note}"
+
+
+def gate_line(gate: GateResult) -> str:
+    """Describe a gate and whether it passed."""
+    return f"gate {'passed' if gate.passed else 'failed'}: {gate_text(gate)}"
+
+
+def outcome_text(label: str) -> str:
+    """Return the name of an outcome for people.
+
+    >>> outcome_text("omission"), outcome_text("wrong_value")
+    ('missing', 'wrong value')
+    """
+    return _OUTCOME_TEXTS.get(label, label.replace("_", " "))
+
+
+def mistake_counts(errors: ErrorCounts) -> str:
+    """Return the mistakes that occur with their counts, such as "2 missing, 1 wrong value"."""
+    counts: Mapping[str, int] = errors._asdict()
+    return ", ".join(f"{count} {outcome_text(name)}" for name, count in counts.items() if count)
+
+
+def input_text(status: str) -> str:
+    """Return the input status of a case for people.
+
+    >>> input_text("missing")
+    'no prediction'
+    """
+    return _INPUT_TEXTS.get(status, status.replace("_", " "))
+
+
+def more_text(count: int, noun: str) -> str:
+    """Return the line below a table that was cut by `--top`.
+
+    >>> more_text(1, "attribute")
+    '… and 1 more attribute; --top 0 shows all'
+    """
+    return f"… and {plural(count, f'more {noun}')}; --top 0 shows all"

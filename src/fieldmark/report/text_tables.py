@@ -20,15 +20,16 @@ from fieldmark.report.tables import (
 )
 from fieldmark.values.escape import for_csv, for_markdown
 from fieldmark.values.json_text import strict_json
+from fieldmark.values.text import plural
 
 __all__ = ["counts_and_rates", "csv_table", "csv_text", "markdown_summary", "write_csv_rows"]
 
 _SAFE_TEXT: Final = re.compile(r"(?:[A-Za-z0-9\[][ -~]{0,200})?\Z")
-"""Text that needs no escaping in CSV, recognised quickly."""
+"""Recognizes text that needs no escaping in CSV."""
 
 
 def csv_text(columns: Iterable[str], rows: Iterable[Iterable[JsonValue | Missing]]) -> str:
-    """Rows below a header; every cell is quoted, and none can be taken for a formula."""
+    """Format a header and rows; every cell is quoted, and no cell can be read as a formula."""
     target = io.StringIO()
     write_csv_rows(target, columns, rows)
     return target.getvalue()
@@ -37,7 +38,7 @@ def csv_text(columns: Iterable[str], rows: Iterable[Iterable[JsonValue | Missing
 def write_csv_rows(
     file: TextIO, columns: Iterable[str], rows: Iterable[Iterable[JsonValue | Missing]]
 ) -> None:
-    """Write a header and rows, as `csv_text` formats them."""
+    """Write a header and rows in the format of `csv_text`."""
     writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
@@ -45,7 +46,7 @@ def write_csv_rows(
 
 
 def _csv_cell(value: JsonValue | Missing) -> str:
-    # The most frequent types first: a run has millions of cells.
+    # The most frequent types come first, because a run may have millions of cells.
     if isinstance(value, str):
         return value if _SAFE_TEXT.match(value) else for_csv(value)
     if value is None or value is MISSING:
@@ -56,23 +57,23 @@ def _csv_cell(value: JsonValue | Missing) -> str:
 
 
 def csv_table(summary: Summary) -> str:
-    """Every attribute with full precision."""
+    """Return all attributes with full precision."""
     return csv_text(ATTRIBUTE_COLUMNS, attribute_cells(summary))
 
 
 def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
-    """A short account for a pull request: headline figures, gates, and the worst attributes."""
+    """Return a summary for a pull request: headline metrics, gates and the worst attributes."""
     rows = attribute_rows(summary)
     headline = (
         f"**macro F1 {number(summary.macro_f1_by_attribute)}** by attribute, "
         f"{number(summary.macro_f1_by_case)} by case; micro F1 {number(summary.micro.f1)}; "
-        f"{summary.cases.scored} of {summary.cases.total} cases scored, "
-        f"{summary.cases.perfect} perfect."
+        f"{summary.cases.scored} of {plural(summary.cases.total, 'case')} scored, "
+        f"{summary.cases.perfect} perfect"
     )
     lines = [headline, ""]
     for gate in summary.gates:
-        word = "passed" if gate.passed else "**failed**"
-        lines.append(f"- gate {word}: {gate_text(gate, name=f'`{gate.name}`')}")
+        result = "passed" if gate.passed else "**failed**"
+        lines.append(f"- gate {result}: {gate_text(gate, name=f'`{gate.name}`')}")
     if summary.gates:
         lines.append("")
     lines += [
@@ -81,12 +82,12 @@ def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
     ]
     lines += [f"| {for_markdown(row.attribute)} | {counts_and_rates(row)} |" for row in rows[:top]]
     if top is not None and len(rows) > top:
-        lines.append(f"\n… and {len(rows) - top} more attributes.")
+        lines.append(f"\n… and {plural(len(rows) - top, 'more attribute')}")
     lines += [f"\n> warning: {for_markdown(text)}" for text in summary.warnings]
     return "\n".join(lines) + "\n"
 
 
 def counts_and_rates(row: AttributeRow) -> str:
-    """The counts and rates of an attribute as cells of a Markdown table."""
+    """Return the counts and rates of an attribute as cells of a Markdown table."""
     rates = map(number, (row.precision, row.recall, row.f1))
     return " | ".join([*map(str, (row.tp, row.tn, row.fp, row.fn)), *rates])

@@ -1,3 +1,3 @@
-"""One pass over the cases of a run."""
+"""Runs: read, compare, evaluate, count and save cases."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs over files of object detection: the rules that fit them, and the figures of the field."""
+"""Rules and metrics for runs over object detection files."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from fieldmark.wire.case_result import CaseResult
 __all__ = ["COCO", "RegionTotals", "with_regions"]
 
 COCO: Final = DetectionAp(format=BoxFormat.XYWH, area="regions[].area", crowd="crowd[]")
-"""Where the documents of COCO files keep what the figures need."""
+"""The detection metrics for documents that were read from COCO files."""
 
 
 def with_regions(settings: Settings, reading: Inputs) -> Settings:
-    """The settings with rules for regions before those of the user, if the input has regions.
+    """Return the settings with rules for regions before the user's, if the input has regions.
 
-    Regions are paired by their overlap. What only a detector has, its scores, is no field; nor is
-    an area, which follows from the box or the outline; and nobody has to find a crowd. They are
-    no keys that could be missing or invented either.
+    Regions are aligned by overlap. Scores, areas and crowd regions are ignored, and never count as
+    missing or extra: only predictions have scores, the area follows from the box or outline, and
+    crowd regions need not be detected.
     """
     if reading.format_in is None:
         return settings
@@ -50,7 +50,7 @@ def with_regions(settings: Settings, reading: Inputs) -> Settings:
 
 
 class RegionTotals:
-    """Figures of object detection over all cases."""
+    """Object detection metrics over all cases."""
 
     __slots__ = ("_tally",)
 
@@ -58,12 +58,12 @@ class RegionTotals:
         self._tally = COCO.start()
 
     def add(self, results: Iterable[CaseResult]) -> None:
-        """Add some cases."""
+        """Add the cases of some results."""
         for case in (result.case for result in results):
             if case.input is not CaseInput.FAILED:
                 unreadable = case.input is not CaseInput.OK
                 self._tally.add(case.expected, case.candidate, unreadable=unreadable)
 
     def added_to(self, summary: Summary) -> Summary:
-        """The summary with the figures of the regions."""
+        """Return the summary with the detection metrics."""
         return replace(summary, detection=self._tally.summary())

@@ -1,4 +1,4 @@
-"""A crash inside a plug-in becomes an error, never a score, and affects only its field."""
+"""Error boundaries: an exception in a plug-in becomes an error of its field, never a score."""
 
 from __future__ import annotations
 
@@ -19,43 +19,45 @@ from fieldmark.plan import Plan, compile_plan
 
 __all__ = ["compare_cases", "score_or_error"]
 
-_CRASH: Final = fact(Outcome.ERROR, Presence.VALUE, Presence.VALUE)
+_FAILED_FACT: Final = fact(Outcome.ERROR, Presence.VALUE, Presence.VALUE)
 
 
 def compare_cases(plan: Plan, cases: Sequence[Case]) -> list[Outcomes]:
-    """Compare cases; a field whose comparator crashes is marked as an error."""
+    """Compare cases; a field whose comparator raises an exception is an error."""
     try:
-        return plan.compare_all([(case.expected, case.candidate) for case in cases])
-    except Exception:  # noqa: BLE001 - the cases are compared again, one by one
+        return plan.compare_all(
+            [case.unparsed or (case.expected, case.candidate) for case in cases]
+        )
+    except Exception:  # noqa: BLE001 - compare the cases again, one by one
         plan.discard_deferred()
         safe = compile_plan(_safe_rules(plan.rules), plan.table)
         return [_compare_one(safe, case) for case in cases]
 
 
 def score_or_error(name: str, score: Callable[[], Score]) -> Score:
-    """The score of an evaluator; a crash inside it is an error."""
+    """Return the score of an evaluator; an exception becomes an error."""
     try:
         return score()
     except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
-        return Score.error(f"{name} crashed: {error!r}")
+        return Score.error(f"{name} raised {error!r}")
 
 
 def _compare_one(plan: Plan, case: Case) -> Outcomes:
-    """One case; a crash outside of its comparators is an error of the whole case."""
+    """Compare one case; an exception outside its comparators is an error of the whole case."""
     try:
-        return plan.compare(case.expected, case.candidate)
+        return plan.compare_all([case.unparsed or (case.expected, case.candidate)])[0]
     except Exception as error:  # noqa: BLE001
         plan.discard_deferred()
         number = plan.table.add(Attribute(path="$", comparator=""))
-        return Outcomes(cells=[number << CELL_BITS | _CRASH], comparisons={0: _crashed(error)})
+        return Outcomes(cells=[number << CELL_BITS | _FAILED_FACT], comparisons={0: _failed(error)})
 
 
-def _crashed(error: Exception) -> Comparison:
+def _failed(error: Exception) -> Comparison:
     return Comparison.error(Reason.CRASHED, note=f"{type(error).__name__}: {error}")
 
 
 def _safe_rules(rules: Rules) -> Rules:
-    """The same rules with comparators that cannot crash."""
+    """Return the same rules with comparators that never raise."""
     return replace(
         rules,
         default=None if rules.default is None else _safe(rules.default),
@@ -78,43 +80,43 @@ def _safe(comparator: Comparator) -> Comparator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SafeComparator:
-    """A comparator that returns an error instead of raising."""
+    """A comparator that returns an error instead of raising an exception."""
 
     inner: Comparator
 
     @property
     def name(self) -> str:
-        """The name of the inner comparator."""
+        """The name of the wrapped comparator."""
         return self.inner.name
 
     @property
     def reflexive(self) -> bool:
-        """Equal values are compared too, since that may be what crashes."""
+        """Always false: equal values are compared too, because this may be what fails."""
         return False
 
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Compare one pair."""
         try:
             return self.inner.compare(expected, candidate)
-        except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is this field's error
-            return _crashed(error)
+        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
+            return _failed(error)
 
 
 class _SafeBatchComparator(_SafeComparator):
-    """The same for a comparator that asks a provider."""
+    """The same for a comparator that calls a provider."""
 
     __slots__ = ()
 
     def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:
-        """Decide at once if possible, else return the pair of texts to ask about."""
+        """Return the comparison if it needs no provider, otherwise the strings to send."""
         try:
             return cast(BatchComparator, self.inner).settle(expected, candidate)
         except Exception as error:  # noqa: BLE001
-            return _crashed(error)
+            return _failed(error)
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:
-        """Decide a batch of pairs."""
+        """Compare a batch of pairs."""
         try:
             return cast(BatchComparator, self.inner).ask(pairs)
         except Exception as error:  # noqa: BLE001
-            return [_crashed(error)] * len(pairs)
+            return [_failed(error)] * len(pairs)

@@ -1,13 +1,14 @@
-"""Runs the evaluators of a case: judges concurrently, and each set of rules compared once."""
+"""Runs the evaluators of each case: judges run concurrently, and rules are compared once."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias, cast
+from typing import cast
 
 from fieldmark.errors import Problem
 from fieldmark.evaluators.base import (
@@ -21,7 +22,7 @@ from fieldmark.evaluators.base import (
     Judge,
     Score,
     Status,
-    dataset_figures,
+    dataset_metrics,
     start_accumulators,
 )
 from fieldmark.evaluators.composite import case_score
@@ -43,14 +44,12 @@ __all__ = [
     "unready_judges",
 ]
 
-_Pending: TypeAlias = Callable[[], Score]
-
 
 class EvaluatorRunner:
-    """Scores cases with all of their evaluators.
+    """Scores cases with their evaluators.
 
-    `own` are the evaluators of single cases, by id; all other cases get the shared ones. An
-    evaluator whose rules are those of the run scores the outcomes of the run.
+    `own` contains the evaluators of single cases by id; all other cases use the shared evaluators.
+    An evaluator with the same rules as the run scores the outcomes of the run.
     """
 
     __slots__ = ("_accumulators", "_evaluators", "_judges", "_own", "_pool", "_rules", "_totals")
@@ -60,7 +59,7 @@ class EvaluatorRunner:
         evaluators: Sequence[ConfiguredEvaluator],
         own: Mapping[str, Sequence[ConfiguredEvaluator]],
         judges: Mapping[int, CaseScorer],
-        pool: ThreadPoolExecutor | None,
+        pool: ThreadPoolExecutor,
         rules: Rules | None = None,
     ) -> None:
         self._evaluators = evaluators
@@ -74,104 +73,99 @@ class EvaluatorRunner:
 
     @property
     def has_accumulators(self) -> bool:
-        """Whether some evaluator has figures for all cases together."""
+        """Whether an evaluator computes metrics over all cases."""
         return bool(self._accumulators)
 
-    def figures(self) -> dict[str, JsonObject]:
-        """The figures for all cases so far, by the names of the evaluators that have some."""
-        return dataset_figures(_all_evaluators(self._evaluators, self._own), self._accumulators)
+    def metrics(self) -> dict[str, JsonObject]:
+        """Return metrics over all cases so far, by the name of the evaluator."""
+        return dataset_metrics(_all_evaluators(self._evaluators, self._own), self._accumulators)
 
     def summaries(self) -> dict[str, EvaluatorSummary]:
-        """What each evaluator scored over all cases so far."""
-        return self._totals.summaries(self.figures())
+        """Return the summary of each evaluator over all cases so far."""
+        return self._totals.summaries(self.metrics())
 
     def accumulate(self, cases: Iterable[Case]) -> None:
-        """Take in cases whose scores are known already, for the figures of all cases."""
+        """Add cases that are already scored to the metrics over all cases."""
         for case in cases if self._accumulators else ():
-            for accumulator in _find_accumulators(self.evaluators_of(case), self._accumulators):
-                score_or_error("", partial(_accumulated, accumulator, case))
+            for _, evaluator in _flattened(self._evaluators_of(case)):
+                accumulator = self._accumulators.get(id(evaluator))
+                if accumulator is not None:
+                    score_or_error("", partial(_accumulated, accumulator, case))
 
     def evaluate(
         self, results: Sequence[CaseResult], *, stored: bool = False
     ) -> Sequence[CaseResult]:
-        """The results with the score of every evaluator, in their order.
+        """Return the results with the scores of all evaluators, in the same order.
 
-        Results that are `stored` have their scores and are only counted. A case without a
-        candidate, because its target failed, is an error already.
+        `stored` results already have scores and are only counted. A case without a candidate
+        because its target failed is already an error.
         """
         if stored:
             self.accumulate(each.case for each in results)
         else:
-            results = self._evaluate(results)
+            pending = [
+                None
+                if result.case.input is CaseInput.FAILED
+                else self._start_all(self._evaluators_of(result.case), result.case, result)
+                for result in results
+            ]
+            results = [
+                result if scores is None else with_evaluations(result, scores())
+                for result, scores in zip(results, pending, strict=True)
+            ]
         self._totals.add(results)
         return results
 
-    def _evaluate(self, results: Sequence[CaseResult]) -> list[CaseResult]:
-        pending = [
-            None
-            if result.case.input is CaseInput.FAILED
-            else [(each, self._start(each, result)) for each in self.evaluators_of(result.case)]
-            for result in results
-        ]
-        return [
-            result
-            if scores is None
-            else with_evaluations(
-                result, tuple(EvaluatorResult.of(each, score()) for each, score in scores)
-            )
-            for result, scores in zip(results, pending, strict=True)
-        ]
-
     def score(self, case: Case) -> tuple[EvaluatorResult, ...]:
-        """The score of every evaluator for one case that was not compared."""
-        pending = [(each, self._start(each, case)) for each in self.evaluators_of(case)]
-        return tuple(EvaluatorResult.of(each, score()) for each, score in pending)
+        """Return the score of every evaluator for one case that was not compared."""
+        return self._start_all(self._evaluators_of(case), case)()
 
-    def evaluators_of(self, case: Case) -> Sequence[ConfiguredEvaluator]:
-        """The evaluators of a case."""
+    def _evaluators_of(self, case: Case) -> Sequence[ConfiguredEvaluator]:
         return self._own.get(case.id, self._evaluators)
 
-    def _start(self, configured: ConfiguredEvaluator, subject: CaseResult | Case) -> _Pending:
-        """Start a judge now; anything else runs when its score is wanted."""
-        case = subject.case if isinstance(subject, CaseResult) else subject
-        name, evaluator = configured.name, configured.evaluator
+    def _start_all(
+        self,
+        evaluators: Sequence[ConfiguredEvaluator],
+        case: Case,
+        result: CaseResult | None = None,
+    ) -> Callable[[], tuple[EvaluatorResult, ...]]:
+        """Start the judges; the other evaluators run when the results are requested."""
+        pending = [(each, self._start(each, case, result)) for each in evaluators]
+        return lambda: tuple(EvaluatorResult.of(each, score()) for each, score in pending)
+
+    def _start(
+        self, configured: ConfiguredEvaluator, case: Case, result: CaseResult | None
+    ) -> Callable[[], Score]:
+        evaluator = configured.evaluator
         judge = self._judges.get(id(evaluator))
-        if judge is not None:
-            score = partial(score_or_error, name, partial(judge, case))
-            return score if self._pool is None else self._pool.submit(score).result
         accumulator = self._accumulators.get(id(evaluator))
-        if accumulator is not None:
-            return partial(score_or_error, name, partial(_accumulated, accumulator, case))
-        if hasattr(evaluator, "combine"):
-            return self._start_combined(name, cast("Combiner", evaluator), subject)
-        return partial(
-            score_or_error, name, partial(self._evaluated, cast("Evaluator", evaluator), subject)
-        )
-
-    def _start_combined(
-        self, name: str, combiner: Combiner, subject: CaseResult | Case
-    ) -> _Pending:
-        parts = [(part, self._start(part, subject)) for part in combiner.evaluators]
-
-        def combine() -> Score:
-            results = [EvaluatorResult.of(part, score()) for part, score in parts]
-            return score_or_error(name, partial(combiner.combine, results))
-
-        return combine
-
-    def _evaluated(self, evaluator: Evaluator, subject: CaseResult | Case) -> Score:
-        if isinstance(subject, CaseResult):
-            case = subject.case
-            if isinstance(evaluator, FieldEvaluator) and evaluator.rules == self._rules:
-                return evaluator.score_outcomes(subject.outcomes, subject.attributes, case)
+        score: Callable[[], Score]
+        if judge is not None:
+            score = partial(judge, case)
+        elif accumulator is not None:
+            score = partial(_accumulated, accumulator, case)
+        elif hasattr(evaluator, "combine"):
+            combiner = cast("Combiner", evaluator)
+            parts = self._start_all(combiner.evaluators, case, result)
+            score = partial(_combined, combiner, parts)
         else:
-            case = subject
+            score = partial(self._evaluated, cast("Evaluator", evaluator), case, result)
+        safe = partial(score_or_error, configured.name, score)
+        return safe if judge is None else self._pool.submit(safe).result
+
+    def _evaluated(self, evaluator: Evaluator, case: Case, result: CaseResult | None) -> Score:
+        if (
+            result is not None
+            and isinstance(evaluator, FieldEvaluator)
+            and evaluator.rules == self._rules
+        ):
+            return evaluator.score_outcomes(result.outcomes, result.attributes, case)
         unreadable = case.input is not CaseInput.OK
         return evaluator.evaluate(case.expected, case.candidate, unreadable=unreadable)
 
 
 def with_evaluations(result: CaseResult, evaluations: tuple[EvaluatorResult, ...]) -> CaseResult:
-    """The result of a case that was evaluated: its score and verdict are the evaluators'."""
+    """Return the result with the score and verdict of its evaluators."""
     overall = case_score(evaluations)
     stats = result.stats
     if any(each.weight for each in evaluations):
@@ -197,14 +191,13 @@ def open_evaluators(
     concurrency: int = 1,
     rules: Rules | None = None,
 ) -> Iterator[EvaluatorRunner]:
-    """Start all judges, and stop them when the run is over."""
+    """Start all judges, and stop them when the run ends."""
     own = own or {}
-    judges = {id(judge): judge for _, judge in _find_judges(_all_evaluators(evaluators, own))}
+    judges = {id(judge): judge for _, judge in _judges(_all_evaluators(evaluators, own))}
     with ExitStack() as stack:
-        pool = ThreadPoolExecutor(max(1, concurrency), "judge") if judges else None
-        if pool is not None:
-            # Shut down after the judges, which end whatever an interrupted run still waits for.
-            stack.callback(pool.shutdown, cancel_futures=True)
+        pool = ThreadPoolExecutor(max(1, concurrency), "judge")
+        # Shut down after the judges: closing them ends any call that is still running.
+        stack.callback(pool.shutdown, cancel_futures=True)
         opened = {key: stack.enter_context(judge.opened()) for key, judge in judges.items()}
         yield EvaluatorRunner(evaluators, own, opened, pool, rules)
 
@@ -215,16 +208,23 @@ def _all_evaluators(
     return [*evaluators, *(each for single in own.values() for each in single)]
 
 
-def _find_accumulators(
-    evaluators: Iterable[ConfiguredEvaluator], accumulators: Accumulators
-) -> Iterator[Accumulator]:
-    """The accumulators of some evaluators, including those inside combiners."""
+def _flattened(
+    evaluators: Iterable[ConfiguredEvaluator], prefix: str = ""
+) -> Iterator[tuple[str, Evaluator | Judge | Combiner]]:
+    """Yield all evaluators with their names, including those in combiners; names may repeat."""
     for each in evaluators:
-        accumulator = accumulators.get(id(each.evaluator))
-        if accumulator is not None:
-            yield accumulator
-        elif hasattr(each.evaluator, "combine"):
-            yield from _find_accumulators(cast("Combiner", each.evaluator).evaluators, accumulators)
+        name = f"{prefix}{each.name}"
+        yield name, each.evaluator
+        if hasattr(each.evaluator, "combine"):
+            yield from _flattened(cast("Combiner", each.evaluator).evaluators, f"{name}.")
+
+
+def _judges(evaluators: Iterable[ConfiguredEvaluator]) -> Iterator[tuple[str, Judge]]:
+    return (
+        (name, cast("Judge", evaluator))
+        for name, evaluator in _flattened(evaluators)
+        if hasattr(evaluator, "opened")
+    )
 
 
 def _accumulated(accumulator: Accumulator, case: Case) -> Score:
@@ -232,70 +232,59 @@ def _accumulated(accumulator: Accumulator, case: Case) -> Score:
     return accumulator.add(case.expected, case.candidate, unreadable=unreadable)
 
 
-def _find_judges(
-    evaluators: Sequence[ConfiguredEvaluator], prefix: str = ""
-) -> Iterator[tuple[str, Judge]]:
-    """All judges with their names, including those inside combiners; names may repeat."""
-    for each in evaluators:
-        if hasattr(each.evaluator, "opened"):
-            yield f"{prefix}{each.name}", cast("Judge", each.evaluator)
-        elif hasattr(each.evaluator, "combine"):
-            inner = cast("Combiner", each.evaluator).evaluators
-            yield from _find_judges(inner, f"{prefix}{each.name}.")
+def _combined(combiner: Combiner, parts: Callable[[], Sequence[EvaluatorResult]]) -> Score:
+    return combiner.combine(parts())
 
 
 def has_judges(evaluators: Sequence[ConfiguredEvaluator]) -> bool:
-    """Whether an external program or model is asked, which may take its time."""
-    return any(True for _ in _find_judges(evaluators))
+    """Return whether any evaluator calls an external program or a model, which may be slow."""
+    return any(True for _ in _judges(evaluators))
 
 
 def unready_judges(evaluators: Sequence[ConfiguredEvaluator]) -> list[Problem]:
-    """Why judges could not judge a single case, found out before the first."""
-    reasons = ((name, judge.unready()) for name, judge in _find_judges(evaluators))
+    """Return why judges cannot run, before the first case."""
+    reasons = ((name, judge.unready()) for name, judge in _judges(evaluators))
     return [Problem(f"{name}: {reason}") for name, reason in reasons if reason]
 
 
-class EvaluatorTotals:
-    """What each evaluator scored over all cases, by its name."""
+@dataclass(slots=True)
+class _Totals:
+    scores: ExactSum = field(default_factory=ExactSum)
+    errors: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
 
-    __slots__ = ("_errors", "_scores", "_verdicts")
+
+class EvaluatorTotals:
+    """The totals of each evaluator over all cases, by name."""
+
+    __slots__ = ("_by_name",)
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._scores: dict[str, ExactSum] = {}
-        self._errors: dict[str, int] = {}
-        self._verdicts: dict[str, dict[Verdict, int]] = {}
-        for name in names:
-            self._start(name)
-
-    def _start(self, name: str) -> None:
-        self._scores[name], self._errors[name] = ExactSum(), 0
-        self._verdicts[name] = dict.fromkeys(Verdict, 0)
+        self._by_name = defaultdict[str, _Totals](_Totals, {name: _Totals() for name in names})
 
     def add(self, results: Iterable[CaseResult]) -> None:
-        """Add evaluated cases."""
+        """Add evaluated results."""
         for each in (each for result in results for each in result.evaluator_results):
-            score = each.score
-            if each.name not in self._scores:
-                self._start(each.name)
+            totals, score = self._by_name[each.name], each.score
             if score.score is None:
-                self._errors[each.name] += 1
+                totals.errors += 1
                 continue
-            self._scores[each.name] += ExactSum.of([(score.score, 1)])
+            totals.scores += ExactSum.of([(score.score, 1)])
             if score.verdict is not None:
-                self._verdicts[each.name][score.verdict] += 1
+                totals.verdicts[score.verdict] += 1
 
     def summaries(
-        self, figures: Mapping[str, JsonObject] | None = None
+        self, metrics: Mapping[str, JsonObject] | None = None
     ) -> dict[str, EvaluatorSummary]:
-        """The totals of each evaluator, with the figures that it has for all cases together."""
-        known = figures or {}
+        """Return the summary of each evaluator, with its metrics over all cases."""
+        known = metrics or {}
         return {
             name: EvaluatorSummary(
-                mean_score=scores.mean,
-                scored=scores.number,
-                errors=self._errors[name],
-                verdicts=VerdictCounts(*(self._verdicts[name][verdict] for verdict in Verdict)),
-                figures=known.get(name, {}),
+                mean_score=totals.scores.mean,
+                scored=totals.scores.number,
+                errors=totals.errors,
+                verdicts=VerdictCounts(*(totals.verdicts[verdict] for verdict in Verdict)),
+                metrics=known.get(name, {}),
             )
-            for name, scores in self._scores.items()
+            for name, totals in self._by_name.items()
         }

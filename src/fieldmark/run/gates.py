@@ -1,4 +1,4 @@
-"""Gates of a run: limits on its figures, and on their drop below a baseline."""
+"""The gates of a run: limits on metrics, and on their drop compared with a baseline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fieldmark.metrics.summary import (
     EvaluatorSummary,
     Summary,
     applied_convention,
-    summarise,
+    summarize,
 )
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.json import JsonObject
@@ -30,13 +30,13 @@ __all__ = ["RunGates", "check_drops", "parse_gates"]
 
 _ATTRIBUTES: Final = "attributes."
 _DATA_DEPENDENT: Final = (_ATTRIBUTES, "detection.")
-"""Figures that are known only when the data has been read."""
+"""Prefixes of metrics that are known only after the data has been read."""
 
 
 def parse_gates(
     at_least: Mapping[str, float] | None, at_most: Mapping[str, float] | None
 ) -> list[Gate]:
-    """Limits by the names of figures, as gates."""
+    """Return gates for limits by metric name."""
     limits = (
         ("at_least", GateKind.MIN, at_least or {}),
         ("at_most", GateKind.MAX, at_most or {}),
@@ -50,7 +50,7 @@ def parse_gates(
             except OptionError as error:
                 problems.append(Problem(f"{argument}: {error.message}"))
             except TypeError:
-                message = f"{argument}: the limit of {name} must be a number, not {limit!r}"
+                message = f"{argument}: expected a number for {name}, got {limit!r}"
                 problems.append(Problem(message))
     if problems:
         raise ConfigError(problems)
@@ -59,7 +59,7 @@ def parse_gates(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGates:
-    """The gates of a run, and how far its figures may drop below those of a baseline."""
+    """The gates of a run, and how far its metrics may drop below a baseline."""
 
     gates: tuple[Gate, ...] = ()
     baseline: Path | str | None = None
@@ -67,16 +67,15 @@ class RunGates:
 
     @classmethod
     def of(cls, options: RunOptions, gates: Sequence[Gate] = ()) -> RunGates:
-        """The gates that are asked for, besides some others."""
+        """Return the gates of the options, after the given ones."""
         if options.baseline is None and options.max_drop:
             raise ConfigError.of(
-                "max_drop: nothing says below what a figure must not fall.",
-                hint="Name a run as the baseline.",
+                "max_drop requires a baseline", hint="name a saved run as the baseline"
             )
         if options.baseline is not None and not options.max_drop:
             raise ConfigError.of(
-                "baseline: nothing says how far figures may fall below it.",
-                hint="Give max_drop, such as 0.01 or micro.f1=0.02.",
+                "baseline requires max_drop",
+                hint="set max_drop, such as 0.01, or micro.f1=0.02 for one metric",
             )
         return cls(
             gates=(*gates, *parse_gates(options.at_least, options.at_most)),
@@ -89,9 +88,9 @@ class RunGates:
         settings: Settings,
         evaluators: Callable[[], Mapping[str, EvaluatorSummary]] = dict,
     ) -> None:
-        """Raise an error for figures that no run with these settings has, before anything runs.
+        """Raise an error for metrics that no run with these settings has, before the run.
 
-        `evaluators` makes the summaries of evaluators that have seen no case.
+        `evaluators` returns the summaries of evaluators without any case.
         """
         problems = list(_unconfigured(self.gates, settings.rules))
         known = [gate for gate in self.gates if not gate.name.startswith(_DATA_DEPENDENT)]
@@ -99,27 +98,32 @@ class RunGates:
             from fieldmark.metrics.usage import NO_USAGE
             from fieldmark.wire.summary import evaluator_to_json, summary_to_json
 
-            empty = summarise(
+            empty = summarize(
                 Tally(AttributeTable()),
                 settings.convention,
                 rules=settings.rules,
                 evaluators=evaluators(),
             )
             empty = replace(empty, usage=NO_USAGE)
-            figures = {name: evaluator_to_json(each) for name, each in empty.evaluators.items()}
-            unsure = tuple(data_dependent_prefixes(cast("JsonObject", figures), "evaluators."))
+            metrics = {name: evaluator_to_json(each) for name, each in empty.evaluators.items()}
+            unsure = tuple(data_dependent_prefixes(cast("JsonObject", metrics), "evaluators."))
             sure = [gate for gate in known if not gate.name.startswith(unsure)]
-            problems += _unknown(sure, summary_to_json(empty))
+            known_metrics = summary_to_json(empty)
+            for gate in sure:
+                try:
+                    check_gate(gate, known_metrics)
+                except OptionError as error:
+                    problems.append(Problem(error.message))
         if problems:
             raise ConfigError(problems)
         if self.baseline is not None:
-            before = self._baseline_figures(
+            before = self._baseline_metrics(
                 self.baseline, applied_convention(settings.convention, settings.rules)
             )
             check_drops(before, before, self.max_drop)
 
     def checked(self, summary: Summary) -> Summary:
-        """The summary with every gate checked; a figure that it lacks fails its gate."""
+        """Return the summary with all gates checked; a gate on an unknown metric fails."""
         if not self.gates and self.baseline is None:
             return summary
         from fieldmark.wire.summary import summary_to_json
@@ -127,28 +131,31 @@ class RunGates:
         summary = replace(summary, gates=check_gates(self.gates, summary_to_json(summary)))
         if self.baseline is None:
             return summary
-        before = self._baseline_figures(self.baseline, summary.convention)
+        before = self._baseline_metrics(self.baseline, summary.convention)
         drops = check_drops(before, summary_to_json(summary), self.max_drop)
         return replace(summary, gates=(*summary.gates, *drops))
 
-    def _baseline_figures(self, baseline: Path | str, convention: AppliedConvention) -> JsonObject:
-        """The figures of the baseline, which must have been compared and counted alike."""
-        from fieldmark.store.run_reader import open_run
+    def _baseline_metrics(self, baseline: Path | str, convention: AppliedConvention) -> JsonObject:
+        """Return the metrics of the baseline, which must have the same rules and convention."""
+        from fieldmark.store.reader import open_run
         from fieldmark.wire.summary import summary_to_json
 
         stored = open_run(baseline)
         if stored.summary is None:
-            raise ConfigError.of(f"{stored.path} has no summary: it is {stored.status}.")
+            raise ConfigError.of(
+                f"baseline {stored.path} is not complete (status: {stored.status})"
+            )
         if not convention.is_comparable(stored.manifest.convention):
-            hint = "Score the baseline again with the same rules and convention."
-            raise ConfigError.of(f"{stored.path} was compared or counted otherwise.", hint=hint)
+            hint = "score the baseline again with the same rules and convention"
+            message = f"baseline {stored.path} has different rules or a different convention"
+            raise ConfigError.of(message, hint=hint)
         return summary_to_json(stored.summary)
 
 
 def check_drops(
     before: JsonObject, after: JsonObject, max_drop: Mapping[str, float] | None
 ) -> tuple[GateResult, ...]:
-    """How far figures drop, against how far they may."""
+    """Check how far metrics dropped against the limits."""
     try:
         return drop_gates(before, after, max_drop or {})
     except OptionError as error:
@@ -156,17 +163,19 @@ def check_drops(
 
 
 def _unconfigured(gates: Sequence[Gate], rules: Rules) -> Iterator[Problem]:
-    """Gates on attributes that no rule names, where only the fields of rules are compared."""
+    """Yield a problem for gates on attributes without a rule, if only configured fields count."""
     if rules.scope is not Scope.CONFIGURED or rules.depth is Depth.TOP or not rules.fields:
         return
     paths = [_attribute(rule.path) for rule in rules.fields]
     for gate in gates:
         name = gate.name.removeprefix(_ATTRIBUTES)
-        if name == gate.name or any(_may_be_of(name, path) for path in paths):
+        if name == gate.name or any(
+            "*" in path or name.startswith((f"{path}.", f"{path}[")) for path in paths
+        ):
             continue
-        figure = name.rpartition(".")[2]
-        hint = did_you_mean(gate.name, [f"{_ATTRIBUTES}{path}.{figure}" for path in paths])
-        yield Problem(f"unknown figure {gate.name!r}. {hint}".rstrip(". "))
+        metric = name.rpartition(".")[2]
+        hint = did_you_mean(gate.name, [f"{_ATTRIBUTES}{path}.{metric}" for path in paths])
+        yield Problem(f"unknown metric {gate.name!r}", hint=hint or "no rule covers this attribute")
 
 
 def _attribute(path: str) -> str:
@@ -174,16 +183,3 @@ def _attribute(path: str) -> str:
         return attribute_of(parse_path(path))
     except PathError:
         return path
-
-
-def _may_be_of(name: str, path: str) -> bool:
-    """Whether a figure's name begins with an attribute of a rule; a pattern may be many."""
-    return "*" in path or name.startswith((f"{path}.", f"{path}["))
-
-
-def _unknown(gates: Sequence[Gate], figures: JsonObject) -> Iterator[Problem]:
-    for gate in gates:
-        try:
-            check_gate(gate, figures)
-        except OptionError as error:
-            yield Problem(error.message)

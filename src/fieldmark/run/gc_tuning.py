@@ -1,7 +1,7 @@
-"""Run the cyclic garbage collector less often while documents stream by.
+"""Less frequent garbage collection while documents are processed.
 
-Documents are created and dropped by the thousand and hold no cycles; scanning them again and again
-costs a fifth of a run. The collector stays enabled, for whatever plug-ins leave behind.
+Thousands of documents without cycles are created and freed, and scanning them repeatedly takes a
+fifth of the time of a run. The collector stays enabled for cycles that plug-ins create.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["relaxed_gc"]
 _THRESHOLDS: Final = (50_000, 20, 20)
 _lock: Final = threading.Lock()
 _previous: list[tuple[int, int, int]] = []
-"""The thresholds before the first of the runs in progress, once for each of them."""
+"""The original thresholds, once for each run in progress."""
 
 
 @contextmanager
 def relaxed_gc() -> Iterator[None]:
-    """Collect less often; the previous thresholds are restored when the last run ends."""
+    """Collect less often; the original thresholds are restored when the last run ends."""
     with _lock:
         _previous.append(_previous[0] if _previous else gc.get_threshold())
         gc.set_threshold(*_THRESHOLDS)

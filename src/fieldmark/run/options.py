@@ -1,22 +1,25 @@
-"""Run options: one record for Python arguments, the command line, HTTP and the manifest."""
+"""Run options: one class for Python arguments, the command line, HTTP and the manifest."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from fieldmark.data.files import STDIN
 from fieldmark.data.inputs import InputLike, Inputs
-from fieldmark.errors import ConfigError
+from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.input_options import read_inputs
 from fieldmark.run.settings import RulesLike
+from fieldmark.values.text import did_you_mean
 
-__all__ = ["RunOptions", "options_of_run"]
+__all__ = ["InputsLike", "RunOptions", "options_of_run", "read_inputs"]
 
-_NOT_RESUMABLE: Final = "The run was begun from data in memory or standard input."
+InputsLike: TypeAlias = "Inputs | Mapping[str, object] | None"
+"""Options for reading rows, as an object or as a mapping."""
+
+_NOT_RESUMABLE: Final = "its input was data in memory or standard input, which is not saved"
 _STORED: Final = {
     "score": (
         "truth", "candidate", "rules", "convention", "options", "match", "align", "scope", "depth",
@@ -27,19 +30,19 @@ _STORED: Final = {
         "max_drop",
     ),
 }  # fmt: skip
-"""The options that decide the results of a run, which its manifest stores."""
+"""The options that determine the results of a run and are stored in its manifest."""
 _PATHS: Final = ("truth", "candidate", "rules", "file", "baseline")
 _UNSTORED_INPUTS: Final = ("limits", "context")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """Everything that a run is asked to do.
+    """All options of a run.
 
-    A run compares `truth` and `candidate`, or runs an eval `file`, of which `only` keeps the cases
-    with one of some tags and `cases` those whose id matches a pattern. Figures must be `at_least`
-    and `at_most` so high, and may drop by `max_drop` below the `baseline`. With `out` the run is
-    saved; without `values`, no document is.
+    A run compares `truth` and `candidate`, or runs an eval `file`, where `only` selects cases by
+    tag and `cases` by id pattern. `at_least` and `at_most` are limits on metrics, which may drop by
+    `max_drop` compared with the `baseline`. With `out` the run is saved; without `values`, it is
+    saved without documents.
     """
 
     truth: InputLike | None = None
@@ -71,13 +74,13 @@ class RunOptions:
 
     @property
     def wants_intervals(self) -> bool:
-        """Whether figures get confidence intervals: by default, those of a saved run."""
+        """Whether to compute confidence intervals; by default, only for saved runs."""
         return self.out is not None if self.intervals is None else self.intervals
 
     def stored(self, command: str) -> JsonObject | None:
-        """The options as a manifest stores them; nothing if they cannot be used again.
+        """Return the options for the manifest, or `None` if a run with them cannot be resumed.
 
-        Data in memory, standard input and rules as Python objects cannot.
+        Data in memory, standard input and rules that are Python objects are not saved.
         """
         values = {name: getattr(self, name) for name in _STORED[command]}
         for name in _PATHS:
@@ -100,7 +103,7 @@ class RunOptions:
 
     @classmethod
     def from_stored(cls, stored: JsonObject) -> RunOptions:
-        """The options that a manifest stores."""
+        """Return the options that were stored in a manifest."""
         known = {each.name for each in fields(cls)}
         values: dict[str, object] = {k: v for k, v in stored.items() if k in known}
         for name in ("only", "cases"):
@@ -109,22 +112,43 @@ class RunOptions:
         return cls(**values)  # type: ignore[arg-type]
 
     def resumed(self, run: str | Path, **changes: object) -> RunOptions:
-        """The same options for the rest of an interrupted run."""
+        """Return the options for resuming an interrupted run."""
         return replace(self, out=run, resume=True, **changes)  # type: ignore[arg-type]
 
 
+def read_inputs(given: InputsLike) -> Inputs:
+    """Return the options for reading rows; raise an error for invalid ones."""
+    if given is None or isinstance(given, Inputs):
+        return given or Inputs()
+    if not isinstance(given, Mapping):
+        raise ConfigError.of(f"inputs: expected fm.Inputs or a mapping, got {given!r}")
+    known = [field.name for field in fields(Inputs)]
+    unknown = [str(name) for name in given if name not in known]
+    if unknown:
+        raise ConfigError(
+            [
+                Problem(f"inputs: unknown option {name!r}", hint=did_you_mean(name, known))
+                for name in unknown
+            ]
+        )
+    try:
+        return Inputs(**given)  # type: ignore[arg-type]
+    except OptionError as error:
+        raise ConfigError.of(f"inputs: {error}") from error
+
+
 def options_of_run(path: Path, command: str) -> RunOptions:
-    """The options that an interrupted run was started with."""
-    from fieldmark.store.run_reader import open_run  # only a resumed run needs it
+    """Return the options of an interrupted run."""
+    from fieldmark.store.reader import open_run  # only a resumed run needs it
 
     manifest = open_run(path).manifest
     if manifest.command != command:
         raise ConfigError.of(
-            f"{path} was not begun by `fieldmark {command}`.",
-            hint=f"Go on with `fieldmark {manifest.command} --resume`." if manifest.command else "",
+            f"{path} was not started by `fieldmark {command}`",
+            hint=f"use `fieldmark {manifest.command} --resume`" if manifest.command else "",
         )
     if manifest.options is None:
-        raise ConfigError.of(f"{path} cannot go on by its name alone.", hint=_NOT_RESUMABLE)
+        raise ConfigError.of(f"{path} cannot be resumed", hint=_NOT_RESUMABLE)
     return RunOptions.from_stored(manifest.options)
 
 

@@ -1,4 +1,4 @@
-"""Partitions of a run, done by several processes of this machine."""
+"""Partitions of a run, processed by several worker processes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
-from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from fieldmark.errors import FieldmarkError, StorageError
 from fieldmark.run.gc_tuning import relaxed_gc
@@ -30,41 +31,43 @@ from fieldmark.run.partition_worker import (
 __all__ = ["WorkersDiedError", "run_in_processes"]
 
 _TASK_SEGMENTS: Final = 4
-"""Segments that one worker does before it answers, at most."""
+"""The maximum number of segments in a task."""
 _TASK_BYTES: Final = 4 << 20
-"""Bytes of input that are enough for one task, however few segments they are."""
+"""The input size in bytes at which a task is complete, however few segments it has."""
 _AHEAD: Final = 4
-"""Tasks for each worker that are in progress or wait to be taken in."""
-_MOST_RESTARTS: Final = 5
-"""Times that workers may die one after the other without a task being finished."""
+"""The number of tasks per worker that are running or waiting."""
+_MAX_RESTARTS: Final = 5
+"""The maximum number of consecutive restarts without a finished task."""
+_POLL_SECONDS: Final = 1.0
+"""The time between two checks for a pool that broke without failing the current task."""
 _PR_SET_PDEATHSIG: Final = 1
 _DIED: Final = (
-    "the processes that compare cases end again and again, as if they were killed; "
-    "check the memory of the machine, or use --workers 1"
+    "worker processes were killed repeatedly; the machine may be out of memory; "
+    "reduce the number of workers"
 )
 
 
 class WorkersDiedError(FieldmarkError):
-    """Workers die again and again before they have finished anything."""
+    """Worker processes died repeatedly without finishing a task."""
 
 
 class _SpooledResult(NamedTuple):
-    """A result whose rows are in a file: bytes that go through a pipe are copied three times."""
+    """A result with its rows in a file, because a pipe would copy them three times."""
 
     result: PartitionResult
     file: str
     size: int
 
     def rows(self) -> Iterator[bytes]:
-        """The rows, all in one; the file is removed when they are read."""
+        """Yield all rows as one bytes object, and remove the file."""
         if not self.size:
             return
         with Path(self.file).open("rb") as spool:
-            # A file without a name never needs to reach the disk.
+            # An unlinked file need not be written to disk.
             Path(self.file).unlink()
             rows = spool.read(self.size)
         if len(rows) != self.size:
-            raise StorageError(f"{self.file} is shorter than what was put into it")
+            raise StorageError(f"{self.file} is truncated")
         yield rows
 
 
@@ -75,16 +78,16 @@ def run_in_processes(
     workers: int,
     files: Sequence[int] = (),
 ) -> Iterator[PartitionResult]:
-    """The results of all partitions in order.
+    """Yield the results of all partitions, in order.
 
-    `files` are open file descriptors that workers must not keep. A task whose worker dies is done
-    again by another.
+    `files` are file descriptors that workers must close. A task whose worker dies is processed
+    again by another worker.
     """
     tasks = _tasks(partitions)
     pending: deque[_PendingTask] = deque()
     with (
         tempfile.TemporaryDirectory(prefix="fieldmark-") as spools,
-        _WorkerPool(workers, (job, spools), files) as pool,
+        closing(_WorkerPool(workers, (job, spools), files)) as pool,
     ):
         while True:
             for task in islice(tasks, workers * _AHEAD - len(pending)):
@@ -97,7 +100,7 @@ def run_in_processes(
 
 
 def _tasks(partitions: Iterable[NumberedPartition]) -> Iterator[Task]:
-    """The partitions in groups that are worth an answer."""
+    """Yield the partitions in groups, to reduce communication between processes."""
     task: list[NumberedPartition] = []
     for numbered in partitions:
         task.append(numbered)
@@ -109,14 +112,12 @@ def _tasks(partitions: Iterable[NumberedPartition]) -> Iterator[Task]:
         yield task
 
 
+@dataclass(slots=True)
 class _PendingTask:
-    """A task and the future of its result; another future if its worker died."""
+    """A task and the future of its result, which is replaced if its worker dies."""
 
-    __slots__ = ("future", "task")
-
-    def __init__(self, task: Task, future: Future[_SpooledResult]) -> None:
-        self.task = task
-        self.future = future
+    task: Task
+    future: Future[_SpooledResult]
 
 
 class _WorkerPool:
@@ -130,7 +131,7 @@ class _WorkerPool:
         self._executor = self._start()
 
     def _start(self) -> ProcessPoolExecutor:
-        # A fork of a process with several threads may inherit a lock that nobody releases.
+        # A fork of a process with several threads may inherit a lock that is never released.
         fork = threading.active_count() == 1
         executor = ProcessPoolExecutor(
             self._workers,
@@ -138,50 +139,47 @@ class _WorkerPool:
             initializer=_start_worker,
             initargs=(*self._job, os.getpid(), self._files if fork else ()),
         )
-        # All workers are started at once: one that is added while the pool breaks confuses it.
+        # Start all workers at once: a worker that is added while the pool breaks may hang.
         executor.__dict__["_safe_to_dynamically_spawn_children"] = False
         return executor
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let the workers finish their current tasks, and stop them."""
         self._executor.shutdown(cancel_futures=True)
 
     def submit(self, task: Task) -> _PendingTask:
-        """Have a task done."""
+        """Schedule a task."""
         return _PendingTask(task, self._submit(task))
 
     def _submit(self, task: Task) -> Future[_SpooledResult]:
         try:
             return self._executor.submit(_work, task)
         except (RuntimeError, OSError, ValueError) as error:
-            # A pool that is just breaking has closed its pipes. The result says so when wanted.
+            # The pool is breaking and has closed its pipes; `result` restarts it.
             broken: Future[_SpooledResult] = Future()
             broken.set_exception(BrokenProcessPool(str(error)))
             return broken
 
     def result(self, pending: Sequence[_PendingTask]) -> _SpooledResult:
-        """The result of the first task; tasks of dead workers are submitted again."""
+        """Wait for the result of the first task; tasks of dead workers are submitted again."""
         while True:
-            try:
-                result = pending[0].future.result()
-            except BrokenProcessPool:
+            future = pending[0].future
+            wait([future], _POLL_SECONDS)
+            if not future.done():
+                # A task that was submitted while the pool broke may never finish.
+                if vars(self._executor).get("_broken"):
+                    self._restart(pending)
+            elif isinstance(future.exception(), BrokenProcessPool):
                 self._restart(pending)
-                continue
-            self._restarts = 0
-            return result
+            else:
+                self._restarts = 0
+                return future.result()
 
     def _restart(self, pending: Sequence[_PendingTask]) -> None:
         self._restarts += 1
-        if self._restarts > _MOST_RESTARTS:
+        if self._restarts > _MAX_RESTARTS:
             raise WorkersDiedError(_DIED)
-        # The executor waits for its workers, and one that it started while it broke never ends.
+        # Shutdown waits for all workers, and a worker started while the pool broke never ends.
         for process in list((self._executor._processes or {}).values()):  # noqa: SLF001
             process.kill()
         self._executor.shutdown(cancel_futures=True)
@@ -193,19 +191,25 @@ class _WorkerPool:
 
 
 _worker: Callable[[Task], _SpooledResult] | None = None
-"""What this process does with a task, if it is a worker."""
+"""Processes a task, if this process is a worker."""
 
 
 def _start_worker(job: WorkerJob, spools: str, parent: int, files: Sequence[int]) -> None:
     """Prepare a worker process."""
-    global _worker  # noqa: PLW0603 - an initializer can hand over its work in no other way
-    # The parent decides what an interrupt means.
+    global _worker  # noqa: PLW0603 - an initializer has no other way to pass state
+    # Interrupts are handled by the parent.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for file in files:
-        # A lock is held as long as any process has its file open.
+        # A lock is held while any process has its file open.
         os.close(file)
-    _end_with_parent(parent)
+    if sys.platform == "linux":
+        # End this process when its parent dies.
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
     worker = PartitionWorker(job)
     names = (str(Path(spools) / f"{os.getpid()}-{number}") for number in count())
 
@@ -224,19 +228,9 @@ def _work(task: Task) -> _SpooledResult:
 
 
 def _append(name: str, rows: Iterable[bytes]) -> int:
-    """Add rows to a file; how many bytes they are."""
+    """Append rows to a file and return their size in bytes."""
     try:
         with Path(name).open("ab") as spool:
             return spool.write(b"".join(rows))
     except OSError as error:
         raise StorageError(f"cannot write {name}: {error.strerror}") from error
-
-
-def _end_with_parent(parent: int) -> None:
-    """End this process when its parent ends, where the system supports it."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGKILL)

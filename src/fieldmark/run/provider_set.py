@@ -1,4 +1,4 @@
-"""The providers and models that a run asks: checked before the first case, billed at the end."""
+"""The providers and models of a run: checks before the first case, and usage at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
     from fieldmark.metrics.summary import Summary
-    from fieldmark.store.run_folder import RunFolder
+    from fieldmark.store.writer import RunDirectory
 
 __all__ = ["ProviderSet", "RunUsageLog", "offline"]
 
@@ -23,15 +23,15 @@ _OFFLINE: Final = {"offline": True, "download": False}
 
 
 def offline(thing: _Thing, *, wanted: bool = True) -> _Thing:
-    """The same rules or evaluation, in which models answer from their cache only."""
+    """Return the same rules or evaluation with models that use only cached responses."""
     try:
         return with_provider_options(thing, _OFFLINE) if wanted else thing
     except OptionError as error:
-        raise ConfigError.of(f"offline: {error.message}.") from error
+        raise ConfigError.of(f"offline: {error.message}") from error
 
 
 class ProviderSet:
-    """All providers and models that some rules or evaluators use."""
+    """All providers and models that rules or evaluators use."""
 
     __slots__ = ("_all",)
 
@@ -39,19 +39,19 @@ class ProviderSet:
         self._all = find_providers_and_judges(things)
 
     def unready(self) -> list[Problem]:
-        """Why providers cannot be asked; judges are checked by their own names."""
+        """Return why providers cannot be used; judges are checked with the evaluators."""
         providers = [each for each in self._all if hasattr(each, "similarities")]
         reasons = ((_name(each), each.unready()) for each in providers if hasattr(each, "unready"))
         return list(dict.fromkeys(Problem(f"{name}: {why}") for name, why in reasons if why))
 
     def check_ready(self) -> None:
-        """Raise an error for providers that cannot be asked."""
+        """Raise an error for providers that cannot be used."""
         problems = self.unready()
         if problems:
             raise ConfigError(problems)
 
     def identities(self) -> tuple[JsonObject, ...]:
-        """What an answer depends on: model, endpoint, hash of weights, version of the prompt."""
+        """Return what determines responses: model, endpoint, hash of weights, prompt version."""
         found: list[JsonObject] = []
         for each in map(described, self._all):
             if each not in found:
@@ -60,15 +60,15 @@ class ProviderSet:
 
     @property
     def has_usage(self) -> bool:
-        """Whether a model is asked whose answers cost something."""
+        """Whether any model reports usage."""
         return any(hasattr(each, "usage") for each in self._all)
 
     def usage(self) -> list[JsonObject]:
-        """What the answers of each model cost."""
+        """Return the usage of each model, including cached responses."""
         return self._records("usage")
 
     def spent(self) -> list[JsonObject]:
-        """What was sent and paid this time; a cached answer costs nothing."""
+        """Return what this process sent to each model; cached responses are not counted."""
         return self._records("spent")
 
     def _records(self, method: str) -> list[JsonObject]:
@@ -85,26 +85,26 @@ class ProviderSet:
 
 
 class RunUsageLog:
-    """What models cost, written beside a run so that a resumed run still knows it."""
+    """Writes model usage into the run directory, so that a resumed run can include it."""
 
     __slots__ = ("_before", "_providers", "_written")
 
-    def __init__(self, providers: ProviderSet, folder: RunFolder | None) -> None:
+    def __init__(self, providers: ProviderSet, directory: RunDirectory | None) -> None:
         self._providers = providers
-        self._before: Sequence[JsonObject] = folder.read_usage_log() if folder else []
+        self._before: Sequence[JsonObject] = directory.read_usage_log() if directory else []
         self._written = self._before
-        if folder is not None and providers.has_usage:
-            folder.after_rows = lambda: self._write(folder)
+        if directory is not None and providers.has_usage:
+            directory.after_rows = lambda: self._write(directory)
 
-    def _write(self, folder: RunFolder) -> None:
-        """Write what the answers cost on which the rows on disk rest."""
+    def _write(self, directory: RunDirectory) -> None:
+        """Write the usage of the responses behind the rows that are on disk."""
         now = merged_usage(self._before, self._providers.usage())
         if now != self._written:
-            folder.write_usage_log(now)
+            directory.write_usage_log(now)
             self._written = now
 
     def added_to(self, summary: Summary) -> Summary:
-        """The summary with the cost of all answers, including those before an interruption."""
+        """Return the summary with the usage of all responses, also before an interruption."""
         usage = merged_usage(self._before, self._providers.usage())
         return replace(summary, usage=total_usage(usage)) if usage else summary
 

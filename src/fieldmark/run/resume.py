@@ -1,4 +1,4 @@
-"""Resuming an interrupted run: checked to be the same, and continued where it stopped."""
+"""Resuming an interrupted run after checking that its inputs and options are unchanged."""
 
 from __future__ import annotations
 
@@ -11,62 +11,58 @@ from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.model.case import Case
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.run.options import RunOptions
-from fieldmark.store.run_folder import RunFolder
-from fieldmark.store.run_reader import open_run
+from fieldmark.store.reader import open_run
+from fieldmark.store.writer import RunDirectory
 from fieldmark.wire.attributes import StoredAttributes
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import Manifest, ManifestInput
 
-__all__ = ["StoredResults", "folder_for"]
+__all__ = ["StoredResults", "open_run_directory"]
 
-_SAME: Final = {
-    "command": "command",
-    "convention": "convention",
-    "providers": "providers",
-    "inputs": "inputs",
-    "evaluators": "evaluators",
-    "limits": "limits",
-    "eval": "eval",
-    "options": "request",
-    "fieldmark": "fieldmark",
-}
-"""What must not have changed since the run was started, and how messages call it."""
+_SAME: Final = (
+    "command", "convention", "providers", "inputs", "evaluators", "limits", "eval", "options",
+    "fieldmark",
+)  # fmt: skip
+"""The parts of the manifest that must be unchanged."""
 
 
-def folder_for(options: RunOptions, manifest: Manifest) -> RunFolder | None:
-    """The folder of a new or a resumed run; nothing if the run is not saved.
+def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
+    """Return the directory of a new or resumed run.
 
-    A resumed run must be made from the same things; `accept_changes` resumes it anyway, and the
-    manifest says what was different.
+    A resumed run must have the same inputs, rules and versions. With `accept_changes` it is resumed
+    anyway, and the manifest records the differences.
     """
     if options.out is None:
-        if options.resume:
-            raise ConfigError.of("resume: nothing says which run.", hint="Give its folder as out.")
-        return None
+        raise ConfigError.of("resume: out is required", hint="set it to the directory of the run")
     path = Path(options.out)
     if not options.resume:
-        return RunFolder(path, manifest)
+        return RunDirectory(path, manifest)
     stored = open_run(path)
     if stored.status == "complete":
-        hint = "There is nothing left to do; start another run with a new --out."
-        raise ConfigError.of(f"{path} is complete.", hint=hint)
+        hint = "start a new run in another directory"
+        raise ConfigError.of(f"{path} is already complete", hint=hint)
     changed = [
-        key
+        "request" if key == "options" else key
         for key in _SAME
         if _without_names(getattr(stored.manifest, key)) != _without_names(getattr(manifest, key))
     ]
     if changed and not options.accept_changes:
-        named = ", ".join(_describe_changes(changed, stored.manifest, manifest))
+        names = [name for name in changed if name != "inputs"]
+        if "inputs" in changed:
+            old = {each.name: each for each in stored.manifest.inputs}
+            new = {each.name: each for each in manifest.inputs}
+            names += [name for name in {**old, **new} if old.get(name) != new.get(name)]
+        named = ", ".join(names)
         raise ConfigError.of(
-            f"{path} was begun with something else: {named}.",
-            hint="Put it back, start a new run, or go on anyway with --accept-changes.",
+            f"{path} was started with different settings or files: {named}",
+            hint="restore them, start a new run, or resume with --accept-changes",
         )
-    kept = replace(stored.manifest, accepted_changes=tuple(_SAME[key] for key in changed))
-    return RunFolder(path, kept, stored=list(stored.attributes.items()))
+    resumed = replace(stored.manifest, accepted_changes=tuple(changed))
+    return RunDirectory(path, resumed, stored=list(stored.attributes.items()))
 
 
 def _without_names(value: object) -> object:
-    """Inputs without their names, since one file may be named in many ways."""
+    """Return inputs without names, since a file can have many paths."""
     if not isinstance(value, tuple):
         return value
     return [
@@ -75,64 +71,49 @@ def _without_names(value: object) -> object:
     ]
 
 
-def _describe_changes(changed: Sequence[str], before: Manifest, after: Manifest) -> list[str]:
-    """What was changed; of inputs, which of them."""
-    names = [_SAME[key] for key in changed if key != "inputs"]
-    if "inputs" not in changed:
-        return names
-    old = {each.name: each for each in before.inputs}
-    new = {each.name: each for each in after.inputs}
-    return [*names, *(name for name in {**old, **new} if old.get(name) != new.get(name))]
-
-
 class StoredResults:
-    """The results of the segments that an interrupted run has written already."""
+    """The results of the segments that an interrupted run has written."""
 
-    __slots__ = ("_attributes", "_held", "_rows", "_run", "segments")
+    __slots__ = ("_held", "_rows", "_run", "attributes", "segments")
 
-    def __init__(self, folder: RunFolder, table: AttributeTable) -> None:
-        self._run = open_run(folder.path)
-        self._attributes = StoredAttributes(self._run.attributes, table)
-        self.segments = folder.whole.next_segment
-        self._rows = self._run.rows(self._attributes)
+    def __init__(self, directory: RunDirectory, table: AttributeTable) -> None:
+        self._run = open_run(directory.path)
+        self.attributes = StoredAttributes(self._run.attributes, table)
+        self.segments = directory.whole.next_segment
+        self._rows = self._run.rows(self.attributes)
         self._held: tuple[int | None, CaseResult] | None = None
 
-    @property
-    def attributes(self) -> StoredAttributes:
-        """The attributes that stored rows use."""
-        return self._attributes
-
     def restore(self, segment: int, cases: Sequence[Case]) -> list[CaseResult] | None:
-        """The results of a segment, one for each case; nothing if it is still to be done."""
+        """Return the results of a segment, one per case, or `None` if it was not written."""
         if segment >= self.segments:
             return None
         results = list(self._of_segment(segment))
         for case, result in zip(cases, results, strict=False):
             if case.id != result.id:
-                raise self._changed(f"case {case.id!r} stands where {result.id!r} was")
+                raise self._changed(f"case {case.id!r} instead of {result.id!r}")
         if len(results) != len(cases):
-            raise self._changed(f"a segment has {len(cases)} cases where {len(results)} were")
+            raise self._changed(f"segment with {len(cases)} cases instead of {len(results)}")
         return [_with_input(*each) for each in zip(results, cases, strict=True)]
 
     def _of_segment(self, segment: int) -> Iterator[CaseResult]:
-        """The rows of one segment; the first row of the next is held back."""
+        """Yield the rows of a segment; the first row of the next one is kept for later."""
         row = self._held or next(self._rows, None)
         self._held = None
         while row is not None:
-            begun, result = row
-            if begun is not None and begun > segment:
+            started, result = row
+            if started is not None and started > segment:
                 self._held = row
                 return
             yield result
             row = next(self._rows, None)
 
     def _changed(self, how: str) -> DataError:
-        message = f"the inputs are not those of the run: {how}"
+        message = f"the inputs have changed since the run was started: {how}"
         return DataError(message, Location(str(self._run.path)))
 
 
 def _with_input(result: CaseResult, case: Case) -> CaseResult:
-    """A stored result with the documents of its case: rows without values do not hold them."""
+    """Return a stored result with the documents of its case, which may not be stored."""
     stored = result.case
     candidate = stored.candidate if result.has_values else case.candidate
     case = case._replace(candidate=candidate, input=stored.input, note=stored.note)

@@ -1,7 +1,7 @@
-"""One run, from its first case to its result: the same pipeline for every kind of run.
+"""One run from its first case to its result: the same pipeline for every type of run.
 
 `score` is a run without evaluators, a resumed run starts with stored results, and a large run
-without evaluators is cut into partitions for several processes.
+without evaluators is divided into partitions for several processes.
 """
 
 from __future__ import annotations
@@ -19,31 +19,29 @@ from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.pairing import PairStream, ReadStatistics
 from fieldmark.errors import ConfigError, Location
 from fieldmark.evaluators.base import ConfiguredEvaluator
-from fieldmark.metrics.summary import Summary, summarise
+from fieldmark.metrics.identity import describe
+from fieldmark.metrics.summary import Summary, summarize
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
-from fieldmark.model.rule import Rules
+from fieldmark.model.json import JsonObject
 from fieldmark.plan import compile_plan
+from fieldmark.run.case_processor import CaseProcessor, RunTotals, segments, split_unreadable
 from fieldmark.run.gates import RunGates
 from fieldmark.run.gc_tuning import relaxed_gc
-from fieldmark.run.list_alignment import list_notes, list_settings
 from fieldmark.run.options import RunOptions
 from fieldmark.run.partition_worker import (
-    CaseProcessor,
     NumberedPartition,
     PartitionResult,
     PartitionWorker,
-    RunTotals,
     WorkerJob,
-    segments,
-    split_unreadable,
 )
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
-from fieldmark.run.run_result import RunResult
-from fieldmark.run.run_warnings import unused_rules
+from fieldmark.run.result import RunResult
 from fieldmark.run.settings import Settings
+from fieldmark.run.warnings import list_notes, unused_rules
 from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.cases import CaseEncoder
 
 if TYPE_CHECKING:
     from fieldmark.config.eval_spec import Target
@@ -51,33 +49,33 @@ if TYPE_CHECKING:
     from fieldmark.run.eval_setup import CaseSelection
     from fieldmark.run.evaluator_runner import EvaluatorRunner
     from fieldmark.run.resume import StoredResults
-    from fieldmark.store.run_folder import RunFolder
+    from fieldmark.store.writer import RunDirectory
     from fieldmark.wire.manifest import Manifest
 
 __all__ = ["Observer", "PreparedRun", "Progress", "run_session"]
 
 Progress: TypeAlias = Callable[[int, int, int | None], None]
-"""Called now and then with the cases done, the bytes read, and all bytes if that is known."""
+"""Called regularly with the cases processed, the bytes read, and the total bytes if known."""
 Observer: TypeAlias = Callable[[Sequence[CaseResult], Sequence[Case]], None]
-"""Called with the results of each segment, and the cases whose truth could not be read."""
+"""Called with the results of each segment, and its cases with invalid ground truth."""
 
 _PARALLEL_BYTES: Final = 4 << 20
-"""Bytes of input below which one process is done before others have started."""
+"""The input size in bytes below which worker processes take longer to start than they save."""
 _LOCAL_PROVIDERS: Final = frozenset({"lexical", "recorded"})
-"""Providers without state or limits: any number of processes may use them."""
-_NON_FINITE: Final = "target: NaN or infinite numbers; each is an invalid number"
-_NOT_KEPT: Final = (
-    "The run cannot go on: an evaluator has figures for all cases together, and the candidates of "
-    "those that are done were not kept."
+"""Providers without state or rate limits, which any number of processes can use."""
+_NON_FINITE: Final = "target: predictions contain NaN or infinite numbers, which match nothing"
+_NOT_STORED: Final = (
+    "the run cannot be resumed: an evaluator computes metrics over all cases, and the predictions "
+    "of finished cases were not saved"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRun:
-    """A run that is ready to start: everything is read, resolved and checked.
+    """A run that is ready to start, with its configuration resolved and checked.
 
-    `own_evaluators` are those of single cases, by id. `target` produces candidates. `check_end`
-    may refuse the finished run.
+    `own_evaluators` contains the evaluators of single cases by id. `target` produces candidates.
+    `check_end` may raise an error for the finished run.
     """
 
     settings: Settings
@@ -102,26 +100,27 @@ def run_session(
     progress: Progress | None = None,
     observers: Sequence[Observer] = (),
 ) -> RunResult:
-    """Run all cases: compare, evaluate, count, write."""
+    """Compare, evaluate, count and write all cases."""
     with ExitStack() as stack:
         stack.enter_context(closing(prepared.stream))
-        folder = None
+        directory = None
         if prepared.manifest is not None:
-            from fieldmark.run.resume import folder_for
+            from fieldmark.run.resume import open_run_directory
 
-            folder = folder_for(options, prepared.manifest)
-        stack.enter_context(folder or nullcontext())
+            directory = open_run_directory(options, prepared.manifest)
+        stack.enter_context(directory or nullcontext())
         stack.enter_context(relaxed_gc())
-        session = _Session(prepared, options, folder, stack, progress, observers)
-        usage_log = RunUsageLog(prepared.providers, folder)
+        session = _Session(prepared, options, directory, stack, progress, observers)
+        usage_log = RunUsageLog(prepared.providers, directory)
+        session.run()
         summary = usage_log.added_to(session.summary())
         prepared.check_end(summary)
         summary = prepared.gates.checked(session.with_intervals(summary))
-        if folder is not None:
-            spent = prepared.providers.spent()
-            folder.finish(summary, lists=list_settings(session.lists), spent=spent)
+        if directory is not None:
+            lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
+            directory.finish(summary, lists=lists, spent=prepared.providers.spent())
     notes = (*prepared.stream.notes, *list_notes(session.lists))
-    path = None if folder is None else folder.path
+    path = None if directory is None else directory.path
     return RunResult(summary, notes, path, max_errors=options.max_errors or 0)
 
 
@@ -132,14 +131,14 @@ class _Session:
         self,
         prepared: PreparedRun,
         options: RunOptions,
-        folder: RunFolder | None,
+        directory: RunDirectory | None,
         stack: ExitStack,
         progress: Progress | None,
         observers: Sequence[Observer],
     ) -> None:
         self._prepared = prepared
         self._options = options
-        self._folder = folder
+        self._directory = directory
         self._stack = stack
         self._progress = progress
         self._observers = list(observers)
@@ -148,13 +147,13 @@ class _Session:
         self._plan = compile_plan(self._settings.rules)
         self._stored: StoredResults | None = None
         seeds = None
-        if folder is not None and folder.whole.next_segment:
+        if directory is not None and directory.whole.next_segment:
             from fieldmark.run.resume import StoredResults
 
-            self._stored = StoredResults(folder, self._plan.table)
+            self._stored = StoredResults(directory, self._plan.table)
             seeds = self._stored.attributes.seeds
         self._numbers = RowNumbers(self._plan.table, seeds)
-        self._size = prepared.segment_size if folder is None else folder.manifest.segment_size
+        self._size = prepared.segment_size if directory is None else directory.manifest.segment_size
         self._totals = RunTotals(
             self._plan.table, values=options.values, sampled=options.wants_intervals
         )
@@ -169,14 +168,8 @@ class _Session:
         self._worker_lists: dict[str, Aligner] = {}
         self._done = self._next = self._bytes = 0
 
-    @property
-    def lists(self) -> Mapping[str, Aligner]:
-        """The lists that were met, and how the items of each were aligned."""
-        met = {**self._plan.lists(), **self._worker_lists}
-        return {path: met[path] for path in sorted(met)}
-
-    def summary(self) -> Summary:
-        """The figures of all cases, which are processed now."""
+    def run(self) -> None:
+        """Process all cases, in several processes if possible and worthwhile."""
         prepared = self._prepared
         if prepared.evaluators or prepared.own_evaluators:
             from fieldmark.run.evaluator_runner import open_evaluators
@@ -191,8 +184,11 @@ class _Session:
             )
         if not (self._may_be_partitioned() and self._run_partitions()):
             self._run_serially()
+
+    def summary(self) -> Summary:
+        """Return the metrics of all cases, without confidence intervals."""
         self._totals.tally.add_unexpected(self._stream.coverage.unexpected)
-        summary = summarise(
+        summary = summarize(
             self._totals.tally,
             self._settings.convention,
             rules=self._settings.rules,
@@ -202,13 +198,19 @@ class _Session:
         return summary if self._regions is None else self._regions.added_to(summary)
 
     def with_intervals(self, summary: Summary) -> Summary:
-        """The summary with confidence intervals, if they are wanted."""
+        """Return the summary with confidence intervals, if they are requested."""
         if self._totals.sample is None:
             return summary
         from fieldmark.metrics.bootstrap import run_intervals  # loads numpy
 
         counting = self._settings.convention.counting
         return replace(summary, intervals=run_intervals(self._totals.sample, summary, counting))
+
+    @property
+    def lists(self) -> Mapping[str, Aligner]:
+        """The lists in the documents, with the aligner of each."""
+        met = {**self._plan.lists(), **self._worker_lists}
+        return {path: met[path] for path in sorted(met)}
 
     def _warnings(self) -> tuple[str, ...]:
         warnings = self._totals.warnings
@@ -218,46 +220,36 @@ class _Session:
             *self._stream.warnings,
             *dict.fromkeys(self._target_warnings),
             *([_NON_FINITE] if self._dialect.non_finite else []),
-            *warnings.doubts(),
+            *warnings.uncertain(),
             *unused_rules(self._settings.rules, self._totals.tally.facts()),
         )
 
     # --- one process ------------------------------------------------------------------------------
 
     def _run_serially(self) -> None:
-        """Read everything in this process; segments that are stored already are not redone."""
+        """Process everything in this process, except segments that are already stored."""
         watched = self._observers or self._runner or self._regions
-        if self._folder is None and not watched and self._plan.takes_lines:
+        if self._directory is None and not watched and self._plan.takes_lines:
             self._stream.keep_lines()
         processor = CaseProcessor(self._plan, self._settings.convention)
-        write = None if self._folder is None else self._writer(self._folder)
+        encoder = CaseEncoder(self._numbers, values=self._options.values)
         for number, (segment, stored) in enumerate(self._segments(), self._next):
             cases, unreadable = split_unreadable(segment)
             results: Sequence[CaseResult] = processor.process(cases) if stored is None else stored
             if self._runner is not None:
                 results = self._runner.evaluate(results, stored=stored is not None)
-            self._add(results, unreadable)
-            if write is not None and stored is None:
-                write(number, results)
+            self._count(results, unreadable)
+            if self._directory is not None and stored is None:
+                non_finite = self._stream.non_finite or self._dialect.non_finite > 0
+                rows = encoder.encode(number, results, non_finite=non_finite)
+                self._directory.append(rows, self._numbers.take_new())
 
-    def _writer(self, folder: RunFolder) -> Callable[[int, Sequence[CaseResult]], None]:
-        from fieldmark.wire.cases import CaseEncoder
-
-        encoder = CaseEncoder(self._numbers, values=self._options.values)
-
-        def write(number: int, results: Sequence[CaseResult]) -> None:
-            non_finite = self._stream.non_finite or self._dialect.non_finite > 0
-            rows = encoder.encode(number, results, non_finite=non_finite)
-            folder.append(rows, self._numbers.take_new())
-
-        return write
-
-    def _add(self, results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
+    def _count(self, results: Sequence[CaseResult], unreadable: Sequence[Case]) -> None:
         self._totals.add(results, unreadable)
         if self._regions is not None:
             self._regions.add(results)
         if self._runner is not None:
-            # Scores differ from case to case, so cases that wait to be counted only take memory.
+            # Scores differ between cases, so counting identical cases together saves nothing.
             self._totals.tally.settle()
         for observe in self._observers:
             observe(results, unreadable)
@@ -266,42 +258,33 @@ class _Session:
             self._progress(self._done, self._stream.bytes_read, self._stream.bytes_total)
 
     def _segments(self) -> Iterator[tuple[list[Case], list[CaseResult] | None]]:
-        """The cases in segments: first those that are stored, then those that are to be done."""
+        """Yield the cases in segments: stored ones with their results, then the others."""
         batches: Iterable[Sequence[Case]] = self._stream.batches()
         selection = self._prepared.selection
         if selection is not None:
             batches = ([case] for case in selection(batches))
-        upcoming = islice(segments(batches, self._size), self._next, None)
+        upcoming: Iterator[list[Case]] = islice(segments(batches, self._size), self._next, None)
         if self._stored is not None:
-            self._check_restorable()
+            accumulates = self._runner is not None and self._runner.has_accumulators
+            gathers = accumulates or self._regions is not None
+            if gathers and self._prepared.target is not None and not self._options.values:
+                raise ConfigError.of(_NOT_STORED, self._prepared.location, "start a new run")
             for number in range(self._next, self._stored.segments):
                 for segment in islice(upcoming, 1):
                     cases, _ = split_unreadable(segment)
                     yield segment, self._stored.restore(number, cases)
-        if self._prepared.target is None:
-            yield from ((segment, None) for segment in upcoming)
-            return
-        from fieldmark.run.eval_setup import without_failed_target
-        from fieldmark.run.targets.candidates import produce_candidates
+        if self._prepared.target is not None:
+            from fieldmark.run.targets.candidates import produce_candidates
 
-        answers = self._stack.enter_context(
-            closing(
-                produce_candidates(
-                    self._prepared.target,
-                    chain.from_iterable(upcoming),
-                    warn=self._target_warnings.append,
-                    dialect=self._dialect,
-                )
+            produced = produce_candidates(
+                self._prepared.target,
+                chain.from_iterable(upcoming),
+                warn=self._target_warnings.append,
+                dialect=self._dialect,
             )
-        )
-        batches = ([without_failed_target(answer)] for answer in answers)
-        yield from ((segment, None) for segment in segments(batches, self._size))
-
-    def _check_restorable(self) -> None:
-        accumulates = self._runner is not None and self._runner.has_accumulators
-        gathers = accumulates or self._regions is not None
-        if gathers and self._prepared.target is not None and not self._options.values:
-            raise ConfigError.of(_NOT_KEPT, self._prepared.location, "Start a new run.")
+            self._stack.enter_context(closing(produced))
+            upcoming = segments(([case] for case in produced), self._size)
+        yield from ((segment, None) for segment in upcoming)
 
     # --- several processes ------------------------------------------------------------------------
 
@@ -317,14 +300,17 @@ class _Session:
             self._options.workers > 1
             and not watched
             and self._stream.bytes_total >= _PARALLEL_BYTES
-            and _uses_local_providers(self._settings.rules)
+            and all(
+                provider.name in _LOCAL_PROVIDERS
+                for provider in find_providers(self._settings.rules)
+            )
         )
 
     def _run_partitions(self) -> bool:
-        """Let several processes do the work; whether they could.
+        """Process the files in several processes; return whether this was possible.
 
-        Files are taken to be in step. Where they turn out not to be, their ids are read first,
-        and what is done already stays done.
+        The rows of both files are first assumed to be in the same order. If they are not, the ids
+        are read, and processing continues with the next segment.
         """
         from fieldmark.data.duplicate_ids import DuplicateIds
         from fieldmark.data.partitions import partition
@@ -339,7 +325,7 @@ class _Session:
                 rules=self._settings.rules,
                 convention=self._settings.convention,
                 values=self._options.values,
-                keep_rows=self._folder is not None,
+                keep_rows=self._directory is not None,
                 sampled=self._options.wants_intervals,
             )
             if not _is_picklable(job):
@@ -355,7 +341,7 @@ class _Session:
                 if not found.whole:
                     return False
                 if self._stream.sides[0].has_ids and ids.may_repeat():
-                    # Reading from the top finds the two rows and names them.
+                    # Reading from the start raises an error that names both rows.
                     for _ in self._stream.batches():
                         pass
                 self._stream.absorb(statistics)
@@ -365,22 +351,22 @@ class _Session:
     def _partition_results(
         self, job: WorkerJob, partitions: Iterable[NumberedPartition]
     ) -> Iterator[PartitionResult]:
-        """The results in order: this process does the first segment, workers do the rest."""
+        """Yield the results in order; this process does the first segment, workers the rest."""
         from fieldmark.run.process_pool import run_in_processes
 
         todo = islice(partitions, self._next, None)
         workers = self._options.workers
-        if self._folder is None:
+        if self._directory is None:
             yield from run_in_processes(job, todo, workers=workers)
             return
         restore = None if self._stored is None else self._stored.restore
         local = PartitionWorker(job, plan=self._plan, numbers=self._numbers, restore=restore)
-        stored = self._folder.whole.next_segment
+        stored = self._directory.whole.next_segment
         for number, each in todo:
             if number >= stored and self._numbers.seeds is not None:
                 job = replace(job, seeds=tuple(self._numbers.seeds))
                 rest = chain([(number, each)], todo)
-                yield from run_in_processes(job, rest, workers=workers, files=self._folder.files)
+                yield from run_in_processes(job, rest, workers=workers, files=self._directory.files)
                 return
             rows: list[bytes] = []
             yield local.work([(number, each)], rows.extend)._replace(rows=rows)
@@ -388,20 +374,16 @@ class _Session:
     def _take(self, result: PartitionResult) -> None:
         self._totals.merge(result.totals)
         self._worker_lists.update(result.lists)
-        if self._folder is not None and result.number >= self._folder.whole.next_segment:
-            self._folder.append(result.rows, result.attributes)
+        if self._directory is not None and result.number >= self._directory.whole.next_segment:
+            self._directory.append(result.rows, result.attributes)
         self._next = result.after
         self._bytes += result.size
         if self._progress is not None:
             self._progress(self._next * self._size, self._bytes, self._stream.bytes_total)
 
 
-def _uses_local_providers(rules: Rules) -> bool:
-    return all(provider.name in _LOCAL_PROVIDERS for provider in find_providers(rules))
-
-
 def _is_picklable(job: WorkerJob) -> bool:
-    """Whether a job can leave this process: rules may hold functions of the caller."""
+    """Return whether a job can be sent to workers: rules may contain functions of the caller."""
     try:
         pickle.dumps(job)
     except (pickle.PicklingError, TypeError, AttributeError):

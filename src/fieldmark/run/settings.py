@@ -1,4 +1,4 @@
-"""Rules and convention of a run, resolved from what a caller gives."""
+"""The rules and convention of a run, resolved from arguments."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from fieldmark.values.text import did_you_mean
 __all__ = ["RulesLike", "Settings", "resolve_settings"]
 
 RulesLike: TypeAlias = "Rules | Mapping[str, JsonValue] | Sequence[JsonValue] | str | Path | None"
-"""Rules as callers give them: made already, as plain data, the name of a file, or none."""
+"""Rules as an object, plain data or the path of a file, or none."""
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """A convention and the rules under it, with everything filled in."""
+    """A convention and complete rules for it."""
 
     rules: Rules
     convention: Convention
@@ -41,12 +41,12 @@ def resolve_settings(
     scope: str | None = None,
     depth: str | None = None,
 ) -> Settings:
-    """Resolve the rules and the convention; every mistake in them is an error before any data."""
+    """Resolve the rules and the convention; raise an error for invalid ones."""
     given, provider, warnings = _load(rules)
     try:
         chosen = find_convention(convention).with_options(options or {})
         if given.default is None and provider is not None:
-            # The convention's own comparator would not know the provider.
+            # The comparator of the convention has no provider.
             match = match or chosen.comparison.comparator
         if match is not None or align is not None:
             given = _with_defaults(given, match, align, provider)
@@ -64,14 +64,14 @@ def _one_of(words: type[_Word], argument: str, word: str) -> _Word:
         return words(word)
     except ValueError:
         hint = did_you_mean(str(word), words)
-        message = f"{argument}: must be one of {', '.join(words)}, not {word!r}."
+        message = f"{argument} must be one of: {', '.join(words)}; got {word!r}"
         raise ConfigError.of(message, hint=hint) from None
 
 
 def _with_defaults(
     rules: Rules, match: str | None, align: str | None, provider: Provider | None
 ) -> Rules:
-    """The rules with another default comparator and aligner, by their names."""
+    """Return the rules with another default comparator and aligner, given by name."""
     from fieldmark.config.context import Context
     from fieldmark.config.located import Located
     from fieldmark.config.strategies import build_aligner, build_comparator, choose
@@ -93,7 +93,7 @@ def _with_defaults(
 
 
 def _load(rules: RulesLike) -> tuple[Rules, Provider | None, tuple[str, ...]]:
-    """The rules, their provider, and the warnings about them."""
+    """Return the rules, their provider, and warnings about them."""
     if rules is None or isinstance(rules, Rules):
         return rules or Rules(), None, ()
     from fieldmark.config.rules_file import load_rules, read_rules

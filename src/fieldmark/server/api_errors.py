@@ -1,4 +1,4 @@
-"""API errors: a stable code with its HTTP status, and a message."""
+"""API errors: a stable code, its HTTP status and a message."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ from fieldmark.errors import (
     OptionError,
     RunLockedError,
     StorageError,
+    with_hint,
 )
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["ApiError", "ErrorCode", "to_api_error"]
+__all__ = ["INTERNAL_ERROR", "ApiError", "ErrorCode", "to_api_error"]
+
+INTERNAL_ERROR: Final = "Internal server error. The server log has the details."
 
 
 class ErrorCode(StrEnum):
-    """Why a request failed, and the HTTP status that says so."""
+    """Why a request failed, with the HTTP status."""
 
     status: int
 
     def __new__(cls, value: str, status: int) -> Self:
-        """Make a member whose value is the code alone."""
+        """Create a member whose value is only the code."""
         code = str.__new__(cls, value)
         code._value_ = value
         code.status = status
@@ -63,7 +66,6 @@ class ErrorCode(StrEnum):
 
 
 _CODES: Final[tuple[tuple[type[FieldmarkError], ErrorCode], ...]] = (
-    (ConfigError, ErrorCode.INVALID_RULES),
     (OptionError, ErrorCode.INVALID_RULES),
     (LimitError, ErrorCode.LIMIT_EXCEEDED),
     (DataError, ErrorCode.INVALID_DATA),
@@ -71,12 +73,12 @@ _CODES: Final[tuple[tuple[type[FieldmarkError], ErrorCode], ...]] = (
     (RunLockedError, ErrorCode.LOCKED),
     (StorageError, ErrorCode.STORAGE),
 )
-"""The first entry that matches an exception gives its code."""
+"""The first entry that matches an exception determines its code."""
 _MAX_PROBLEMS: Final = 50
 
 
 class ApiError(HTTPException):
-    """A request that failed: a code for programs, and a message for people."""
+    """A failed request, with a code for programs and a message for people."""
 
     def __init__(
         self,
@@ -99,7 +101,7 @@ class ApiError(HTTPException):
         return details
 
     def body(self) -> JsonObject:
-        """Return the JSON of the response."""
+        """Return the body of the response."""
         return {"error": self.details()}
 
 
@@ -109,7 +111,7 @@ def to_api_error(error: Exception) -> ApiError:
         case ApiError():
             return error
         case ConfigError(problems=found):
-            messages = [f"{each.message} {each.hint}".rstrip() for each in found]
+            messages = [with_hint(each.message, each.hint) for each in found]
             problems: list[JsonValue] = [
                 {"message": each.message, "where": str(each.location), "hint": each.hint}
                 for each in found
@@ -122,20 +124,19 @@ def to_api_error(error: Exception) -> ApiError:
             # The rejected input itself is not echoed.
             problems = [
                 {
-                    "message": str(each["msg"])[:300],
+                    "message": str(each["msg"]).removeprefix("Value error, ")[:300],
                     "where": ".".join(str(step)[:100] for step in each["loc"][:8]),
                     "hint": "",
                 }
                 for each in error.errors()[:_MAX_PROBLEMS]
             ]
-            message = "The request is not valid."
+            message = "The request is invalid."
             return ApiError(ErrorCode.INVALID_REQUEST, message, problems=problems)
         case HTTPException(status_code=404):
-            return ApiError(ErrorCode.NOT_FOUND, "There is nothing here.")
+            return ApiError(ErrorCode.NOT_FOUND, "Not found.")
         case HTTPException(status_code=405):
-            return ApiError(ErrorCode.METHOD_NOT_ALLOWED, "Not so.")
+            return ApiError(ErrorCode.METHOD_NOT_ALLOWED, "Method not allowed.")
         case HTTPException():
-            return ApiError(ErrorCode.INVALID_REQUEST, "Not so.")
+            return ApiError(ErrorCode.INVALID_REQUEST, "The request is invalid.")
         case _:
-            message = "Something went wrong in the server; its log says what."
-            return ApiError(ErrorCode.INTERNAL, message)
+            return ApiError(ErrorCode.INTERNAL, INTERNAL_ERROR)

@@ -19,6 +19,7 @@ from fieldmark.server.app_state import AppState, get_state
 from fieldmark.server.middleware import with_middleware
 from fieldmark.server.options import ServerOptions
 from fieldmark.server.pages import api_docs, assets, page_routes
+from fieldmark.server.pages.layout import PageRenderer
 from fieldmark.server.routes import batch, cases, evaluate, health, jobs, runs, strategies
 from fieldmark.server.strict_json import ApiResponse
 from fieldmark.version import VERSION
@@ -27,17 +28,19 @@ __all__ = ["create_app"]
 
 _LOG: Final = logging.getLogger(__name__)
 _DESCRIPTION: Final = """\
-Marks extracted fields against the truth: right, wrong, missing or invented.
+Compares predictions with ground truth field by field: match, wrong value, wrong type, missing or
+extra.
 
-Every request needs the session: the cookie that the start address sets, together with the header
-`x-fieldmark-csrf` for everything but GET; or `Authorization: Bearer` with the token of the start
-address. Every refusal is `{"error": {"code", "message"}}`, and codes do not change.
+The server prints an address with an access token when it starts. Programs send this token in the
+header `Authorization: Bearer TOKEN`. Browsers use the session cookie that the address sets, and all
+methods except GET also require the header `x-fieldmark-csrf`. Every error response is
+`{"error": {"code", "message", "problems"}}`; codes are stable.
 """
 _JSON_PATHS: Final = ("/api/", "/assets/")
 
 
 def create_app(options: ServerOptions) -> ASGIApp:
-    """Return the application with all of its middleware."""
+    """Return the application with all middleware."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -68,13 +71,13 @@ def create_app(options: ServerOptions) -> ASGIApp:
 
 
 async def _handle_error(request: Request, error: Exception) -> Response:
-    """Respond to an exception with JSON, or with a page where a page was requested."""
+    """Respond to an exception with JSON, or with a page if a page was requested."""
     api_error = to_api_error(error)
     if api_error.code is ErrorCode.INTERNAL:
-        _LOG.error("a request failed", exc_info=error)
+        _LOG.error("request failed", exc_info=error)
         return ApiResponse(api_error.body(), api_error.status_code)
     state = get_state(request)
     state.redactor.redact_error(api_error)
     if request.url.path.startswith(_JSON_PATHS):
         return ApiResponse(api_error.body(), api_error.status_code, api_error.headers)
-    return page_routes.error_page(api_error, request, state)
+    return page_routes.error_page(api_error, PageRenderer(request, state))

@@ -1,4 +1,4 @@
-"""The state of a running server that all routes share."""
+"""The state of a running server, shared by all routes."""
 
 from __future__ import annotations
 
@@ -26,52 +26,52 @@ _Result = TypeVar("_Result")
 
 
 class AppState:
-    """Options, data roots, jobs and runs of one server, from its start to its end."""
+    """The options, data roots, jobs and runs of one server."""
 
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
-        self._folder = tempfile.TemporaryDirectory(prefix="fieldmark-serve-")
-        self._scratch = Path(os.path.realpath(self._folder.name))
-        folders = [options.workspace, *options.roots.values(), Path.cwd()]
-        self.redactor = PathRedactor(self._scratch, folders)
+        self._temporary_directory = tempfile.TemporaryDirectory(prefix="fieldmark-serve-")
+        self._scratch = Path(os.path.realpath(self._temporary_directory.name))
+        directories = [options.workspace, *options.roots.values(), Path.cwd()]
+        self.redactor = PathRedactor(self._scratch, directories)
         self.roots = DataRoots(options.roots)
         self._temporary_runs = self._scratch / "runs"
         self.catalog = RunCatalog(options.runs, self._temporary_runs)
         limits = options.limits
         self.jobs = JobQueue(
-            waiting=limits.waiting_jobs,
-            kept=limits.kept_jobs,
+            max_waiting=limits.waiting_jobs,
+            max_listed=limits.listed_jobs,
             redact=self.redactor.redact_error,
         )
         self._evaluation_slots = anyio.CapacityLimiter(limits.evaluations)
         self.streams = 0
 
     def close(self) -> None:
-        """Stop all jobs and remove temporary files."""
+        """Stop all jobs and delete temporary files."""
         self.jobs.close()
-        self._folder.cleanup()
+        self._temporary_directory.cleanup()
 
     def uploads(self) -> Uploads:
-        """Return a new folder for the inputs of one job."""
-        folder = self._scratch / "inbox" / secrets.token_hex(8)
-        return Uploads(folder, self.roots, self.options.limits)
+        """Return a new directory for the inputs of one job."""
+        directory = self._scratch / "inbox" / secrets.token_hex(8)
+        return Uploads(directory, self.roots, self.options.limits)
 
     @property
     def new_runs(self) -> Path:
-        """The folder for new runs: the workspace's if it is writable, else a temporary one."""
+        """The directory for new runs: that of the workspace if writable, else a temporary one."""
         return self.options.runs if self.options.write else self._temporary_runs
 
     def check_writable(self) -> None:
         """Raise an error if the server is read-only."""
         if not self.options.write:
-            message = "This server only reads; start it with --write to keep changes."
+            message = "The server is read-only. Restart it with write access to save changes."
             raise ApiError(ErrorCode.READ_ONLY, message)
 
     async def run_evaluation(self, function: Callable[..., _Result], *args: object) -> _Result:
         """Call a function in a worker thread; raise an error if too many calls are waiting."""
         waiting = self._evaluation_slots.statistics().tasks_waiting
         if waiting >= self.options.limits.waiting_evaluations:
-            message = "Too many evaluations wait; try again."
+            message = "Too many evaluations are waiting. Try again later."
             raise ApiError(ErrorCode.BUSY, message, headers={"Retry-After": "2"})
         return await anyio.to_thread.run_sync(function, *args, limiter=self._evaluation_slots)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
@@ -15,7 +14,7 @@ from typing import Final, TypeAlias
 
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
-from fieldmark.server.api_errors import ApiError, ErrorCode, to_api_error
+from fieldmark.server.api_errors import INTERNAL_ERROR, ApiError, ErrorCode, to_api_error
 
 __all__ = ["BackgroundJob", "JobCancelled", "JobQueue", "JobState", "JobStatus"]
 
@@ -23,7 +22,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class JobStatus(StrEnum):
-    """The stages of a job."""
+    """The status of a job."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -36,17 +35,19 @@ _FINISHED: Final = frozenset({JobStatus.DONE, JobStatus.CANCELLED, JobStatus.FAI
 
 
 class JobCancelled(Exception):
-    """Raised inside a job that was cancelled."""
+    """Raised in a job that was cancelled."""
 
 
 @dataclass(slots=True, kw_only=True)
 class JobState:
-    """What clients see of a job."""
+    """The part of a job that clients see."""
 
     id: str
     title: str
     state: JobStatus = JobStatus.WAITING
-    made: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+    created_at: str = field(
+        default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds")
+    )
     cases: int = 0
     bytes_read: int = 0
     bytes_total: int | None = None
@@ -60,7 +61,7 @@ class JobState:
 
 @dataclass(slots=True, kw_only=True)
 class BackgroundJob(JobState):
-    """A job with its controls; `version` grows with every change.
+    """A job with its controls; `version` increases with every change.
 
     `on_drop` is called if the job is cancelled before it has started.
     """
@@ -71,7 +72,7 @@ class BackgroundJob(JobState):
 
     @property
     def is_finished(self) -> bool:
-        """Whether the job will not change any more."""
+        """Whether the job is done, cancelled or failed."""
         return self.state in _FINISHED
 
     def report_progress(self, cases: int, bytes_read: int, bytes_total: int | None) -> None:
@@ -82,7 +83,7 @@ class BackgroundJob(JobState):
         self.version += 1
 
     def set_state(self, state: JobStatus) -> None:
-        """Move the job to another stage."""
+        """Change the status of the job."""
         self.state = state
         self.version += 1
 
@@ -91,13 +92,15 @@ _JobFunction: TypeAlias = Callable[[BackgroundJob], JsonObject]
 
 
 class JobQueue:
-    """Runs jobs one after the other; more than a number of waiting jobs are refused."""
+    """Runs jobs one after the other; limits the waiting jobs and the list of all jobs."""
 
-    def __init__(self, *, waiting: int, kept: int, redact: Callable[[ApiError], None]) -> None:
-        self._max_waiting = waiting
-        self._max_kept = kept
+    def __init__(
+        self, *, max_waiting: int, max_listed: int, redact: Callable[[ApiError], None]
+    ) -> None:
+        self._max_waiting = max_waiting
+        self._max_listed = max_listed
         self._redact = redact
-        self._jobs: OrderedDict[str, BackgroundJob] = OrderedDict()
+        self._jobs: dict[str, BackgroundJob] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="fieldmark-job")
 
@@ -108,12 +111,12 @@ class JobQueue:
         with self._lock:
             waiting = sum(job.state is JobStatus.WAITING for job in self._jobs.values())
             if waiting >= self._max_waiting:
-                message = f"{waiting} jobs are waiting already; try again when some are done."
+                message = f"Too many jobs are waiting (limit {self._max_waiting}). Try again later."
                 raise ApiError(ErrorCode.TOO_MANY_JOBS, message, headers={"Retry-After": "5"})
             job = BackgroundJob(id=secrets.token_hex(16), title=title, on_drop=on_drop)
             self._jobs[job.id] = job
             finished = [name for name, each in self._jobs.items() if each.is_finished]
-            for name in finished[: max(0, len(self._jobs) - self._max_kept)]:
+            for name in finished[: max(0, len(self._jobs) - self._max_listed)]:
                 del self._jobs[name]
         self._pool.submit(self._run, job, function)
         return job
@@ -122,16 +125,16 @@ class JobQueue:
         """Return the job with an id."""
         job = self._jobs.get(name)
         if job is None:
-            raise ApiError(ErrorCode.NOT_FOUND, "There is no such job.")
+            raise ApiError(ErrorCode.NOT_FOUND, "Job not found.")
         return job
 
     def all(self) -> list[BackgroundJob]:
-        """Return all jobs, the newest first."""
+        """Return all jobs, newest first."""
         with self._lock:
             return list(reversed(self._jobs.values()))
 
     def cancel(self, name: str) -> BackgroundJob:
-        """Cancel a job; a waiting job ends at once, a finished one stays as it is."""
+        """Cancel a job; a waiting job ends immediately, a finished one does not change."""
         job = self.find(name)
         job.cancelled.set()
         with self._lock:
@@ -161,8 +164,8 @@ class JobQueue:
         except (FieldmarkError, ApiError) as error:
             self._fail(job, to_api_error(error))
         except Exception:  # noqa: BLE001 - the worker thread must survive
-            _LOG.exception("a job failed")
-            self._fail(job, ApiError(ErrorCode.INTERNAL, "Something went wrong in the server."))
+            _LOG.exception("job failed")
+            self._fail(job, ApiError(ErrorCode.INTERNAL, INTERNAL_ERROR))
 
     def _fail(self, job: BackgroundJob, error: ApiError) -> None:
         self._redact(error)

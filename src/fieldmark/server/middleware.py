@@ -1,4 +1,4 @@
-"""Request guards: security headers, Host check, sessions, CSRF protection, body limits."""
+"""Middleware: security headers, Host check, sessions, CSRF protection and body limits."""
 
 from __future__ import annotations
 
@@ -12,25 +12,22 @@ from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.options import CSRF_HEADER, ServerLimits, ServerOptions, SessionSecrets
-from fieldmark.server.pages.layout import LOCKED_PAGE
+from fieldmark.server.pages.layout import LOCKED_PAGE, NONCE
 from fieldmark.server.strict_json import JSON, ApiResponse
 
-__all__ = ["NONCE", "with_middleware"]
-
-NONCE: Final = "fieldmark.nonce"
-"""The key of a request's scope that holds the CSP nonce of its page."""
+__all__ = ["with_middleware"]
 
 _BEARER: Final = "fieldmark.bearer"
-"""Set in the scope of requests with a bearer token: browsers never add that by themselves."""
+"""Set in the scope of requests with a bearer token, which browsers never send on their own."""
 
 
 def with_middleware(app: ASGIApp, options: ServerOptions) -> ASGIApp:
-    """Wrap an application in all guards; the last one here runs first."""
+    """Wrap an application in all middleware; the last one here runs first."""
     app = BodyLimitMiddleware(app, options.limits)
     app = CSRFMiddleware(app, options.secrets)
     app = SessionMiddleware(app, options.secrets)
@@ -53,12 +50,25 @@ class _HTTPMiddleware:
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
 
-async def _send_error(error: ApiError, scope: Scope, receive: Receive, send: Send) -> None:
-    await ApiResponse(error.body(), error.status_code, error.headers)(scope, receive, send)
+class _GuardMiddleware(_HTTPMiddleware):
+    """Responds to some requests itself and passes the others on."""
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = self._reject(Request(scope))
+        handler = self._app if response is None else response
+        await handler(scope, receive, send)
+
+    @abstractmethod
+    def _reject(self, request: Request) -> Response | None:
+        """Return the response to a request that is not passed on, or None."""
+
+
+def _error_response(error: ApiError) -> ApiResponse:
+    return ApiResponse(error.body(), error.status_code, error.headers)
 
 
 class SecurityHeadersMiddleware(_HTTPMiddleware):
-    """Adds a content security policy with a fresh nonce, and other headers for browsers."""
+    """Adds a content security policy with a new nonce and other security headers."""
 
     _FIXED: Final = (
         (b"x-content-type-options", b"nosniff"),
@@ -91,8 +101,8 @@ class SecurityHeadersMiddleware(_HTTPMiddleware):
         await self._app(scope, receive, send_with_headers)
 
 
-class HostMiddleware(_HTTPMiddleware):
-    """Rejects requests for unknown hosts, which stops DNS rebinding."""
+class HostMiddleware(_GuardMiddleware):
+    """Rejects requests for unknown hosts, which prevents DNS rebinding."""
 
     _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
     _HOST: Final = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253})(?::[0-9]{1,5})?")
@@ -101,20 +111,20 @@ class HostMiddleware(_HTTPMiddleware):
         super().__init__(app)
         self._allowed = self._LOOPBACK | {name.lower().rstrip(".") for name in allowed}
 
-    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        hosts = [value for name, value in scope["headers"] if name == b"host"]
-        parsed = None
-        if len(hosts) == 1:
-            parsed = self._HOST.fullmatch(hosts[0].decode("latin-1").lower())
+    def _reject(self, request: Request) -> Response | None:
+        hosts = request.headers.getlist("host")
+        parsed = self._HOST.fullmatch(hosts[0].lower()) if len(hosts) == 1 else None
         if parsed is not None and parsed[1].removesuffix(".") in self._allowed:
-            await self._app(scope, receive, send)
-            return
-        message = "This server does not answer to that host; name it with --allow-host."
-        await _send_error(ApiError(ErrorCode.FORBIDDEN_HOST, message), scope, receive, send)
+            return None
+        message = (
+            "This host name is not allowed. Allowed host names are configured when the server"
+            " starts."
+        )
+        return _error_response(ApiError(ErrorCode.FORBIDDEN_HOST, message))
 
 
-class SessionMiddleware(_HTTPMiddleware):
-    """Exchanges the token of the start address for a cookie, and rejects requests with neither."""
+class SessionMiddleware(_GuardMiddleware):
+    """Exchanges the token of the start address for a cookie; rejects requests with neither."""
 
     _PARAMETER: Final = "token"
 
@@ -122,21 +132,20 @@ class SessionMiddleware(_HTTPMiddleware):
         super().__init__(app)
         self._secrets = secrets
 
-    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
+    def _reject(self, request: Request) -> Response | None:
         token = request.query_params.get(self._PARAMETER)
-        if token is not None and scope["method"] == "GET":
+        if token is not None and request.method == "GET":
             if _equal(token, self._secrets.token):
-                await self._redirect(request)(scope, receive, send)
-                return
+                return self._redirect(request)
         elif self._is_authenticated(request):
-            await self._app(scope, receive, send)
-            return
-        if scope["path"].startswith("/api/") or scope["method"] != "GET":
-            message = "Open the address that fieldmark serve printed, or send its token."
-            await _send_error(ApiError(ErrorCode.NO_SESSION, message), scope, receive, send)
-        else:
-            await HTMLResponse(LOCKED_PAGE, 401)(scope, receive, send)
+            return None
+        if request.scope["path"].startswith("/api/") or request.method != "GET":
+            message = (
+                "No valid session. Open the address that the server printed when it started, or"
+                " send its access token."
+            )
+            return _error_response(ApiError(ErrorCode.NO_SESSION, message))
+        return HTMLResponse(LOCKED_PAGE, 401)
 
     def _is_authenticated(self, request: Request) -> bool:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -147,13 +156,13 @@ class SessionMiddleware(_HTTPMiddleware):
         return _equal(cookie, self._secrets.session)
 
     def _redirect(self, request: Request) -> RedirectResponse:
-        """Redirect to the same address without the token, and set the session cookie."""
+        """Redirect to the same address without the token and set the session cookie."""
         query = [
             (name, value)
             for name, value in parse_qsl(request.url.query, keep_blank_values=True)
             if name != self._PARAMETER
         ]
-        # A path that begins with two slashes would name another host.
+        # A path that starts with two slashes would name another host.
         path = "/" + quote(request.scope["path"].lstrip("/\\"))
         response = RedirectResponse(f"{path}?{urlencode(query)}" if query else path, 303)
         name = _cookie_name(request.scope)
@@ -162,7 +171,7 @@ class SessionMiddleware(_HTTPMiddleware):
 
 
 def _cookie_name(scope: Scope) -> str:
-    """Name the cookie after the port: browsers send cookies to every port of a host."""
+    """Return a cookie name with the port, because browsers send cookies to all ports of a host."""
     server = scope.get("server") or ("", 0)
     return f"fieldmark-{server[1]}"
 
@@ -171,8 +180,8 @@ def _equal(given: str, secret: str) -> bool:
     return compare_digest(given.encode("utf-8", "replace"), secret.encode())
 
 
-class CSRFMiddleware(_HTTPMiddleware):
-    """Rejects requests from other sites, and changes without the CSRF token of a page."""
+class CSRFMiddleware(_GuardMiddleware):
+    """Rejects requests from other sites, and changes without a CSRF token."""
 
     _OTHER_SITES: Final = frozenset({"cross-site", "same-site"})
     _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -182,30 +191,27 @@ class CSRFMiddleware(_HTTPMiddleware):
         super().__init__(app)
         self._token = secrets.csrf
 
-    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        error = self._check(Request(scope))
-        if error is None:
-            await self._app(scope, receive, send)
-        else:
-            await _send_error(error, scope, receive, send)
+    def _reject(self, request: Request) -> Response | None:
+        error = self._check(request)
+        return None if error is None else _error_response(error)
 
     def _check(self, request: Request) -> ApiError | None:
         if request.headers.get("sec-fetch-site", "").strip().lower() in self._OTHER_SITES:
-            return ApiError(ErrorCode.CROSS_SITE, "Requests from other sites are not answered.")
+            return ApiError(ErrorCode.CROSS_SITE, "Cross-site requests are not allowed.")
         if request.method in self._SAFE_METHODS:
             return None
         token = request.headers.get(CSRF_HEADER, "")
         if not request.scope.get(_BEARER) and not _equal(token, self._token):
-            message = f"Send the value of the page in the header {CSRF_HEADER}; reload the page."
+            message = f"The header {CSRF_HEADER} is missing or invalid. Reload the page."
             return ApiError(ErrorCode.BAD_CSRF, message)
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if request.method in self._BODY_METHODS and media_type != JSON:
-            return ApiError(ErrorCode.WRONG_MEDIA_TYPE, f"The body must be {JSON}.")
+            return ApiError(ErrorCode.WRONG_MEDIA_TYPE, f"The content type must be {JSON}.")
         return None
 
 
 class BodyLimitMiddleware(_HTTPMiddleware):
-    """Limits the size of each body, the time it may take, and the bytes of all bodies together."""
+    """Limits the size and duration of each request body, and the total size of all bodies."""
 
     def __init__(self, app: ASGIApp, limits: ServerLimits) -> None:
         super().__init__(app)
@@ -215,7 +221,7 @@ class BodyLimitMiddleware(_HTTPMiddleware):
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         length = Request(scope).headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._limits.body_bytes:
-            await _send_error(self._too_large(), scope, receive, send)
+            await _error_response(self._too_large())(scope, receive, send)
             return
         deadline = asyncio.get_running_loop().time() + self._limits.body_seconds
         received = 0
@@ -229,7 +235,7 @@ class BodyLimitMiddleware(_HTTPMiddleware):
                 async with asyncio.timeout_at(deadline):
                     message = await receive()
             except TimeoutError:
-                text = "The body did not arrive in time."
+                text = "The request body did not arrive in time."
                 headers = {"Connection": "close"}
                 raise ApiError(ErrorCode.TOO_SLOW, text, headers=headers) from None
             size = len(message.get("body", b""))
@@ -238,7 +244,7 @@ class BodyLimitMiddleware(_HTTPMiddleware):
             if received > self._limits.body_bytes:
                 raise self._too_large()
             if self._in_flight > self._limits.bytes_in_flight:
-                text = "Too much is being sent at once; try again."
+                text = "The server is receiving too much data. Try again later."
                 raise ApiError(ErrorCode.BUSY, text, headers={"Retry-After": "5"})
             complete = message["type"] != "http.request" or not message.get("more_body")
             return message
@@ -249,5 +255,5 @@ class BodyLimitMiddleware(_HTTPMiddleware):
             self._in_flight -= received
 
     def _too_large(self) -> ApiError:
-        text = f"A body has at most {self._limits.body_bytes >> 20} MB."
+        text = f"The request body exceeds the limit of {self._limits.body_bytes >> 20} MB."
         return ApiError(ErrorCode.TOO_LARGE, text, headers={"Connection": "close"})

@@ -1,4 +1,4 @@
-"""Server options, limits, and the secrets of one session."""
+"""Server options, limits and session secrets."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ CSRF_HEADER: Final = "x-fieldmark-csrf"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
-    """Limits on what clients may request."""
+    """Limits for requests, jobs and inputs."""
 
     body_bytes: int = 32 << 20
     body_seconds: float = 60.0
     bytes_in_flight: int = 256 << 20
     head_seconds: float = 15.0
     waiting_jobs: int = 16
-    kept_jobs: int = 200
+    listed_jobs: int = 200
     evaluations: int = 4
     waiting_evaluations: int = 512
     streams: int = 64
@@ -34,7 +34,7 @@ class ServerLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSecrets:
-    """Secrets that only the start address, the session cookie and the pages contain."""
+    """The secrets of the start address, the session cookie and the pages."""
 
     token: str = field(default_factory=secrets.token_urlsafe, repr=False)
     session: str = field(default_factory=secrets.token_urlsafe, repr=False)
@@ -43,9 +43,9 @@ class SessionSecrets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """The workspace, the folders that may be read, and whether anything may be written.
+    """The workspace, the directories that can be read, and whether changes are saved.
 
-    `provider` compares texts by meaning; it is chosen when the server is started.
+    `provider` is used for semantic comparison; requests cannot change it.
     """
 
     workspace: Path
@@ -63,7 +63,7 @@ class ServerOptions:
 
     @property
     def runs(self) -> Path:
-        """The folder of the runs."""
+        """The directory of saved runs."""
         return self.workspace / "runs"
 
     @property

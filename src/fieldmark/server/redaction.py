@@ -1,4 +1,4 @@
-"""Removes the locations of folders on this machine from responses."""
+"""Remove the locations of local directories from responses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["PathRedactor"]
 
 _BEGIN: Final = r"(?<![\w.-])"
 _END: Final = r"(?![\w-]|\.\w)"
-"""Only whole paths are replaced: `/data` is no part of `n/data` or `/database`."""
+"""Only whole paths are replaced: `/data` is not replaced in `n/data` or `/database`."""
 
 
 class PathRedactor:
-    """Removes the paths of known folders from text; the part below them stays."""
+    """Removes the paths of known directories from text, but not the part below them."""
 
-    def __init__(self, scratch: Path, folders: Iterable[Path]) -> None:
-        absolute = {os.path.abspath(folder) for folder in folders}  # noqa: PTH100 - keeps links
-        paths = absolute | {os.path.realpath(folder) for folder in absolute}
+    def __init__(self, scratch: Path, directories: Iterable[Path]) -> None:
+        absolute = {os.path.abspath(path) for path in directories}  # noqa: PTH100 - keeps links
+        paths = absolute | {os.path.realpath(path) for path in absolute}
         longest = sorted((re.escape(path) for path in paths if path != "/"), key=len, reverse=True)
         private = re.escape(os.path.realpath(scratch))
         upload = private + r"/inbox/[0-9a-f]+/(?:truth|candidate)/"
@@ -31,11 +31,11 @@ class PathRedactor:
         self._pattern = re.compile(f"{_BEGIN}(?:{known})")
 
     def redact_text(self, text: str) -> str:
-        """Return the text without known folders."""
+        """Return the text without the paths of known directories."""
         return self._pattern.sub("", text)
 
     def redact(self, value: JsonValue) -> JsonValue:
-        """Redact every string of a JSON value; keys are names and attributes, never paths."""
+        """Redact all strings of a JSON value except keys, which are never file paths."""
         if isinstance(value, str):
             return self.redact_text(value)
         if isinstance(value, list):

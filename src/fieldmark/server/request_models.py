@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Literal, TypeVar, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, Field, model_validator
 
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.text import plural
 
 __all__ = [
     "BatchRequest",
@@ -27,32 +28,29 @@ __all__ = [
     "StrategiesRequest",
     "StrategyQuery",
     "TrendQuery",
-    "as_json",
-    "as_object",
 ]
 
+if TYPE_CHECKING:
+    _Json: TypeAlias = JsonValue
+    _JsonList: TypeAlias = list[JsonValue]
+    _JsonObject: TypeAlias = JsonObject
+    _Rules: TypeAlias = JsonValue
+else:
+    # A body is parsed before validation, so its parts are known to be JSON.
+    _Json = Annotated[object, Field(description="Any JSON value.")]
+    _JsonList = list[object]
+    _JsonObject = dict[str, object]
+    _Rules = Annotated[
+        object,
+        Field(
+            description="Rules in any form of a rules file: an object with `fields`, a list of"
+            " fields, a mapping of paths to strategies (flat or nested), `auto` or null."
+        ),
+    ]
 _Convention = Literal["confusion", "field_accuracy", "taxonomy", "taxonomy_code", "four_phase"]
-_Json = Annotated[object, Field(description="Any JSON value.")]
-_Rules = Annotated[
-    object,
-    Field(
-        description="Rules in any form that a rules file may have: an object with `fields`, a list"
-        " of fields, a mapping of paths to strategies (flat or nested), `auto`, or null."
-    ),
-]
 _Short = Annotated[str, Field(max_length=200)]
 _RequestT = TypeVar("_RequestT", bound="_Request")
 _Number = Annotated[float, Field(allow_inf_nan=False)]
-
-
-def as_json(value: object) -> JsonValue:
-    """Type a part of a parsed body, which can only be JSON."""
-    return cast("JsonValue", value)
-
-
-def as_object(value: Mapping[str, object]) -> JsonObject:
-    """Type an object of a parsed body."""
-    return cast("JsonObject", dict(value))
 
 
 class _Request(BaseModel, extra="forbid", strict=True):
@@ -68,20 +66,20 @@ def _one_of(first: str, second: str) -> Callable[[_RequestT], _RequestT]:
 
     def check(request: _RequestT) -> _RequestT:
         if (first in request.model_fields_set) == (getattr(request, second) is not None):
-            raise ValueError(f"give either {first} or {second}")
+            raise ValueError(f"exactly one of {first} and {second} is required")
         return request
 
     return check
 
 
 class _CountingRequest(_Request):
-    """How fields are compared and counted."""
+    """A request with rules, a convention and its options."""
 
     rules: _Rules = None
     convention: _Convention = "confusion"
     options: Annotated[
-        dict[str, object],
-        Field(description="Counting options of the convention, such as `rqs_weights`."),
+        _JsonObject,
+        Field(description="Options of the convention, such as `rqs_weights`."),
     ] = {}
 
 
@@ -98,37 +96,46 @@ class EvaluateRequest(
         ]
     },
 ):
-    """One truth with one candidate, or with several of them."""
+    """A ground-truth document with one prediction or several predictions."""
 
     expected: _Json
     candidate: _Json = None
-    candidates: Annotated[list[object], Field(min_length=1, max_length=50)] | None = None
+    candidates: Annotated[_JsonList, Field(min_length=1, max_length=50)] | None = None
     view: Annotated[
-        bool, Field(description="Whether to add what the case view of the application draws.")
+        bool, Field(description="Whether to add the data that the pages show for each prediction.")
     ] = False
 
     _check = model_validator(mode="after")(_one_of("candidate", "candidates"))
 
 
 class BatchSource(_Request):
-    """One side of a batch: rows, the text of a file, or a path below a declared root."""
+    """One side of a batch: rows, the text of a file, or a path below a root."""
 
-    rows: list[object] | None = None
+    rows: _JsonList | None = None
     text: str | None = None
     name: Annotated[
-        _Short, Field(description="The name of the file of `text`; its suffix says the format.")
+        _Short, Field(description="The file name of `text`; its suffix determines the format.")
     ] = "rows.jsonl"
     path: Annotated[str, Field(max_length=4096)] | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> BatchSource:
         if sum(each is not None for each in (self.rows, self.text, self.path)) != 1:
-            raise ValueError("give exactly one of rows, text and path")
+            raise ValueError("exactly one of rows, text and path is required")
         return self
+
+    @property
+    def display_name(self) -> str:
+        """The name of this side for people."""
+        if self.path is not None:
+            return self.path
+        if self.text is not None:
+            return self.name
+        return plural(len(self.rows or []), "row")
 
 
 class ReadingOptions(_Request):
-    """How the rows of a batch are to be read."""
+    """How the rows of a batch are read."""
 
     id_key: _Short | None = None
     expected_key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -139,7 +146,7 @@ class ReadingOptions(_Request):
 
 
 class GateLimits(_Request):
-    """Limits that a run must keep, by the names of figures."""
+    """Minimum and maximum limits by the name of a metric."""
 
     min: Annotated[dict[str, _Number], Field(max_length=100)] = {}
     max: Annotated[dict[str, _Number], Field(max_length=100)] = {}
@@ -161,13 +168,13 @@ class BatchRequest(
         ]
     },
 ):
-    """Two data sets, or one whose rows hold both sides."""
+    """Two data sets, or one data set whose rows contain both sides."""
 
     truth: BatchSource
     candidate: BatchSource | None = None
     inputs: ReadingOptions = ReadingOptions()
     gates: GateLimits = GateLimits()
-    values: Annotated[bool, Field(description="Whether the run keeps both documents.")] = True
+    values: Annotated[bool, Field(description="Whether to save both documents in the run.")] = True
     title: _Short = ""
     tags: Annotated[list[_Short], Field(max_length=20)] = []
 
@@ -175,10 +182,10 @@ class BatchRequest(
 class InferRequest(
     _Request, json_schema_extra={"examples": [{"truth": [{"issued": "2024-05-03", "total": 12.5}]}]}
 ):
-    """Documents to propose rules from."""
+    """Ground-truth documents, optionally with predictions, to propose rules from."""
 
-    truth: Annotated[list[object], Field(min_length=1, max_length=100_000)]
-    candidate: Annotated[list[object], Field(max_length=100_000)] | None = None
+    truth: Annotated[_JsonList, Field(min_length=1, max_length=100_000)]
+    candidate: Annotated[_JsonList, Field(max_length=100_000)] | None = None
 
 
 class FlattenRequest(
@@ -199,7 +206,7 @@ class FlattenRequest(
 
 
 class FlatRow(_Request):
-    """One value of a document by its path."""
+    """One value of a document and its path."""
 
     path: Annotated[str, Field(min_length=1, max_length=2000)]
     value: _Json = None
@@ -218,19 +225,19 @@ class StrategiesRequest(
         ]
     },
 ):
-    """The rules of the workspace, with how results are counted and judged."""
+    """The rules of the workspace, with convention, options and gates."""
 
     gates: GateLimits = GateLimits()
     revision: Annotated[
         str | None,
-        Field(description="The revision that was read before; another one there is a conflict."),
+        Field(description="The revision that was read; a different current one is a conflict."),
     ] = None
 
 
 class ImportRequest(
     _Request, json_schema_extra={"examples": [{"value": {"vendor": {"name": "FUZZY"}}}]}
 ):
-    """A strategy or rules file, as a value or as the text of JSON or YAML."""
+    """A strategy file or rules file, as a JSON value or as JSON or YAML text."""
 
     value: _Json = None
     text: Annotated[str, Field(max_length=1_000_000)] | None = None
@@ -241,7 +248,7 @@ class ImportRequest(
 class NoteRequest(
     _Request, json_schema_extra={"examples": [{"add": ["baseline"], "note": "before"}]}
 ):
-    """What people say about a run."""
+    """Tags to add and to remove, and a new note."""
 
     add: Annotated[list[_Short], Field(max_length=20)] = []
     remove: Annotated[list[_Short], Field(max_length=20)] = []
@@ -258,16 +265,16 @@ class _Paged(_Query):
 class RunQuery(_Paged):
     """A page of the runs, newest first."""
 
-    text: Annotated[_Short, Field(description="Part of the id, an input, a tag or the note.")] = ""
+    text: Annotated[_Short, Field(description="Part of an id, input, tag or note.")] = ""
     status: Literal["running", "complete", "interrupted", "failed", "corrupt"] | None = None
     tag: _Short | None = None
     convention: _Short | None = None
 
 
 class TrendQuery(_Query):
-    """The figure of a trend."""
+    """The metric of a trend."""
 
-    figure: Literal["mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1"] = (
+    metric: Literal["mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1"] = (
         "mean_score"
     )
 
@@ -275,7 +282,7 @@ class TrendQuery(_Query):
 class CaseQuery(_Paged):
     """A page of the cases, filtered and sorted."""
 
-    text: Annotated[_Short, Field(description="Part of the id or of a tag.")] = ""
+    text: Annotated[_Short, Field(description="Part of an id or tag.")] = ""
     verdict: Literal["pass", "partial", "fail", "error"] | None = None
     error: Literal["omission", "hallucination", "format_error", "wrong_value"] | None = None
     attribute: Annotated[str, Field(max_length=2000)] | None = None
@@ -284,13 +291,13 @@ class CaseQuery(_Paged):
 
 
 class FileQuery(_Query):
-    """A folder; an empty path lists the roots."""
+    """A directory; an empty path lists the roots."""
 
     path: Annotated[str, Field(max_length=4096)] = ""
 
 
 class OutcomeQuery(_Query):
-    """Outcomes from a case on, filtered."""
+    """Filtered outcomes, starting at a case."""
 
     from_case: Annotated[int, Field(ge=1, le=1_000_000_000)] = 1
     limit: Annotated[int, Field(ge=1, le=2000)] = 200
@@ -306,10 +313,12 @@ class DiffQuery(_Query):
 
     a: Annotated[str, Field(max_length=100)]
     b: Annotated[str, Field(max_length=100)]
-    force: Annotated[bool, Field(description="Compare what there is to compare.")] = False
-    rescore: Annotated[bool, Field(description="Count the second as the first was counted.")] = (
-        False
-    )
+    force: Annotated[
+        bool, Field(description="Compare the runs even if their data, rules or conventions differ.")
+    ] = False
+    rescore: Annotated[
+        bool, Field(description="Rescore the second run with the convention of the first.")
+    ] = False
 
 
 class StrategyQuery(_Query):

@@ -1,7 +1,7 @@
-"""Rules in requests: they may choose among strategies, but never reach outside the server.
+"""Rules in requests, which can select strategies but cannot make the server access anything else.
 
-The provider that compares texts by meaning is chosen when the server is started. A request that
-could name an endpoint, a function or a file would make the server fetch, run or read it.
+The provider for semantic comparison is configured when the server starts. A request that could
+name an endpoint, a function or a file would make the server call, run or read it.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from fieldmark.server.api_errors import ApiError, ErrorCode
 __all__ = ["RulesInput", "provider_for_run", "resolve_rules"]
 
 RulesInput: TypeAlias = "Rules | JsonObject | list[JsonValue] | None"
-"""Rules as the library takes them."""
+"""Rules as the library accepts them."""
 _AUTO: Final = "auto"
 _PROVIDER: Final = "provider"
 _LOCAL_PROVIDERS: Final = frozenset({"lexical", "recorded"})
 _NOT_ALLOWED: Final = (
-    "A request may name the providers lexical and recorded (with its scores in the request); any"
-    " other is chosen when the server is started, with --rules."
+    "A request can select only the providers lexical and recorded (with the scores in the request)."
+    " Other providers are configured when the server starts."
 )
 
 
 def resolve_rules(value: JsonValue, provider: Provider | None, convention: str) -> RulesInput:
-    """Check the rules of a request and apply the server's provider where they name none."""
+    """Check the rules of a request and apply the server's provider unless they name one."""
     _check_providers(value)
-    # The library would take any other text for the name of a file.
+    # The library would interpret any other string as a file name.
     if not (value is None or isinstance(value, dict | list) or value == _AUTO):
-        message = "Rules are an object, a list of fields, or auto."
+        message = "Rules must be an object, a list of fields or 'auto'."
         raise ApiError(ErrorCode.INVALID_RULES, message)
     own = isinstance(value, dict) and _provider_type(value.get(_PROVIDER)) is not None
     if provider is None or own:
@@ -56,21 +56,21 @@ def resolve_rules(value: JsonValue, provider: Provider | None, convention: str) 
 
 
 def provider_for_run(provider: Provider | None) -> Provider | None:
-    """Return the provider with fresh budgets and accounts, which are those of one run."""
+    """Return a provider with a budget and usage counters of its own for one run."""
     given: object = provider
     return cast("Provider", replace(given)) if isinstance(given, Connection) else provider
 
 
 def _check_providers(value: JsonValue) -> None:
-    """Reject rules that name a provider which reaches outside, however deep."""
+    """Reject rules that name a non-local provider at any depth."""
     pending = [value]
     while pending:
         item = pending.pop()
         if isinstance(item, dict):
             provider = item.get(_PROVIDER)
-            kind = _provider_type(provider)
+            name = _provider_type(provider)
             reads_file = isinstance(provider, dict) and "file" in provider
-            if kind is not None and (kind not in _LOCAL_PROVIDERS or reads_file):
+            if name is not None and (name not in _LOCAL_PROVIDERS or reads_file):
                 raise ApiError(ErrorCode.PROVIDER_NOT_ALLOWED, _NOT_ALLOWED)
             pending.extend(item.values())
         elif isinstance(item, list):
@@ -78,6 +78,6 @@ def _check_providers(value: JsonValue) -> None:
 
 
 def _provider_type(provider: JsonValue) -> str | None:
-    """Return the registered name of a provider, or None if the value names none."""
+    """Return the registered name of a provider, or None if the value does not name one."""
     name = provider.get("type") if isinstance(provider, dict) else provider
     return registry.canonical(Plugin.PROVIDERS, name) if isinstance(name, str) else None

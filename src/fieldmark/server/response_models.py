@@ -1,8 +1,8 @@
-"""Models of responses, for the OpenAPI document; where a record defines a shape, it is reused."""
+"""Response models for the OpenAPI document, derived from the library's records where possible."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Final, get_type_hints
 
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
@@ -11,13 +11,13 @@ from pydantic_core import CoreSchema
 from fieldmark.metrics.consistency import Ranking
 from fieldmark.metrics.quality import Quality
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.metrics.trend import Stop, TrendStep
+from fieldmark.metrics.trend import TrendConclusion, TrendStep
 from fieldmark.model.counts import Counts
-from fieldmark.server.case_index import CaseHead
+from fieldmark.server.case_index import UNLISTED, CaseHead
 from fieldmark.server.data_roots import FileEntry
 from fieldmark.server.jobs import JobState
-from fieldmark.wire.case_result import FieldResult
-from fieldmark.wire.run_entry import RunEntry
+from fieldmark.wire.case_result import CaseResult, FieldResult
+from fieldmark.wire.manifest import RunEntry
 
 __all__ = [
     "AttributeListResponse",
@@ -38,18 +38,18 @@ __all__ = [
     "RunResponse",
     "StrategiesResponse",
     "TrendResponse",
-    "error_responses",
+    "errors",
 ]
 
 _Objects = list[dict[str, object]]
 
 
 class _Open(BaseModel, extra="allow"):
-    """A response that may hold more than is described."""
+    """A response that may have additional keys."""
 
 
 class _Record:
-    """Annotates a field with the JSON form of a NamedTuple or dataclass."""
+    """Annotate a field with the JSON form of a NamedTuple or dataclass."""
 
     _JSON: Final = {"JsonObject": dict[str, object], "JsonValue": object, "Missing": object}
 
@@ -58,10 +58,17 @@ class _Record:
         record: type,
         description: str,
         *,
+        properties: Sequence[str] = (),
         omit: Collection[str] = (),
         changed: Mapping[str, object] | None = None,
     ) -> None:
-        hints = {**get_type_hints(record, localns=self._JSON), **(changed or {})}
+        """Use the fields of the record, or some properties; `changed` overrides types by name."""
+        if properties:
+            getters = {name: vars(record)[name].fget for name in properties}
+            hints = {name: get_type_hints(getter)["return"] for name, getter in getters.items()}
+        else:
+            hints = get_type_hints(record, localns=self._JSON)
+        hints |= changed or {}
         fields = {name: (hint, ...) for name, hint in hints.items() if name not in omit}
         self.model: type[BaseModel] = create_model(  # type: ignore[call-overload]
             record.__name__, __base__=_Open, __doc__=description, **fields
@@ -70,12 +77,12 @@ class _Record:
     def __get_pydantic_core_schema__(
         self, _source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Use the schema of the record."""
+        """Return the schema of the record."""
         return handler.generate_schema(self.model)
 
 
 class ProblemModel(_Open):
-    """One thing that is wrong with rules or a request."""
+    """One problem of the rules or the request."""
 
     message: str
     where: str = ""
@@ -83,7 +90,7 @@ class ProblemModel(_Open):
 
 
 class ErrorDetail(_Open):
-    """Why a request was refused."""
+    """Why a request failed."""
 
     code: str
     message: str
@@ -91,89 +98,89 @@ class ErrorDetail(_Open):
 
 
 class ErrorResponse(_Open):
-    """The body of every refusal."""
+    """The body of every error response."""
 
     error: ErrorDetail
 
 
 _ERRORS: Final = {
-    400: "The body is not JSON.",
-    401: "No session: open the start address, or send its token.",
-    403: "Not allowed here.",
-    404: "There is no such thing.",
-    409: "Something else has changed it.",
+    400: "The body is not valid JSON.",
+    401: "No valid session or access token.",
+    403: "Not allowed.",
+    404: "Not found.",
+    409: "The resource was changed or is locked.",
     413: "The body is too large.",
-    422: "The request, its rules or its data are not valid.",
-    429: "Too much at once; try again.",
+    422: "The request, its rules or its data are invalid.",
+    429: "Too many requests; try again later.",
 }
 
 
-def error_responses(*codes: int) -> dict[int | str, dict[str, object]]:
-    """Return the errors of an operation for its description."""
-    return {code: {"model": ErrorResponse, "description": _ERRORS[code]} for code in (401, *codes)}
+def errors(*codes: int) -> dict[int | str, dict[str, object]]:
+    """Return the error responses of an operation for the OpenAPI document."""
+    return {
+        code: {"model": ErrorResponse, "description": _ERRORS[code]}
+        for code in sorted({401, *codes})
+    }
 
 
 _Share = Annotated[float, Field(ge=0, le=1)]
 _COUNTS: Final = _Record(Counts, "True and false positives and negatives.")
-_ERROR_COUNTS: Final = _Record(ErrorCounts, "Mistakes by their type.")
+_ERROR_COUNTS: Final = _Record(ErrorCounts, "Mistakes by type.")
 _QUALITY: Final = _Record(
     Quality,
-    "Completeness, hallucination, accuracy, safety, and the score made of them.",
+    "Completeness, hallucination, accuracy, safety and the response quality score.",
     changed=dict.fromkeys(Quality._fields[:-1], _Share),
 )
 _FIELD: Final = _Record(
     FieldResult,
-    "One field: what happened to it.",
+    "The outcome of one field.",
     omit={"candidate_path", "expected", "candidate", "weight", "required"},
 )
 _JOB: Final = _Record(
     JobState,
-    "A job: how far it is, and what came of it. `result.run` names the run that it made.",
+    "A job with its progress and result. `result.run` is the id of the run that it created.",
     changed={"error": ErrorDetail | None},
 )
-_RUN: Final = _Record(RunEntry, "A run in the list of runs.")
+_RUN: Final = _Record(
+    RunEntry,
+    "A run in the list of runs.",
+    changed={"metrics": dict[str, float | None] | None, "saved": bool, "valid_id": bool},
+)
 _CASE: Final = _Record(
     CaseHead,
-    "One case: its figures and its documents side by side.",
-    omit={"wrong_attributes"},
+    "One case: its score, verdict, mistakes and both documents.",
+    omit=UNLISTED,
     changed={"errors_by_type": Annotated[object, _ERROR_COUNTS]},
 )
-_STEP: Final = _Record(TrendStep, "One run of a trend.", omit={"name"}, changed={"run": str})
-_FILE: Final = _Record(FileEntry, "A file or folder.")
-
-JobResponse: Final = _JOB.model
-CaseResponse: Final = _CASE.model
-
-
-class CaseResultModel(_Open):
-    """One pair of documents, every view of it."""
-
-    case_id: str
-    score: float | None
-    verdict: str | None
-    status: str
-    hits: list[str]
-    misses: list[str]
-    skipped: list[str]
-    reasoning: str
-    counts: Annotated[object, _COUNTS]
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    errors_by_type: Annotated[object, _ERROR_COUNTS]
-    quality: Annotated[object, _QUALITY]
-    outcomes: list[Annotated[object, _FIELD]]
-
-
+_RESULT: Final = _Record(
+    CaseResult,
+    "The result for one pair of documents.",
+    properties=(
+        "score", "verdict", "status", "hits", "misses", "skipped", "reasoning", "precision",
+        "recall", "f1",
+    ),
+    changed={
+        "case_id": str,
+        "counts": Annotated[object, _COUNTS],
+        "errors_by_type": Annotated[object, _ERROR_COUNTS],
+        "quality": Annotated[object, _QUALITY],
+        "outcomes": list[Annotated[object, _FIELD]],
+    },
+)  # fmt: skip
 _RANKING: Final = _Record(
     Ranking,
-    "Several candidates: the order from best to worst, and how far they agree.",
+    "Several predictions: their order from best to worst, and how consistent they are.",
     changed={
         "consistency": float | None,
         "agreement": dict[str, float],
-        "results": list[CaseResultModel],
+        "results": list[Annotated[object, _RESULT]],
     },
 )
+_STEP: Final = _Record(TrendStep, "One run in a trend.", omit={"name"}, changed={"run": str})
+_FILE: Final = _Record(FileEntry, "A file or directory.")
+
+JobResponse: Final = _JOB.model
+CaseResponse: Final = _CASE.model
 
 
 class EvaluationResponse(
@@ -216,22 +223,22 @@ class EvaluationResponse(
         ]
     },
 ):
-    """`result` for one candidate, `ranking` for several; `views` if they were asked for."""
+    """`result` for one prediction, `ranking` for several; `views` if requested."""
 
-    result: CaseResultModel | None = None
+    result: Annotated[object, _RESULT] | None = None
     ranking: Annotated[object, _RANKING] | None = None
     views: _Objects | None = None
     warnings: list[str] = []
 
 
 class JobListResponse(_Open):
-    """The jobs of this session, the newest first."""
+    """All jobs, newest first."""
 
     jobs: list[Annotated[object, _JOB]]
 
 
 class RunListResponse(_Open):
-    """A part of the runs, the newest first."""
+    """One page of the runs, newest first."""
 
     total: int
     offset: int
@@ -239,11 +246,11 @@ class RunListResponse(_Open):
 
 
 class RunResponse(_Open):
-    """One run: its manifest, its figures, its notes."""
+    """One run: manifest, metrics, tags and note."""
 
     id: str
     status: str
-    kept: bool
+    saved: bool
     manifest: dict[str, object]
     summary: dict[str, object] | None
     tags: list[str]
@@ -251,13 +258,13 @@ class RunResponse(_Open):
 
 
 class AttributeListResponse(_Open):
-    """The figures of every attribute, the worst first."""
+    """The metrics of every attribute, worst first."""
 
     attributes: _Objects
 
 
 class CaseListResponse(_Open):
-    """A part of the cases of a run."""
+    """One page of the cases of a run."""
 
     total: int
     offset: int
@@ -265,36 +272,36 @@ class CaseListResponse(_Open):
 
 
 class OutcomeListResponse(_Open):
-    """Outcomes of whole cases; `next` is the case to go on from, or null at the end."""
+    """Outcomes of whole cases; `next` is the first case of the next page, or null."""
 
     outcomes: _Objects
     next: int | None
 
 
 class TrendResponse(_Open):
-    """A figure over the runs that can be compared with the newest."""
+    """A metric over the runs that are comparable with the newest run."""
 
-    figure: str
+    metric: str
     steps: list[Annotated[object, _STEP]]
     best: str | None
-    without_gain: int
-    stop: Stop
-    left_out: int
+    runs_without_gain: int
+    conclusion: TrendConclusion
+    excluded: int
 
 
 class DiffResponse(_Open):
-    """Two runs: deltas of every figure, changed cases, and chance."""
+    """The comparison of two runs: changes of metrics and cases, with significance."""
 
     conclusion: dict[str, object]
-    figures: dict[str, object]
+    metrics: dict[str, object]
     attributes: dict[str, object]
     fixed: _Objects
-    broken: _Objects
+    regressed: _Objects
     notes: list[str]
 
 
 class StrategiesResponse(_Open):
-    """The rules of the workspace; `rows` is the same as a table, `counts` says how often each."""
+    """The rules of the workspace; `rows` lists them by field, `counts` by strategy."""
 
     convention: str
     rules: object
@@ -307,7 +314,7 @@ class StrategiesResponse(_Open):
 
 
 class InferResponse(_Open):
-    """Proposed rules: as the text of a rules file, as a value, and as a table."""
+    """Proposed rules: as the text of a rules file, as JSON and as rows."""
 
     text: str
     rules: object
@@ -315,34 +322,34 @@ class InferResponse(_Open):
 
 
 class FlattenResponse(_Open):
-    """The other form of what was sent."""
+    """`rows` for a nested document, `document` for flat rows."""
 
     rows: _Objects | None = None
     document: object = None
 
 
 class FileListResponse(_Open):
-    """What can be named in a batch, folder by folder."""
+    """The files and directories that a batch can name."""
 
     path: str
     entries: list[Annotated[object, _FILE]]
 
 
 class PromptListResponse(_Open):
-    """What models are told, by question, with edition and hash."""
+    """The prompts that are sent to language models, with version and hash."""
 
     prompts: _Objects
 
 
 class NotesResponse(_Open):
-    """What people say about a run."""
+    """The tags and the note of a run."""
 
     tags: list[str]
     note: str
 
 
 class HealthResponse(_Open):
-    """That the server is there, and what it may do."""
+    """The status, version and permissions of the server."""
 
     status: str
     version: str

@@ -1,4 +1,4 @@
-"""The runs that can be shown: those of the workspace, and temporary ones."""
+"""The runs of the workspace and the temporary runs of the server."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Final, NamedTuple
 
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.case_index import CaseIndex
-from fieldmark.store.run_folder import RESULTS
-from fieldmark.store.run_index import list_runs
-from fieldmark.store.run_reader import StoredRun, open_run
-from fieldmark.wire.run_entry import RunEntry
+from fieldmark.store.index import list_runs
+from fieldmark.store.reader import StoredRun, open_run
+from fieldmark.store.writer import RESULTS
+from fieldmark.wire.manifest import RunEntry
 
 __all__ = ["RUN_ID", "CatalogEntry", "RunCatalog"]
 
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
-"""Run ids that can be part of an address; no other name is ever looked up."""
+"""Run ids that are valid in a URL; other names are never looked up."""
 _FRESH_SECONDS: Final = 1.0
 _FRESH_FACTOR: Final = 5.0
 _MAX_INDEXES: Final = 4
@@ -27,32 +27,32 @@ _NEVER: Final = float("-inf")
 
 
 class CatalogEntry(NamedTuple):
-    """A run in the list, and whether it outlives the server."""
+    """A run in the list, and whether it is saved in the workspace."""
 
     entry: RunEntry
-    kept: bool
+    saved: bool
 
 
 class RunCatalog:
-    """Lists runs, finds them by id, and caches the case indexes of the last few."""
+    """Lists runs, finds them by id, and caches the case indexes of the most recent ones."""
 
-    def __init__(self, kept: Path, temporary: Path) -> None:
-        self._kept = kept
-        self._folders = (kept, temporary)
+    def __init__(self, saved: Path, temporary: Path) -> None:
+        self._saved = saved
+        self._directories = (saved, temporary)
         self._lock = threading.Lock()
         self._entries: list[CatalogEntry] = []
         self._fresh_until = _NEVER
         self._case_index = lru_cache(_MAX_INDEXES)(_open_case_index)
 
     def entries(self) -> list[CatalogEntry]:
-        """List all runs, oldest first; the list is cached for longer if it takes longer to read."""
+        """List all runs, oldest first; a list that is slow to read is cached for longer."""
         with self._lock:
             started = time.monotonic()
             if started > self._fresh_until:
                 self._entries = [
-                    CatalogEntry(entry, folder == self._kept)
-                    for folder in self._folders
-                    for entry in list_runs(folder)
+                    CatalogEntry(entry, directory == self._saved)
+                    for directory in self._directories
+                    for entry in list_runs(directory)
                 ]
                 self._entries.sort(key=lambda each: (each.entry.started_at, each.entry.id))
                 now = time.monotonic()
@@ -61,29 +61,29 @@ class RunCatalog:
             return self._entries
 
     def invalidate(self) -> None:
-        """Read the list again when it is needed next."""
+        """Discard the cached list."""
         with self._lock:
             self._fresh_until = _NEVER
 
     def path(self, run: str) -> Path:
-        """Return the folder of a run; an id is never a path."""
+        """Return the directory of a run; an id is never interpreted as a path."""
         if RUN_ID.fullmatch(run):
-            for folder in self._folders:
-                path = folder / run
+            for directory in self._directories:
+                path = directory / run
                 if path.is_dir() and not path.is_symlink():
                     return path
-        raise ApiError(ErrorCode.NOT_FOUND, "There is no such run.")
+        raise ApiError(ErrorCode.NOT_FOUND, "Run not found.")
 
-    def is_kept(self, run: str) -> bool:
-        """Whether a run outlives the server."""
-        return self.path(run).parent == self._kept
+    def is_saved(self, path: Path) -> bool:
+        """Whether the run in a directory is saved in the workspace."""
+        return path.parent == self._saved
 
     def open(self, run: str) -> StoredRun:
         """Open a run by its id."""
         return open_run(self.path(run))
 
     def cases(self, run: str) -> CaseIndex:
-        """Return the case index of a run, which is rebuilt when its results change."""
+        """Return the case index of a run; it is rebuilt when the results change."""
         path = self.path(run) / RESULTS
         try:
             status = path.stat()

@@ -1,7 +1,8 @@
-"""Starts the server: binds a socket, prints the start address, opens a browser, and serves."""
+"""Start the server: bind a socket, print the start address, open a browser and serve."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import socket
@@ -9,13 +10,14 @@ import threading
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import ClassVar, Final
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fieldmark.errors import ConfigError
 from fieldmark.server.app import create_app
-from fieldmark.server.header_timeout import protocol_with_header_timeout
 from fieldmark.server.options import ServerOptions
 
 __all__ = ["Listener", "check_bind", "listen", "serve", "uvicorn_config"]
@@ -25,7 +27,7 @@ _GRACE_SECONDS: Final = 3
 
 
 class Listener:
-    """A bound socket and the address of the application there."""
+    """A bound socket and the address of the application."""
 
     def __init__(self, bound: socket.socket, options: ServerOptions) -> None:
         self.socket = bound
@@ -36,20 +38,20 @@ class Listener:
 
 
 def check_bind(host: str, *, acknowledged: bool) -> None:
-    """Reject an address that other machines can reach, unless that is acknowledged."""
+    """Reject an address that other machines can reach, unless acknowledged."""
     try:
         loopback = ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         loopback = host.lower() == "localhost"
     if not (loopback or acknowledged):
         raise ConfigError.of(
-            f"{host} can be reached from other machines, over a connection that is not encrypted.",
-            hint="If you mean it, add --accept-remote and name the host with --allow-host.",
+            f"{host} is reachable from other machines over an unencrypted connection",
+            hint="to allow this, add --accept-remote and --allow-host HOST",
         )
 
 
 def listen(options: ServerOptions, *, host: str, port: int, acknowledged: bool = False) -> Listener:
-    """Bind an address; one that other machines can reach must be acknowledged."""
+    """Bind an address; an address that other machines can reach must be acknowledged."""
     check_bind(host, acknowledged=acknowledged)
     try:
         found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
@@ -63,8 +65,8 @@ def listen(options: ServerOptions, *, host: str, port: int, acknowledged: bool =
             bound.close()
             raise
     except OSError as error:
-        message = f"Cannot listen on {host}:{port}: {error.strerror}."
-        hint = "Another program may use the port; choose one with --port, or 0 for any."
+        message = f"cannot listen on {host}:{port}: {error.strerror}"
+        hint = "choose another port with --port, or 0 for any free port"
         raise ConfigError.of(message, hint=hint) from error
     return Listener(bound, options)
 
@@ -78,7 +80,7 @@ def serve(
 ) -> None:
     """Announce the start address and serve until interrupted."""
     server = uvicorn.Server(uvicorn_config(options))
-    announce(f"fieldmark serves {listener.start_address}")
+    announce(f"serving on {listener.start_address}")
     if browser:
         opener = threading.Thread(
             target=webbrowser.open, args=(listener.start_address,), daemon=True
@@ -89,11 +91,13 @@ def serve(
 
 
 def uvicorn_config(options: ServerOptions) -> uvicorn.Config:
-    """Configure uvicorn; there is no access log, because addresses may hold the token."""
+    """Configure uvicorn without an access log, because addresses may contain the token."""
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    limits = {"seconds": options.limits.head_seconds}
+    protocol = type("HeaderTimeoutProtocol", (_HeaderTimeoutProtocol,), limits)
     return uvicorn.Config(
         create_app(options),
-        http=protocol_with_header_timeout(options.limits.head_seconds),
+        http=protocol,
         ws="none",
         access_log=False,
         log_config=None,
@@ -102,3 +106,42 @@ def uvicorn_config(options: ServerOptions) -> uvicorn.Config:
         proxy_headers=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
+
+
+class _HeaderTimeoutProtocol(H11Protocol):
+    """Closes a connection if the request line and headers do not arrive in time.
+
+    Uvicorn has no timeout for headers.
+    """
+
+    seconds: ClassVar[float]
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the timer for the first request."""
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(self.seconds, self._close)
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the parser; the timer runs while the headers are incomplete."""
+        super().data_received(data)
+        incomplete = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
+        if not incomplete:
+            self._cancel()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.seconds, self._close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer."""
+        self._cancel()
+        super().connection_lost(exc)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _close(self) -> None:
+        self._timer = None
+        if self.conn.their_state is h11.IDLE:
+            self.transport.close()

@@ -31,7 +31,7 @@ class ApiResponse(Response):
 
 
 class _StrictRequest(Request):
-    """A request whose JSON is parsed like files: no duplicate keys, no NaN, bounded depth."""
+    """A request whose JSON is parsed like files: no duplicate keys, no NaN, limited depth."""
 
     async def json(self) -> object:
         """Parse the body, in a thread if it is large."""
@@ -43,7 +43,7 @@ class _StrictRequest(Request):
         except (LimitError, DataError) as error:
             limit = isinstance(error, LimitError)
             code = ErrorCode.LIMIT_EXCEEDED if limit else ErrorCode.BAD_JSON
-            raise ApiError(code, f"The body cannot be read: {error.message}.") from None
+            raise ApiError(code, f"Cannot read the request body: {error.message}.") from None
 
 
 class StrictRoute(APIRoute):
@@ -56,7 +56,7 @@ class StrictRoute(APIRoute):
 
         async def handle_strictly(request: Request) -> Response:
             if request.query_params and not takes_query:
-                message = "Nothing may stand behind the question mark here."
+                message = "This endpoint has no query parameters."
                 raise ApiError(ErrorCode.INVALID_REQUEST, message)
             return await handle(_StrictRequest(request.scope, request.receive))
 

@@ -1,4 +1,4 @@
-"""The data that pages draw: a compared pair, a case, and the summary of a run."""
+"""The data that pages show: a compared pair, a case, and the summary of a run."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Final
 import orjson
 
 from fieldmark.compare.auto import Detected, detect
-from fieldmark.metrics.clusters import CaseDocuments, MistakeClusters
+from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.quality import QualityBuckets, bucket_table
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import fact
 from fieldmark.model.rule import Rules
 from fieldmark.report.html import cases
-from fieldmark.report.html.figures import (
+from fieldmark.report.html.metrics import (
     attribute_lines,
     detection_tables,
     domain_lines,
     evaluator_lines,
-    figures_view,
+    metrics_view,
 )
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.app_state import AppState
 from fieldmark.store.notes import read_notes
-from fieldmark.store.run_reader import StoredRun
+from fieldmark.store.reader import StoredRun
 from fieldmark.values.paths import PathError, covers, parse_path
 from fieldmark.wire.case_result import CaseResult, FieldResult
 from fieldmark.wire.manifest import manifest_to_json
@@ -37,7 +37,7 @@ _AUTO: Final = "auto"
 
 
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
-    """Return what the tabs of a compared pair show beside its figures."""
+    """Return the data for the tabs of a compared pair, in addition to its metrics."""
     return {
         "documents": case_documents(result),
         "buckets": _paths_by_bucket(result),
@@ -51,7 +51,7 @@ def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
 
 
 def case_documents(case: CaseResult) -> JsonValue:
-    """Return both documents of a case side by side, or None where they are too large."""
+    """Return both documents of a case side by side, or None if they are too large."""
     view = cases.case_documents(case)
     documents: JsonValue = None if view is None else orjson.loads(view)
     return documents
@@ -69,7 +69,7 @@ def _paths_by_bucket(result: CaseResult) -> JsonObject:
 
 
 def _compared_field(field: FieldResult, rules: Rules) -> JsonObject:
-    """Return a field with two values: its strategy, similarity and threshold."""
+    """Return the strategy, similarity and threshold of a field with values on both sides."""
     strategy = field.comparator
     if strategy == _AUTO and field.expected is not MISSING:
         strategy = "semantic" if detect(field.expected) is Detected.TEXT else "exact_text"
@@ -98,11 +98,10 @@ def _threshold(field: FieldResult, rules: Rules) -> float | None:
 
 
 def _recommendations(result: CaseResult) -> list[JsonValue]:
-    """Return what to change in the extraction, the most frequent pattern first."""
-    case = result.case
+    """Return recommendations for the extraction, most frequent pattern first."""
     clusters = MistakeClusters()
-    documents = CaseDocuments(case.id, case.expected, case.candidate, CaseInput.OK)
-    clusters.add(result.outcomes, result.attributes, documents)
+    case = result.case._replace(input=CaseInput.OK)
+    clusters.add(result.outcomes, result.attributes, case)
     return [
         {
             "pattern": each.pattern.name,
@@ -115,17 +114,16 @@ def _recommendations(result: CaseResult) -> list[JsonValue]:
     ]
 
 
-def describe_run(state: AppState, run: str) -> JsonObject:
-    """Return everything about a run but its cases and attributes."""
-    stored = state.catalog.open(run)
+def describe_run(state: AppState, stored: StoredRun) -> JsonObject:
+    """Return all data of a run except its cases and attributes."""
     notes = read_notes(stored.path)
-    # Responses leave out what is long, and what names locations of files.
+    # Long lists and file locations are not part of responses.
     manifest = manifest_to_json(replace(stored.manifest, lists={}, options=None))
     summary = None if stored.summary is None else summary_to_json(stored.summary)
     return {
-        "id": run,
+        "id": stored.path.name,
         "status": stored.status,
-        "kept": state.catalog.is_kept(run),
+        "saved": state.catalog.is_saved(stored.path),
         "manifest": state.redactor.redact(manifest),
         "summary": state.redactor.redact(summary),
         "tags": list(notes.tags),
@@ -134,24 +132,24 @@ def describe_run(state: AppState, run: str) -> JsonObject:
 
 
 def run_view(state: AppState, run: str) -> JsonObject:
-    """Return the summary of a run in the form that the components of the report draw."""
-    described = describe_run(state, run)
+    """Return the summary of a run in the form that the report components expect."""
     stored = state.catalog.open(run)
+    described = describe_run(state, stored)
     manifest, summary = stored.manifest, stored.summary
     view: JsonObject = {
         "run": described,
         "title": str(described["note"] or state.redactor.redact_text(manifest.eval) or run),
-        "made": manifest.finished_at or manifest.started_at,
+        "date": manifest.finished_at or manifest.started_at,
         "convention": manifest.convention.name,
         "write": state.options.write,
     }
     if summary is None:
-        return {**view, "going_on": _resume_advice(stored)}
-    figures = figures_view(summary)
+        return {**view, "resume_note": _resume_note(stored)}
+    metrics = metrics_view(summary)
     return {
         **view,
-        **figures,
-        "gates": state.redactor.redact(figures["gates"]),
+        **metrics,
+        "gates": state.redactor.redact(metrics["gates"]),
         "attributes": attribute_lines(
             summary, comparators_by_attribute(stored.compared_attributes)
         ),
@@ -162,11 +160,13 @@ def run_view(state: AppState, run: str) -> JsonObject:
     }
 
 
-def _resume_advice(stored: StoredRun) -> str:
+def _resume_note(stored: StoredRun) -> str:
     if stored.manifest.options is None:
         return (
-            "It has no figures, and it cannot go on: what it was made from came with a request,"
-            " from memory or from standard input. Start it again."
+            "It has no metrics and cannot be resumed, because its data was not stored: it came"
+            " from a request, from memory or from standard input. Start the run again."
         )
-    command = f"fieldmark {stored.manifest.command} --resume runs/{stored.path.name}"
-    return f"It has no figures. If nothing writes to it any more, it can go on with: {command}"
+    return (
+        "It has no metrics yet. If it is no longer being written, it can be resumed from the"
+        " command line."
+    )

@@ -1,3 +1,3 @@
-"""Runs on disk."""
+"""Saved runs: writing, reading, listing and locking run directories."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every change that is made to a disk, one method each: what can fail, and be made to fail."""
+"""Disk operations, one method each, so that tests can make any of them fail."""
 
 from __future__ import annotations
 
@@ -12,79 +12,79 @@ from fieldmark.errors import StorageError
 __all__ = ["DISK", "PART", "Disk", "write_atomic"]
 
 PART: Final = ".part"
-"""The suffix of a file that is not yet in its place."""
+"""The suffix of a temporary file that has not been renamed yet."""
 _NEW: Final = 0o644
 
 
 class Disk:
-    """The real disk. All writes of the store go through it, so tests can make any of them fail."""
+    """The real disk, which performs all writes of saved runs."""
 
-    def make_folder(self, path: Path) -> None:
-        """Make a folder and its parents, unless they exist."""
+    def make_directory(self, path: Path) -> None:
+        """Create a directory and its parents, unless they exist."""
         path.mkdir(parents=True, exist_ok=True)
 
     def open_new(self, path: Path) -> int:
-        """Open a file for writing from its beginning."""
+        """Open a file for writing, and truncate it."""
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _NEW)
 
     def open_append(self, path: Path) -> int:
-        """Open a file for writing at its end."""
+        """Open a file for appending."""
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _NEW)
 
     def write(self, file: int, content: bytes) -> None:
-        """Write all of it."""
+        """Write all of the content."""
         rest = memoryview(content)
         while rest:
             rest = rest[os.write(file, rest) :]
 
     def sync(self, file: int) -> None:
-        """Wait until what was written is on the disk."""
+        """Synchronize a file to disk."""
         os.fsync(file)
 
     def truncate(self, file: int, size: int) -> None:
-        """Cut a file."""
+        """Truncate a file to a size."""
         os.ftruncate(file, size)
 
     def close(self, file: int) -> None:
         """Close a file."""
         os.close(file)
 
-    def replace(self, source: Path, place: Path) -> None:
+    def replace(self, source: Path, destination: Path) -> None:
         """Replace a file atomically."""
-        source.replace(place)
+        source.replace(destination)
 
     def remove(self, path: Path) -> None:
         """Remove a file, if it exists."""
         path.unlink(missing_ok=True)
 
-    def sync_folder(self, path: Path) -> None:
-        """Wait until the names in a folder are on the disk, where the system supports it."""
+    def sync_directory(self, path: Path) -> None:
+        """Synchronize the entries of a directory to disk, if the system supports it."""
         try:
-            folder = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+            directory = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         except OSError:
             return
         try:
-            os.fsync(folder)
+            os.fsync(directory)
         finally:
-            os.close(folder)
+            os.close(directory)
 
 
 DISK: Final = Disk()
 
 
 def write_atomic(path: Path, content: bytes, disk: Disk = DISK) -> None:
-    """Write a file so that readers see the old one or the new one, never half of it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}{PART}")
+    """Replace a file atomically: readers see the previous content or the new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{PART}")
     try:
-        file = disk.open_new(beside)
+        file = disk.open_new(temporary)
         try:
             disk.write(file, content)
             disk.sync(file)
         finally:
             disk.close(file)
-        disk.replace(beside, path)
-        disk.sync_folder(path.parent)
+        disk.replace(temporary, path)
+        disk.sync_directory(path.parent)
     except OSError as error:
         with suppress(OSError):
-            disk.remove(beside)
+            disk.remove(temporary)
         raise StorageError(f"cannot write {path}: {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""One writer a run: a lock that vanishes with its owner."""
+"""A lock that allows one process to write a run, and is released when the process ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import orjson
@@ -17,22 +16,22 @@ from fieldmark.errors import RunLockedError, StorageError
 __all__ = ["LOCK", "RunLock", "is_locked"]
 
 LOCK: Final = "lock"
-_LOOKS: Final = 20
-_TRIES: Final = 2
+_OWNER_READS: Final = 20
+_LOCK_ATTEMPTS: Final = 2
 _PAUSE: Final = 0.02
 
 
 class RunLock:
-    """Held while a run is written; who comes second is told who holds it.
+    """Held while a run is written; the error for a second process names the owner.
 
-    The file stays when the lock is given back: removing it would let two owners in, one with the
-    old file and one with a new.
+    The file is not deleted when the lock is released: otherwise two processes could hold the lock,
+    one on the deleted file and one on a new file.
     """
 
     __slots__ = ("_path", "file")
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / LOCK
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / LOCK
         self.file = -1
 
     def __enter__(self) -> Self:
@@ -44,51 +43,42 @@ class RunLock:
             self._take()
         except BlockingIOError:
             owner = _owner(self.file)
-            self._close()
-            raise RunLockedError(f"{self._path.parent} is being written by {owner}") from None
+            self.__exit__()
+            message = f"{self._path.parent} is being written by {owner}"
+            raise RunLockedError(message) from None
         except OSError as error:
-            self._close()
-            said = f"{self._path.parent} cannot be locked: {error.strerror}"
-            raise StorageError(said) from error
+            self.__exit__()
+            message = f"cannot lock {self._path.parent}: {error.strerror}"
+            raise StorageError(message) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._close()
+    def __exit__(self, *_: object) -> None:
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
 
     def _take(self) -> None:
-        """Take the lock; who only looks whether it is held may hold it for a moment."""
-        for _ in range(_TRIES):
+        """Acquire the lock; `is_locked` in another process may hold it for a moment."""
+        for _ in range(_LOCK_ATTEMPTS):
             with suppress(BlockingIOError):
                 return fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             time.sleep(_PAUSE)
         return fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def sign(self) -> None:
-        """Say who holds it and is going to write; a name that cannot be written stops nobody."""
-        import socket  # readers of runs lock nothing
+    def write_owner(self) -> None:
+        """Write the process id and host into the file, if possible."""
+        import socket  # not needed to read runs
 
         owner = orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()})
-        try:
+        with suppress(OSError):
             os.ftruncate(self.file, 0)
             os.pwrite(self.file, owner, 0)
-        except OSError:
-            return
-
-    def _close(self) -> None:
-        if self.file >= 0:
-            os.close(self.file)
-            self.file = -1
 
 
-def is_locked(folder: Path) -> bool:
-    """Whether some process writes to a run just now."""
+def is_locked(directory: Path) -> bool:
+    """Return whether a process is writing the run."""
     try:
-        file = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
@@ -103,8 +93,8 @@ def is_locked(folder: Path) -> bool:
 
 
 def _owner(file: int) -> str:
-    """Who holds the lock; an owner who has just come may not have signed yet."""
-    for _ in range(_LOOKS):
+    """Return the process that holds the lock; it may not have written its id yet."""
+    for _ in range(_OWNER_READS):
         try:
             owner = orjson.loads(os.pread(file, 4096, 0))
             return f"process {int(owner['pid'])} on {owner['host']}"

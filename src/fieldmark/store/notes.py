@@ -1,36 +1,34 @@
-"""Tags and a note beside a run, in a file of their own: results are never touched."""
+"""Tags and a note for a run, stored in their own file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import RunLock
-from fieldmark.store.run_folder import MANIFEST, RESULTS
+from fieldmark.store.writer import MANIFEST, RESULTS
 from fieldmark.values.json_text import pretty_json, read_json
 
 __all__ = ["NOTES", "RunNotes", "delete_run", "parse_notes", "read_notes", "write_notes"]
 
 NOTES: Final = "notes.json"
-_LONGEST: Final = 10_000
-_OURS: Final = (
+_MAX_LENGTH: Final = 10_000
+_RUN_FILES: Final = (
     "*.part", "attributes.csv", "attributes.jsonl", "eval-results.json", "junit.xml", "lock",
     "manifest.json",
     "notes.json", "outcomes.parquet", "report.*", "results.jsonl", "results.torn-*", "shard-*",
     "summary.json", "usage.json",
 )  # fmt: skip
-"""Everything that fieldmark writes into the folder of a run."""
+"""Patterns of all files that fieldmark writes into a run directory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunNotes:
-    """What people say about a run."""
+class RunNotes(NamedTuple):
+    """The tags and the note of a run."""
 
     tags: tuple[str, ...] = ()
     note: str = ""
@@ -38,66 +36,66 @@ class RunNotes:
     def changed(
         self, *, add: Iterable[str] = (), remove: Iterable[str] = (), note: str | None = None
     ) -> RunNotes:
-        """The notes with some tags more or less, and another text if one is given."""
-        gone = set(remove)
-        tags = dict.fromkeys([*(tag for tag in self.tags if tag not in gone), *add])
+        """Return the notes with tags added and removed, and with another note if given."""
+        removed = set(remove)
+        tags = dict.fromkeys([*(tag for tag in self.tags if tag not in removed), *add])
         return RunNotes(tags=tuple(tags), note=self.note if note is None else note)
 
     def to_dict(self) -> JsonObject:
-        """The notes as JSON."""
+        """Return the notes as JSON."""
         return {"format": 1, "tags": list(self.tags), "note": self.note}
 
 
 def read_notes(run: Path) -> RunNotes:
-    """The notes beside a run; without any, none."""
+    """Return the notes of a run, which are empty if it has none."""
     try:
         content = (run / NOTES).read_bytes()
     except FileNotFoundError:
         return RunNotes()
     except OSError as error:
-        raise DataError(f"{NOTES} cannot be read: {error.strerror}", Location(str(run))) from error
+        raise DataError(f"cannot read {NOTES}: {error.strerror}", Location(str(run))) from error
     try:
-        tags, note = parse_notes(read_json(content))
+        return parse_notes(read_json(content))
     except ValueError as error:
         raise DataError(f"{NOTES}: {error}", Location(str(run))) from error
-    return RunNotes(tags=tags, note=note)
 
 
-def parse_notes(document: JsonValue) -> tuple[tuple[str, ...], str]:
-    """The tags and the note that a file holds; a wrong shape is a `ValueError`."""
+def parse_notes(document: JsonValue) -> RunNotes:
+    """Return the notes in a JSON document; raise `ValueError` if it has another structure."""
     if isinstance(document, dict):
         tags, note = document.get("tags", []), document.get("note", "")
         if isinstance(tags, list) and isinstance(note, str):
-            return tuple(map(str, tags)), note
-    raise ValueError("holds no notes")
+            return RunNotes(tuple(map(str, tags)), note)
+    raise ValueError("expected an object with tags and note")
 
 
 def write_notes(run: Path, notes: RunNotes) -> None:
-    """Put notes beside a run, all of them or none."""
+    """Write the notes of a run atomically."""
     for text in (*notes.tags, notes.note):
-        if len(text) > _LONGEST:
-            raise ConfigError.of(f"A tag or note has at most {_LONGEST} characters.")
+        if len(text) > _MAX_LENGTH:
+            message = f"a tag or note exceeds the limit of {_MAX_LENGTH:,} characters"
+            raise ConfigError.of(message)
     if not (run / MANIFEST).is_file():
-        raise ConfigError.of(f"{run} holds no run.")
+        raise ConfigError.of(f"{run} is not a run directory")
     write_atomic(run / NOTES, pretty_json(notes.to_dict()))
 
 
 def delete_run(run: Path) -> None:
-    """Remove a run for good; a folder that holds anything else is left alone."""
+    """Delete a run; raise an error if its directory contains other files."""
     if run.is_symlink() or not any((run / name).is_file() for name in (MANIFEST, RESULTS)):
-        raise ConfigError.of(f"{run} holds no run.")
+        raise ConfigError.of(f"{run} is not a run directory")
     others = sorted(
         each.name
         for each in run.iterdir()
-        if each.is_dir() or not any(fnmatch(each.name, ours) for ours in _OURS)
+        if each.is_dir() or not any(fnmatch(each.name, pattern) for pattern in _RUN_FILES)
     )
     if others:
-        hint = "Remove the folder by hand if you mean it."
-        raise ConfigError.of(f"{run} holds other things too: {', '.join(others[:5])}.", hint=hint)
-    import shutil  # loads what unpacks archives, and lists need notes but never this
+        hint = "delete the directory manually if it is no longer needed"
+        raise ConfigError.of(f"{run} contains other files: {', '.join(others[:5])}", hint=hint)
+    import shutil  # slow to import, and not needed to read notes
 
     with RunLock(run):
         try:
             shutil.rmtree(run)
         except OSError as error:
-            raise StorageError(f"cannot remove {run}: {error.strerror}") from error
+            raise StorageError(f"cannot delete {run}: {error.strerror}") from error

@@ -1,1 +1,1 @@
-"""Values by themselves: what is there, what is equal, and how values are read."""
+"""JSON values: presence, equality, and parsing of dates, numbers, paths and shapes."""

@@ -1,4 +1,4 @@
-"""Boxes and polygons, read from JSON values."""
+"""Boxes and polygons in JSON values."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = [
 ]
 
 MAX_COORDINATE: Final = 1e12
-"""The largest valid coordinate; areas of smaller ones neither overflow nor lose precision."""
+"""The largest valid coordinate, for which areas neither overflow nor lose precision."""
 
 Scale: TypeAlias = tuple[float, ...]
-"""Factors of the coordinates of a point: (width, height) for fractions of a page."""
+"""Factors for the coordinates of a point: (width, height) for fractions of a page."""
 Outline: TypeAlias = tuple[tuple[float, float], ...]
 """The corners of a polygon in order."""
 
@@ -36,7 +36,7 @@ _NUMBERS: Final = frozenset((int, float))
 
 
 class BoxFormat(StrEnum):
-    """What four numbers mean, or that there is a list of points."""
+    """The meaning of the coordinates: of four numbers, or of a list of points."""
 
     XYXY = "xyxy"
     XYWH = "xywh"
@@ -63,10 +63,9 @@ class Shape(NamedTuple):
 def read_shape(
     value: JsonValue, form: BoxFormat = BoxFormat.XYXY, scale: Scale | None = None
 ) -> Shape | str:
-    """The shape that a value holds, or the problem with it in words.
+    """Return the shape of a value, or a description of the problem.
 
-    A value is a list of numbers, a list of points, or `{format, coordinates}` that says itself
-    what it is.
+    A value is a list of numbers, a list of points, or `{format, coordinates}` with its own format.
 
     >>> read_shape([10, 10, 20, 5], BoxFormat.XYWH)
     Shape(box=Box(left=10.0, top=10.0, right=30.0, bottom=15.0, area=100.0), outline=None)
@@ -76,11 +75,11 @@ def read_shape(
     if isinstance(value, dict):
         named = value.get("format", form)
         if not isinstance(named, str) or named not in list(BoxFormat):
-            return f"{NOT_A_BOX}: the format is none of {', '.join(BoxFormat)}"
+            return f"{NOT_A_BOX}: format must be one of: {', '.join(BoxFormat)}"
         form = BoxFormat(named)
         value = value.get("coordinates")
     if not isinstance(value, list):
-        return f"{NOT_A_BOX}: not a list of numbers"
+        return f"{NOT_A_BOX}: expected a list of numbers"
     if form is BoxFormat.POLYGON:
         found = _from_points(value, scale)
     else:
@@ -89,14 +88,14 @@ def read_shape(
 
 
 def coordinates_of(value: JsonValue) -> JsonValue:
-    """The list of coordinates of a value that may be `{coordinates}` or the list itself."""
+    """Return the list of coordinates of a value, which is `{coordinates}` or the list."""
     return value.get("coordinates") if isinstance(value, dict) else value
 
 
 def read_numbers(values: Sequence[JsonValue]) -> list[float] | str:
-    """Coordinates as floats, or the problem with them in words."""
+    """Return coordinates as floats, or a description of the problem."""
     if not _NUMBERS.issuperset(map(type, values)):
-        return "not all coordinates are numbers"
+        return "coordinates must be numbers"
     try:
         numbers = [float(number) for number in values]  # type: ignore[arg-type]
     except OverflowError:
@@ -109,7 +108,7 @@ def read_numbers(values: Sequence[JsonValue]) -> list[float] | str:
 
 def _from_numbers(values: list[JsonValue], form: BoxFormat, scale: Scale | None) -> Shape | str:
     if len(values) != _CORNERS:
-        return f"{len(values)} coordinates where 4 are needed"
+        return f"expected 4 coordinates, got {len(values)}"
     numbers = read_numbers(values)
     if isinstance(numbers, str):
         return numbers
@@ -118,7 +117,7 @@ def _from_numbers(values: list[JsonValue], form: BoxFormat, scale: Scale | None)
     left, top, right, bottom = numbers
     if form is BoxFormat.XYWH:
         if right < 0 or bottom < 0:
-            return "the width or height is negative"
+            return "negative width or height"
         right, bottom = left + right, top + bottom
     elif right < left or bottom < top:
         return "the corners are in the wrong order"
@@ -126,8 +125,8 @@ def _from_numbers(values: list[JsonValue], form: BoxFormat, scale: Scale | None)
 
 
 def _box(left: float, top: float, right: float, bottom: float) -> Box:
-    # From the corners even where the size was given: only then has a box its whole area in common
-    # with itself, to the last digit.
+    # Computed from the corners even if the size is given, so that the intersection of a box with
+    # itself is exactly its area.
     return Box(left, top, right, bottom, (right - left) * (bottom - top))
 
 
@@ -140,7 +139,7 @@ def _from_points(values: list[JsonValue], scale: Scale | None) -> Shape | str:
     if len(points) > 1 and points[0] == points[-1]:
         points.pop()
     if len(points) < _FEWEST:
-        return f"a polygon needs {_FEWEST} points"
+        return f"a polygon must have at least {_FEWEST} points"
     across, down = zip(*points, strict=True)
     box = _box(min(across), min(down), max(across), max(down))
     outline = tuple(points)
@@ -148,14 +147,14 @@ def _from_points(values: list[JsonValue], scale: Scale | None) -> Shape | str:
 
 
 def _points(values: list[JsonValue]) -> list[tuple[float, float]] | str:
-    """Points as pairs of numbers; a flat list of them is taken two by two."""
+    """Return points as pairs of numbers; a flat list is split into pairs."""
     flat: list[JsonValue] = []
     for point in values:
         if not isinstance(point, list):
             flat = values
             break
         if len(point) != 2:  # noqa: PLR2004 - across and down
-            return "a point of a polygon has not 2 coordinates"
+            return "each point of a polygon must have 2 coordinates"
         flat += point
     if len(flat) % 2:
         return "an odd number of coordinates"
@@ -166,7 +165,7 @@ def _points(values: list[JsonValue]) -> list[tuple[float, float]] | str:
 
 
 def _is_rectangle(outline: Outline, box: Box) -> bool:
-    """Whether four corners go around their bounding rectangle, in either direction."""
+    """Return whether four corners are those of their bounding rectangle, in either direction."""
     left, top, right, bottom, _ = box
     around = ((left, top), (right, top), (right, bottom), (left, bottom))
     if len(outline) != _CORNERS or outline[0] not in around:

@@ -1,4 +1,4 @@
-"""Canonical JSON text of values, for ordering, for keys, and for comparing containers."""
+"""Canonical JSON text of values, for sorting, keys and comparing containers."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ _EXPONENT: Final = re.compile(rb"e[+0-9](?<=[0-9]e.)")
 
 
 def canonical_text(value: JsonValue) -> bytes:
-    """The compact JSON text of a value with its keys in order, for every value.
+    """Return the compact JSON text of any value, with sorted keys.
 
-    What JSON has no text for gets one all the same: NaN, Infinity, and lone surrogates as the
-    three bytes they would have.
+    NaN and Infinity are written by name, and lone surrogates as three bytes.
 
     >>> canonical_text({"b": 1, "a": [True, None]})
     b'{"a":[true,null],"b":1}'
     """
     try:
         text = orjson.dumps(value, option=_SORTED)
-    except TypeError:  # lone surrogates, long integers, great depth
+    except TypeError:  # lone surrogates, large integers, deep nesting
         return _serialize(value, _scalar_text)
     if b"null" in text and not all_finite(value):
         return _serialize(value, _scalar_text)
@@ -38,17 +37,17 @@ def canonical_text(value: JsonValue) -> bytes:
 
 
 def typed_key(value: JsonValue) -> Hashable:
-    """A key that two values share exactly when they are equal.
+    """Return a key that two values share exactly if they are equal.
 
-    Keys are bytes and thus hashed with a seed: numbers cannot be chosen so that their keys
-    collide. NaN, which equals nothing, gets a key of its own each time.
+    Keys are bytes, whose hashes are seeded, so that input cannot be crafted to make them collide.
+    Every NaN gets its own key, because it equals nothing.
 
     >>> typed_key([1.0]) == typed_key([1]) != typed_key([True])
     True
     """
     try:
         text = orjson.dumps(value, option=_SORTED)
-        # By what orjson writes for them, some float may be integral, infinite or undefined.
+        # Some float may be integral, infinite or NaN, judging by what orjson writes.
         if b".0" not in text and b"null" not in text and not _EXPONENT.search(text):
             return text
         return orjson.dumps(_integral_floats_as_integers(value), option=_SORTED)
@@ -59,7 +58,7 @@ def typed_key(value: JsonValue) -> Hashable:
 
 
 def _integral_floats_as_integers(value: JsonValue) -> JsonValue:
-    """The value with integers for integral floats; a float that is not finite is an error."""
+    """Return the value with integers for integral floats; raise an error for non-finite floats."""
     if isinstance(value, float):
         whole = int(value)
         return whole if whole == value else value
@@ -71,7 +70,7 @@ def _integral_floats_as_integers(value: JsonValue) -> JsonValue:
 
 
 def integer_text(number: int) -> str:
-    """The digits of an integer; hexadecimal beyond the length that Python writes in decimal."""
+    """Return the digits of an integer; hexadecimal beyond Python's limit for decimal digits."""
     try:
         return str(number)
     except ValueError:
@@ -108,7 +107,7 @@ def _typed_scalar_text(scalar: JsonValue) -> bytes:
 
 
 def _serialize(value: JsonValue, scalar_text: Callable[[JsonValue], bytes]) -> bytes:
-    """The text that orjson would write, at any depth and with its own function for scalars."""
+    """Return the text that orjson would write, at any depth and with a function for scalars."""
     parts: list[bytes] = []
     pending: list[JsonValue | bytes] = [value]
     while pending:

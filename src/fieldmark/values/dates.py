@@ -1,4 +1,4 @@
-"""Dates read from text: no locale, no time zone, nothing filled in from today."""
+"""Dates in text, without locales, time zones or defaults for missing parts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TOKENS: Final = {
     "DD": r"(?P<day>[0-9]{2})",
 }
 _LOOSE: Final = {"MM": r"(?P<month>[0-9]{1,2})", "DD": r"(?P<day>[0-9]{1,2})"}
-"""Between separators a leading zero may be missing."""
+"""A leading zero may be missing between separators."""
 
 _PARTS: Final = re.compile(r"(YYYY|MMM|MM|DD)|([^A-Za-z0-9]+)|(.)", re.DOTALL)
 _ISO: Final = re.compile(
@@ -43,7 +43,7 @@ _ISO: Final = re.compile(
 
 
 class DateReading(NamedTuple):
-    """A day, and whether the text could also mean another one."""
+    """A day, and whether the text could also be another day."""
 
     day: date
     ambiguous: bool = False
@@ -51,10 +51,9 @@ class DateReading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DateFormat:
-    """One way to write a date.
+    """A date format.
 
-    `month_first` decides between two readings of the same text. A reading in a format that is
-    `certain` has no rival: nothing else is written like it.
+    `month_first` decides if a text has two readings. A `certain` format is never ambiguous.
     """
 
     text: str
@@ -63,7 +62,7 @@ class DateFormat:
     certain: bool = False
 
     def read(self, text: str) -> date | None:
-        """The day that a trimmed text means in this format."""
+        """Return the day of a trimmed text in this format, or `None`."""
         found = self.pattern.match(text)
         if found is None:
             return None
@@ -76,20 +75,20 @@ class DateFormat:
 
 
 def parse_formats(texts: Sequence[str]) -> tuple[DateFormat, ...]:
-    """The formats that a user wrote; an unknown one is an error that lists what is known.
+    """Return the formats with these names; raise an error for an unknown one.
 
     >>> [form.text for form in parse_formats(["ISO", "DD.MM.YYYY"])]
     ['ISO', 'DD.MM.YYYY']
     """
     if isinstance(texts, str) or not texts:
-        raise OptionError("formats", "needs a list with at least one date format")
+        raise OptionError("formats", "must be a list of at least one date format")
     return tuple(_parse_format(text) for text in texts)
 
 
 def read_day(text: str, formats: Sequence[DateFormat] | None = None) -> DateReading | None:
-    """The day that a text means, or `None`; by default in any of the common formats.
+    """Return the day of a text, or `None`; the default is any of the common formats.
 
-    Where day and month could be exchanged, the month is taken to come first.
+    If day and month are ambiguous, the month is read first.
 
     >>> read_day("31-JAN-2024")
     DateReading(day=datetime.date(2024, 1, 31), ambiguous=False)
@@ -112,7 +111,7 @@ def read_day(text: str, formats: Sequence[DateFormat] | None = None) -> DateRead
 
 
 def is_iso_date(text: str) -> bool:
-    """Whether a text is a date, or a date and time, as ISO 8601 writes it."""
+    """Return whether a text is a date, or a date and time, in ISO 8601."""
     return _ISO_FORMAT.read(text.strip()) is not None
 
 
@@ -125,8 +124,8 @@ def _parse_format(written: object) -> DateFormat:
     unknown = any(other for _, _, other in parts)
     if unknown or sorted(tokens) not in (["DD", "MM", "YYYY"], ["DD", "MMM", "YYYY"]):
         message = (
-            f"{written!r} is no date format; write each of YYYY, MM (or MMM) and DD once, "
-            'with any separators, or "ISO"'
+            f"invalid date format {written!r}; use YYYY, MM (or MMM) and DD once each "
+            "with any separators, or ISO"
         )
         raise OptionError("formats", message)
     order = [token[0] for token in tokens]
@@ -151,4 +150,4 @@ _ISO_FORMAT: Final = DateFormat("ISO", _ISO, month_first=True, certain=True)
 DEFAULT_FORMATS: Final = parse_formats(
     ["ISO", "DD-MMM-YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "MM-DD-YYYY", "DD-MM-YYYY"]
 )
-"""What is read when no formats are given; ISO covers YYYY-MM-DD with or without a time."""
+"""The default formats; ISO includes YYYY-MM-DD with or without a time."""

@@ -1,4 +1,4 @@
-"""Strict deep equality of JSON values: the owner of "equal"."""
+"""Strict deep equality of JSON values: the definition of "equal"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["equal"]
 
 
 def equal(expected: JsonValue, candidate: JsonValue) -> bool:
-    """Whether two values are the same JSON, at any depth.
+    """Return whether two values are the same JSON, at any depth.
 
     A boolean is never a number, 1 equals 1.0, NaN equals nothing, the order of keys is free and
     the order of items is not.
@@ -26,7 +26,7 @@ def equal(expected: JsonValue, candidate: JsonValue) -> bool:
     if kind is not list and kind is not dict:
         return _equal_scalars(expected, candidate)
     try:
-        # Python's own equality is coarser, so what it tells apart is different here too.
+        # Python's equality is coarser, so values that differ there also differ here.
         if expected != candidate:
             return False
     except RecursionError:
@@ -42,7 +42,7 @@ def _equal_scalars(expected: JsonValue, candidate: JsonValue) -> bool:
 
 
 def _equal_throughout(expected: JsonValue, candidate: JsonValue) -> bool:
-    """Deep equality with a list of open pairs instead of recursion, for any depth."""
+    """Return deep equality for any depth, with a list of pending pairs instead of recursion."""
     pending = [(expected, candidate)]
     while pending:
         left, right = pending.pop()

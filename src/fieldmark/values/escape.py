@@ -1,4 +1,4 @@
-"""Text from documents, made safe for the place where it is shown."""
+"""Escaping of text from documents for terminals, CSV, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 __all__ = ["DASH", "for_csv", "for_html", "for_markdown", "html_table", "visible"]
 
-DASH: Final = "–"  # noqa: RUF001 - a figure that is undefined
+DASH: Final = "–"  # noqa: RUF001 - an undefined metric
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
@@ -18,7 +18,7 @@ _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~$&-])")
 
 
 def visible(text: str) -> str:
-    r"""The text with control, format and broken characters shown as escapes.
+    r"""Return the text with control, format and invalid characters as escapes.
 
     >>> print(visible("a\x1b[31mb"))
     a\x1b[31mb
@@ -34,7 +34,7 @@ def visible(text: str) -> str:
 
 
 def for_csv(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula; plain numbers stay as they are.
+    """Return a cell that spreadsheets do not read as a formula; numbers are unchanged.
 
     >>> for_csv("=1+1"), for_csv("-2.5")
     ("'=1+1", '-2.5')
@@ -46,19 +46,19 @@ def for_csv(text: str) -> str:
 
 
 def for_markdown(text: str) -> str:
-    """A cell of a Markdown table, with everything that Markdown would read as its own escaped."""
+    """Return a cell of a Markdown table with all Markdown syntax escaped."""
     return _MARKDOWN.sub(r"\\\1", visible(text))
 
 
 def for_html(text: str) -> str:
-    """Text inside HTML."""
+    """Return text escaped for HTML."""
     return html.escape(visible(text))
 
 
 def html_table(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows with the same keys as an HTML table; figures are rounded, undefined is a dash."""
+    """Return rows with the same keys as an HTML table; numbers are rounded, undefined is a dash."""
     if not rows:
-        return "<p>nothing to show</p>"
+        return "<p>No rows.</p>"
     head = "".join(f"<th>{for_html(name)}</th>" for name in rows[0])
     body = "".join(
         "<tr>" + "".join(f"<td>{_html_cell(value)}</td>" for value in row.values()) + "</tr>"

@@ -1,4 +1,4 @@
-"""Any value as strict JSON text: what a strict reader would refuse is written as text."""
+"""Serialization of any value as strict JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["finite_json", "name_non_finite", "pretty_json", "read_json", "strict
 
 
 def strict_json(value: object) -> bytes:
-    """Compact JSON without broken characters; key order is kept.
+    """Return compact JSON without invalid characters; the order of keys is preserved.
 
     NaN and infinite numbers become null: where they may be, `finite_json` says which they were.
     """
@@ -26,17 +26,17 @@ def strict_json(value: object) -> bytes:
 
 
 def read_json(text: bytes) -> JsonValue:
-    """What `strict_json` wrote, half characters included; anything else is a `ValueError`."""
+    """Parse the output of `strict_json`, or raise `ValueError`."""
     try:
         value: JsonValue = orjson.loads(text)
     except orjson.JSONDecodeError:
-        # Half of a pair of surrogates is data, and only the slower parser takes it.
+        # A lone surrogate is valid data, but only the slower parser accepts it.
         return parse_strict(text.decode())
     return value
 
 
 def finite_json(value: object) -> bytes:
-    """The same as `strict_json`, with NaN and infinite numbers as text.
+    """Return the same as `strict_json`, with NaN and infinite numbers as strings.
 
     >>> finite_json([float("nan"), float("-inf"), None])
     b'["NaN","-Infinity",null]'
@@ -45,7 +45,7 @@ def finite_json(value: object) -> bytes:
 
 
 def pretty_json(value: object) -> bytes:
-    """The same as `strict_json`, over several lines, for people who open the file."""
+    """Return the same as `strict_json`, indented for human readers."""
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     except TypeError:
@@ -54,7 +54,7 @@ def pretty_json(value: object) -> bytes:
 
 
 def name_non_finite(value: object) -> object:
-    """Replace NaN and infinite numbers by their names."""
+    """Replace NaN and infinite numbers with their names."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Numbers: read from values and text, and compared within a tolerance."""
+"""Numbers in values and text, and their comparison within a tolerance."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fieldmark.model.json import JsonValue
 __all__ = ["Number", "NumberFormat", "Tolerance", "as_number", "exact_fraction"]
 
 Number: TypeAlias = int | float | Decimal
-"""JSON numbers as parsed, and `Decimal` for numbers that were read from text."""
+"""JSON numbers, and `Decimal` for numbers that were parsed from text."""
 
 MAX_LENGTH: Final = 1000
-"""The longest text, and the greatest power of ten, that is read as a number."""
+"""The maximum length and power of ten of text that is parsed as a number."""
 
 
 class NumberFormat(StrEnum):
-    """How people write numbers: 1,240.00 or 1.240,00, or whichever of the two fits."""
+    """The format of numbers in text: 1,240.00, 1.240,00, or either."""
 
     US = "us"
     EU = "eu"
@@ -40,7 +40,7 @@ _BLANK: Final = r"[ \u00a0\u202f]?"
 
 
 def _written(group: str, point: str) -> re.Pattern[str]:
-    """The pattern of an amount with the given characters between thousands and as the point."""
+    """Return the pattern of an amount with these thousands and decimal separators."""
     whole = rf"(?P<whole>[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|0|[1-9][0-9]*)"
     amount = rf"{whole}(?:{point}(?P<part>[0-9]+))?"
     return re.compile(
@@ -59,10 +59,10 @@ _READINGS: Final[Mapping[NumberFormat, tuple[re.Pattern[str], ...]]] = {
 
 
 def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Number | None:
-    """The finite number that a value is or spells, or `None`.
+    """Return the finite number that a value is or contains as text, or `None`.
 
-    Plain numeric text always counts; 1,240.00 or $5 only under a format. A number that was read
-    from text is a `Decimal`, exactly as written.
+    Plain numeric text is always parsed; 1,240.00 or $5 only with a format. A number that was parsed
+    from text is an exact `Decimal`.
 
     >>> as_number(" +12.50 "), as_number("1.240,00", NumberFormat.EU), as_number(True)
     (Decimal('12.50'), Decimal('1240.00'), None)
@@ -87,7 +87,7 @@ def as_number(value: JsonValue, number_format: NumberFormat | None = None) -> Nu
 
 
 def _amount(found: re.Match[str]) -> Decimal | None:
-    """The number of a written amount; `None` if it has two signs."""
+    """Return the number of an amount in text, or `None` if it has two signs."""
     signs = found["sign"] + found["inner"] + ("-" if found["open"] else "")
     if len(signs) > 1:
         return None
@@ -97,18 +97,17 @@ def _amount(found: re.Match[str]) -> Decimal | None:
 
 
 _SLACK: Final = 2.0**-48
-"""Far more than the rounding errors of the few operations below, relative to their operands."""
+"""Much larger than the relative rounding errors of the operations below."""
 _TINY: Final = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerance:
-    """How far a number may be from the expected one; one limit suffices, both are inclusive.
+    """The limits for the distance from the expected number; one of them suffices, both inclusive.
 
-    `relative` is a fraction of the expected number. For an expected zero the relative limit is
-    taken as absolute, unless there is an absolute one. With a `period`, distance is measured
-    around a circle. Floats decide unless the result is within rounding errors of the limit; then
-    exact fractions do.
+    `relative` is a fraction of the expected number. If the expected number is zero, the relative
+    limit is used as absolute unless there is an absolute limit. With a `period`, distance is
+    measured around a circle. Exact fractions are used if floats are too close to the limit.
     """
 
     absolute: Fraction | None = None
@@ -122,7 +121,7 @@ class Tolerance:
         object.__setattr__(self, "_relative", _as_float(self.relative))
 
     def admits(self, expected: Number, candidate: Number) -> bool:
-        """Whether the candidate is within the tolerance.
+        """Return whether the candidate is within the tolerance.
 
         >>> Tolerance(absolute=Fraction("0.1")).admits(1.0, 1.1)
         True
@@ -140,7 +139,7 @@ class Tolerance:
         else:
             limit = self._relative if self.absolute is None else self._absolute
         slack = (size + abs(got) + limit) * _SLACK + _TINY
-        # Written so that infinities, and the NaN that they lead to, decide nothing.
+        # Written so that infinity and NaN are left to exact arithmetic.
         if gap + slack < limit:
             return True
         if gap > limit + slack:
@@ -161,12 +160,12 @@ class Tolerance:
 
 
 def exact_fraction(number: Number) -> Fraction:
-    """The number as a fraction; a float stands for its shortest decimal text."""
+    """Return the number as a fraction; a float is its shortest decimal text."""
     return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
 
 
 def _as_float(limit: Fraction | None) -> float:
-    """The nearest float; an infinite one leaves every decision to exact arithmetic."""
+    """Return the nearest float; infinity leaves the decision to exact arithmetic."""
     if limit is None:
         return 0.0
     try:

@@ -6,16 +6,13 @@ import importlib.util
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fieldmark.errors import MissingExtra
 from fieldmark.values.boxes import NOT_A_BOX, Box, Outline, Shape
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from fieldmark.values.arrays import Flags, Floats, Objects
 
 __all__ = [
     "Overlap",
@@ -31,21 +28,21 @@ __all__ = [
 ]
 
 _SNAP: Final = 1 - 1e-12
-"""Polygons above this are equal: intersecting equal outlines may lose the last digits."""
-_BLOCK: Final = 1 << 14  # pairs of boxes computed at once, so that they stay in the cache
+"""Overlaps above this are 1: intersections of equal outlines have rounding errors."""
+_BLOCK: Final = 1 << 14  # pairs of boxes computed together, so that they fit in the cache
 _TINY: Final = 2.0**-1022
-_TWISTED: Final = f"{NOT_A_BOX}: the outline crosses itself"
+_TWISTED: Final = f"{NOT_A_BOX}: self-intersecting outline"
 
 
 class PolygonMethod(StrEnum):
-    """Whether polygons are intersected as they are or by their bounding rectangles."""
+    """Whether polygons are intersected exactly or by their bounding rectangles."""
 
     EXACT = "exact"
     BOUNDS = "bounds"
 
 
 class OverlapMethod(StrEnum):
-    """How an overlap was found."""
+    """How an overlap was computed."""
 
     BOX = "box"
     POLYGON = "polygon"
@@ -53,7 +50,7 @@ class OverlapMethod(StrEnum):
 
 
 class Overlap(NamedTuple):
-    """Intersection over union, the areas that it comes from, and the method."""
+    """Intersection over union, its areas, and the method."""
 
     iou: float
     expected_area: float
@@ -64,7 +61,7 @@ class Overlap(NamedTuple):
 
 @cache
 def has_shapely() -> bool:
-    """Whether polygons can be intersected exactly."""
+    """Return whether polygons can be intersected exactly."""
     return importlib.util.find_spec("shapely") is not None
 
 
@@ -75,7 +72,7 @@ def require_shapely() -> None:
 
 
 def box_iou(expected: Box, candidate: Box) -> tuple[float, float]:
-    """Intersection over union of two rectangles, and the intersection; nothing common is 0.
+    """Return the intersection over union of two rectangles, and their intersection.
 
     >>> box_iou(Box(10, 10, 30, 30, 400), Box(20, 20, 40, 40, 400)) == (100 / 700, 100)
     True
@@ -88,12 +85,12 @@ def box_iou(expected: Box, candidate: Box) -> tuple[float, float]:
         return 0.0, 0.0
     common = width * height
     union = expected.area + candidate.area - common
-    # Sides may be so short that their product vanishes.
+    # The product of very short sides may underflow to 0.
     return (common / union, common) if union > 0 else (0.0, common)
 
 
 def overlap(expected: Shape, candidate: Shape, polygon: PolygonMethod) -> Overlap | str:
-    """The overlap of two shapes, or the problem with one of them."""
+    """Return the overlap of two shapes, or the problem with one of them."""
     outlines = expected.outline is not None or candidate.outline is not None
     if outlines and polygon is PolygonMethod.EXACT:
         return _polygon_overlap(expected, candidate)
@@ -103,14 +100,14 @@ def overlap(expected: Shape, candidate: Shape, polygon: PolygonMethod) -> Overla
 
 
 def box_table(boxes: Sequence[Box]) -> Floats:
-    """Rectangles as rows of left, top, right, bottom and area."""
+    """Return rectangles as rows of left, top, right, bottom and area."""
     import numpy as np
 
     return np.array(boxes, dtype=np.float64).reshape(-1, 5)
 
 
 def box_ious(expected: Floats, candidate: Floats) -> Floats:
-    """Intersection over union of each rectangle with each, both as tables of boxes."""
+    """Return the intersection over union of all pairs of rectangles, given as arrays."""
     import numpy as np
 
     ious = np.empty((len(expected), len(candidate)))
@@ -124,7 +121,7 @@ def box_ious(expected: Floats, candidate: Floats) -> Floats:
         np.minimum(right, rights, out=out)
         np.maximum(left, lefts, out=spare)
         out -= spare
-        # A rectangle that lies elsewhere is as far off as one that touches: nothing in common.
+        # Rectangles that are apart have no intersection, like rectangles that touch.
         np.maximum(out, 0.0, out=out)
         np.minimum(bottom, bottoms, out=spare)
         np.maximum(top, tops, out=union)
@@ -133,7 +130,7 @@ def box_ious(expected: Floats, candidate: Floats) -> Floats:
         out *= spare
         np.add(area, areas, out=union)
         union -= out
-        # Without any area there is nothing to share; the least positive number adds none.
+        # Avoid a division by 0 for rectangles without area.
         np.maximum(union, _TINY, out=union)
         out /= union
     return ious
@@ -142,13 +139,13 @@ def box_ious(expected: Floats, candidate: Floats) -> Floats:
 def overlaps(
     expected: Sequence[Shape | str], candidate: Sequence[Shape | str], polygon: PolygonMethod
 ) -> Floats:
-    """Intersection over union of each shape with each; 0 for what is not a shape."""
+    """Return the intersection over union of all pairs of shapes; 0 for invalid shapes."""
     ours, theirs = _table_of(expected), _table_of(candidate)
     ious = box_ious(ours, theirs)
     if polygon is PolygonMethod.BOUNDS:
         return ious
     curved = _outlined(expected)[:, None] | _outlined(candidate)
-    # Shapes meet only where their bounding rectangles do.
+    # Shapes can intersect only if their bounding rectangles do.
     places, others = (curved & (ious > 0)).nonzero()
     ious[curved] = 0.0
     if len(places):
@@ -164,15 +161,15 @@ def _table_of(shapes: Sequence[Shape | str]) -> Floats:
     return box_table([_NOWHERE if isinstance(shape, str) else shape.box for shape in shapes])
 
 
-def _outlined(shapes: Sequence[Shape | str]) -> NDArray[np.bool_]:
+def _outlined(shapes: Sequence[Shape | str]) -> Flags:
     import numpy as np
 
     flags = [not isinstance(shape, str) and shape.outline is not None for shape in shapes]
     return np.array(flags, dtype=np.bool_)
 
 
-def _drawn(shapes: Sequence[Shape | str]) -> NDArray[np.object_]:
-    """Shapely polygons; `None` for shapes without area or with self-intersections."""
+def _drawn(shapes: Sequence[Shape | str]) -> Objects:
+    """Return shapely polygons, `None` for shapes without area or with self-intersections."""
     require_shapely()
     import numpy as np
     import shapely  # type: ignore[import-untyped]
@@ -192,7 +189,7 @@ def _drawn(shapes: Sequence[Shape | str]) -> NDArray[np.object_]:
 
 
 def _has_area(shape: Shape) -> bool:
-    """Whether the bounding rectangle has an area and the corners are not all on one line."""
+    """Return whether the bounding rectangle has an area and the corners are not on one line."""
     outline = shape.outline
     if outline is None or shape.box.area <= 0:
         return shape.box.area > 0
@@ -209,8 +206,8 @@ def _outline_of(shape: Shape) -> Outline:
     return (left, top), (right, top), (right, bottom), (left, bottom)
 
 
-def _polygon_ious(expected: NDArray[np.object_], candidate: NDArray[np.object_]) -> Floats:
-    """Intersection over union of polygons, pair by pair."""
+def _polygon_ious(expected: Objects, candidate: Objects) -> Floats:
+    """Return the intersection over union of each pair of polygons."""
     import numpy as np
     import shapely
 
@@ -227,7 +224,7 @@ def _polygon_ious(expected: NDArray[np.object_], candidate: NDArray[np.object_])
 
 
 def _polygon_overlap(expected: Shape, candidate: Shape) -> Overlap | str:
-    """The overlap of one pair of polygons, without arrays."""
+    """Return the overlap of one pair of polygons, without arrays."""
     require_shapely()
     from shapely import area, intersection
 
@@ -248,7 +245,7 @@ def _polygon_overlap(expected: Shape, candidate: Shape) -> Overlap | str:
 
 @lru_cache(maxsize=1024)
 def _polygon(outline: Outline) -> object | None:
-    """The shapely polygon of an outline; `None` if it crosses itself."""
+    """Return the shapely polygon of an outline, or `None` if it intersects itself."""
     from shapely import is_valid, linearrings, polygons
 
     polygon: object = polygons(linearrings([*outline, outline[0]]))

@@ -1,7 +1,7 @@
 """The grammar of paths: `vendor.name`, `items[0].amount`, `["a.b"]`, `items[*].amount`, `**`.
 
 A *path* names one field; an *attribute* is a path with `[]` for every index; a *pattern* may also
-hold `[*]` (the same as `[]`) and `**`, which stands for any number of steps.
+contain `[*]` (the same as `[]`) and `**`, which matches any number of steps.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ __all__ = [
 ]
 
 ROOT: Final = "$"
-"""The path of a document that is not an object."""
+"""The path of a whole document that is not an object."""
 
 
 class Wildcard(Enum):
-    """A step of a pattern that stands for others."""
+    """A wildcard in a pattern."""
 
     ANY_ITEM = "[]"
     ANY_DEPTH = "**"
@@ -52,15 +52,15 @@ Segment: TypeAlias = str | int | Wildcard
 
 
 class PathError(OptionError):
-    """A path that does not follow the grammar."""
+    """A path with invalid syntax."""
 
-    def __init__(self, text: str, why: str) -> None:
-        super().__init__("path", f"{text!r} is no path: {why}")
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__("path", f"invalid path {text!r}: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A parsed path: its steps, and for each step the text from there to the end."""
+    """A parsed path: its steps, and for each step the rest of the text."""
 
     text: str
     segments: tuple[Segment, ...]
@@ -68,7 +68,7 @@ class Path:
 
     @property
     def is_pattern(self) -> bool:
-        """Whether the path stands for more than one field."""
+        """Whether the path can match more than one field."""
         return any(isinstance(segment, Wildcard) for segment in self.segments)
 
 
@@ -82,11 +82,11 @@ _STEP: Final = re.compile(
 )
 _INDEX: Final = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
 _PLAIN: Final = re.compile(r'[^.\[\]"*]*[^.\[\]"*\s][^.\[\]"*]*\Z')
-"""Keys that need no quotes: something other than blanks, and no character of the grammar."""
+"""Keys that need no quotes: not blank, and without special characters."""
 
 
 def parse_path(text: str) -> Path:
-    """The steps of a path; a malformed path is an error that says why.
+    """Parse a path; raise an error with the reason if its syntax is invalid.
 
     >>> parse_path('items[0]["a.b"].c').segments
     ('items', 0, 'a.b', 'c')
@@ -98,12 +98,12 @@ def parse_path(text: str) -> Path:
         if segments and text[place] == ".":
             place += 1
             if text[place : place + 1] == "[":
-                raise PathError(text, "there is a dot before a bracket")
+                raise PathError(text, "dot before a bracket")
         elif segments and text[place] != "[":
-            raise PathError(text, f"a dot or a bracket is missing before {text[place:]!r}")
+            raise PathError(text, f"missing dot or bracket before {text[place:]!r}")
         step = _STEP.match(text, place)
         if step is None:
-            raise PathError(text, _complaint(text, place))
+            raise PathError(text, _syntax_problem(text, place))
         segments.append(_segment(text, step))
         tails.append(text[place:])
         place = step.end()
@@ -111,7 +111,7 @@ def parse_path(text: str) -> Path:
 
 
 def is_path(text: str) -> bool:
-    """Whether a text follows the grammar of paths.
+    """Return whether a text is a valid path.
 
     >>> is_path("invoice.total"), is_path("invoice..total")
     (True, False)
@@ -120,7 +120,7 @@ def is_path(text: str) -> bool:
 
 
 def path_key(text: str) -> Hashable:
-    """A key that is the same for all spellings of one path; a malformed path has its text.
+    """Return a key that is equal for all spellings of a path; an invalid path is its own key.
 
     >>> path_key("a[*].b") == path_key('["a"][].b')
     True
@@ -130,9 +130,9 @@ def path_key(text: str) -> Hashable:
 
 
 def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
-    """The value at a path, or `MISSING`; never an error, also not for a malformed path.
+    """Return the value at a path, or `MISSING`, also for an invalid path.
 
-    What is left of the path is first tried as a key: a key that holds dots needs no quotes.
+    The rest of the path is first looked up as a key, so a key with dots needs no quotes.
 
     >>> resolve({"vendor": {"a.b": 1}}, "vendor.a.b")
     1
@@ -165,7 +165,7 @@ def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
 
 
 def join(parent: str, key: str) -> str:
-    """The path of a key below a parent, quoted if the key needs it.
+    """Return the path of a key below a parent, with quotes if necessary.
 
     >>> join("vendor", "name"), join("vendor", "a.b"), join("", "name")
     ('vendor.name', 'vendor["a.b"]', 'name')
@@ -176,7 +176,7 @@ def join(parent: str, key: str) -> str:
 
 
 def append_path(parent: str, path: str) -> str:
-    """A path below a parent, both as they are written.
+    """Append a path to a parent path.
 
     >>> append_path("rows[*]", "a.b"), append_path("rows", "[0].b"), append_path("", "a")
     ('rows[*].a.b', 'rows[0].b', 'a')
@@ -185,7 +185,7 @@ def append_path(parent: str, path: str) -> str:
 
 
 def attribute_of(path: Path) -> str:
-    """The path with `[]` for every index in brackets.
+    """Return the path with `[]` for every index in brackets.
 
     >>> attribute_of(parse_path("items[3].amount"))
     'items[].amount'
@@ -202,12 +202,12 @@ def attribute_of(path: Path) -> str:
 
 
 def covers(pattern: Path, path: Path) -> bool:
-    """Whether a pattern stands for a path or an attribute.
+    """Return whether a pattern matches a path or an attribute.
 
     >>> covers(parse_path("**.amount"), parse_path("items[].amount"))
     True
     """
-    # The places in the pattern that can be reached after each step of the path.
+    # The positions in the pattern that can be reached after each step of the path.
     steps = pattern.segments
     reached = _past_depths(steps, {0})
     for segment in path.segments:
@@ -256,21 +256,21 @@ def _segment(text: str, step: re.Match[str]) -> Segment:
         try:
             return str(json.loads(found, strict=False))
         except ValueError as error:
-            raise PathError(text, f"{found} is no JSON text") from error
+            raise PathError(text, f"{found} is not a JSON string") from error
     return int(found) if _INDEX.match(found) else found
 
 
-def _complaint(text: str, place: int) -> str:
+def _syntax_problem(text: str, place: int) -> str:
     rest = text[place:]
     if not text:
-        return "it is empty"
+        return "must not be empty"
     if not rest:
-        return "it ends with a dot"
+        return "ends with a dot"
     if rest.startswith("."):
-        return "two dots in a row" if place else "it begins with a dot"
+        return "two dots in a row" if place else "starts with a dot"
     if rest.startswith("["):
-        return f"{rest!r} is no index, no quoted key and no [*]"
-    return f'{rest!r} cannot be read; keys with these characters need ["quotes"]'
+        return f"{rest!r} is not an index, a quoted key or [*]"
+    return f'unexpected {rest!r}; put keys with these characters in ["quotes"]'
 
 
 @lru_cache(maxsize=4096)
@@ -282,7 +282,7 @@ def _parsed(text: str) -> Path | None:
 
 
 def leaves(value: JsonValue, prefix: str = "") -> Iterator[tuple[str, JsonValue]]:
-    """Every scalar and every empty container below a value, in document order.
+    """Yield every scalar and empty container in a value, in document order.
 
     >>> list(leaves({"a": [1, {"b": {}}]}))
     [('a[0]', 1), ('a[1].b', {})]

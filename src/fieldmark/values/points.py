@@ -1,4 +1,4 @@
-"""Points of any dimension, read from JSON values, and their distances."""
+"""Points of any dimension in JSON values, and their distances."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from fieldmark.model.json import JsonValue
 from fieldmark.values.boxes import Scale, coordinates_of, read_numbers
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from fieldmark.values.arrays import Floats
 
 __all__ = [
     "NOT_A_POINT",
@@ -33,7 +30,7 @@ NOT_A_POINT: Final = "invalid point"
 
 
 class Metric(StrEnum):
-    """How distance is measured."""
+    """A distance metric."""
 
     EUCLIDEAN = "euclidean"
     MANHATTAN = "manhattan"
@@ -41,28 +38,28 @@ class Metric(StrEnum):
 
 
 def read_point(value: JsonValue, scale: Scale | None = None) -> Point | str:
-    """The point that a value holds, or the problem with it in words.
+    """Return the point of a value, or a description of the problem.
 
     A value is a list of numbers or `{coordinates}`.
 
     >>> read_point([3, 4]), read_point([3, "4"])
-    ((3.0, 4.0), 'invalid point: not all coordinates are numbers')
+    ((3.0, 4.0), 'invalid point: coordinates must be numbers')
     """
     value = coordinates_of(value)
     if not isinstance(value, list) or not value:
-        return f"{NOT_A_POINT}: not a list of numbers"
+        return f"{NOT_A_POINT}: expected a list of numbers"
     numbers = read_numbers(value)
     if isinstance(numbers, str):
         return f"{NOT_A_POINT}: {numbers}"
     if scale is None:
         return tuple(numbers)
     if len(scale) != len(numbers):
-        return f"{NOT_A_POINT}: {len(numbers)} coordinates and a scale for {len(scale)}"
+        return f"{NOT_A_POINT}: {len(numbers)} coordinates, but a scale for {len(scale)}"
     return tuple(number * unit for number, unit in zip(numbers, scale, strict=True))
 
 
 def distance(expected: Point, candidate: Point, metric: Metric) -> float | str:
-    """How far two points are apart, or that they cannot be compared.
+    """Return the distance of two points, or why they cannot be compared.
 
     >>> distance((10, 20), (13, 24), Metric.EUCLIDEAN), distance((10,), (13, 24), Metric.COSINE)
     (5.0, 'dimension mismatch: 1 and 2')
@@ -73,7 +70,7 @@ def distance(expected: Point, candidate: Point, metric: Metric) -> float | str:
 
 
 def distance_similarity(apart: float) -> float:
-    """A distance as a similarity: 1 for distance 0, falling towards 0.
+    """Convert a distance to a similarity, which is 1 for distance 0 and decreases towards 0.
 
     >>> distance_similarity(0.0), distance_similarity(4.0)
     (1.0, 0.2)
@@ -84,7 +81,7 @@ def distance_similarity(apart: float) -> float:
 def distances(
     expected: Sequence[Point | str], candidate: Sequence[Point | str], metric: Metric
 ) -> Floats:
-    """The distance of each point from each; infinite if two have different dimensions."""
+    """Return the distances of all pairs of points; infinite if their dimensions differ."""
     import numpy as np
     from scipy.spatial.distance import cdist
 
@@ -95,7 +92,7 @@ def distances(
         left = np.array([expected[place] for place in places], dtype=np.float64)
         right = np.array([candidate[place] for place in others], dtype=np.float64)
         if metric is Metric.COSINE:
-            # A zero vector has no direction: its row of zeros leaves the distance at 1.
+            # A zero vector has no direction; its row of zeros gives the distance 1.
             found = np.clip(1.0 - _unit_rows(left) @ _unit_rows(right).T, 0.0, 2.0)
         else:
             found = cdist(left, right, "euclidean" if metric is Metric.EUCLIDEAN else "cityblock")
@@ -122,7 +119,7 @@ def _by_dimension(points: Sequence[Point | str]) -> dict[int, list[int]]:
 
 
 def _cosine(expected: Point, candidate: Point) -> float:
-    """One minus the cosine of the angle; a zero vector has no direction and is 1 from all."""
+    """Return one minus the cosine of the angle, or 1 for a zero vector, which has no direction."""
     lengths = math.hypot(*expected) * math.hypot(*candidate)
     if not lengths:
         ours, theirs = _unit(expected), _unit(candidate)
@@ -132,7 +129,7 @@ def _cosine(expected: Point, candidate: Point) -> float:
 
 
 def _unit(point: Point) -> Point | None:
-    """The point with its greatest coordinate made 1, so that products do not vanish."""
+    """Return the point scaled to a greatest coordinate of 1, so that products do not underflow."""
     greatest = max(map(abs, point))
     return tuple(number / greatest for number in point) if greatest else None
 

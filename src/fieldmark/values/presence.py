@@ -1,4 +1,4 @@
-"""Whether a value is absent, null, blank or present: the owner of "empty"."""
+"""Presence of values: absent, null, blank or a value. This is the definition of "empty"."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ABSENT, _NULL, _BLANK, _VALUE = Presence
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text is empty or consists of white space.
+    """Return whether a string is empty or only whitespace.
 
     >>> is_blank(""), is_blank("  "), is_blank("a")
     (True, True, False)
@@ -26,12 +26,12 @@ def is_blank(text: str) -> bool:
 
 
 def is_present(value: JsonValue | Missing) -> bool:
-    """Whether a value is neither absent nor null nor blank."""
+    """Return whether a value is neither absent nor null nor blank."""
     return presence(value) is _VALUE
 
 
 def presence(value: JsonValue | Missing) -> Presence:
-    """Absent, null, blank (text of blanks only) or a value; 0, false, [] and {} are values.
+    """Return whether a value is absent, null, blank or a value; 0, false, [] and {} are values.
 
     >>> presence("  ").name
     'BLANK'
@@ -40,16 +40,16 @@ def presence(value: JsonValue | Missing) -> Presence:
         return _NULL
     if value is MISSING:
         return _ABSENT
-    # `is_blank`, without the call: every field asks for its presence.
+    # Inline `is_blank`, because this runs for every field.
     if type(value) is str and (not value or value.isspace()):
         return _BLANK
     return _VALUE
 
 
 def presence_of(tokens: frozenset[str], *, containers: bool, blanks: bool = True) -> PresenceRule:
-    """A rule under which some texts, and perhaps [] and {}, are blank too.
+    """Return a presence rule with additional blank strings and, with `containers`, [] and {}.
 
-    Tokens are compared trimmed and without case. Without `blanks`, text of blanks only is a value.
+    Tokens are trimmed and compared without case. Without `blanks`, a blank string is a value.
 
     >>> presence_of(frozenset({"N/A"}), containers=False)(" n/a ").name
     'BLANK'

@@ -1,11 +1,11 @@
-"""Parse JSON strictly: unique keys, finite numbers, limited depth and integer length."""
+"""Strict JSON parsing: unique keys, finite numbers, limited depth and integer length."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Final, NoReturn, TypeAlias
 
@@ -15,6 +15,7 @@ __all__ = [
     "StrictJsonError",
     "Violation",
     "all_finite",
+    "first_repeated",
     "nesting_exceeds",
     "parse_strict",
     "values_exceed",
@@ -26,16 +27,16 @@ _WHITESPACE: Final = str.maketrans("", "", " \t\r\n")
 
 
 class Violation(StrEnum):
-    """What JSON parsers usually accept and this one reports."""
+    """Deviations that JSON parsers usually accept and this one reports."""
 
-    DEPTH = "it is nested too deep"
-    DUPLICATE_KEY = "a key is repeated"
-    INTEGER_LENGTH = "an integer is too long"
-    NON_FINITE = "{} is no number"
+    DEPTH = "nested too deeply"
+    DUPLICATE_KEY = "duplicate key"
+    INTEGER_LENGTH = "integer with too many digits"
+    NON_FINITE = "{} is not a finite number"
 
 
 class StrictJsonError(ValueError):
-    """JSON that is well-formed, or nearly, and yet refused."""
+    """JSON that most parsers accept, but that is rejected here."""
 
     def __init__(self, violation: Violation, detail: str = "") -> None:
         super().__init__(violation.format(detail))
@@ -44,10 +45,10 @@ class StrictJsonError(ValueError):
 
 
 Report: TypeAlias = Callable[[Violation, str], None]
-"""Called with each violation and the key or number concerned; raises to refuse it."""
+"""Called with each violation and its key or number; may raise an error to reject it."""
 
 
-def _refuse(violation: Violation, detail: str) -> NoReturn:
+def _reject(violation: Violation, detail: str) -> NoReturn:
     raise StrictJsonError(violation, detail)
 
 
@@ -56,22 +57,21 @@ def parse_strict(
     *,
     max_depth: int | None = None,
     max_digits: int | None = None,
-    report: Report = _refuse,
+    report: Report = _reject,
 ) -> JsonValue:
-    """Parse one JSON text; a syntax error is a `json.JSONDecodeError`.
+    """Parse JSON text; a syntax error is a `json.JSONDecodeError`.
 
-    If `report` returns, the last of several equal keys wins and the number is kept as it is.
+    If `report` returns, the last value of a duplicate key wins and numbers are unchanged.
 
     >>> parse_strict('{"total": 1, "total": 2}')
     Traceback (most recent call last):
-    fieldmark.values.strict_json.StrictJsonError: a key is repeated
+    fieldmark.values.strict_json.StrictJsonError: duplicate key
     """
 
     def read_object(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
         made = dict(pairs)
         if len(made) != len(pairs):
-            keys = [key for key, _ in pairs]
-            report(Violation.DUPLICATE_KEY, next(k for i, k in enumerate(keys) if k in keys[:i]))
+            report(Violation.DUPLICATE_KEY, str(first_repeated([key for key, _ in pairs])))
         return made
 
     def read_integer(digits: str) -> int:
@@ -100,8 +100,22 @@ def parse_strict(
     return value
 
 
+def first_repeated(keys: Iterable[str]) -> str | None:
+    """Return the first key that occurs a second time, or `None`.
+
+    >>> first_repeated(["a", "b", "c", "b", "a"])
+    'b'
+    """
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen:
+            return key
+        seen.add(key)
+    return None
+
+
 def nesting_exceeds(text: str, limit: int) -> bool:
-    """Whether brackets outside of strings are open more than `limit` deep, without parsing.
+    """Return whether text is nested more than `limit` levels deep, without parsing it.
 
     >>> nesting_exceeds('[["[[["]]', 2)
     False
@@ -117,7 +131,7 @@ def nesting_exceeds(text: str, limit: int) -> bool:
 
 
 def values_exceed(text: str, limit: int) -> bool:
-    """Whether a JSON text holds more than `limit` values, without parsing.
+    """Return whether JSON text has more than `limit` values, without parsing it.
 
     >>> values_exceed('[1, [], "a, b"]', 3)
     True
@@ -130,7 +144,7 @@ def values_exceed(text: str, limit: int) -> bool:
 
 
 def all_finite(value: JsonValue) -> bool:
-    """Whether no number in a value, at any depth, is NaN or infinite.
+    """Return whether all numbers in a value are finite, at any depth.
 
     >>> all_finite({"a": [1.5, None]}), all_finite([float("nan")])
     (True, False)

@@ -1,4 +1,4 @@
-"""Normalized text, and suggestions for misspelled words."""
+"""Normalized text, suggestions for misspelled words, and counts with nouns."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ __all__ = [
     "is_typo",
     "nearest",
     "normalized",
+    "plural",
     "replace_surrogates",
+    "shorten",
 ]
 
 _MIN_SIMILARITY: Final = 0.6
-"""The least similarity of a suggestion, unless a single typo is the only difference."""
+"""The minimum similarity of a suggestion, unless it differs by a single typo."""
 _MIN_TYPO_LENGTH: Final = 2
 _MIN_PREFIX_LENGTH: Final = 3
 
 
 def normalized(text: str) -> str:
-    """Text without regard to case, to the width of blanks, and to how accents are encoded.
+    """Normalize case, whitespace and the encoding of accents.
 
     >>> normalized("  Crème   BRULEE ")
     'crème brulee'
     """
     if text.isascii():
         return " ".join(text.lower().split())
-    # Folding can take composed letters apart, so they are composed again afterwards.
+    # Folding can decompose letters, so they are composed again.
     return normalize("NFC", " ".join(normalize("NFC", text).casefold().split()))
 
 
 def folded(text: str) -> str:
-    """Text without regard to case and to blanks at its ends.
+    """Fold case and remove whitespace at both ends.
 
     >>> folded(" ACME Corp ")
     'acme corp'
@@ -47,7 +49,7 @@ def folded(text: str) -> str:
 
 
 def exact_text(value: JsonValue) -> str:
-    """A value as lower-case text: literally `str(value).lower()`, containers as sorted JSON.
+    """Return a value as lower-case text: `str(value).lower()`, containers as sorted JSON.
 
     >>> exact_text(True), exact_text(1.0), exact_text({"B": 1, "A": [2]})
     ('true', '1.0', '{"a":[2],"b":1}')
@@ -61,8 +63,17 @@ def exact_text(value: JsonValue) -> str:
     return str(value).lower()
 
 
+def shorten(text: str, limit: int) -> str:
+    """Shorten text that is longer than a limit, with an ellipsis.
+
+    >>> shorten("abc", 3), shorten("abcd", 3)
+    ('abc', 'ab…')
+    """
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
 def replace_surrogates(text: str) -> str:
-    r"""The text with a replacement character for every lone surrogate, which has no encoding.
+    r"""Replace lone surrogates, which cannot be encoded, with a replacement character.
 
     >>> replace_surrogates("a\ud800b") == "a\ufffdb"
     True
@@ -73,7 +84,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """The known word that was probably meant, if one is near enough.
+    """Return the most similar known word, if it is similar enough.
 
     >>> nearest("fuzy", ["exact", "fuzzy"])
     'fuzzy'
@@ -87,24 +98,33 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
 
 
 def is_typo(word: str, known: str) -> bool:
-    """Whether a word differs from a known one by one insertion, deletion, change or swap."""
+    """Return whether words differ by one insertion, deletion, substitution or transposition."""
     from rapidfuzz.distance import OSA
 
     return len(word) >= _MIN_TYPO_LENGTH and OSA.distance(word, known) == 1
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """A question that names the known word that was probably meant, or an empty text.
+    """Return a suggestion that names the most similar known word, or an empty string.
 
     >>> did_you_mean("treshold", ["path", "threshold"])
-    'Did you mean threshold?'
+    "did you mean 'threshold'?"
     >>> did_you_mean("numeric", ["exact", "numeric_tolerance"])
-    'Did you mean numeric_tolerance?'
+    "did you mean 'numeric_tolerance'?"
     """
     known = list(words)
     meant = folded(word).replace("-", "_")
     best = nearest(meant, known)
-    completions = [word for word in known if word.startswith(meant)]
+    completions = [each for each in known if folded(each).startswith(meant)]
     if not best and len(completions) == 1 and len(meant) >= _MIN_PREFIX_LENGTH:
         best = completions[0]
-    return f"Did you mean {best}?" if best else ""
+    return f"did you mean {str(best)!r}?" if best else ""
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Return a count with its noun.
+
+    >>> plural(1, "case"), plural(2_000, "case"), plural(3, "entry", "entries")
+    ('1 case', '2,000 cases', '3 entries')
+    """
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"

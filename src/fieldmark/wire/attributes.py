@@ -1,14 +1,15 @@
-"""Attributes on disk: paths as a tree with shared prefixes, and the numbers that rows use.
+"""Stored attributes: paths as a tree with shared prefixes, and the numbers used in rows.
 
-The attributes of the first segment have small numbers. The number of any other is derived from
-its content, so a worker can write rows without knowing what other workers have met. A list whose
-items were aligned is stored as an attribute with the comparator `align`.
+The attributes of the first segment have small numbers. All other numbers are derived from the
+content of the attribute, so a worker can write rows without knowing what other workers have seen. A
+list whose items were aligned is stored as an attribute with the comparator `align`.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from typing import Final, TypeAlias
 
 from fieldmark.model.json import JsonObject, JsonValue
@@ -33,16 +34,15 @@ StoredItem: TypeAlias = "tuple[int, int, int | None, int | None, float | None]"
 """An item mark with the stored number of its list."""
 
 _CONTENT: Final = 1 << 55
-"""The smallest number that is derived from content. A cell with it still fits into 63 bits."""
+"""The smallest number derived from content; a cell with such a number still fits into 63 bits."""
 _ROOT: Final = -1
 _ALIGN: Final = "align"
 
 
 class RowNumbers:
-    """Stored numbers for the attributes of a table, whose own numbers depend on what came before.
+    """Stored numbers for the attributes of a table, whose own numbers depend on earlier cases.
 
-    `seeds` are the attributes with small numbers. If they are not given, the first segment
-    decides them.
+    `seeds` are the attributes with small numbers, by default those of the first segment.
     """
 
     __slots__ = ("_bases", "_limit", "_lists", "_new", "_table", "seeds")
@@ -67,7 +67,7 @@ class RowNumbers:
         self._limit = len(self._bases) << CELL_BITS
 
     def begin_segment(self, outcomes: Sequence[Outcomes]) -> None:
-        """Decide the seeds from the first segment, which has been compared."""
+        """Take the seeds from the first segment, after it has been compared."""
         if self.seeds is None:
             lists = dict.fromkeys(mark[1] for each in outcomes for mark in each.items)
             seeds = [*self._table.attributes, *map(_list_attribute, lists)]
@@ -75,7 +75,7 @@ class RowNumbers:
             self._new += enumerate(seeds)
 
     def cells(self, cells: list[int]) -> list[int]:
-        """The cells of a case as its row stores them."""
+        """Return the cells of a case as its row stores them."""
         if max(cells, default=0) < self._limit:
             return cells
         bases, attributes = self._bases, self._table.attributes
@@ -84,7 +84,7 @@ class RowNumbers:
         return [bases[cell >> CELL_BITS] | cell & FACT_MASK for cell in cells]
 
     def items(self, items: Sequence[ItemMark]) -> list[StoredItem]:
-        """The item marks of a case as its row stores them."""
+        """Return the item marks of a case as its row stores them."""
         numbers = self._lists
         stored: list[StoredItem] = []
         for start, path, expected, candidate, similarity in items:
@@ -95,7 +95,7 @@ class RowNumbers:
         return stored
 
     def take_new(self) -> list[NumberedAttribute]:
-        """The attributes that rows have used since the last call, and did not use before it."""
+        """Return the attributes that rows have used for the first time since the last call."""
         new, self._new = self._new, []
         return new
 
@@ -108,7 +108,7 @@ class RowNumbers:
 
 
 def is_list(attribute: Attribute) -> bool:
-    """Whether a stored attribute is a list whose items were aligned."""
+    """Return whether a stored attribute is a list whose items were aligned."""
     return attribute.comparator == _ALIGN
 
 
@@ -117,14 +117,8 @@ def _list_attribute(path: str) -> Attribute:
 
 
 def _content_number(attribute: Attribute) -> int:
-    content = (
-        attribute.path,
-        attribute.comparator,
-        attribute.weight,
-        attribute.required,
-        attribute.configured,
-    )
-    digest = hashlib.blake2b(repr(content).encode("utf-8", "surrogatepass"), digest_size=7)
+    content = repr(astuple(attribute)).encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(content, digest_size=7)
     return int.from_bytes(digest.digest(), "big") & (_CONTENT - 1) | _CONTENT
 
 
@@ -142,7 +136,7 @@ class AttributeTreeWriter:
         self._nodes: dict[tuple[int, str], int] = {}
 
     def records(self, new: Iterable[NumberedAttribute]) -> Iterator[JsonObject]:
-        """The lines for attributes that are not written yet."""
+        """Return the lines for attributes that are not yet written."""
         for number, attribute in new:
             known = self.attributes.setdefault(number, attribute)
             if known is not attribute:
@@ -168,7 +162,7 @@ class AttributeTreeWriter:
 
 
 def path_steps(path: str) -> list[str]:
-    """The text of each step of a path; a malformed path is one step.
+    """Split a path into the text of its steps; an invalid path is one step.
 
     >>> path_steps("items[].price.net")
     ['items', '[]', '.price', '.net']
@@ -183,7 +177,7 @@ def path_steps(path: str) -> list[str]:
 
 
 class AttributeTreeReader:
-    """Reads the lines of `attributes.jsonl` back; a wrong line is a `ValueError`."""
+    """Parses the lines of `attributes.jsonl`; an invalid line raises `ValueError`."""
 
     __slots__ = ("_paths", "attributes")
 
@@ -192,7 +186,7 @@ class AttributeTreeReader:
         self._paths: dict[int, str] = {}
 
     def add(self, record: JsonValue) -> None:
-        """Take in one line."""
+        """Add one line."""
         match record:
             case {"node": int(node), "parent": int() | None as parent, "step": str(step)}:
                 above = "" if parent is None else self._path(parent)
@@ -213,7 +207,7 @@ class AttributeTreeReader:
                     configured=configured,
                 )
             case _:
-                raise ValueError("neither a node nor an attribute")
+                raise ValueError("must be a node or an attribute")
 
     def _path(self, node: int) -> str:
         path = self._paths.get(node)
@@ -223,7 +217,7 @@ class AttributeTreeReader:
 
 
 class StoredAttributes:
-    """The attributes of a stored run, with the numbers that they have in a table.
+    """The attributes of a stored run, with their numbers in a table.
 
     Runs that share a table have the same numbers for the same attributes.
     """
@@ -248,16 +242,15 @@ class StoredAttributes:
 
     @property
     def seeds(self) -> list[Attribute]:
-        """The attributes with small numbers, in their order."""
+        """Return the attributes with small numbers, in order."""
         return [each for number, each in sorted(self.stored.items()) if number < _CONTENT]
 
     def cells(self, stored: list[int]) -> list[int]:
-        """The cells of a row in the numbers of the table."""
+        """Return the cells of a row with the numbers of the table."""
         if max(stored, default=0) < self._limit << CELL_BITS:
             return stored
-        numbers = self._numbers
-        return renumber(stored, numbers)
+        return renumber(stored, self._numbers)
 
     def list_path(self, number: int) -> str:
-        """The path of an aligned list."""
+        """Return the path of an aligned list."""
         return self._lists[number]

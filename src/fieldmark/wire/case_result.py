@@ -1,4 +1,4 @@
-"""The result of one case: what `compare` returns, a run writes and reports show."""
+"""The result of one case: returned by `compare`, written by runs and shown in reports."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Outcome, Presence, Reason
-from fieldmark.model.outcomes import AttributeTable, FieldOutcome, Outcomes
+from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.values.escape import DASH, for_html, html_table
 from fieldmark.values.paths import ROOT, resolve
 
 __all__ = ["FLAGS", "CaseResult", "FieldResult"]
 
 FLAGS: Final = ("coerced", "ambiguous", "approximate")
-"""What a comparison may be flagged with."""
+"""The flags that a comparison may have."""
 
 _SCORED: Final = frozenset({Outcome.MATCH, Outcome.WRONG_VALUE, Outcome.FORMAT_ERROR})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldResult:
-    """One field: its path, what happened to it, and both values.
+    """One field: its path, its outcome and both values.
 
-    `candidate_path` differs from `path` where aligned list items have different indexes.
+    `candidate_path` differs from `path` if aligned list items have different indexes.
     """
 
     path: str
@@ -57,7 +57,7 @@ class FieldResult:
     note: str = ""
 
     def to_dict(self) -> JsonObject:
-        """The field as JSON; an absent value is left out."""
+        """Return the field as JSON, without absent values."""
         values: JsonObject = {}
         if self.expected is not MISSING:
             values["expected"] = self.expected
@@ -83,9 +83,9 @@ class FieldResult:
 class CaseResult:
     """One pair of documents: score, verdict, counts, quality, and every field on request.
 
-    `overall` is the combined result of the evaluators, where the case has some. `has_values` is
-    false for a stored case whose documents were not kept. The views of fields are computed on
-    access, so a run pays only for what it uses.
+    `overall` is the combined result of the evaluators, if the case has any. `has_values` is false
+    for a stored case whose documents were not saved. Fields are computed on access, so a run pays
+    only for what it uses.
 
     >>> import fieldmark as fm
     >>> result = fm.compare({"total": 10, "vendor": "Acme"}, {"total": 10, "vendor": "Acne"})
@@ -104,12 +104,12 @@ class CaseResult:
 
     @property
     def expected(self) -> JsonValue | Missing:
-        """The ground truth, if it was kept."""
+        """The ground truth, if it was saved."""
         return self.case.expected if self.has_values else MISSING
 
     @property
     def candidate(self) -> JsonValue | Missing:
-        """The candidate, if there is one and it was kept."""
+        """The candidate, if it exists and was saved."""
         return self.case.candidate if self.has_values else MISSING
 
     @property
@@ -119,7 +119,7 @@ class CaseResult:
 
     @property
     def input(self) -> str:
-        """What could be read of the case."""
+        """Whether ground truth and candidate could be read."""
         return self.case.input.value
 
     @property
@@ -134,12 +134,12 @@ class CaseResult:
 
     @property
     def evaluation(self) -> str:
-        """What the evaluators say together; nothing without evaluators."""
+        """The combined result of the evaluators, or `None` without evaluators."""
         return "" if self.overall is None else self.overall.reasoning
 
     @property
     def score(self) -> float | None:
-        """The primary score of the convention on this case; undefined if a comparison failed."""
+        """The primary score of the convention for this case; undefined if a comparison failed."""
         return self.stats.score
 
     @property
@@ -149,7 +149,7 @@ class CaseResult:
 
     @property
     def status(self) -> str:
-        """`ok`, or `error` if some comparison could not be made."""
+        """`ok`, or `error` if a comparison failed."""
         return "error" if self.stats.errors_count else "ok"
 
     @property
@@ -159,12 +159,12 @@ class CaseResult:
 
     @property
     def precision(self) -> float | None:
-        """The share of extracted fields that are right."""
+        """The share of predicted fields that are correct."""
         return self.stats.precision
 
     @property
     def recall(self) -> float | None:
-        """The share of expected fields that were found."""
+        """The share of expected fields that were extracted correctly."""
         return self.stats.recall
 
     @property
@@ -174,7 +174,7 @@ class CaseResult:
 
     @property
     def errors_by_type(self) -> Mapping[str, int]:
-        """Omissions, hallucinations, format errors and wrong values."""
+        """The number of mistakes by type."""
         return self.stats.errors._asdict()
 
     @cached_property
@@ -188,22 +188,22 @@ class CaseResult:
 
     @property
     def hits(self) -> tuple[str, ...]:
-        """The fields that are right."""
+        """The fields that match."""
         return self._fields_only.hits if self.overall is None else self.overall.hits
 
     @property
     def misses(self) -> tuple[str, ...]:
-        """The fields that are not, each with its reason."""
+        """The fields that do not match, each with its reason."""
         return self._fields_only.misses if self.overall is None else self.overall.misses
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """The fields that count neither way."""
+        """The fields that count neither as hits nor as misses."""
         return self._fields_only.skipped if self.overall is None else self.overall.skipped
 
     @property
     def reasoning(self) -> str:
-        """How many of the scored fields are right, or what the evaluators say."""
+        """How many of the scored fields match, or the reasoning of the evaluators."""
         return self._fields_only.reasoning if self.overall is None else self.overall.reasoning
 
     @cached_property
@@ -212,10 +212,14 @@ class CaseResult:
         return tuple(self.iter_fields())
 
     def iter_fields(self) -> Iterator[FieldResult]:
-        """Every field with its values, one by one."""
+        """Yield every field with its values."""
         for record in self.outcomes.records(self.attributes):
             attribute = self.attributes.attributes[record.attribute]
             comparison = record.comparison
+            score = None  # there was nothing to compare
+            if record.outcome in _SCORED:
+                matched = record.outcome is Outcome.MATCH
+                score = float(matched) if comparison is None else comparison.score
             yield FieldResult(
                 path=record.path,
                 candidate_path=record.candidate_path,
@@ -225,7 +229,7 @@ class CaseResult:
                 candidate_presence=record.candidate_presence.name.lower(),
                 expected=_value(self.expected, record.path, record.expected_presence),
                 candidate=_value(self.candidate, record.candidate_path, record.candidate_presence),
-                score=_field_score(record),
+                score=score,
                 similarity=None if comparison is None else comparison.similarity,
                 reason=mismatch_reason(record),
                 comparator=attribute.comparator,
@@ -238,7 +242,7 @@ class CaseResult:
             )
 
     def without_values(self) -> CaseResult:
-        """The case with paths and scores only: nothing that may quote a document."""
+        """Return the case with paths and scores only: nothing that may quote a document."""
         outcomes = self.outcomes
         comparisons = {
             position: each._replace(note="") if each.note else each
@@ -258,7 +262,8 @@ class CaseResult:
         )
 
     def to_dict(self) -> JsonObject:
-        """Everything as JSON."""
+        """Return everything as JSON."""
+        flags: JsonObject = {name: list(each) for name, each in self.quality.flags.items()}
         return {
             "case_id": self.case.id,
             "score": self.score,
@@ -273,16 +278,18 @@ class CaseResult:
             "recall": self.recall,
             "f1": self.f1,
             "errors_by_type": dict(self.errors_by_type),
-            "quality": _quality_to_json(self.quality),
+            "quality": {**self.quality._asdict(), "flags": flags},
             "outcomes": [each.to_dict() for each in self.fields],
         }
 
     def __repr__(self) -> str:
-        score = DASH if self.score is None else f"{self.score:.3f}"
-        return f"CaseResult(score={score}, verdict={self.verdict}, {self.reasoning})"
+        return f"CaseResult(score={self._shown_score}, verdict={self.verdict}, {self.reasoning})"
+
+    @property
+    def _shown_score(self) -> str:
+        return DASH if self.score is None else f"{self.score:.3f}"
 
     def _repr_html_(self) -> str:
-        score = DASH if self.score is None else f"{self.score:.3f}"
         rows = [
             {
                 "path": each.path,
@@ -293,31 +300,15 @@ class CaseResult:
             }
             for each in self.fields
         ]
-        title = f"{self.verdict}, score {score}, {self.reasoning}"
+        title = f"{self.verdict}, score {self._shown_score}, {self.reasoning}"
         return f"<p>{for_html(title)}</p>{html_table(rows)}"
 
 
-def _quality_to_json(figures: Quality) -> JsonObject:
-    numbers: JsonObject = {
-        name: getattr(figures, name) for name in figures._fields if name != "flags"
-    }
-    return {**numbers, "flags": {name: list(flags) for name, flags in figures.flags.items()}}
-
-
 def _without_texts(score: Score) -> Score:
-    """A score without the lists and texts that may quote a document."""
+    """Return a score without the lists and strings that may quote a document."""
     return Score(
         score=score.score, verdict=score.verdict, status=score.status, vacuous=score.vacuous
     )
-
-
-def _field_score(record: FieldOutcome) -> float | None:
-    """The score of a field; undefined where there was nothing to compare."""
-    if record.outcome not in _SCORED:
-        return None
-    if record.comparison is not None:
-        return record.comparison.score
-    return float(record.outcome is Outcome.MATCH)
 
 
 def _value(document: JsonValue | Missing, path: str, presence: Presence) -> JsonValue | Missing:

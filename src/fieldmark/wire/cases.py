@@ -1,10 +1,10 @@
-"""Rows of `results.jsonl`: everything that is known of a case, as one line of strict JSON."""
+"""Rows of `results.jsonl`: everything about a case as one line of strict JSON."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, TypeGuard, cast
+from typing import Final, TypeGuard
 
 import orjson
 
@@ -24,22 +24,27 @@ from fieldmark.model.outcomes import ItemMark, Outcomes
 from fieldmark.values.json_text import finite_json, strict_json
 from fieldmark.wire.attributes import RowNumbers, StoredAttributes
 from fieldmark.wire.case_result import FLAGS, CaseResult
+from fieldmark.wire.scores import (
+    evaluator_result_from_json,
+    evaluator_result_to_json,
+    score_from_json,
+)
 
 __all__ = ["CaseEncoder", "case_from_json", "segment_of"]
 
 _CACHED: Final = 2048
 _CACHED_BYTES: Final = 1024
-"""Longer records belong to cases that hardly ever repeat."""
+"""Longer records belong to cases that rarely repeat."""
 _NO_EVALUATORS: Final = Score(score=None, verdict=None)
 _QUOTING: Final = re.compile(r" \(([^():]+): .*\)\Z", re.DOTALL)
-"""A remark after a path that may quote a value: the objection of a guard, an error."""
+"""A remark after a path that may quote a value, such as an error."""
 
 
 class CaseEncoder:
     """Turns case results into lines.
 
     Cases with the same outcomes share their statistics, so that part of a line is cached. Without
-    `values`, nothing is written that may quote a document.
+    `values`, nothing that may quote a document is written, except the details of an evaluator.
     """
 
     __slots__ = ("_cache", "_values", "numbers")
@@ -52,10 +57,10 @@ class CaseEncoder:
     def encode(
         self, segment: int, results: Sequence[CaseResult], *, non_finite: bool = False
     ) -> list[bytes]:
-        """The lines of a segment; the first one says which segment it is and how long.
+        """Return the lines of a segment; the first line contains its number and length.
 
-        `non_finite` says that candidates may hold NaN or infinite numbers, which are then written
-        as text.
+        `non_finite` says that candidates may contain NaN or infinite numbers, which are then
+        written as strings.
         """
         self.numbers.begin_segment([each.outcomes for each in results])
         lines = [self._line(each, non_finite=non_finite) for each in results]
@@ -69,8 +74,14 @@ class CaseEncoder:
         case, outcomes = result.case, result.outcomes
         values = self._values and result.has_values
         parts = [b'{"case_id":', strict_json(case.id), self._record(result)]
-        if case.input is not CaseInput.OK or case.parsed_from or case.tags:
-            parts += [b",", strict_json(_reading(case, notes=values))[1:-1]]
+        if case.input is not CaseInput.OK:
+            parts += [b',"input":', strict_json(case.input.value)]
+            if values:
+                parts += [b',"note":', strict_json(case.note)]
+        if case.parsed_from:
+            parts += [b',"parsed_from":', strict_json(case.parsed_from)]
+        if case.tags:
+            parts += [b',"tags":', strict_json(case.tags)]
         if outcomes.comparisons:
             comparisons = [
                 _comparison(position, each, notes=values)
@@ -85,11 +96,19 @@ class CaseEncoder:
             parts += [b',"expected":', strict_json(case.expected)]
             if case.candidate is not MISSING:
                 text = strict_json(case.candidate)
-                # Where numbers that JSON lacks were read, one may have been written as null.
+                # If non-finite numbers were read, one may have been written as null.
                 odd = non_finite and b"null" in text
                 parts += [b',"candidate":', finite_json(case.candidate) if odd else text]
         if result.overall is not None:
-            parts += [b",", finite_json(_evaluations(result, result.overall, values=values))[1:-1]]
+            evaluations: dict[str, object] = {}
+            if values:
+                overall = result.overall
+                evaluations |= {"hits": overall.hits, "misses": overall.misses}
+                evaluations |= {"reasoning": overall.reasoning}
+            evaluations["evaluator_results"] = [
+                _evaluator_result(each, values=values) for each in result.evaluator_results
+            ]
+            parts += [b",", finite_json(evaluations)[1:-1]]
         parts.append(b"}\n")
         return b"".join(parts)
 
@@ -120,66 +139,29 @@ class CaseEncoder:
         return text
 
 
-def _evaluations(result: CaseResult, overall: Score, *, values: bool) -> JsonObject:
-    """The lists of the case and the result of every evaluator.
-
-    Details stay as the evaluator gave them: they are the user's.
-    """
-    results: list[JsonValue] = [
-        _evaluator_result(each, values=values) for each in result.evaluator_results
-    ]
-    if not values:
-        return {"evaluator_results": results}
-    return {
-        "hits": list(overall.hits),
-        "misses": list(overall.misses),
-        "reasoning": overall.reasoning,
-        "evaluator_results": results,
-    }
-
-
-def _reading(case: Case, *, notes: bool) -> JsonObject:
-    """How the candidate was read, where there is something to say; a note may quote it."""
-    reading: JsonObject = {}
-    if case.input is not CaseInput.OK:
-        reading["input"] = case.input.value
-        if notes:
-            reading["note"] = case.note
-    if case.parsed_from:
-        reading["parsed_from"] = case.parsed_from
-    if case.tags:
-        reading["tags"] = list(case.tags)
-    return reading
-
-
 def _comparison(position: int, comparison: Comparison, *, notes: bool) -> list[object]:
-    """[position, similarity, score, reason, flags, note]; a note may quote a value."""
+    """Return [position, similarity, score, reason, flags, note]; a note may quote a value."""
     flags = [name for name in FLAGS if getattr(comparison, name)]
-    row: list[object] = [
-        position,
-        comparison.similarity,
-        comparison.score,
-        comparison.reason,
-        flags,
-    ]
+    judged = comparison.similarity, comparison.score, comparison.reason
+    row: list[object] = [position, *judged, flags]
     note = comparison.note if notes or comparison.note == INJECTION_NOTE else ""
     return [*row, note] if note else row
 
 
 def _evaluator_result(result: EvaluatorResult, *, values: bool) -> JsonObject:
-    """The result as JSON; without values, only what cannot quote a document."""
-    row = result.to_dict()
+    """Return the result as JSON; without values, only what cannot quote a document."""
+    row = evaluator_result_to_json(result)
     if values:
         return row
-    kept = {key: value for key, value in row.items() if key not in {"details", "reasoning"}}
+    shown = {key: value for key, value in row.items() if key not in {"details", "reasoning"}}
     if result.paths_only:
         misses: list[JsonValue] = [_QUOTING.sub(r" (\1)", miss) for miss in result.score.misses]
-        return {**kept, "misses": misses}
-    return {key: value for key, value in kept.items() if key not in {"hits", "misses", "skipped"}}
+        return {**shown, "misses": misses}
+    return {key: value for key, value in shown.items() if key not in {"hits", "misses", "skipped"}}
 
 
 def segment_of(row: JsonObject) -> tuple[int, int] | None:
-    """The number and the length of the segment that begins with a row, if one does."""
+    """Return the number and length of the segment that starts with a row, if one does."""
     match row.get("segment"):
         case [int(number), int(rows)] if number >= 0 and rows > 0:
             return number, rows
@@ -190,7 +172,7 @@ def segment_of(row: JsonObject) -> tuple[int, int] | None:
 def case_from_json(
     row: JsonObject, attributes: StoredAttributes, convention: Convention
 ) -> CaseResult:
-    """A row read back; one of a wrong shape is a ValueError, KeyError, TypeError or IndexError."""
+    """Parse a row; an invalid one raises ValueError, KeyError, TypeError or IndexError."""
     evaluators = row.get("evaluator_results")
     return CaseResult(
         _case(row),
@@ -198,8 +180,8 @@ def case_from_json(
         _stats(row, convention),
         attributes.table,
         convention,
-        tuple(map(_evaluator_from_json, evaluators)) if isinstance(evaluators, list) else (),
-        Score.from_dict(row) if isinstance(evaluators, list) else None,
+        tuple(map(evaluator_result_from_json, evaluators)) if isinstance(evaluators, list) else (),
+        score_from_json(row) if isinstance(evaluators, list) else None,
         "expected" in row,
     )
 
@@ -224,7 +206,7 @@ def _stats(row: JsonObject, convention: Convention) -> CaseStats:
         case [int(hits), int(misses), int(skipped), int(errors)]:
             totals = hits, misses, skipped, errors
         case _:
-            raise ValueError("totals are four numbers")
+            raise ValueError("totals must be four numbers")
     return CaseStats(
         counts,
         ErrorCounts(**_numbers(row["errors_by_type"])),
@@ -240,14 +222,14 @@ def _stats(row: JsonObject, convention: Convention) -> CaseStats:
 
 def _numbers(value: JsonValue) -> dict[str, int]:
     if not isinstance(value, dict):
-        raise TypeError("counts are an object")
+        raise TypeError("counts must be an object")
     return {name: number for name, number in value.items() if isinstance(number, int)}
 
 
 def _outcomes(row: JsonObject, attributes: StoredAttributes) -> Outcomes:
     cells, comparisons, items = row["cells"], row.get("comparisons", []), row.get("items", [])
     if not _are_cells(cells) or not isinstance(comparisons, list) or not isinstance(items, list):
-        raise ValueError("cells, comparisons and items are lists")
+        raise ValueError("cells, comparisons and items must be arrays")
     return Outcomes(
         cells=attributes.cells(cells),
         comparisons=dict(_comparison_from_json(each, cells) for each in comparisons),
@@ -275,22 +257,15 @@ def _comparison_from_json(stored: JsonValue, cells: list[int]) -> tuple[int, Com
                 note=str(note[0]) if note else "",
             )
         case _:
-            raise ValueError("a comparison is a position, a similarity, a score, a reason, flags")
+            raise ValueError(
+                "a comparison must have a position, a similarity, a score, a reason and flags"
+            )
 
 
 def _item(stored: JsonValue, attributes: StoredAttributes) -> ItemMark:
     match stored:
-        case [int(start), int(number), int() | None as expected, int() | None as candidate, alike]:
-            similarity = float(alike) if isinstance(alike, int | float) else None
+        case [int(start), int(number), int() | None as expected, int() | None as candidate, value]:
+            similarity = float(value) if isinstance(value, int | float) else None
             return start, attributes.list_path(number), expected, candidate, similarity
         case _:
-            raise ValueError("an item is a start, a list, two indexes and a similarity")
-
-
-def _evaluator_from_json(stored: JsonValue) -> EvaluatorResult:
-    match stored:
-        case {"name": str(name), "type": str(kind), "weight": float() | int() as weight}:
-            score = Score.from_dict(cast("JsonObject", stored))
-            return EvaluatorResult(name=name, type=kind, weight=float(weight), score=score)
-        case _:
-            raise ValueError("an evaluator's result has a name, a type and a weight")
+            raise ValueError("an item must have a start, a list, two indexes and a similarity")

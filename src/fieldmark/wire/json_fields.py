@@ -1,25 +1,43 @@
-"""Typed access to the fields of a JSON object; a wrong shape raises `ValueError`."""
+"""Stored JSON objects: the version of their format, and typed access to their fields."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from fieldmark.model.json import JsonObject, JsonValue
 
-__all__ = ["JsonFields"]
+__all__ = ["FORMAT", "JsonFields", "check_format"]
+
+FORMAT: Final = 2
+"""The version of the stored format, shared by all files of a run."""
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
+_Value = TypeVar("_Value")
+
+
+def check_format(document: JsonObject) -> None:
+    """Raise `ValueError` for a document with another format version."""
+    found = document.get("format")
+    if found == FORMAT:
+        return
+    newer = isinstance(found, int) and found > FORMAT
+    advice = "update fieldmark" if newer else "score the inputs again"
+    raise ValueError(
+        f"has format {found}, but this version of fieldmark reads format {FORMAT}; {advice}"
+    )
 
 
 class JsonFields:
-    """The fields of one JSON object, each read as the type that its record has.
+    """Typed access to the fields of one JSON object.
+
+    A value of the wrong type raises `ValueError`.
 
     >>> JsonFields({"cases": {"total": "3"}}).object("cases").integer("total")
     Traceback (most recent call last):
-    ValueError: cases.total must be a whole number
+    ValueError: cases.total must be an integer
     """
 
     __slots__ = ("_path", "value")
@@ -30,87 +48,80 @@ class JsonFields:
         self.value: JsonObject = value
         self._path = path
 
-    def __contains__(self, key: str) -> bool:
-        return key in self.value
+    def optional(self, read: Callable[[str], _Value], key: str, default: _Value) -> _Value:
+        """Return a field that may be missing: `fields.optional(fields.text, "note", "")`."""
+        return read(key) if key in self.value else default
 
     def integer(self, key: str) -> int:
-        """A whole number."""
-        value = self._get(key)
-        if type(value) is not int:
-            raise self._error(key, "a whole number")
-        return value
+        """Return an integer."""
+        return self._get_as(int, key, "an integer")
 
     def number(self, key: str) -> float:
-        """A finite number, kept as it is written."""
+        """Return a finite number, as an integer if it is written so."""
         value = self.optional_number(key)
         if value is None:
             raise self._error(key, "a number")
         return value
 
     def optional_number(self, key: str) -> float | None:
-        """A finite number, or null."""
+        """Return a finite number or `None`."""
         value = self._get(key)
         if value is not None and not _is_number(value):
             raise self._error(key, "a number or null")
         return value  # type: ignore[return-value]
 
     def text(self, key: str) -> str:
-        """A string."""
-        value = self._get(key)
-        if not isinstance(value, str):
-            raise self._error(key, "a string")
-        return value
+        """Return a string."""
+        return self._get_as(str, key, "a string")
 
     def choice(self, key: str, choices: type[_Choice]) -> _Choice:
-        """One of the values of an enumeration."""
+        """Return a member of an enumeration."""
         value = self._get(key)
         if value not in [each.value for each in choices]:
             raise self._error(key, f"one of: {', '.join(each.value for each in choices)}")
         return choices(value)
 
     def boolean(self, key: str) -> bool:
-        """True or false."""
-        value = self._get(key)
-        if not isinstance(value, bool):
-            raise self._error(key, "true or false")
-        return value
+        """Return a boolean."""
+        return self._get_as(bool, key, "true or false")
 
     def object(self, key: str) -> JsonFields:
-        """An object."""
+        """Return typed access to an object."""
         return JsonFields(self._get(key), self._at(key))
 
+    def json_object(self, key: str) -> JsonObject:
+        """Return an object as it is."""
+        return self.object(key).value
+
     def objects(self, key: str) -> Iterator[tuple[str, JsonFields]]:
-        """An object whose values are objects, each with its name."""
+        """Return typed access to each value of an object of objects."""
         return (
             (name, JsonFields(each, f"{self._at(key)}.{name}"))
-            for name, each in self.object(key).value.items()
+            for name, each in self.json_object(key).items()
         )
 
     def array(self, key: str) -> list[JsonValue]:
-        """An array."""
-        value = self._get(key)
-        if not isinstance(value, list):
-            raise self._error(key, "an array")
-        return value
+        """Return an array."""
+        return self._get_as(list, key, "an array")
 
-    def array_of_objects(self, key: str) -> Iterator[JsonFields]:
-        """An array whose items are objects."""
-        return (
+    def array_of_objects(self, key: str) -> list[JsonFields]:
+        """Return typed access to each item of an array of objects."""
+        return [
             JsonFields(each, f"{self._at(key)}[{place}]")
             for place, each in enumerate(self.array(key))
-        )
+        ]
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """An array of strings."""
+        """Return an array of strings."""
         values = [each for each in self.array(key) if isinstance(each, str)]
         if len(values) < len(self.array(key)):
             raise self._error(key, "an array of strings")
         return tuple(values)
 
     def interval(self, key: str) -> tuple[float, float]:
-        """An array of two numbers."""
+        """Return an array of two numbers."""
         values = self.array(key)
-        if len(values) != 2 or not all(map(_is_number, values)):  # noqa: PLR2004 - both ends
+        if len(values) != 2 or not all(map(_is_number, values)):  # noqa: PLR2004 - two bounds
             raise self._error(key, "an array of two numbers")
         low, high = values
         return low, high  # type: ignore[return-value]
@@ -119,6 +130,12 @@ class JsonFields:
         if key not in self.value:
             raise ValueError(f"{self._at(key)} is missing")
         return self.value[key]
+
+    def _get_as(self, kind: type[_Value], key: str, wanted: str) -> _Value:
+        value = self._get(key)
+        if type(value) is not kind:  # a boolean is not an integer
+            raise self._error(key, wanted)
+        return value
 
     def _at(self, key: str) -> str:
         return f"{self._path}.{key}" if self._path else key

@@ -1,21 +1,22 @@
-"""The manifest of a run: what it was made from, and what became of it."""
+"""The manifest of a run: its inputs and settings, and its status."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import NamedTuple, cast
 
-from fieldmark.metrics.headline import HEADLINE_FIGURES
+from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.wire.json_fields import JsonFields
-from fieldmark.wire.stored_format import FORMAT, check_format
+from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format
 from fieldmark.wire.summary import convention_from_json, convention_to_json
 
 __all__ = [
     "Headline",
     "Manifest",
     "ManifestInput",
+    "RunEntry",
     "headline_of",
     "manifest_from_json",
     "manifest_to_json",
@@ -33,20 +34,20 @@ class ManifestInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """What a list of runs shows, and the sizes of the files that it was taken from."""
+    """What a list of runs shows, and the sizes of the files it was computed from."""
 
     cases: int
-    figures: Mapping[str, float | None]
+    metrics: Mapping[str, float | None]
     summary_bytes: int
     results_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a run was made from: versions, convention, providers, inputs, limits, options.
+    """What produced a run: versions, convention, providers, inputs, limits, options.
 
-    `options` are the run options that a resumed run starts with, if the run can be resumed by name
-    alone. `segment_size` is how many cases are written and acknowledged together.
+    `options` are the options for resuming the run, if it can be resumed by name alone.
+    `segment_size` is the number of cases that are written and acknowledged together.
     """
 
     command: str
@@ -71,23 +72,44 @@ class Manifest:
     headline: Headline | None = None
 
 
+class RunEntry(NamedTuple):
+    """What a list shows of a run; `problem` says what is wrong with a corrupt run.
+
+    `comparable` is the same for runs that can be compared: same truth, same rules, same counting.
+    """
+
+    id: str
+    status: str
+    started_at: str = ""
+    finished_at: str = ""
+    convention: str = ""
+    comparable: str = ""
+    inputs: Sequence[str] = ()
+    cases: int | None = None
+    metrics: Mapping[str, float | None] | None = None
+    tags: Sequence[str] = ()
+    note: str = ""
+    problem: str = ""
+
+    def to_dict(self) -> JsonObject:
+        """Return the entry as JSON."""
+        entry = self._asdict()
+        entry["inputs"], entry["tags"] = list(self.inputs), list(self.tags)
+        return cast("JsonObject", entry)
+
+
 def headline_of(summary: Summary, *, summary_bytes: int, results_bytes: int) -> Headline:
-    """The headline of a finished run."""
+    """Return the headline of a finished run."""
     return Headline(
         cases=summary.cases.total,
-        figures={
-            "mean_score": summary.mean_score,
-            "macro_f1_by_attribute": summary.macro_f1_by_attribute,
-            "macro_f1_by_case": summary.macro_f1_by_case,
-            "micro_f1": summary.micro.f1,
-        },
+        metrics=summary.headline,
         summary_bytes=summary_bytes,
         results_bytes=results_bytes,
     )
 
 
 def manifest_to_json(manifest: Manifest) -> JsonObject:
-    """The manifest as `manifest.json` stores it; what does not apply is left out."""
+    """Return the manifest as `manifest.json` stores it, without what does not apply."""
     headline = manifest.headline
     document: dict[str, JsonValue] = {
         "format": FORMAT,
@@ -100,7 +122,10 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
         "python": manifest.python,
         "convention": convention_to_json(manifest.convention),
         "providers": list(manifest.providers),
-        "inputs": [_input_to_json(each) for each in manifest.inputs],
+        "inputs": [
+            {key: value for key, value in asdict(each).items() if value is not None}
+            for each in manifest.inputs
+        ],
         "limits": manifest.limits,
         "weights": [list(each) for each in manifest.weights],
         "evaluators": dict(manifest.evaluators),
@@ -112,7 +137,7 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
         if headline is None
         else {
             "cases": headline.cases,
-            **headline.figures,
+            **headline.metrics,
             "bytes": [headline.summary_bytes, headline.results_bytes],
         },
         "lists": manifest.lists,
@@ -122,59 +147,56 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
     return {k: v for k, v in document.items() if k in always or v not in ("", None, [], {})}
 
 
-def _input_to_json(each: ManifestInput) -> JsonObject:
-    known: JsonObject = {"name": each.name}
-    if each.bytes is not None:
-        known["bytes"] = each.bytes
-    if each.sha256 is not None:
-        known["sha256"] = each.sha256
-    return known
-
-
 def manifest_from_json(document: JsonValue) -> Manifest:
-    """A stored manifest; a wrong shape or another format raises `ValueError`."""
+    """Parse a stored manifest; an invalid one or another format raises `ValueError`."""
     fields = JsonFields(document)
     check_format(fields.value)
+    optional, json_object = fields.optional, fields.json_object
+    providers: list[JsonFields] = optional(fields.array_of_objects, "providers", [])
+    inputs: list[JsonFields] = optional(fields.array_of_objects, "inputs", [])
+    weights: list[JsonValue] = optional(fields.array, "weights", [])
+    evaluators: JsonObject = optional(json_object, "evaluators", {})
+    spent: list[JsonFields] = optional(fields.array_of_objects, "spent", [])
     return Manifest(
         command=fields.text("command"),
         fieldmark=fields.text("fieldmark"),
         python=fields.text("python"),
-        convention=convention_from_json(fields.object("convention").value),
-        eval=_optional_text(fields, "eval"),
-        providers=_objects(fields, "providers"),
-        inputs=tuple(map(_input_from_json, _array_of_objects(fields, "inputs"))),
-        limits=_object(fields, "limits"),
-        weights=tuple(map(_weight, fields.array("weights") if "weights" in fields else ())),
-        evaluators={name: str(each) for name, each in _object(fields, "evaluators").items()},
-        options=fields.object("options").value if "options" in fields else None,
+        convention=convention_from_json(fields.object("convention")),
+        eval=optional(fields.text, "eval", ""),
+        providers=tuple(each.value for each in providers),
+        inputs=tuple(
+            ManifestInput(
+                name=each.text("name"),
+                bytes=each.optional(each.integer, "bytes", None),
+                sha256=each.optional(each.text, "sha256", None),
+            )
+            for each in inputs
+        ),
+        limits=optional(json_object, "limits", {}),
+        weights=tuple(map(_weight, weights)),
+        evaluators={name: str(each) for name, each in evaluators.items()},
+        options=optional(json_object, "options", None),
         segment_size=fields.integer("segment_size"),
         status=fields.text("status"),
-        started_at=_optional_text(fields, "started_at"),
-        finished_at=_optional_text(fields, "finished_at"),
-        accepted_changes=fields.texts("accepted_changes") if "accepted_changes" in fields else (),
-        rescored_from=fields.object("rescored_from").value if "rescored_from" in fields else None,
-        lists=_object(fields, "lists"),
-        spent=_objects(fields, "spent"),
-        headline=headline_from_json(fields.object("headline")) if "headline" in fields else None,
+        started_at=optional(fields.text, "started_at", ""),
+        finished_at=optional(fields.text, "finished_at", ""),
+        accepted_changes=optional(fields.texts, "accepted_changes", ()),
+        rescored_from=optional(json_object, "rescored_from", None),
+        lists=optional(json_object, "lists", {}),
+        spent=tuple(each.value for each in spent),
+        headline=_headline_from_json(optional(fields.object, "headline", None)),
     )
 
 
-def headline_from_json(fields: JsonFields) -> Headline:
-    """The headline of a manifest."""
+def _headline_from_json(fields: JsonFields | None) -> Headline | None:
+    if fields is None:
+        return None
     summary_bytes, results_bytes = fields.interval("bytes")
     return Headline(
         cases=fields.integer("cases"),
-        figures={name: fields.optional_number(name) for name in HEADLINE_FIGURES},
+        metrics={name: fields.optional_number(name) for name in HEADLINE_METRICS},
         summary_bytes=int(summary_bytes),
         results_bytes=int(results_bytes),
-    )
-
-
-def _input_from_json(fields: JsonFields) -> ManifestInput:
-    return ManifestInput(
-        name=fields.text("name"),
-        bytes=fields.integer("bytes") if "bytes" in fields else None,
-        sha256=fields.text("sha256") if "sha256" in fields else None,
     )
 
 
@@ -183,20 +205,4 @@ def _weight(stored: JsonValue) -> tuple[str, float, bool]:
         case [str(path), float() | int() as weight, bool(required)]:
             return path, float(weight), required
         case _:
-            raise ValueError("a weight is a path, a number and whether the field is required")
-
-
-def _optional_text(fields: JsonFields, key: str) -> str:
-    return fields.text(key) if key in fields else ""
-
-
-def _object(fields: JsonFields, key: str) -> JsonObject:
-    return fields.object(key).value if key in fields else {}
-
-
-def _array_of_objects(fields: JsonFields, key: str) -> tuple[JsonFields, ...]:
-    return tuple(fields.array_of_objects(key)) if key in fields else ()
-
-
-def _objects(fields: JsonFields, key: str) -> tuple[JsonObject, ...]:
-    return tuple(each.value for each in _array_of_objects(fields, key))
+            raise ValueError("a weight must have a path, a number and a required flag")

@@ -1,7 +1,8 @@
-"""The JSON form of a run's summary, as `summary.json`, the API and the command line show it."""
+"""The JSON form of a run's summary: `summary.json`, the API and the command line."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Final
 
 from fieldmark.metrics.averages import MacroMean
@@ -19,10 +20,9 @@ from fieldmark.metrics.summary import (
 )
 from fieldmark.metrics.tally import CaseTotals, VerdictCounts
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Depth
-from fieldmark.wire.json_fields import JsonFields
-from fieldmark.wire.stored_format import FORMAT, check_format
+from fieldmark.wire.json_fields import FORMAT, JsonFields, check_format
 
 __all__ = [
     "attribute_to_json",
@@ -43,8 +43,8 @@ _VERDICTS: Final = {"pass": "passed", "partial": "partial", "fail": "failed"}
 
 
 def summary_to_json(summary: Summary) -> JsonObject:
-    """The summary as JSON, in the order in which people read it."""
-    figures: JsonObject = {
+    """Return the summary as JSON, in reading order."""
+    metrics: JsonObject = {
         "format": FORMAT,
         "convention": convention_to_json(summary.convention),
         "cases": dict(summary.cases._asdict()),
@@ -67,16 +67,16 @@ def summary_to_json(summary: Summary) -> JsonObject:
         "gates": [gate_to_json(gate) for gate in summary.gates],
         "warnings": list(summary.warnings),
     }
-    return figures if summary.intervals is None else with_intervals(figures, summary.intervals)
+    return metrics if summary.intervals is None else with_intervals(metrics, summary.intervals)
 
 
 def summary_from_json(value: JsonObject) -> Summary:
-    """The summary that `summary_to_json` wrote; a wrong shape raises `ValueError`."""
+    """Parse a summary written by `summary_to_json`; an invalid one raises `ValueError`."""
     fields = JsonFields(value)
     check_format(value)
     macro, attributes = fields.object("macro"), dict(fields.objects("attributes"))
     return Summary(
-        convention=convention_from_json(fields.object("convention").value),
+        convention=convention_from_json(fields.object("convention")),
         cases=CaseTotals(*map(fields.object("cases").integer, CaseTotals._fields)),
         verdicts=_verdicts_from_json(fields.object("verdicts")),
         micro=_micro_from_json(fields.object("micro")),
@@ -92,41 +92,34 @@ def summary_from_json(value: JsonObject) -> Summary:
         evaluators={
             name: _evaluator_from_json(each) for name, each in fields.objects("evaluators")
         },
-        detection=fields.object("detection").value if "detection" in fields else {},
-        usage=fields.object("usage").value if "usage" in fields else {},
+        detection=fields.optional(fields.json_object, "detection", {}),
+        usage=fields.optional(fields.json_object, "usage", {}),
         gates=tuple(_gate_from_json(each) for each in fields.array_of_objects("gates")),
         warnings=fields.texts("warnings"),
-        intervals=_intervals_from_json(fields.object("intervals"), attributes)
-        if "intervals" in fields
-        else None,
+        intervals=fields.optional(
+            lambda key: _intervals_from_json(fields.object(key), attributes), "intervals", None
+        ),
     )
 
 
 def convention_to_json(convention: AppliedConvention) -> JsonObject:
-    """The convention as summaries and manifests name it."""
-    return {
-        "name": convention.name,
-        "version": convention.version,
-        "options": convention.options,
-        "comparison_sha256": convention.comparison_sha256,
-        "counting_sha256": convention.counting_sha256,
-    }
+    """Return the convention as summaries and manifests store it."""
+    return asdict(convention)
 
 
-def convention_from_json(value: JsonValue) -> AppliedConvention:
-    """The convention that a summary or a manifest names."""
-    fields = JsonFields(value, "convention")
+def convention_from_json(fields: JsonFields) -> AppliedConvention:
+    """Parse the convention of a summary or a manifest."""
     return AppliedConvention(
         name=fields.text("name"),
         version=fields.integer("version"),
-        options=fields.object("options").value,
+        options=fields.json_object("options"),
         comparison_sha256=fields.text("comparison_sha256"),
         counting_sha256=fields.text("counting_sha256"),
     )
 
 
 def attribute_to_json(attribute: AttributeSummary) -> JsonObject:
-    """The figures of one attribute."""
+    """Return the metrics of one attribute as JSON."""
     return {
         **_micro_to_json(attribute),
         "accuracy": attribute.accuracy,
@@ -136,16 +129,8 @@ def attribute_to_json(attribute: AttributeSummary) -> JsonObject:
 
 
 def _attribute_from_json(fields: JsonFields) -> AttributeSummary:
-    tp, tn, fp, fn = map(fields.integer, _COUNTS)
-    precision, recall, f1 = map(fields.optional_number, _RATES)
     return AttributeSummary(
-        tp=tp,
-        tn=tn,
-        fp=fp,
-        fn=fn,
-        precision=precision,
-        recall=recall,
-        f1=f1,
+        **asdict(_micro_from_json(fields)),
         accuracy=fields.optional_number("accuracy"),
         errors=fields.integer("errors"),
         errors_by_type=_errors_from_json(fields.object("errors_by_type")),
@@ -153,13 +138,13 @@ def _attribute_from_json(fields: JsonFields) -> AttributeSummary:
 
 
 def evaluator_to_json(evaluator: EvaluatorSummary) -> JsonObject:
-    """The figures of one evaluator; figures of its own stand only where it has some."""
+    """Return the totals of one evaluator, and its metrics over all cases if it has any."""
     return {
         "mean_score": evaluator.mean_score,
         "scored": evaluator.scored,
         "errors": evaluator.errors,
         "verdicts": _verdicts_to_json(evaluator.verdicts),
-        **({"figures": evaluator.figures} if evaluator.figures else {}),
+        **({"metrics": evaluator.metrics} if evaluator.metrics else {}),
     }
 
 
@@ -169,12 +154,12 @@ def _evaluator_from_json(fields: JsonFields) -> EvaluatorSummary:
         scored=fields.integer("scored"),
         errors=fields.integer("errors"),
         verdicts=_verdicts_from_json(fields.object("verdicts")),
-        figures=fields.object("figures").value if "figures" in fields else {},
+        metrics=fields.optional(fields.json_object, "metrics", {}),
     )
 
 
 def gate_to_json(gate: GateResult) -> JsonObject:
-    """The result of a gate; after `passed`, only what is out of the ordinary."""
+    """Return the result of a gate as JSON; `note` and `known` only if they are not the default."""
     return {
         "name": gate.name,
         "kind": gate.kind.value,
@@ -193,23 +178,23 @@ def _gate_from_json(fields: JsonFields) -> GateResult:
         limit=fields.number("limit"),
         value=fields.optional_number("value"),
         passed=fields.boolean("passed"),
-        note=fields.text("note") if "note" in fields else "",
-        known=fields.boolean("known") if "known" in fields else True,
+        note=fields.optional(fields.text, "note", ""),
+        known=fields.optional(fields.boolean, "known", default=True),
     )
 
 
 def intervals_to_json(intervals: RunIntervals) -> JsonObject:
-    """The intervals of the headline figures."""
-    return {name: list(interval) for name, interval in intervals.figures.items()}
+    """Return the intervals of the headline metrics as JSON."""
+    return {name: list(interval) for name, interval in intervals.metrics.items()}
 
 
 def with_intervals(summary: JsonObject, intervals: RunIntervals) -> JsonObject:
-    """A summary as JSON with `intervals`, and with an `interval` for each attribute."""
+    """Add `intervals` to a summary as JSON, and an `interval` to each attribute."""
     attributes = summary.get("attributes")
     extended: JsonObject = {}
-    for path, figures in (attributes if isinstance(attributes, dict) else {}).items():
+    for path, metrics in (attributes if isinstance(attributes, dict) else {}).items():
         interval = intervals.attributes.get(path)
-        known = figures if isinstance(figures, dict) else {}
+        known = metrics if isinstance(metrics, dict) else {}
         extended[path] = {**known, "interval": {"f1": None if interval is None else list(interval)}}
     return {**summary, "attributes": extended, "intervals": intervals_to_json(intervals)}
 
@@ -217,7 +202,7 @@ def with_intervals(summary: JsonObject, intervals: RunIntervals) -> JsonObject:
 def _intervals_from_json(fields: JsonFields, attributes: dict[str, JsonFields]) -> RunIntervals:
     own = {path: each.object("interval") for path, each in attributes.items()}
     return RunIntervals(
-        figures={name: fields.interval(name) for name in fields.value},
+        metrics={name: fields.interval(name) for name in fields.value},
         attributes={
             path: each.interval("f1")
             for path, each in own.items()
@@ -237,14 +222,14 @@ def _micro_from_json(fields: JsonFields) -> Micro:
 
 
 def _mean_to_json(mean: MacroMean) -> JsonObject:
-    """The means; `vacuous` stands only where it is true."""
-    figures: JsonObject = {name: getattr(mean, name) for name in _RATES}
-    return {**figures, "vacuous": True} if mean.vacuous else figures
+    """Return the means as JSON; `vacuous` only if it is true."""
+    metrics: JsonObject = {name: getattr(mean, name) for name in _RATES}
+    return {**metrics, "vacuous": True} if mean.vacuous else metrics
 
 
 def _mean_from_json(fields: JsonFields) -> MacroMean:
-    vacuous = fields.boolean("vacuous") if "vacuous" in fields else False
     precision, recall, f1 = map(fields.optional_number, _RATES)
+    vacuous = fields.optional(fields.boolean, "vacuous", default=False)
     return MacroMean(precision, recall, f1, vacuous)
 
 
@@ -264,17 +249,17 @@ def _quality_to_json(quality: QualitySummary) -> JsonObject:
     return {
         **{name: getattr(quality, name) for name in _QUALITY},
         "depth": quality.depth.value,
-        "flags": {figure: list(flags) for figure, flags in quality.flags.items()},
+        "flags": {metric: list(flags) for metric, flags in quality.flags.items()},
         "buckets": dict(quality.buckets._asdict()),
     }
 
 
 def _quality_from_json(fields: JsonFields) -> QualitySummary:
     flags, buckets = fields.object("flags"), fields.object("buckets")
-    figures = {name: fields.number(name) for name in _QUALITY}
+    metrics = {name: fields.number(name) for name in _QUALITY}
     return QualitySummary(
-        **figures,
+        **metrics,
         depth=fields.choice("depth", Depth),
-        flags={figure: flags.texts(figure) for figure in flags.value},
+        flags={metric: flags.texts(metric) for metric in flags.value},
         buckets=QualityBuckets(*map(buckets.integer, QualityBuckets._fields)),
     )

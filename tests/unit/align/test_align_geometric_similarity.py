@@ -1,4 +1,4 @@
-"""Items that are paired by their boxes or points."""
+"""Alignment of items by their boxes or points."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ def pairs(aligner, expected, candidate):
     ("options", "expected", "candidate", "paired"),
     [
         pytest.param({"match_fields": ("bbox",), "similarity": "iou"}, LINES, FOUND, [(1, 1)], id="by-their-boxes"),
-        pytest.param({"match_fields": ("text",)}, LINES, FOUND, [(1, 0)], id="by-their-text-unless-asked"),
-        pytest.param({"match_fields": ("bbox",), "similarity": {"type": "iou", "format": "xywh"}}, LINES, FOUND, [(1, 1)], id="in-another-format"),
-        pytest.param({"match_fields": ("bbox",), "similarity": "iou", "threshold": 0.95}, LINES, FOUND, [], id="the-threshold-of-the-aligner"),
-        pytest.param({"match_fields": ("bbox",), "similarity": {"type": "iou", "threshold": 0.95}}, LINES, FOUND, [], id="the-threshold-of-the-measure"),
-        pytest.param({"similarity": "iou"}, [[0, 0, 9, 9], [20, 0, 29, 9]], [[20, 0, 28, 9], [0, 0, 9, 8]], [(0, 1), (1, 0)], id="items-that-are-boxes"),
-        pytest.param({"similarity": "iou"}, [{"format": "xywh", "coordinates": [0, 0, 9, 9]}], [[0, 0, 9, 8]], [(0, 0)], id="items-that-say-their-format"),
-        pytest.param({"similarity": {"type": "distance", "threshold": 2}}, [[0, 0], [9, 9]], [[9, 8], [5, 5]], [(1, 0)], id="points-that-are-near"),
-        pytest.param({"match_fields": ("text", "bbox"), "similarity": "iou"}, LINES, [{"text": "tax", "bbox": [0, 20, 10, 24]}], [(1, 0)], id="text-counts-as-always-beside-a-box"),
+        pytest.param({"match_fields": ("text",)}, LINES, FOUND, [(1, 0)], id="by-text-by-default"),
+        pytest.param({"match_fields": ("bbox",), "similarity": {"type": "iou", "format": "xywh"}}, LINES, FOUND, [(1, 1)], id="in-different-format"),
+        pytest.param({"match_fields": ("bbox",), "similarity": "iou", "threshold": 0.95}, LINES, FOUND, [], id="threshold-of-aligner"),
+        pytest.param({"match_fields": ("bbox",), "similarity": {"type": "iou", "threshold": 0.95}}, LINES, FOUND, [], id="threshold-of-measure"),
+        pytest.param({"similarity": "iou"}, [[0, 0, 9, 9], [20, 0, 29, 9]], [[20, 0, 28, 9], [0, 0, 9, 8]], [(0, 1), (1, 0)], id="box-items"),
+        pytest.param({"similarity": "iou"}, [{"format": "xywh", "coordinates": [0, 0, 9, 9]}], [[0, 0, 9, 8]], [(0, 0)], id="items-with-own-format"),
+        pytest.param({"similarity": {"type": "distance", "threshold": 2}}, [[0, 0], [9, 9]], [[9, 8], [5, 5]], [(1, 0)], id="near-points"),
+        pytest.param({"match_fields": ("text", "bbox"), "similarity": "iou"}, LINES, [{"text": "tax", "bbox": [0, 20, 10, 24]}], [(1, 0)], id="string-and-box-combined"),
         pytest.param({"similarity": "iou"}, [{"a": {"bbox": [0, 0, 9, 9]}, "n": 7}], [{"a": {"bbox": [0, 0, 9, 8]}, "n": 7}], [(0, 0)], id="all-leaves-without-match-fields"),
-        pytest.param({"match_fields": ("bbox",), "similarity": "iou"}, [{"bbox": [5, 0, 1, 9]}], [{"bbox": [5, 0, 1, 8]}], [], id="invalid-boxes-find-nobody"),
-        pytest.param({"match_fields": ("bbox",), "similarity": "iou"}, [{"bbox": None}, {}], [{"bbox": [0, 0, 1, 1]}], [], id="items-without-a-box"),
+        pytest.param({"match_fields": ("bbox",), "similarity": "iou"}, [{"bbox": [5, 0, 1, 9]}], [{"bbox": [5, 0, 1, 8]}], [], id="invalid-boxes-not-aligned"),
+        pytest.param({"match_fields": ("bbox",), "similarity": "iou"}, [{"bbox": None}, {}], [{"bbox": [0, 0, 1, 1]}], [], id="items-without-box"),
         pytest.param({"similarity": "iou"}, [[0, 0, 9, 9], "x", 3], ["xy", {"a": 1}, 4], [(1, 0)], id="scalars-as-always"),
     ],
 )  # fmt: skip
-def test_items_find_each_other(method, options, expected, candidate, paired):
+def test_items_are_aligned_by_position(method, options, expected, candidate, paired):
     assert pairs(method(**options), expected, candidate) == paired
 
 
-def test_the_similarity_that_was_decided_on_is_told():
+def test_similarity_is_reported():
     found = Greedy(similarity="iou").align([[0, 0, 10, 10]], [[0, 0, 10, 8]])
     assert found.pairs == [(0, 0, 0.8, False)]
 
 
 @pytest.mark.parametrize("method", [Greedy, Optimal])
-def test_many_items_are_paired_like_few(method):
+def test_many_items_are_aligned_like_few(method):
     boxes = [[20 * n, 0, 20 * n + 10, 10] for n in range(60)]
     moved = [[left + 1, 0, right + 1, 10] for left, _, right, _ in reversed(boxes)]
     aligner = method(similarity="iou", threshold=0)
     assert pairs(aligner, boxes, moved) == [(n, 59 - n) for n in range(60)]
 
 
-def test_too_many_items_are_refused(monkeypatch):
+def test_too_many_items_fail(monkeypatch):
     monkeypatch.setattr(geometric_similarity, "MAX_PAIRS", 3)
     found = Greedy(similarity="iou").align([[0, 0, 1, 1]] * 2, [[0, 0, 1, 2]] * 2)
     assert found.failed is Reason.TOO_MANY_ITEMS
@@ -65,20 +65,20 @@ def test_too_many_items_are_refused(monkeypatch):
 @pytest.mark.parametrize(
     ("similarity", "message"),
     [
-        pytest.param("boxes", "must be one of text, iou, distance", id="an-unknown-name"),
-        pytest.param({"type": "iou", "fmt": "xywh"}, "iou takes format,", id="an-unknown-option"),
-        pytest.param({"type": "iou", "threshold": 2}, "threshold must be a number from 0 to 1", id="a-bad-option"),
-        pytest.param({"type": "text", "threshold": 1}, "text takes no options", id="options-of-text"),
-        pytest.param({"format": "xywh"}, "must be one of text, iou, distance", id="options-without-a-name"),
+        pytest.param("boxes", "must be one of: text, iou, distance", id="unknown-name"),
+        pytest.param({"type": "iou", "fmt": "xywh"}, "unknown option of iou; must be one of: format,", id="unknown-option"),
+        pytest.param({"type": "iou", "threshold": 2}, "threshold must be a number from 0 to 1", id="bad-option"),
+        pytest.param({"type": "text", "threshold": 1}, "text has no options", id="options-of-text"),
+        pytest.param({"format": "xywh"}, "must be one of: text, iou, distance", id="options-without-name"),
     ],
 )  # fmt: skip
-def test_a_similarity_that_makes_no_sense_is_refused(method, similarity, message):
+def test_invalid_similarity_is_rejected(method, similarity, message):
     with pytest.raises(OptionError, match=message) as caught:
         method(similarity=similarity)
     assert caught.value.option == "similarity"
 
 
-def test_a_rules_file_pairs_lines_by_their_boxes():
+def test_rules_file_aligns_lines_by_their_boxes():
     rules = {
         "fields": [
             {"path": "lines", "align": "greedy", "match_fields": ["bbox"], "similarity": {"type": "iou", "format": "xyxy"}},
@@ -90,7 +90,7 @@ def test_a_rules_file_pairs_lines_by_their_boxes():
     assert "lines[1].text" in result.misses
 
 
-def test_a_rules_file_with_an_unknown_similarity_says_the_nearest():
+def test_rules_file_with_unknown_similarity_suggests_another():
     rules = {"fields": [{"path": "lines", "align": "greedy", "similarity": "iuo"}]}
-    with pytest.raises(ConfigError, match="Did you mean iou"):
+    with pytest.raises(ConfigError, match="did you mean 'iou'"):
         fm.compare({}, {}, rules=rules)

@@ -1,4 +1,4 @@
-"""How similar two items are: the rule behind greedy and optimal alignment."""
+"""The similarity of two items, used by greedy and optimal alignment."""
 
 from __future__ import annotations
 
@@ -24,39 +24,35 @@ def similarity(expected, candidate, match_fields=None):
     ("expected", "candidate", "similar"),
     [
         pytest.param(
-            "kitten", "mitten", 0.833333333333, id="texts-by-edit-distance-over-the-longer-length"
+            "kitten", "mitten", 0.833333333333, id="strings-by-edit-distance-over-longer-length"
         ),
-        pytest.param(" Blue ", "BLUE", 1, id="texts-are-trimmed-and-folded"),
-        pytest.param("abcde", "abcdx", 0.8, id="no-bit-is-lost-at-a-threshold"),
+        pytest.param(" Blue ", "BLUE", 1, id="strings-are-trimmed-and-folded"),
+        pytest.param("abcde", "abcdx", 0.8, id="exact-at-threshold"),
         pytest.param("2024-01-05", "2024-01-06", 0, id="two-dates-are-equal-or-not"),
         pytest.param(
             "2024-01-05T10:00", "2024-01-05T10:01", 0, id="two-dates-with-times-are-equal-or-not"
         ),
-        pytest.param("2024-01-05", "2024-01-0S", 0.9, id="a-date-and-a-text-are-texts"),
-        pytest.param("2024-1", "2024-2", 0.833333333333, id="half-a-date-is-a-text"),
+        pytest.param("2024-01-05", "2024-01-0S", 0.9, id="date-and-string-compared-as-strings"),
+        pytest.param("2024-1", "2024-2", 0.833333333333, id="partial-date-is-a-string"),
         pytest.param(12, 13, 0, id="near-numbers-differ"),
-        pytest.param(12, 12.0, 1, id="a-whole-float-is-its-integer"),
-        pytest.param(1, True, 0, id="a-boolean-is-no-number"),
-        pytest.param(12, "12", 0, id="a-text-is-no-number"),
+        pytest.param(12, 12.0, 1, id="whole-float-is-its-integer"),
+        pytest.param(1, True, 0, id="boolean-is-not-a-number"),
+        pytest.param(12, "12", 0, id="string-is-not-a-number"),
         pytest.param(10**30, 10**30 + 1, 0, id="long-integers-are-exact"),
         pytest.param(10**16, 1e16, 1, id="large-floats-are-exact"),
         pytest.param(float("nan"), float("nan"), 0, id="nan-equals-nothing"),
-        pytest.param([1, "a"], [1.0, "a"], 1, id="a-list-is-equal-or-not"),
-        pytest.param([1, "a"], [1, "b"], 0, id="a-list-is-one-leaf"),
-        pytest.param({"a": 1}, 1, 0, id="an-object-and-a-scalar-share-nothing"),
+        pytest.param([1, "a"], [1.0, "a"], 1, id="list-is-equal-or-not"),
+        pytest.param([1, "a"], [1, "b"], 0, id="list-is-one-leaf"),
+        pytest.param({"a": 1}, 1, 0, id="object-and-scalar"),
         pytest.param({}, {}, 0, id="nothing-to-compare"),
-        pytest.param(None, None, 0, id="two-nulls-are-nothing-to-compare"),
-        pytest.param(
-            LONG + "a", LONG + "b", 0, id="beyond-the-length-limit-a-text-is-equal-or-not"
-        ),
-        pytest.param(
-            LONG + "a", LONG + "A ", 1, id="beyond-the-length-limit-folded-texts-are-equal"
-        ),
-        pytest.param(LONG, LONG[1:] + "y", 0.9999, id="at-the-length-limit-distance-still-counts"),
-        pytest.param(LONG + "a", LONG, 0, id="a-text-beyond-the-limit-against-one-within"),
+        pytest.param(None, None, 0, id="two-nulls"),
+        pytest.param(LONG + "a", LONG + "b", 0, id="above-length-limit-compared-by-equality"),
+        pytest.param(LONG + "a", LONG + "A ", 1, id="above-length-limit-equal-after-folding"),
+        pytest.param(LONG, LONG[1:] + "y", 0.9999, id="at-length-limit-distance-still-counts"),
+        pytest.param(LONG + "a", LONG, 0, id="one-string-above-limit"),
     ],
 )
-def test_similarity_of_items_that_are_no_objects(expected, candidate, similar):
+def test_similarity_of_scalar_items(expected, candidate, similar):
     assert similarity(expected, candidate) == similar
     assert similarity(expected, candidate, ("name",)) == similar
 
@@ -64,7 +60,7 @@ def test_similarity_of_items_that_are_no_objects(expected, candidate, similar):
 @pytest.mark.parametrize(
     ("expected", "candidate", "similar"),
     [
-        pytest.param({"a": "x", "n": 1}, {"a": "x", "n": 2}, 0.5, id="mean-over-the-leaves"),
+        pytest.param({"a": "x", "n": 1}, {"a": "x", "n": 2}, 0.5, id="mean-over-leaves"),
         pytest.param({"a": "x", "b": 1}, {"a": "x"}, 0.5, id="missing-on-one-side-counts-0"),
         pytest.param(
             {"a": "x", "b": 1}, {"a": "x", "b": None}, 0.5, id="null-on-one-side-counts-0"
@@ -75,19 +71,19 @@ def test_similarity_of_items_that_are_no_objects(expected, candidate, similar):
         pytest.param(
             {"a": "x", "b": None}, {"a": "x", "b": ""}, 1, id="empty-on-both-sides-is-left-out"
         ),
-        pytest.param({"a": "x"}, {"b": "x"}, 0, id="leaves-are-compared-under-their-own-names"),
+        pytest.param({"a": "x"}, {"b": "x"}, 0, id="leaves-compared-by-path"),
         pytest.param(
             {"a": {"b": "x", "c": 1}},
             {"a": {"b": "x", "c": 2}},
             0.5,
             id="nested-objects-are-walked",
         ),
-        pytest.param({"a": {"b": 1}}, {"a.b": 1}, 0, id="a-nested-key-is-not-a-dotted-key"),
-        pytest.param({"a": {"b": 1}}, {"a": 1}, 0, id="an-object-against-a-scalar-is-two-leaves"),
-        pytest.param({"a": [1], "b": 1}, {"a": [2], "b": 1}, 0.5, id="a-nested-list-is-one-leaf"),
-        pytest.param({"a": {}, "b": 1}, {"a": {}, "b": 2}, 0.5, id="an-empty-object-is-a-leaf"),
+        pytest.param({"a": {"b": 1}}, {"a.b": 1}, 0, id="nested-key-is-not-dotted-key"),
+        pytest.param({"a": {"b": 1}}, {"a": 1}, 0, id="object-against-scalar-is-two-leaves"),
+        pytest.param({"a": [1], "b": 1}, {"a": [2], "b": 1}, 0.5, id="nested-list-is-one-leaf"),
+        pytest.param({"a": {}, "b": 1}, {"a": {}, "b": 2}, 0.5, id="empty-object-is-leaf"),
         pytest.param({"a": False}, {"a": 0}, 0, id="false-is-not-zero"),
-        pytest.param({"a": "1"}, {"a": 1}, 0, id="one-leaf-of-two-kinds"),
+        pytest.param({"a": "1"}, {"a": 1}, 0, id="one-leaf-of-two-types"),
     ],
 )
 def test_similarity_over_all_leaves(expected, candidate, similar):
@@ -105,7 +101,7 @@ def test_similarity_over_all_leaves(expected, candidate, similar):
             {"d": "abcx", "n": 1},
             ("d", "n"),
             0.875,
-            id="mean-over-the-match-fields",
+            id="mean-over-match-fields",
         ),
         pytest.param(
             {"d": "abcd"}, {"d": "abcd", "n": 1}, ("d", "n"), 0.5, id="missing-on-one-side-counts-0"
@@ -118,31 +114,29 @@ def test_similarity_over_all_leaves(expected, candidate, similar):
             id="missing-on-both-sides-is-left-out",
         ),
         pytest.param({"n": 1}, {"n": 1}, ("d",), 0, id="no-match-field-left-is-0"),
-        pytest.param(
-            {"v": {"d": "x"}}, {"v": {"d": "x"}}, ("v.d",), 1, id="a-match-field-is-a-path"
-        ),
+        pytest.param({"v": {"d": "x"}}, {"v": {"d": "x"}}, ("v.d",), 1, id="match-field-is-path"),
         pytest.param(
             {"v.d": "x"},
             {"v": {"d": "x"}},
             ("v.d",),
             1,
-            id="a-literal-key-wins-over-its-dotted-reading",
+            id="literal-key-wins-over-its-dotted-reading",
         ),
         pytest.param(
             {"v": {"d": "x", "e": 1}},
             {"v": {"d": "x", "e": 2}},
             ("v",),
             0,
-            id="an-object-is-equal-or-not",
+            id="object-is-equal-or-not",
         ),
-        pytest.param({"d": "x"}, "x", ("d",), 0, id="an-object-and-a-scalar-share-nothing"),
+        pytest.param({"d": "x"}, "x", ("d",), 0, id="object-and-scalar"),
     ],
 )
 def test_similarity_over_match_fields(expected, candidate, fields, similar):
     assert similarity(expected, candidate, fields) == similar
 
 
-def test_the_order_of_keys_does_not_move_a_bit():
+def test_key_order_does_not_change_weights():
     texts = {
         "a": ("abc", "abd"),
         "b": ("abcdefg", "abcdefx"),
@@ -181,7 +175,7 @@ def test_columns_compare_equal_texts_and_kinds_once_for_all_items():
     )
 
 
-def test_blocks_do_not_change_the_result(monkeypatch):
+def test_block_size_does_not_change_the_result(monkeypatch):
     cells = [leaves.leaves_of({"a": f"item {n}", "n": n % 3}, None) for n in range(30)]
     others = [leaves.leaves_of({"a": f"itm {n}", "n": n % 4}, None) for n in range(20)]
     min_weight = item_similarity.min_weight_of(0.5)
@@ -196,11 +190,11 @@ def test_blocks_do_not_change_the_result(monkeypatch):
 @pytest.mark.parametrize(
     ("most", "found"),
     [
-        pytest.param(25, True, id="as-many-pairs-as-share-a-leaf"),
+        pytest.param(25, True, id="as-many-pairs-as-share-leaf"),
         pytest.param(24, False, id="one-pair-more-than-allowed"),
     ],
 )
-def test_pairs_one_by_one_are_given_up_when_too_many_share_a_leaf(most, found):
+def test_loops_are_abandoned_if_too_many_pairs_share_a_leaf(most, found):
     cells = [{"n": n % 2, "m": n, "l": 0.5} for n in range(7)]
     others = [{"n": n % 2, "m": -n - 1, "l": 0.25} for n in range(7)]
     assert (

@@ -1,4 +1,4 @@
-"""The compiled part of alignment: what it decides itself, what it leaves, and what it refuses."""
+"""The C functions of alignment: results, fallbacks to Python and invalid calls."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class Number(IntEnum):
 
 
 def nested(levels, value=1):
-    """A value inside so many lists and objects."""
+    """Return a value nested in this many lists and objects."""
     for level in range(levels):
         value = [value] if level % 2 else {"a": value}
     return value
 
 
-def test_the_compiled_part_is_there():
+def test_c_module_is_available():
     assert compiled.COMPILED
     assert items.__file__.endswith((".so", ".pyd"))
 
 
-def test_without_the_compiled_part_the_figures_are_the_same(tmp_path):
+def test_summary_is_the_same_without_c(tmp_path):
     lines = [
         {"id": f"{n}", "l": [{"a": f"item {k % 7}", "n": k / 4} for k in range(n)]}
         for n in range(30)
@@ -70,63 +70,63 @@ def test_without_the_compiled_part_the_figures_are_the_same(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("expected", "candidate", "partners", "alike"),
+    ("expected", "candidate", "partners", "may_be_equal"),
     [
-        pytest.param([], [], [], False, id="nothing"),
-        pytest.param(["a"], [], [None], False, id="nothing-on-one-side"),
-        pytest.param([1, 2], [1, 2], [0, 1], False, id="the-same-lists"),
-        pytest.param(["a", "b", "a"], ["a", "a", "c"], [0, None, 1], False, id="the-first-with-the-first"),
+        pytest.param([], [], [], False, id="empty"),
+        pytest.param(["a"], [], [None], False, id="empty-on-one-side"),
+        pytest.param([1, 2], [1, 2], [0, 1], False, id="same-lists"),
+        pytest.param(["a", "b", "a"], ["a", "a", "c"], [0, None, 1], False, id="first-with-first"),
         pytest.param(["a", "a", "a"], ["a"], [0, None, None], False, id="each-item-once"),
         pytest.param([{"a": 1, "b": 2}], [{"b": 2, "a": 1}], [0], False, id="keys-in-any-order"),
         pytest.param([{"a": 1, "b": 2}], [{"a": 2, "b": 1}], [None], False, id="values-exchanged"),
         pytest.param([{"a": 1}], [{"a": 1, "b": None}], [None], False, id="null-is-not-absent"),
-        pytest.param([{"a": None}], [{"b": None}], [None], False, id="another-key"),
+        pytest.param([{"a": None}], [{"b": None}], [None], False, id="different-key"),
         pytest.param([[1, 2]], [[2, 1]], [None], False, id="items-in-their-order"),
-        pytest.param([[], {}, None, "", 0, False], [False, 0, "", None, {}, []], [5, 4, 3, 2, 1, 0], False, id="six-kinds-of-nothing"),
-        pytest.param([1], [True], [None], False, id="a-boolean-is-no-number"),
-        pytest.param([1], [1.0], [None], True, id="a-float-may-equal-an-integer"),
-        pytest.param([0.0], [-0.0], [None], True, id="zero-and-minus-zero-have-two-texts"),
+        pytest.param([[], {}, None, "", 0, False], [False, 0, "", None, {}, []], [5, 4, 3, 2, 1, 0], False, id="six-empty-values"),
+        pytest.param([1], [True], [None], False, id="boolean-is-not-a-number"),
+        pytest.param([1], [1.0], [None], True, id="float-may-equal-integer"),
+        pytest.param([0.0], [-0.0], [None], True, id="zero-and-minus-zero-differ-as-text"),
         pytest.param([-0.0, 0.0], [0.0, -0.0], [1, 0], False, id="minus-zero-with-minus-zero"),
         pytest.param([{"a": [1, {"b": 2}]}], [{"a": [1.0, {"b": 2.0}]}], [None], True, id="floats-inside"),
-        pytest.param([1, 1.0], [1.0, 1.0], [None, 0], True, id="of-what-is-left"),
-        pytest.param([1, "x"], [1, 1.0], [0, None], False, id="not-of-what-has-its-partner"),
-        pytest.param([2**53 + 1], [2.0**53], [None], False, id="no-float-is-this-integer"),
-        pytest.param([2**62], [2.0**62], [None], True, id="a-large-integer-and-its-float"),
-        pytest.param([-(2**63)], [-(2.0**63)], [None], True, id="the-smallest-integer-and-its-float"),
-        pytest.param([2**63 - 1], [2.0**63], [None], False, id="a-float-beyond-all-integers"),
-        pytest.param(["é"], ["e\u0301"], [None], False, id="two-encodings-of-a-letter"),
-        pytest.param(["\ud800"], ["\ud800"], [0], False, id="half-a-letter"),
-        pytest.param(["\ud83d\ude00"], ["\U0001f600"], [None], False, id="two-halves-are-not-the-letter"),
+        pytest.param([1, 1.0], [1.0, 1.0], [None, 0], True, id="remaining-items"),
+        pytest.param([1, "x"], [1, 1.0], [0, None], False, id="no-partner-left"),
+        pytest.param([2**53 + 1], [2.0**53], [None], False, id="integer-not-representable-as-float"),
+        pytest.param([2**62], [2.0**62], [None], True, id="large-integer-and-its-float"),
+        pytest.param([-(2**63)], [-(2.0**63)], [None], True, id="smallest-integer-and-its-float"),
+        pytest.param([2**63 - 1], [2.0**63], [None], False, id="float-above-64-bit-integers"),
+        pytest.param(["é"], ["e\u0301"], [None], False, id="two-encodings-of-letter"),
+        pytest.param(["\ud800"], ["\ud800"], [0], False, id="lone-surrogate"),
+        pytest.param(["\ud83d\ude00"], ["\U0001f600"], [None], False, id="two-surrogates-are-not-one-letter"),
         pytest.param([nested(32)], [nested(32)], [0], False, id="as-deep-as-it-goes"),
     ],
 )  # fmt: skip
-def test_items_of_the_same_text(expected, candidate, partners, alike):
+def test_equal_item_texts(expected, candidate, partners, may_be_equal):
     found = items.pair(json_copy(expected), json_copy(candidate))
     left = [place for place, other in enumerate(partners) if other is None]
     right = [place for place in range(len(candidate)) if place not in partners]
-    assert found == (partners, left, right, alike)
+    assert found == (partners, left, right, may_be_equal)
     wanted = equal_items._pair_equal_texts(expected, candidate)
     assert [list(part) for part in wanted[:3]] == [partners, left, right]
 
 
 def json_copy(value):
-    """The same value, with no object in common."""
+    """Return an equal value without shared objects."""
     return json.loads(json.dumps(value, ensure_ascii=False))
 
 
 @pytest.mark.parametrize(
     "item",
     [
-        pytest.param(math.nan, id="no-number"),
+        pytest.param(math.nan, id="not-a-number"),
         pytest.param(math.inf, id="infinite"),
-        pytest.param(2**63, id="beyond-64-bits"),
+        pytest.param(2**63, id="above-64-bits"),
         pytest.param(-(2**63) - 1, id="below-64-bits"),
-        pytest.param({1: "a"}, id="a-key-that-is-no-text"),
-        pytest.param({Text("a"): 1}, id="a-key-of-another-class"),
-        pytest.param(Text("a"), id="a-text-of-another-class"),
-        pytest.param(Number.ONE, id="a-number-of-another-class"),
-        pytest.param(OrderedDict(a=1), id="an-object-of-another-class"),
-        pytest.param((1,), id="a-tuple"),
+        pytest.param({1: "a"}, id="key-not-string"),
+        pytest.param({Text("a"): 1}, id="key-subclass"),
+        pytest.param(Text("a"), id="str-subclass"),
+        pytest.param(Number.ONE, id="number-subclass"),
+        pytest.param(OrderedDict(a=1), id="dict-subclass"),
+        pytest.param((1,), id="tuple"),
         pytest.param(b"a", id="bytes"),
         pytest.param(object(), id="anything-else"),
         pytest.param(nested(33), id="one-level-too-deep"),
@@ -136,38 +136,38 @@ def json_copy(value):
 @pytest.mark.parametrize(
     "wrap", [lambda item: item, lambda item: {"a": [item]}], ids=["bare", "inside"]
 )
-def test_what_is_unusual_is_left_to_the_texts(item, wrap):
+def test_unusual_items_fall_back_to_texts(item, wrap):
     unusual = wrap(item)
     assert items.pair([1, unusual], [1]) is None
     assert items.pair([1], [unusual]) is None
 
 
 @pytest.mark.parametrize("lists", [((1,), [1]), ([1], range(3)), ([1], None)])
-def test_what_is_no_list_is_left_to_the_texts(lists):
+def test_other_values_than_lists_fall_back_to_texts(lists):
     assert items.pair(*lists) is None
 
 
-def test_a_list_that_holds_itself_is_left_to_the_texts():
+def test_list_that_contains_itself_falls_back_to_texts():
     endless = []
     endless.append(endless)
     assert items.pair([endless], [endless]) is None
 
 
-def test_many_items_of_few_values_are_paired_at_once():
+def test_many_items_with_few_values_are_aligned_quickly():
     expected = [{"a": n % 3, "b": float(n % 2)} for n in range(60_000)]
-    partners, places, others, alike = items.pair(expected, expected[::-1])
-    assert (len(partners), places, others, alike) == (60_000, [], [], False)
+    partners, places, others, may_be_equal = items.pair(expected, expected[::-1])
+    assert (len(partners), places, others, may_be_equal) == (60_000, [], [], False)
     assert sorted(partners) == list(range(60_000))
 
 
 def test_items_that_differ_by_type_alone_do_not_slow_down():
     kinds = [[int, float][bit] for bit in (0, 1)]
     flags = [[kinds[n >> bit & 1](bit) for bit in range(13)] for n in range(8192)]
-    partners, places, _, alike = items.pair(flags, flags[::-1])
-    assert (partners, places, alike) == (list(range(8191, -1, -1)), [], False)
+    partners, places, _, may_be_equal = items.pair(flags, flags[::-1])
+    assert (partners, places, may_be_equal) == (list(range(8191, -1, -1)), [], False)
 
 
-def test_the_order_of_keys_does_not_matter_in_any_order():
+def test_key_order_does_not_matter():
     item = {"a": 1, "b": "x", "c": None, "d": [2.5]}
     for order in permutations(item):
         assert items.pair([item], [{key: item[key] for key in order}])[0] == [0]
@@ -182,16 +182,16 @@ def test_the_order_of_keys_does_not_matter_in_any_order():
         pytest.param({}, {}, id="no-fields"),
         pytest.param({"a": " Blue\t"}, {"a": "blue"}, id="trimmed-and-folded"),
         pytest.param({"a": "blue"}, {"a": "blue"}, id="as-it-is"),
-        pytest.param({"a": "\x1c\x1d\x1e\x1f\x0b\x0cA\x7fB\x1f"}, {"a": "a\x7fb"}, id="every-blank-of-ascii"),
-        pytest.param({"a": "\0A\x08"}, {"a": "\0a\x08"}, id="no-blanks"),
-        pytest.param({"a": "@AZ[", "b": "A", "c": "Z"}, {"a": "@az[", "b": "a", "c": "z"}, id="letters-at-the-edge"),
-        pytest.param({"a": "", "b": " \t", "c": None}, {}, id="nothing-in-it"),
-        pytest.param({"a": "STRAßE", "b": "\xa0İ\u2003"}, {"a": "strasse", "b": "i̇"}, id="letters-that-become-two"),
-        pytest.param({"a": "\xa0"}, {}, id="a-blank-beyond-ascii"),
+        pytest.param({"a": "\x1c\x1d\x1e\x1f\x0b\x0cA\x7fB\x1f"}, {"a": "a\x7fb"}, id="ascii-whitespace"),
+        pytest.param({"a": "\0A\x08"}, {"a": "\0a\x08"}, id="no-whitespace"),
+        pytest.param({"a": "@AZ[", "b": "A", "c": "Z"}, {"a": "@az[", "b": "a", "c": "z"}, id="letters-at-the-boundary"),
+        pytest.param({"a": "", "b": " \t", "c": None}, {}, id="empty-object"),
+        pytest.param({"a": "STRAßE", "b": "\xa0İ\u2003"}, {"a": "strasse", "b": "i̇"}, id="letters-that-fold-to-two"),
+        pytest.param({"a": "\xa0"}, {}, id="non-ascii-blank"),
         pytest.param({"a": 2**53, "b": -(2.0**53), "c": -0.0, "d": -(2**53)}, {"a": 2**53, "b": -(2.0**53), "c": -0.0, "d": -(2**53)}, id="plain-numbers"),
     ],
 )  # fmt: skip
-def test_the_cells_of_an_object_of_text_and_numbers(item, cells):
+def test_cells_of_a_plain_object(item, cells):
     assert items.cells([item], None, 10_000, folded, None) == [cells]
     assert leaves.leaves_of(item, None) == cells
 
@@ -199,48 +199,48 @@ def test_the_cells_of_an_object_of_text_and_numbers(item, cells):
 @pytest.mark.parametrize(
     "item",
     [
-        pytest.param("text", id="no-object"),
-        pytest.param({"a": True}, id="a-boolean"),
-        pytest.param({"a": {}}, id="an-object-inside"),
-        pytest.param({"a": [1]}, id="a-list-inside"),
-        pytest.param({"a": 2**53 + 1}, id="a-large-integer"),
-        pytest.param({"a": 10**30}, id="a-huge-integer"),
-        pytest.param({"a": 1e16}, id="a-large-float"),
-        pytest.param({"a": math.nan}, id="no-number"),
-        pytest.param({"a": Text("a")}, id="a-text-of-another-class"),
-        pytest.param({Text("a"): 1}, id="a-key-of-another-class"),
-        pytest.param(OrderedDict(a=1), id="an-object-of-another-class"),
+        pytest.param("text", id="not-an-object"),
+        pytest.param({"a": True}, id="boolean"),
+        pytest.param({"a": {}}, id="object-inside"),
+        pytest.param({"a": [1]}, id="list-inside"),
+        pytest.param({"a": 2**53 + 1}, id="large-integer"),
+        pytest.param({"a": 10**30}, id="huge-integer"),
+        pytest.param({"a": 1e16}, id="large-float"),
+        pytest.param({"a": math.nan}, id="not-a-number"),
+        pytest.param({"a": Text("a")}, id="str-subclass"),
+        pytest.param({Text("a"): 1}, id="key-subclass"),
+        pytest.param(OrderedDict(a=1), id="dict-subclass"),
     ],
 )
-def test_cells_that_are_more_are_asked_for(item):
-    asked = []
+def test_unusual_items_use_the_python_function(item):
+    calls = []
     found = items.cells(
-        [{"a": 1}, item], None, 10_000, folded, lambda *given: asked.append(given) or {}
+        [{"a": 1}, item], None, 10_000, folded, lambda *given: calls.append(given) or {}
     )
     assert found == [{"a": 1}, {}]
-    assert [given[0] for given in asked] == [item]
+    assert [given[0] for given in calls] == [item]
 
 
-def test_match_fields_are_looked_up_as_long_as_they_are_keys():
-    asked = []
+def test_match_fields_that_are_keys_are_looked_up():
+    calls = []
     found = items.cells(
         [{"a": "A", "b": 1, "c": []}, {"a": "A"}],
         ("b", "a"),
         9,
         folded,
-        lambda *given: asked.append(given),
+        lambda *given: calls.append(given),
     )
     assert found == [{"b": 1, "a": "a"}, None]
-    assert asked == [({"a": "A"}, ("b", "a"))]
+    assert calls == [({"a": "A"}, ("b", "a"))]
 
 
 @pytest.mark.parametrize("text", ["abcd", "ABCD", "ÄBCD"])
-def test_a_text_that_is_too_long_is_equal_or_not(text):
+def test_long_strings_are_compared_by_equality(text):
     assert items.cells([{"a": text}], None, 4, folded, None) == [{"a": text.lower()}]
     assert items.cells([{"a": text}], None, 3, folded, None) == [{"a": (text.lower(),)}]
 
 
-def test_an_error_on_the_way_is_told():
+def test_errors_are_propagated():
     def broken(*given):
         raise LookupError(given)
 
@@ -257,17 +257,17 @@ def test_an_error_on_the_way_is_told():
 @pytest.mark.parametrize(
     ("function", "given"),
     [
-        pytest.param("pair", ([],), id="a-single-list"),
-        pytest.param("cells", ((), None, 9, folded, None), id="items-that-are-no-list"),
-        pytest.param("cells", ([], ["a"], 9, folded, None), id="fields-that-are-no-tuple"),
-        pytest.param("largest", ([[]], 9), id="cells-that-are-no-dict"),
-        pytest.param("near", ([[]], [], 0.5, 1.0, 9, 9), id="expected-cells-that-are-no-dict"),
-        pytest.param("near", ([], [[]], 0.5, 1.0, 9, 9), id="candidate-cells-that-are-no-dict"),
-        pytest.param("rows", ((), {}), id="partners-that-are-no-list"),
-        pytest.param("rows", ([1], []), id="similarities-that-are-no-dict"),
+        pytest.param("pair", ([],), id="single-list"),
+        pytest.param("cells", ((), None, 9, folded, None), id="items-not-list"),
+        pytest.param("cells", ([], ["a"], 9, folded, None), id="fields-not-tuple"),
+        pytest.param("largest", ([[]], 9), id="cells-not-dict"),
+        pytest.param("near", ([[]], [], 0.5, 1.0, 9, 9), id="expected-cells-not-dict"),
+        pytest.param("near", ([], [[]], 0.5, 1.0, 9, 9), id="candidate-cells-not-dict"),
+        pytest.param("rows", ((), {}), id="partners-not-list"),
+        pytest.param("rows", ([1], []), id="similarities-not-dict"),
     ],
 )
-def test_a_call_that_makes_no_sense_is_an_error(function, given):
+def test_invalid_call_is_an_error(function, given):
     with pytest.raises((TypeError, ValueError)):
         getattr(items, function)(*given)
 
@@ -280,13 +280,13 @@ CELLS = [{"a": "x", "n": 1}, {"a": "y", "n": 1.0}, {"a": "z", "n": 2}]
 @pytest.mark.parametrize(
     ("share", "most", "tiny", "near"),
     [
-        pytest.param(0.9, 9, 9, [(0, 0, 2), (0, 1, 1), (1, 0, 1), (1, 1, 2), (2, 2, 2)], id="one-and-a-text"),
+        pytest.param(0.9, 9, 9, [(0, 0, 2), (0, 1, 1), (1, 0, 1), (1, 1, 2), (2, 2, 2)], id="one-and-string"),
         pytest.param(0.9, 9, 0, [(0, 0, 2), (0, 1, 1), (1, 1, 2), (1, 0, 1), (2, 2, 2)], id="found-by-leaf"),
         pytest.param(1.6, 9, 9, [], id="out-of-reach"),
         pytest.param(0.9, 4, 0, None, id="more-than-may-be-looked-at"),
         pytest.param(0.9, 5, 0, [(0, 0, 2), (0, 1, 1), (1, 1, 2), (1, 0, 1), (2, 2, 2)], id="just-as-many"),
         pytest.param(0.4, 8, 0, None, id="all-would-have-to-be-looked-at"),
-        pytest.param(0.9, -1, 0, None, id="none-may-be-looked-at"),
+        pytest.param(0.9, -1, 0, None, id="limit-0"),
     ],
 )  # fmt: skip
 def test_near_pairs(share, most, tiny, near):
@@ -294,13 +294,13 @@ def test_near_pairs(share, most, tiny, near):
     assert item_similarity._near(CELLS, CELLS, share, item_similarity._UNEQUAL, most, tiny) == near
 
 
-def test_pairs_that_share_nothing_need_not_be_looked_at():
+def test_pairs_without_a_common_leaf_are_skipped():
     expected, candidate = [{"a": 1}], [{"b": 1}, {"c": 1}]
     assert items.near(expected, candidate, 0.5, 1.0, 1, 16) == []
     assert item_similarity._near(expected, candidate, 0.5, 1.0, 1, 16) == []
 
 
-def test_near_pairs_come_in_the_order_in_which_their_leaves_are_met():
+def test_near_pairs_are_in_order_of_their_leaves():
     expected, candidate = [{"a": 1, "b": 2}], [{"c": 0}, {"b": 2}, {"a": 1}, {"a": 1, "b": 2}]
     found = items.near(expected, candidate, 0.5, 1.0, 9, 0)
     assert found == [(0, 2, 1), (0, 3, 2), (0, 1, 1)]
@@ -308,7 +308,7 @@ def test_near_pairs_come_in_the_order_in_which_their_leaves_are_met():
     assert sorted(found) == items.near(expected, candidate, 0.5, 1.0, 9, 4)
 
 
-# --- nothing is kept ------------------------------------------------------------------------------
+# --- memory -------------------------------------------------------------------------------------
 
 
 def failing(*given):
@@ -317,7 +317,7 @@ def failing(*given):
 
 CALLS = {
     "pair": lambda: items.pair([{"a": n, "b": f"x{n}", "c": [n]} for n in range(300, 500)], [{"a": n, "b": f"x{n}", "c": [n + 0.0]} for n in range(400, 600)]),
-    "pair-of-strangers": lambda: items.pair([*range(600)], [f"x{n}" for n in range(600)]),
+    "pair-of-unequal": lambda: items.pair([*range(600)], [f"x{n}" for n in range(600)]),
     "pair-of-something-unusual": lambda: items.pair([{"a": n} for n in range(90)], [{"a": 1}, {"a": 2**70}]),
     "pair-of-no-list": lambda: items.pair([], ()),
     "cells": lambda: items.cells([{"a": f" X{n}", "b": n * 1000, "é": "É"} for n in range(90)], None, 3, folded, leaves.leaves_of),
@@ -341,7 +341,7 @@ def called(call):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_no_memory_is_kept(name):
+def test_memory_is_released(name):
     called(CALLS[name])
     tracemalloc.start()
     try:
@@ -356,7 +356,7 @@ def test_no_memory_is_kept(name):
     assert min(sizes[3:]) - sizes[1] < 300
 
 
-def test_no_value_is_kept_or_lost():
+def test_reference_counts_are_unchanged():
     values = [
         f"text {id(object())}",
         f"é{id(object())}",

@@ -1,4 +1,4 @@
-"""How much an alignment may be asked for, and that it ends."""
+"""Limits on the size of an alignment, and its running time."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from fieldmark.align.sets import SetAlign
 from fieldmark.model.outcome import Reason
 
 
-def strangers(count, other):
-    """Two lists without equal items."""
+def unequal_lists(count, other):
+    """Return two lists without equal items."""
     return [f"a{n}" for n in range(count)], [f"b{n}" for n in range(other)]
 
 
 @pytest.mark.parametrize(
     ("expected", "candidate", "allowed"),
     [
-        pytest.param(2_000, 2_000, True, id="at-the-limit"),
-        pytest.param(2_001, 2_000, False, id="one-expected-item-too-many"),
-        pytest.param(2_000, 2_001, False, id="one-candidate-item-too-many"),
-        pytest.param(400_000, 10, True, id="a-long-list-against-a-short-one"),
-        pytest.param(400_001, 10, False, id="a-short-list-does-not-make-up-for-any-length"),
+        pytest.param(2_000, 2_000, True, id="at-limit"),
+        pytest.param(2_001, 2_000, False, id="extra-expected-item"),
+        pytest.param(2_000, 2_001, False, id="extra-candidate-item"),
+        pytest.param(400_000, 10, True, id="long-list-against-short-one"),
+        pytest.param(400_001, 10, False, id="short-list-does-not-make-up-for-any-length"),
         pytest.param(100_000, 0, True, id="nothing-to-compare-with"),
         pytest.param(0, 100_000, True, id="nothing-to-compare"),
     ],
 )
-def test_items_that_may_be_compared_each_with_each(expected, candidate, allowed):
+def test_pair_limit(expected, candidate, allowed):
     assert limits.within(expected, candidate) is allowed
 
 
 @pytest.mark.parametrize("aligner", [Greedy(), Optimal(), Optimal(on_limit="greedy")])
-def test_a_hundred_thousand_strangers_on_both_sides_are_refused_at_once(aligner):
-    expected, candidate = strangers(100_000, 100_000)
+def test_too_many_unequal_items_fail_immediately(aligner):
+    expected, candidate = unequal_lists(100_000, 100_000)
     found = aligner.align(expected, candidate)
     assert found.failed is Reason.TOO_MANY_ITEMS
-    assert "100000 x 100000" in found.note
+    assert "100,000 x 100,000" in found.note
     assert not found.pairs
     assert (len(found.unmatched_expected), len(found.unmatched_candidate)) == (100_000, 100_000)
 
 
-def test_the_limit_counts_only_items_without_an_equal_one():
+def test_limit_counts_only_unequal_items():
     expected = [{"n": n} for n in range(5_000)]
     found = Greedy().align(expected, [*expected[1:], {"n": -1}])
     assert (found.failed, len(found.pairs)) == (None, 4_999)
 
 
 @pytest.mark.parametrize("method", [Greedy, Optimal])
-def test_a_long_truth_against_a_truncated_extraction_is_aligned(method):
+def test_long_truth_is_aligned_with_a_truncated_prediction(method):
     expected = [{"name": f"item {n}", "n": n, "price": n / 4} for n in range(20_000)]
     candidate = [{**item, "price": -1} for item in expected[:7]]
     found = method().align(expected, candidate)
@@ -62,9 +62,9 @@ def test_a_long_truth_against_a_truncated_extraction_is_aligned(method):
     assert (found.failed, len(found.unmatched_expected)) == (None, 19_993)
 
 
-def test_optimal_beyond_the_limit_can_fall_back_to_greedy_and_says_so(monkeypatch):
+def test_optimal_falls_back_to_greedy_above_the_limit(monkeypatch):
     monkeypatch.setattr(limits, "MAX_PAIRS", 14)
-    expected, candidate = strangers(5, 3)
+    expected, candidate = unequal_lists(5, 3)
     refused = Optimal().align(expected, candidate)
     found = Optimal(on_limit="greedy").align(expected, candidate)
     assert (refused.failed, refused.fallback) == (Reason.TOO_MANY_ITEMS, False)
@@ -73,7 +73,7 @@ def test_optimal_beyond_the_limit_can_fall_back_to_greedy_and_says_so(monkeypatc
     assert len(found.pairs) == 3
 
 
-def test_within_the_limit_nothing_falls_back():
+def test_no_fallback_within_the_limit():
     assert not Optimal(on_limit="greedy").align(["abc"], ["abd"]).fallback
 
 
@@ -86,13 +86,11 @@ def test_within_the_limit_nothing_falls_back():
         pytest.param(
             item_similarity, "MAX_CHARACTER_PAIRS", Optimal(), id="characters-under-optimal"
         ),
-        pytest.param(
-            item_similarity, "MAX_PAIRS", Greedy(threshold=0), id="pairs-above-the-threshold"
-        ),
+        pytest.param(item_similarity, "MAX_PAIRS", Greedy(threshold=0), id="pairs-above-threshold"),
         pytest.param(item_similarity, "MAX_AGREEMENTS", Greedy(threshold=0), id="ties"),
     ],
 )
-def test_items_that_hold_too_much_are_refused(monkeypatch, module, limit, aligner):
+def test_too_large_items_fail(monkeypatch, module, limit, aligner):
     monkeypatch.setattr(similarity_alignment, "SMALL_CHARACTER_PAIRS", 0)
     expected, candidate = ["aa", "ab"], ["ac", "ad"]
     assert aligner.align(expected, candidate).failed is None
@@ -100,14 +98,14 @@ def test_items_that_hold_too_much_are_refused(monkeypatch, module, limit, aligne
     assert aligner.align(expected, candidate).failed is Reason.TOO_MANY_ITEMS
 
 
-def test_a_fallback_that_is_too_long_itself_is_refused(monkeypatch):
+def test_fallback_above_its_own_limit_fails(monkeypatch):
     monkeypatch.setattr(limits, "MAX_PAIRS", 13)
     monkeypatch.setattr(similarity_alignment, "FALLBACK_PAIRS", 14)
-    found = Optimal(on_limit="greedy").align(*strangers(5, 3))
+    found = Optimal(on_limit="greedy").align(*unequal_lists(5, 3))
     assert (found.failed, found.fallback) == (Reason.TOO_MANY_ITEMS, False)
 
 
-def test_texts_too_long_to_be_compared_each_with_each_are_refused_at_once():
+def test_too_long_strings_fail_immediately():
     chance = random.Random(3)
     expected, candidate = (
         ["".join(chance.choices("abc", k=9_000)) for _ in range(60)] for _ in range(2)
@@ -116,7 +114,7 @@ def test_texts_too_long_to_be_compared_each_with_each_are_refused_at_once():
 
 
 @pytest.mark.parametrize("method", [Greedy, Optimal])
-def test_lists_in_which_everything_resembles_everything_end_soon(method):
+def test_lists_of_similar_items_are_aligned_quickly(method):
     expected = ["a" * n for n in range(1, 300)]
     candidate = ["b" + "a" * n for n in range(1, 300)]
     start = process_time()
@@ -127,7 +125,7 @@ def test_lists_in_which_everything_resembles_everything_end_soon(method):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [Greedy, Optimal])
-def test_the_worst_lists_within_the_limits_end_within_a_minute(method):
+def test_worst_case_within_the_limits_is_bounded(method):
     expected = [{"n": n, "t": "a" * (n % 97)} for n in range(2_000)]
     candidate = [{"n": -n - 1, "t": "b" + "a" * (n % 89)} for n in range(2_000)]
     start = process_time()

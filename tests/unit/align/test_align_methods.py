@@ -1,4 +1,4 @@
-"""Which items of two lists are paired, method by method."""
+"""The alignments of each method."""
 
 from __future__ import annotations
 
@@ -33,27 +33,21 @@ NAN = float("nan")
     ("expected", "candidate", "pairs"),
     [
         pytest.param([1, 2], [2, 1], [(0, 1), (1, 0)], id="equal-items-anywhere"),
-        pytest.param(
-            [{"a": 1, "b": 2}], [{"b": 2, "a": 1}], [(0, 0)], id="the-order-of-keys-is-free"
-        ),
-        pytest.param([[1, 2]], [[2, 1]], [], id="the-order-of-nested-items-is-not"),
+        pytest.param([{"a": 1, "b": 2}], [{"b": 2, "a": 1}], [(0, 0)], id="order-of-keys-is-free"),
+        pytest.param([[1, 2]], [[2, 1]], [], id="order-of-nested-items-is-not"),
         pytest.param(
             ["a", "a", "b"],
             ["b", "a", "a"],
             [(0, 1), (1, 2), (2, 0)],
-            id="duplicates-in-the-order-of-places",
+            id="duplicates-in-order-of-positions",
         ),
         pytest.param(["a", "a"], ["a"], [(0, 0)], id="each-item-is-used-once"),
-        pytest.param(
-            [1, 1.0], [1.0, 1], [(0, 1), (1, 0)], id="the-same-text-before-the-same-value"
-        ),
+        pytest.param([1, 1.0], [1.0, 1], [(0, 1), (1, 0)], id="same-text-before-same-value"),
         pytest.param([{"a": 3}], [{"a": 3.0}], [(0, 0)], id="3-equals-3.0"),
         pytest.param([{"a": 0}], [{"a": -0.0}], [(0, 0)], id="zero-has-no-sign"),
-        pytest.param([{"a": 10**16}], [{"a": 1e16}], [(0, 0)], id="numbers-with-an-exponent"),
-        pytest.param(
-            [{"a": 2**70}], [{"a": 2.0**70}], [(0, 0)], id="numbers-beyond-the-fast-writer"
-        ),
-        pytest.param([{"a": True}], [{"a": 1}], [], id="a-boolean-is-no-number"),
+        pytest.param([{"a": 10**16}], [{"a": 1e16}], [(0, 0)], id="numbers-with-exponent"),
+        pytest.param([{"a": 2**70}], [{"a": 2.0**70}], [(0, 0)], id="numbers-above-64-bits"),
+        pytest.param([{"a": True}], [{"a": 1}], [], id="boolean-is-not-a-number"),
         pytest.param([{"a": None}], [{"a": NAN}], [], id="nan-is-not-null"),
         pytest.param([{"a": NAN}], [{"a": NAN}], [], id="nan-equals-nothing-not-even-itself"),
         pytest.param(
@@ -66,27 +60,25 @@ NAN = float("nan")
             [{"a": NAN, "b": "\ud800"}],
             [{"a": NAN, "b": "\ud800"}],
             [],
-            id="nan-beside-a-text-beyond-the-fast-writer",
+            id="nan-with-large-number",
         ),
         pytest.param([{"a": None}], [{}, {"a": None}], [(0, 1)], id="null-is-not-missing"),
-        pytest.param([1, "a", None], [1, "a", None], [(0, 0), (1, 1), (2, 2)], id="the-same-list"),
-        pytest.param(["\ud800"], ["\ud800"], [(0, 0)], id="a-lone-surrogate-equals-itself"),
+        pytest.param([1, "a", None], [1, "a", None], [(0, 0), (1, 1), (2, 2)], id="same-list"),
+        pytest.param(["\ud800"], ["\ud800"], [(0, 0)], id="lone-surrogate-equals-itself"),
         pytest.param(
             [{"a": "},{"}, {"b": 1}],
             [{"b": 1}, {"a": "},{"}],
             [(0, 1), (1, 0)],
-            id="texts-that-look-like-a-cut",
+            id="strings-like-a-separator",
         ),
-        pytest.param(
-            ['x",', "y"], ["y", 'x",'], [(0, 1), (1, 0)], id="quotes-that-look-like-a-cut"
-        ),
-        pytest.param(["x\\", ',"y'], ['x",', "y"], [], id="quotes-that-look-like-another-text"),
+        pytest.param(['x",', "y"], ["y", 'x",'], [(0, 1), (1, 0)], id="quotes-like-a-separator"),
+        pytest.param(["x\\", ',"y'], ['x",', "y"], [], id="quotes-like-another-string"),
         pytest.param([{}, {}], [{}], [(0, 0)], id="empty-objects-are-equal"),
         pytest.param([], [], [], id="two-empty-lists"),
-        pytest.param([], [1], [], id="an-empty-list"),
+        pytest.param([], [1], [], id="empty-list"),
     ],
 )
-def test_set_pairs_deeply_equal_items_only(expected, candidate, pairs):
+def test_set_aligns_only_deeply_equal_items(expected, candidate, pairs):
     found = SetAlign().align(expected, candidate)
     assert places(found) == pairs
     assert all(pair[2:] == (1, True) for pair in found.pairs)
@@ -97,34 +89,30 @@ def test_set_pairs_deeply_equal_items_only(expected, candidate, pairs):
 @pytest.mark.parametrize(
     ("expected", "candidate", "options", "pairs"),
     [
-        pytest.param(["abcde"], ["abcdx"], {"threshold": 0.8}, [(0, 0)], id="at-the-threshold"),
+        pytest.param(["abcde"], ["abcdx"], {"threshold": 0.8}, [(0, 0)], id="at-threshold"),
         pytest.param(
             ["abcdefghij"],
             ["abcdefgxyz"],
             {"threshold": 0.7},
             [(0, 0)],
-            id="at-a-threshold-that-floats-miss",
+            id="at-threshold-with-float-error",
         ),
-        pytest.param(["abcde"], ["abcdx"], {"threshold": 0.81}, [], id="below-the-threshold"),
-        pytest.param(
-            ["abcde"], ["abxyz"], {}, [], id="0.4-is-below-the-default-without-match-fields"
-        ),
-        pytest.param(
-            ["abcd"], ["abxy"], {}, [(0, 0)], id="0.5-is-the-default-without-match-fields"
-        ),
+        pytest.param(["abcde"], ["abcdx"], {"threshold": 0.81}, [], id="below-threshold"),
+        pytest.param(["abcde"], ["abxyz"], {}, [], id="0.4-is-below-default-without-match-fields"),
+        pytest.param(["abcd"], ["abxy"], {}, [(0, 0)], id="0.5-is-default-without-match-fields"),
         pytest.param(
             [{"d": "abcd"}],
             [{"d": "abcx"}],
             {"match_fields": ("d",)},
             [],
-            id="0.75-is-below-the-default-with-match-fields",
+            id="0.75-is-below-default-with-match-fields",
         ),
         pytest.param(
             [{"d": "abcde"}],
             [{"d": "abcdx"}],
             {"match_fields": ("d",)},
             [(0, 0)],
-            id="0.8-is-the-default-with-match-fields",
+            id="0.8-is-default-with-match-fields",
         ),
         pytest.param(
             ["a", 1], [{"b": 1}], {"threshold": 0}, [(0, 0)], id="at-threshold-0-everything-pairs"
@@ -133,12 +121,12 @@ def test_set_pairs_deeply_equal_items_only(expected, candidate, pairs):
             ["aaaa", "aaab"], ["aaab", "aabb"], {}, [(0, 1), (1, 0)], id="equal-items-first"
         ),
         pytest.param(
-            # Canonical order alone would pair the first with the first.
+            # By canonical order alone, the first items would be aligned.
             [{"a": 8, "d": "x", "n": 1}, {"a": 9, "d": "x", "n": 2}],
             [{"a": 1, "d": "x", "n": 2}, {"a": 2, "d": "x", "n": 1}],
             {"match_fields": ("d",)},
             [(0, 1), (1, 0)],
-            id="ties-by-the-number-of-equal-leaves",
+            id="ties-by-number-of-equal-leaves",
         ),
         pytest.param(
             [{"d": "X", "n": 1}, {"d": "x", "n": 2}],
@@ -156,7 +144,7 @@ def test_set_pairs_deeply_equal_items_only(expected, candidate, pairs):
         ),
     ],
 )
-def test_methods_by_similarity(method, expected, candidate, options, pairs):
+def test_similarity_methods(method, expected, candidate, options, pairs):
     assert places(method(**options).align(expected, candidate)) == pairs
 
 
@@ -164,22 +152,22 @@ def test_methods_by_similarity(method, expected, candidate, options, pairs):
 @pytest.mark.parametrize(
     ("method", "pairs"),
     [
-        pytest.param(Greedy, [(1, 1)], id="greedy-takes-the-best-pair-and-loses-the-other"),
-        pytest.param(Optimal, [(0, 1), (1, 0)], id="optimal-takes-the-best-total"),
+        pytest.param(Greedy, [(1, 1)], id="greedy-takes-best-pair-first"),
+        pytest.param(Optimal, [(0, 1), (1, 0)], id="optimal-takes-best-total"),
     ],
 )
-def test_greedy_and_optimal_differ_where_the_best_pair_blocks_two(method, pairs):
+def test_greedy_and_optimal_differ_if_the_best_pair_blocks_two(method, pairs):
     expected, candidate = ["abbaa", "abaab"], ["aaaba", "abaaa"]
     assert places(method(threshold=0.6).align(expected, candidate)) == pairs
 
 
-def test_pairs_come_in_the_order_of_the_expected_list_and_the_rest_by_place():
+def test_pairs_are_in_the_order_of_the_expected_list():
     found = Greedy().align(["blue", "q", "red", "w"], ["red", "zzz", "bleu", "yyy"])
     assert found.pairs == [(0, 2, 0.5, False), (2, 0, 1.0, True)]
     assert (found.unmatched_expected, found.unmatched_candidate) == ([1, 3], [1, 3])
 
 
-def test_index_pairs_by_place_and_leaves_the_longer_end_alone():
+def test_index_aligns_by_position():
     found = Index().align([1, "a", 3], [1.0, "b"])
     assert found.pairs == [(0, 0, 1.0, True), (1, 1, 1.0, False)]
     assert (list(found.unmatched_expected), list(found.unmatched_candidate)) == ([2], [])
@@ -198,9 +186,9 @@ def test_index_pairs_by_place_and_leaves_the_longer_end_alone():
             [{"k": 1, "l": None, "v": 1}],
             [{"k": 1, "l": " ", "v": 2}],
             [(0, 0)],
-            id="an-empty-field-equals-an-empty-field",
+            id="empty-field-equals-empty-field",
         ),
-        pytest.param([{"v": 1}], [{"v": 2}], [], id="an-item-without-a-key-stays-alone"),
+        pytest.param([{"v": 1}], [{"v": 2}], [], id="item-without-key-stays-alone"),
         pytest.param([{"v": 1}], [{"v": 1}], [(0, 0)], id="equal-items-need-no-key"),
         pytest.param(
             [{"k": 1, "v": 2}, {"k": 1, "v": 1}],
@@ -214,14 +202,14 @@ def test_index_pairs_by_place_and_leaves_the_longer_end_alone():
             [(0, 1), (1, 0)],
             id="equal-items-first",
         ),
-        pytest.param([7, "a"], ["a", 8], [(1, 0)], id="a-scalar-is-its-own-key"),
+        pytest.param([7, "a"], ["a", 8], [(1, 0)], id="scalar-is-its-own-key"),
     ],
 )
-def test_key_pairs_items_whose_key_fields_are_all_equal(expected, candidate, pairs):
+def test_key_aligns_items_with_equal_key_fields(expected, candidate, pairs):
     assert places(Key(key=("k", "l")).align(expected, candidate)) == pairs
 
 
-def test_whole_pairs_nothing():
+def test_whole_aligns_nothing():
     found = Whole().align([1], [1, 2])
     assert (len(found.pairs), len(found.unmatched_expected), len(found.unmatched_candidate)) == (
         0,
@@ -237,18 +225,16 @@ def test_whole_pairs_nothing():
         pytest.param(
             lambda: Optimal(match_fields=()), "match_fields", id="no-match-field-for-optimal"
         ),
-        pytest.param(lambda: Greedy(match_fields=("a", "")), "match_fields", id="an-empty-path"),
-        pytest.param(lambda: Greedy(match_fields=("a", "a")), "match_fields", id="a-field-twice"),
+        pytest.param(lambda: Greedy(match_fields=("a", "")), "match_fields", id="empty-path"),
+        pytest.param(lambda: Greedy(match_fields=("a", "a")), "match_fields", id="duplicate-field"),
         pytest.param(lambda: Key(key=()), "key", id="no-key-field"),
-        pytest.param(lambda: Greedy(threshold=1.01), "threshold", id="a-threshold-above-1"),
-        pytest.param(lambda: Optimal(threshold=-0.01), "threshold", id="a-threshold-below-0"),
-        pytest.param(
-            lambda: Greedy(threshold=NAN), "threshold", id="a-threshold-that-is-no-number"
-        ),
-        pytest.param(lambda: Optimal(on_limit="wait"), "on_limit", id="an-unknown-way-out"),
+        pytest.param(lambda: Greedy(threshold=1.01), "threshold", id="threshold-above-1"),
+        pytest.param(lambda: Optimal(threshold=-0.01), "threshold", id="threshold-below-0"),
+        pytest.param(lambda: Greedy(threshold=NAN), "threshold", id="threshold-not-number"),
+        pytest.param(lambda: Optimal(on_limit="wait"), "on_limit", id="unknown-on-limit"),
     ],
 )
-def test_bad_options_are_refused_by_name(make, option):
+def test_invalid_options_are_rejected_by_name(make, option):
     with pytest.raises(OptionError) as error:
         make()
     assert error.value.option == option
@@ -265,5 +251,5 @@ def test_bad_options_are_refused_by_name(make, option):
         (Whole(), "whole"),
     ],
 )
-def test_names_are_those_that_files_use(aligner, name):
+def test_names_of_built_ins(aligner, name):
     assert aligner.name == name

@@ -1,4 +1,4 @@
-"""Two JSON values compared from Python: every view of one pair."""
+"""`fm.compare`: results, rules, conventions and errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def result():
     return fm.compare(*PAIR)
 
 
-def test_the_counts_and_rates_of_a_case(result):
+def test_counts_and_rates_of_a_case(result):
     assert result.counts == (4, 1, 3, 2)
     assert (result.precision, result.recall) == (4 / 7, 4 / 6)
     assert result.f1 == pytest.approx(8 / 13)
@@ -35,7 +35,7 @@ def test_hits_and_misses_are_paths(result):
     assert result.verdict == "partial"
 
 
-def test_a_field_shows_both_values_wherever_the_item_stands(result):
+def test_field_contains_both_values_of_an_aligned_item(result):
     fields = {field.path: field for field in result.fields}
     moved = fields["items[0].n"]
     assert (moved.expected, moved.candidate, moved.outcome) == (1, 9, "wrong_value")
@@ -45,14 +45,14 @@ def test_a_field_shows_both_values_wherever_the_item_stands(result):
     assert fields["number"].reason == "different"
 
 
-def test_a_case_is_json(result):
+def test_result_converts_to_json(result):
     shape = json.loads(json.dumps(result.to_dict()))
     assert shape["counts"] == {"tp": 4, "tn": 1, "fp": 3, "fn": 2}
     assert len(shape["outcomes"]) == 8
     assert shape["quality"]["rqs_max"] == 0.85
 
 
-def test_a_case_shows_itself(result):
+def test_result_has_repr_and_html(result):
     assert repr(result) == "CaseResult(score=0.500, verdict=partial, 5/8 fields matched)"
     assert "items[0].n" in result._repr_html_()
 
@@ -62,27 +62,25 @@ def test_a_case_shows_itself(result):
     [
         pytest.param(None, 0.0, id="none"),
         pytest.param({"a": {"match": "fuzzy", "threshold": 0.5}}, 1.0, id="settings-by-path"),
-        pytest.param({"a": "FUZZY"}, 0.0, id="a-strategy-by-path"),
-        pytest.param(
-            [{"path": "a", "match": "fuzzy", "threshold": 0.5}], 1.0, id="a-list-of-fields"
-        ),
-        pytest.param({"fields": [{"path": "a", "match": "ignore"}]}, 1.0, id="the-native-form"),
+        pytest.param({"a": "FUZZY"}, 0.0, id="strategy-by-path"),
+        pytest.param([{"path": "a", "match": "fuzzy", "threshold": 0.5}], 1.0, id="list-of-fields"),
+        pytest.param({"fields": [{"path": "a", "match": "ignore"}]}, 1.0, id="rules-object"),
     ],
 )
-def test_rules_come_in_several_forms(rules, score):
+def test_rules_are_accepted_in_several_forms(rules, score):
     assert fm.compare({"a": "kitten"}, {"a": "sitting"}, rules=rules).score == pytest.approx(
         score, abs=0.5 if score else 0
     )
 
 
-def test_rules_may_be_a_file(tmp_path):
-    place = tmp_path / "rules.yaml"
-    place.write_text("a: {match: numeric_tolerance, tolerance: 1}\n")
-    assert fm.compare({"a": 1}, {"a": 2}, rules=place).score == 1.0
-    assert fm.compare({"a": 1}, {"a": 2}, rules=str(place)).score == 1.0
+def test_rules_can_be_a_file(tmp_path):
+    path = tmp_path / "rules.yaml"
+    path.write_text("a: {match: numeric_tolerance, tolerance: 1}\n")
+    assert fm.compare({"a": 1}, {"a": 2}, rules=path).score == 1.0
+    assert fm.compare({"a": 1}, {"a": 2}, rules=str(path)).score == 1.0
 
 
-def test_conventions_read_the_same_pair_differently():
+def test_conventions_count_the_same_pair_differently():
     pair = {"a": 1, "b": 2}, {"a": 1, "b": 3}
     assert fm.compare(*pair, convention="taxonomy_code").counts.fn == 0
     assert fm.compare(*pair, convention="taxonomy").counts.fn == 1
@@ -91,27 +89,27 @@ def test_conventions_read_the_same_pair_differently():
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("settings", "message"),
     [
-        pytest.param({"convention": "confuson"}, "confusion", id="an-unknown-convention"),
-        pytest.param({"options": {"graded": "perhaps"}}, "graded", id="a-bad-option"),
-        pytest.param({"rules": {"a": {"match": "fuzy"}}}, "fuzzy", id="an-unknown-match"),
-        pytest.param({"rules": "missing.yaml"}, "missing.yaml", id="a-missing-file"),
+        pytest.param({"convention": "confuson"}, "confusion", id="unknown-convention"),
+        pytest.param({"options": {"graded": "perhaps"}}, "graded", id="bad-option"),
+        pytest.param({"rules": {"a": {"match": "fuzy"}}}, "fuzzy", id="unknown-match"),
+        pytest.param({"rules": "missing.yaml"}, "missing.yaml", id="missing-file"),
     ],
 )
-def test_a_mistake_is_told_before_anything_is_compared(how, said):
-    with pytest.raises(fm.ConfigError, match=said):
-        fm.compare({}, {}, **how)
+def test_invalid_settings_are_rejected_before_comparing(settings, message):
+    with pytest.raises(fm.ConfigError, match=message):
+        fm.compare({}, {}, **settings)
 
 
-def test_an_error_is_never_a_score():
+def test_comparison_error_is_not_a_score():
     rules = {
         "provider": {"type": "recorded", "scores": []},
         "fields": [{"path": "a", "match": "semantic"}],
     }
     result = fm.compare({"a": "x", "b": 1}, {"a": "y", "b": 1}, rules=rules)
     assert (result.score, result.verdict, result.status) == (None, None, "error")
-    assert result.misses == ("a (evaluation error: no similarity is recorded for this pair)",)
+    assert result.misses == ("a (evaluation error: no similarity recorded for this pair)",)
 
 
 @pytest.mark.parametrize("value", [None, 1, "text", [], {}, [1, {"a": None}]])

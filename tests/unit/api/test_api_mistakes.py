@@ -1,4 +1,4 @@
-"""Mistakes of a caller in Python: each is one of our own errors that says what to change."""
+"""Invalid arguments raise errors of fieldmark that say what to change."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ ROWS = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
 
 NOT_JSON = [
-    pytest.param({"total": DATE}, "total: date is not a JSON value", id="a-date"),
-    pytest.param({"a": [{"b": {1}}]}, "a[0].b: set is not a JSON value", id="a-set-inside-a-list"),
-    pytest.param({"a": decimal.Decimal(1)}, "a: Decimal is not a JSON value", id="a-decimal"),
-    pytest.param({"a": {1: 2}}, "a: the key 1 is not text", id="a-key-that-is-a-number"),
+    pytest.param({"total": DATE}, "total: date is not a JSON value", id="date"),
+    pytest.param({"a": [{"b": {1}}]}, "a[0].b: set is not a JSON value", id="set-inside-a-list"),
+    pytest.param({"a": decimal.Decimal(1)}, "a: Decimal is not a JSON value", id="decimal"),
+    pytest.param({"a": {1: 2}}, "a: key 1 is not a string", id="number-as-key"),
 ]
 
 
-@pytest.mark.parametrize(("document", "said"), NOT_JSON)
-def test_what_is_no_json_is_refused_by_its_path(document, said):
+@pytest.mark.parametrize(("document", "message"), NOT_JSON)
+def test_non_json_values_are_rejected_with_their_path(document, message):
     for call, where in (
         (lambda: fm.compare(document, document), "expected: "),
         (lambda: fm.compare({}, document), "candidate: "),
         (lambda: fm.compare_many({}, [{}, document]), "candidates[1]: "),
-        (lambda: fm.score([document], [{}]), "the truth row 1: "),
-        (lambda: fm.score([{}, {}], [{}, document]), "the candidate row 2: "),
-        (lambda: fm.score(document, {}), "the truth: "),
+        (lambda: fm.score([document], [{}]), "ground truth row 1: "),
+        (lambda: fm.score([{}, {}], [{}, document]), "predictions row 2: "),
+        (lambda: fm.score(document, {}), "ground truth: "),
         (lambda: fm.score([(document, {})]), "row 1: expected."),
     ):
         with pytest.raises(fm.DataError) as caught:
             call()
-        assert str(caught.value) == where + said
+        assert str(caught.value) == where + message
 
 
-def test_tuples_are_lists_and_finer_types_are_the_plain_ones():
+def test_tuples_and_subclasses_are_accepted_as_json():
     class Word(str):
         __slots__ = ()
 
     assert fm.compare({"a": (1, 2), "b": Word("x")}, {"a": [1, 2], "b": "x"}).score == 1.0
 
 
-def test_a_document_without_end_is_beyond_the_depth():
+def test_recursive_document_exceeds_the_depth_limit():
     endless = {}
     endless["a"] = endless
-    with pytest.raises(fm.LimitError, match="nested deeper than 200 levels"):
+    with pytest.raises(fm.LimitError, match=r"nesting exceeds the limit of 200 levels"):
         fm.compare(endless, {})
 
 
@@ -61,97 +61,100 @@ def test_a_document_without_end_is_beyond_the_depth():
     [
         pytest.param(lambda: io.StringIO(LINES), id="text"),
         pytest.param(lambda: io.BytesIO(LINES.encode()), id="bytes"),
-        pytest.param(lambda: io.StringIO(json.dumps(ROWS)), id="a-whole-list"),
+        pytest.param(lambda: io.StringIO(json.dumps(ROWS)), id="whole-list"),
     ],
 )
-def test_an_open_file_is_read_as_its_name_would_be(opened):
+def test_open_file_is_read_like_a_path(opened):
     assert fm.score(opened(), opened()).micro.tp == 2
     assert "path: total" in fm.infer(opened())
 
 
-def test_an_open_file_is_named_in_errors(tmp_path):
+def test_errors_name_an_open_file(tmp_path):
     path = tmp_path / "truth.jsonl"
     path.write_bytes(b"\xff\n" * 2)
     with path.open(encoding="utf-8") as file, pytest.raises(fm.DataError, match=r"truth\.jsonl"):
         fm.score(file, ROWS)
 
 
-def test_an_open_file_is_let_go_when_the_other_side_cannot_be_opened():
-    with pytest.raises(fm.DataError, match="no such file"):
+def test_open_file_is_released_if_the_other_side_is_missing():
+    with pytest.raises(fm.DataError, match="file not found"):
         fm.score(io.StringIO(LINES), "missing.jsonl")
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("arguments", "message"),
     [
         pytest.param(
             {"scope": "confgured"},
-            "scope: must be one of union, truth, configured, not 'confgured'."
-            " Did you mean configured?",
-            id="a-misspelt-scope",
+            "scope must be one of: union, truth, configured; got 'confgured'; did you mean 'configured'?",
+            id="misspelled-scope",
         ),
         pytest.param(
             {"depth": "lef"},
-            "depth: must be one of leaf, top, not 'lef'. Did you mean leaf?",
-            id="a-misspelt-depth",
+            "depth must be one of: leaf, top; got 'lef'; did you mean 'leaf'?",
+            id="misspelled-depth",
         ),
         pytest.param(
             {"at_least": {"micro.f1": "x"}},
-            "at_least: the limit of micro.f1 must be a number, not 'x'",
-            id="a-limit-that-is-text",
+            "at_least: expected a number for micro.f1, got 'x'",
+            id="limit-is-a-string",
         ),
         pytest.param(
             {"at_most": {"micro.f1": float("nan")}},
             "at_most: the limit of micro.f1 must be a finite number",
-            id="a-limit-that-is-not-finite",
+            id="limit-not-finite",
         ),
         pytest.param(
             {"at_least": {"micro.f2": 1}},
-            "unknown figure 'micro.f2'. Did you mean micro.f1?",
-            id="an-unknown-figure",
+            "unknown metric 'micro.f2'; did you mean 'micro.f1'?",
+            id="unknown-metric",
         ),
         pytest.param(
             {"inputs": {"id_kee": "id"}},
-            "inputs: there is no option 'id_kee'. Did you mean id_key?",
-            id="a-misspelt-input-option",
+            "inputs: unknown option 'id_kee'; did you mean 'id_key'?",
+            id="misspelled-input-option",
         ),
         pytest.param(
             {"inputs": {"rows": "x"}},
-            "inputs: rows: must be one of document, keyed, list, not 'x'",
-            id="a-wrong-input-option",
+            "inputs: rows: must be one of: document, keyed, list; got 'x'",
+            id="invalid-input-option",
         ),
         pytest.param(
-            {"inputs": "id"}, "inputs: must be fm.Inputs or a mapping, not 'id'", id="no-mapping"
+            {"inputs": "id"},
+            "inputs: expected fm.Inputs or a mapping, got 'id'",
+            id="not-a-mapping",
         ),
     ],
 )
-def test_wrong_arguments_are_configuration_errors(asked, said):
+def test_invalid_arguments_raise_config_error(arguments, message):
     with pytest.raises(fm.ConfigError) as caught:
-        fm.score(ROWS, ROWS, **asked)
-    assert str(caught.value) == said
+        fm.score(ROWS, ROWS, **arguments)
+    assert str(caught.value) == message
 
 
-def test_inputs_may_be_a_mapping():
+def test_inputs_can_be_a_mapping():
     rows = [{"n": 2, "a": 1}, {"n": 1, "a": 2}]
     assert fm.score(rows, rows[::-1], inputs={"id_key": "n"}).micro.f1 == 1.0
 
 
-def test_the_error_of_an_option_is_public():
+def test_option_error_is_public():
     with pytest.raises(fm.OptionError):
         fm.Inputs(rows="x")
 
 
-def test_pairs_in_memory_need_no_note():
+def test_pairs_in_memory_have_no_notes():
     assert fm.score([({"a": 1}, {"a": 1})]).notes == ()
 
 
-def test_a_proposal_tells_what_is_wrong_with_the_data():
+def test_inferred_rules_contain_data_warnings_as_comments():
     text = fm.infer(ROWS, [{"id": "x\n", "total": 1}])
-    assert text.startswith("# warning: no candidate has the id of a truth (truth: 'a', 'b', …;")
+    assert text.startswith(
+        "# warning: no rows paired: the two inputs have no id in common (ground truth: 'a', 'b', …;"
+    )
     assert all(line.startswith("#") for line in text.split("scope:")[0].splitlines())
 
 
-def test_a_comparator_that_crashes_makes_an_error_of_its_field():
+def test_crashing_comparator_is_an_error_of_its_field():
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Crash:
         name: ClassVar[str] = "crash"

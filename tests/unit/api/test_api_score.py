@@ -1,4 +1,4 @@
-"""Many cases scored from Python: sources, figures, gates, tables and files."""
+"""`fm.score` and `fm.infer`: sources, metrics, gates, tables and files."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ import polars as pl
 import pytest
 
 import fieldmark as fm
-from fieldmark.store.run_reader import open_run
+from fieldmark.store.reader import open_run
 
 TRUTH = [{"id": "a", "total": 1, "name": "x"}, {"id": "b", "total": 2, "name": "y"}]
-FOUND = [{"id": "b", "total": 2}, {"id": "a", "total": 3, "name": "x"}]
+PREDICTIONS = [{"id": "b", "total": 2}, {"id": "a", "total": 3, "name": "x"}]
 
 
 @pytest.fixture
 def files(tmp_path):
-    for name, rows in (("truth.jsonl", TRUTH), ("found.jsonl", FOUND)):
+    for name, rows in (("truth.jsonl", TRUTH), ("predictions.jsonl", PREDICTIONS)):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return tmp_path / "truth.jsonl", tmp_path / "found.jsonl"
+    return tmp_path / "truth.jsonl", tmp_path / "predictions.jsonl"
 
 
 @pytest.mark.parametrize(
     "give",
     [
-        pytest.param(lambda truth, found: (truth, found), id="paths"),
-        pytest.param(lambda truth, found: (str(truth), str(found)), id="names-of-files"),
-        pytest.param(lambda *_: (TRUTH, FOUND), id="lists"),
-        pytest.param(lambda *_: (iter(TRUTH), iter(FOUND)), id="iterators"),
-        pytest.param(lambda truth, _: (truth, FOUND), id="a-file-and-a-list"),
+        pytest.param(lambda truth, predictions: (truth, predictions), id="paths"),
+        pytest.param(lambda truth, predictions: (str(truth), str(predictions)), id="strings"),
+        pytest.param(lambda *_: (TRUTH, PREDICTIONS), id="lists"),
+        pytest.param(lambda *_: (iter(TRUTH), iter(PREDICTIONS)), id="iterators"),
+        pytest.param(lambda truth, _: (truth, PREDICTIONS), id="file-and-a-list"),
     ],
 )
-def test_every_source_gives_the_same_figures(files, give):
+def test_every_source_gives_the_same_metrics(files, give):
     run = fm.score(*give(*files))
     assert (run.micro.tp, run.micro.fp, run.micro.fn) == (2, 1, 2)
 
 
-def test_pairs_may_be_given_as_they_are():
+def test_rows_can_be_pairs():
     run = fm.score([({"a": 1}, {"a": 1}), ({"a": 1}, {"a": 2})])
     assert run.micro.f1 == 0.5
 
 
-def test_the_figures_of_a_run():
-    run = fm.score(TRUTH, FOUND)
+def test_metrics_of_a_run():
+    run = fm.score(TRUTH, PREDICTIONS)
     assert run.attributes["total"].f1 == 0.5
     assert run.attributes["name"].recall == 0.5
     assert run.macro_f1_by_attribute == pytest.approx((0.5 + 2 / 3) / 2)
@@ -54,44 +54,44 @@ def test_the_figures_of_a_run():
     assert run.mean_score == pytest.approx((0.5 + 0.5) / 2)
     assert run.quality.completeness == 0.75
     assert run.path is None
-    assert "paired by id" in run.notes
+    assert "rows paired by id" in run.notes
 
 
 def test_gates_pass_or_fail():
-    run = fm.score(TRUTH, FOUND, at_least={"micro.f1": 0.1}, at_most={"hallucination": 0.0})
+    run = fm.score(TRUTH, PREDICTIONS, at_least={"micro.f1": 0.1}, at_most={"hallucination": 0.0})
     assert run.passed
-    assert not fm.score(TRUTH, FOUND, at_least={"attributes.name.recall": 0.6}).passed
+    assert not fm.score(TRUTH, PREDICTIONS, at_least={"attributes.name.recall": 0.6}).passed
 
 
-@pytest.mark.parametrize("how", [{"at_least": {"micro.f9": 1}}, {"at_most": {"nothing": 0}}])
-def test_a_gate_on_nothing_is_refused(how):
-    with pytest.raises(fm.ConfigError, match="unknown figure"):
-        fm.score(TRUTH, FOUND, **how)
+@pytest.mark.parametrize("settings", [{"at_least": {"micro.f9": 1}}, {"at_most": {"unknown": 0}}])
+def test_gate_on_unknown_metric_is_rejected(settings):
+    with pytest.raises(fm.ConfigError, match="unknown metric"):
+        fm.score(TRUTH, PREDICTIONS, **settings)
 
 
-def test_rows_flat_for_other_tools():
-    frame = fm.score(TRUTH, FOUND).attributes
+def test_attributes_as_rows_and_dict():
+    frame = fm.score(TRUTH, PREDICTIONS).attributes
     assert list(frame) == ["name", "total"]
     assert [row.attribute for row in frame.rows()] == ["total", "name"]
     assert frame.to_dict()["name"]["errors_by_type"]["omission"] == 1
 
 
-def test_tables_of_other_libraries():
-    frame = fm.score(TRUTH, FOUND).attributes
+def test_attributes_as_data_frames():
+    frame = fm.score(TRUTH, PREDICTIONS).attributes
     assert isinstance(frame.to_pandas(), pd.DataFrame)
     assert isinstance(frame.to_polars(), pl.DataFrame)
     assert list(frame.to_pandas()["attribute"]) == frame.to_polars()["attribute"].to_list()
 
 
-def test_a_run_shows_itself():
-    run = fm.score(TRUTH, FOUND)
+def test_run_has_repr_and_html():
+    run = fm.score(TRUTH, PREDICTIONS)
     assert "macro by attribute" in repr(run)
     assert "total" in repr(run.attributes)
     assert run._repr_html_().startswith("<table>")
 
 
-def test_a_run_is_written_where_it_should_be(tmp_path):
-    run = fm.score(TRUTH, FOUND, out=tmp_path / "run")
+def test_run_is_saved_to_out(tmp_path):
+    run = fm.score(TRUTH, PREDICTIONS, out=tmp_path / "run")
     assert run.path == tmp_path / "run"
     assert json.loads((run.path / "summary.json").read_text()) == run.to_dict()
     manifest = json.loads((run.path / "manifest.json").read_text())
@@ -99,47 +99,49 @@ def test_a_run_is_written_where_it_should_be(tmp_path):
     assert [each.path for each in open_run(run.path).compared_attributes] == ["name", "total"]
 
 
-def test_bad_input_leaves_no_folder_behind(tmp_path):
+def test_invalid_input_creates_no_run_directory(tmp_path):
     with pytest.raises(fm.DataError):
-        fm.score(tmp_path / "missing.jsonl", FOUND, out=tmp_path / "run")
+        fm.score(tmp_path / "missing.jsonl", PREDICTIONS, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_progress_is_told():
-    told = []
-    fm.score(TRUTH, FOUND, progress=lambda *numbers: told.append(numbers))
-    assert told[-1][0] == 2
+def test_progress_callback_is_called():
+    calls = []
+    fm.score(TRUTH, PREDICTIONS, progress=lambda *numbers: calls.append(numbers))
+    assert calls[-1][0] == 2
 
 
 @pytest.mark.parametrize(
-    ("how", "counts"),
+    ("settings", "counts"),
     [
-        pytest.param({}, (2, 2, 1), id="nothing-said"),
-        pytest.param({"match": "exact_text"}, (3, 1, 0), id="the-default-comparator"),
-        pytest.param({"align": "whole"}, (0, 3, 2), id="the-default-alignment"),
-        pytest.param({"scope": "truth"}, (2, 1, 1), id="the-scope"),
-        pytest.param({"depth": "top"}, (0, 3, 2), id="the-depth"),
+        pytest.param({}, (2, 2, 1), id="defaults"),
+        pytest.param({"match": "exact_text"}, (3, 1, 0), id="match"),
+        pytest.param({"align": "whole"}, (0, 3, 2), id="align"),
+        pytest.param({"scope": "truth"}, (2, 1, 1), id="scope"),
+        pytest.param({"depth": "top"}, (0, 3, 2), id="depth"),
     ],
 )
-def test_what_holds_where_no_rule_does(how, counts):
-    truth, found = {"a": 1, "b": [1, 2]}, {"a": "1", "b": [2, 1], "c": 3}
-    run = fm.score([(truth, found)], **how)
+def test_defaults_for_fields_without_a_rule(settings, counts):
+    truth, predictions = {"a": 1, "b": [1, 2]}, {"a": "1", "b": [2, 1], "c": 3}
+    run = fm.score([(truth, predictions)], **settings)
     assert (run.micro.tp, run.micro.fp, run.micro.fn) == counts
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("settings", "message"),
     [
-        pytest.param({"match": "fuzy"}, "Did you mean fuzzy?", id="an-unknown-comparator"),
-        pytest.param({"align": "gredy"}, "Did you mean greedy?", id="an-unknown-alignment"),
-        pytest.param({"align": "key"}, "align: key needs the option key", id="too-little-said"),
-        pytest.param({"scope": "all"}, "all", id="an-unknown-scope"),
+        pytest.param({"match": "fuzy"}, "did you mean 'fuzzy'?", id="unknown-comparator"),
+        pytest.param({"align": "gredy"}, "did you mean 'greedy'?", id="unknown-alignment"),
+        pytest.param(
+            {"align": "key"}, "align: option 'key' is required for key", id="missing-option"
+        ),
+        pytest.param({"scope": "all"}, "all", id="unknown-scope"),
     ],
 )
-def test_a_wrong_word_is_refused(how, said):
-    with pytest.raises(fm.ConfigError) as refused:
-        fm.score(TRUTH, FOUND, **how)
-    assert said in str(refused.value)
+def test_unknown_names_are_rejected(settings, message):
+    with pytest.raises(fm.ConfigError) as caught:
+        fm.score(TRUTH, PREDICTIONS, **settings)
+    assert message in str(caught.value)
 
 
 JUDGED = {
@@ -152,33 +154,33 @@ JUDGED = {
 
 
 @pytest.mark.parametrize(
-    "how",
+    "settings",
     [
-        pytest.param({"match": "semantic"}, id="the-option"),
-        pytest.param({"match": "auto"}, id="another-comparator-that-asks"),
-        pytest.param({"convention": "four_phase"}, id="the-comparator-of-a-convention"),
-        pytest.param({"rules": {**JUDGED, "defaults": {"match": "semantic"}}}, id="the-defaults"),
+        pytest.param({"match": "semantic"}, id="match-semantic"),
+        pytest.param({"match": "auto"}, id="match-auto"),
+        pytest.param({"convention": "four_phase"}, id="convention"),
+        pytest.param({"rules": {**JUDGED, "defaults": {"match": "semantic"}}}, id="rules-defaults"),
     ],
 )
-def test_the_provider_of_the_rules_judges_wherever_meaning_is_asked_for(how):
-    run = fm.score([({"name": "x"}, {"name": "z"})], **{"rules": JUDGED, **how})
+def test_provider_of_the_rules_is_used_by_every_semantic_comparator(settings):
+    run = fm.score([({"name": "x"}, {"name": "z"})], **{"rules": JUDGED, **settings})
     assert run.micro.tp == 1
     assert not [warning for warning in run.summary.warnings if "lexical" in warning]
 
 
-def test_rules_proposed_from_the_truth_alone(files):
+def test_rules_inferred_from_truth_only(files):
     assert "- {path: total, match: numeric_tolerance" in fm.infer(files[0])
     assert fm.infer(files[0]) == fm.infer(TRUTH) == fm.infer(iter(TRUTH))
 
 
-def test_rules_proposed_from_both_sides_can_be_used(files, tmp_path):
+def test_rules_inferred_from_both_sides_can_be_used(files, tmp_path):
     rules = tmp_path / "rules.yaml"
     rules.write_text(fm.infer(*files))
     assert fm.score(*files, rules=rules).micro.tp == 2
 
 
 @pytest.mark.parametrize("name", ["candidate.jsonl", "candidate-claude.jsonl"])
-def test_proposed_rules_never_make_the_sample_look_worse(tmp_path, name):
+def test_inferred_rules_improve_the_metrics_of_the_sample(tmp_path, name):
     sample = Path(fm.__file__).parent / "sample"
     sides = sample / "truth.jsonl", sample / name
     rules = tmp_path / "rules.yaml"
@@ -190,15 +192,15 @@ def test_proposed_rules_never_make_the_sample_look_worse(tmp_path, name):
 
 
 @pytest.mark.parametrize("first", ["fieldmark.compare.exact", "fieldmark.api.score"])
-def test_a_function_keeps_its_name_whatever_is_imported_first(first):
+def test_subpackages_do_not_replace_public_functions(first):
     script = f"import {first}, fieldmark; print(fieldmark.compare(1, 1).score)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     assert done.stdout == b"1.0\n"
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_can_be_imported():
     for name in fm.__all__:
         assert getattr(fm, name) is not None
     assert dir(fm) == sorted(fm.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = fm.nothing
+    with pytest.raises(AttributeError, match="no attribute 'unknown'"):
+        _ = fm.unknown

@@ -1,10 +1,14 @@
-"""The command can be run as a module."""
+"""Running the command as a module, and usage errors."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
+import click
+import pytest
+
+from fieldmark.cli.main import fieldmark
 from fieldmark.version import VERSION
 
 
@@ -13,13 +17,61 @@ def run_module(*words):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_package_runs_as_a_module():
+def test_package_runs_as_a_module():
     done = run_module("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"fieldmark {VERSION}\n", "")
 
 
-def test_errors_of_the_module_have_exit_codes():
+def test_module_returns_exit_codes():
     done = run_module("scroe")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "Unknown command: scroe. Did you mean score?" in done.stderr
-    assert done.stderr.startswith("Usage: fieldmark ")
+    assert done.stderr == "fieldmark: unknown command 'scroe'; did you mean 'score'?\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param("score --ruls x", "unknown option '--ruls'; did you mean '--rules'?", id="typo"),
+        pytest.param("score --zzz", "unknown option '--zzz'; see 'fieldmark score --help'", id="unknown-option"),
+        pytest.param("score --rules", "option '--rules' requires an argument", id="no-value"),
+        pytest.param("diff a", "AFTER is required; see 'fieldmark diff --help'", id="missing-argument"),
+        pytest.param("eval", "FILES is required, unless --resume is given; see 'fieldmark eval --help'", id="no-files"),
+        pytest.param("demo --top x", "--top: expected an integer of at least 0, got 'x'", id="not-an-integer"),
+        pytest.param("serve --port 70000", "--port: expected an integer from 0 to 65535, got '70000'", id="out-of-range"),
+        pytest.param("runs --trend --target x", "--target: expected a number, got 'x'", id="not-a-number"),
+        pytest.param(
+            "demo --format jsn",
+            "--format: unknown value 'jsn'; must be one of: table, json, csv, markdown; did you mean 'json'?",
+            id="unknown-value",
+        ),
+        pytest.param("score a b --accept-changes", "--accept-changes requires --resume", id="requires-resume"),
+        pytest.param("runs a --tag b", "--tag cannot be used with RUN", id="list-option-with-run"),
+        pytest.param("runs --metric micro_f1", "--metric requires --trend", id="trend-option-without-trend"),
+        pytest.param("runs --yes", "--yes requires --delete", id="yes-without-delete"),
+        pytest.param("runs a --delete --note b", "--note cannot be used with --delete", id="note-with-delete"),
+        pytest.param("calibrate a --path b", "--path requires --rules", id="path-without-rules"),
+        pytest.param(
+            "score a --id key --resume run",
+            "--resume uses the inputs and options that are stored with the run; remove the inputs, --id",
+            id="resume-with-options",
+        ),
+        pytest.param("import agentw", "unknown command 'agentw'; did you mean 'agentv'?", id="subcommand"),
+    ],
+)  # fmt: skip
+def test_usage_errors_are_one_line(words, message):
+    done = run_module(*words.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"fieldmark: {message}\n")
+
+
+@pytest.mark.parametrize("name", fieldmark.list_commands(None))
+def test_help_groups_options_and_fits_80_columns(name):
+    command = fieldmark.get_command(None, name)
+    with click.Context(command, info_name=name, terminal_width=80) as context:
+        text = command.get_help(context)
+    assert max(map(len, text.splitlines())) <= 80
+    assert not text.endswith("\n")
+    groups = {getattr(param, "group", "") for param in command.params} - {""}
+    for heading in groups:
+        assert text.count(f"\n{heading}:\n") == 1
+    for param in command.params:
+        assert not isinstance(param, click.Option) or param.help.endswith((".", "]"))

@@ -1,4 +1,4 @@
-"""Progress is a bar on a terminal, else a line now and then."""
+"""Progress is a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from fieldmark.cli.output import OutputOptions
 from fieldmark.cli.progress import show_progress
 
 
-def test_there_is_no_progress_when_quiet():
-    with show_progress(OutputOptions(quiet=True)) as tell:
-        assert tell is None
+def test_quiet_shows_no_progress():
+    with show_progress(OutputOptions(quiet=True)) as progress:
+        assert progress is None
 
 
-def test_without_a_terminal_progress_is_a_line_now_and_then(monkeypatch, capsys):
+def test_progress_without_a_terminal_is_a_line_every_few_seconds(monkeypatch, capsys):
     now = [0.0]
     monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
-    with show_progress(OutputOptions()) as tell:
-        tell(10, 50, 100)
+    with show_progress(OutputOptions()) as progress:
+        progress(10, 50, 100)
         now[0] = 11.0
-        tell(20, 50, 100)
-        tell(30, 60, 100)
+        progress(20, 50, 100)
+        progress(30, 60, 100)
         now[0] = 22.0
-        tell(40, 70, None)
+        progress(40, 70, None)
     assert capsys.readouterr().err == "20 cases, 50% read\n40 cases\n"
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_a_terminal_that_wants_no_colour_gets_plain_lines(monkeypatch, capsys, color):
+def test_progress_without_color_is_plain_lines(monkeypatch, capsys, color):
     now = [0.0]
     monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     if color:
         monkeypatch.setenv("NO_COLOR", "1")
-    with show_progress(OutputOptions(color=color)) as tell:
+    with show_progress(OutputOptions(color=color)) as progress:
         now[0] = 11.0
-        tell(20, 50, 100)
+        progress(20, 50, 100)
     assert capsys.readouterr().err == "20 cases, 50% read\n"
 
 
-def test_on_a_terminal_progress_is_a_bar_that_waits_and_goes(monkeypatch, capsys):
+def test_progress_on_a_terminal_is_a_bar_after_one_second(monkeypatch, capsys):
     now = [0.0]
     monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    with show_progress(OutputOptions()) as tell:
-        tell(10, 50, 100)
+    with show_progress(OutputOptions()) as progress:
+        progress(10, 50, 100)
         assert capsys.readouterr().err == ""
         now[0] = 2.0
-        tell(20, 50, 100)
+        progress(20, 50, 100)

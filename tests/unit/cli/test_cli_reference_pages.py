@@ -1,4 +1,4 @@
-"""The reference pages name everything that there is: tables in them follow from the code."""
+"""The reference pages list every strategy and option: their tables are generated from the code."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from fieldmark import registry
-from fieldmark.config.eval_cases import CASE_KEYS
-from fieldmark.config.eval_file import EVAL_KEYS
-from fieldmark.config.eval_target import CALL_KEYS
+from fieldmark.config.eval_file import CASE_KEYS, EVAL_KEYS
+from fieldmark.config.targets import CALL_KEYS
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
 from fieldmark.metrics.conventions import CONVENTIONS
 from fieldmark.model.json import MISSING
@@ -26,11 +25,11 @@ PAGES = {
     Plugin.SAFETY: "meaning.md",
     Plugin.TARGETS: "eval-files.md",
 }
-"""The page of each kind, where it is not the one about rules."""
+"""The page of each kind; `rules.md` for all others."""
 
 
 def shown(value) -> str:
-    """A default as a rules file would say it."""
+    """Return a default as it is written in a rules file."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Enum):
@@ -48,25 +47,25 @@ def shown(value) -> str:
 
 def option_text(option) -> str:
     if option.default is MISSING:
-        return f"`{option.name}` (needed)"
+        return f"`{option.name}` (required)"
     if option.default is None or option.default in ("", (), {}, frozenset()):
         return f"`{option.name}`"
     return f"`{option.name}` ({shown(option.default)})"
 
 
 def strategy_table(kind: Plugin) -> str:
-    """A row for each built-in: its name, what its docstring promises, its options and defaults."""
+    """Return a row for each built-in: name, summary, options and defaults."""
     rows = []
     for name in registry.names(kind):
         strategy = registry.load(kind, name)
         if not strategy.__module__.startswith(BUILT_IN):
             continue
-        promise = (strategy.__doc__ or "").splitlines()[0]
-        # What all evaluators by fields take is said once, in the prose above the table.
+        summary = (strategy.__doc__ or "").splitlines()[0]
+        # The options that all field evaluators share have their own table.
         shared = registry.options(FieldEvaluator) if issubclass(strategy, FieldEvaluator) else {}
         own = [each for key, each in registry.options(strategy).items() if each != shared.get(key)]
         options = ", ".join(map(option_text, own))
-        rows.append(f"| `{name}` | {promise} | {options or '–'} |")
+        rows.append(f"| `{name}` | {summary} | {options or '–'} |")
     return "\n".join(rows)
 
 
@@ -84,26 +83,26 @@ def convention_table() -> str:
 
 
 @pytest.mark.parametrize("kind", list(Plugin))
-def test_every_strategy_is_in_its_page_with_its_options(kind):
+def test_every_strategy_is_documented_with_its_options(kind):
     page = PAGES.get(kind, "rules.md")
     assert strategy_table(kind) in (DOCS / page).read_text("utf-8")
 
 
-def test_every_option_that_evaluators_by_fields_share_is_in_the_page_about_eval_files():
+def test_every_shared_option_of_field_evaluators_is_documented():
     page = (DOCS / "eval-files.md").read_text("utf-8")
     assert all(f"| `{name}` |" in page for name in registry.options(FieldEvaluator))
 
 
 @pytest.mark.parametrize("key", sorted({*EVAL_KEYS.names, *CASE_KEYS.names, *CALL_KEYS.names}))
-def test_every_key_of_an_eval_file_is_in_its_page(key):
+def test_every_key_of_an_eval_file_is_documented(key):
     assert f"`{key}`" in (DOCS / "eval-files.md").read_text("utf-8")
 
 
-def test_every_option_of_every_convention_is_in_the_page_about_numbers():
+def test_every_option_of_every_convention_is_documented():
     assert convention_table() in (DOCS / "semantics.md").read_text("utf-8")
 
 
-def test_every_outcome_is_in_the_pages():
+def test_every_outcome_is_documented():
     numbers = ", ".join(f"{outcome.value} {outcome.label}" for outcome in Outcome)
     results = (DOCS / "results.md").read_text("utf-8").replace("\n", " ")
     assert numbers in results

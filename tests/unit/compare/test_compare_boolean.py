@@ -12,7 +12,7 @@ DIFFERENT, NOT_BOOLEAN, TYPE = Reason.DIFFERENT, Reason.NOT_A_BOOLEAN, Reason.TY
     ("expected", "candidate", "coerced"),
     [
         pytest.param(True, True, False, id="true"),
-        pytest.param(True, "true", True, id="the-word-true"),
+        pytest.param(True, "true", True, id="word-true"),
         pytest.param(True, " YES ", True, id="yes-untrimmed-in-capitals"),
         pytest.param(True, 1, True, id="one"),
         pytest.param(False, "no", True, id="no"),
@@ -21,7 +21,7 @@ DIFFERENT, NOT_BOOLEAN, TYPE = Reason.DIFFERENT, Reason.NOT_A_BOOLEAN, Reason.TY
         pytest.param("maybe", "maybe", False, id="equal-values-match-whatever-they-are"),
     ],
 )
-def test_the_same_truth_value_matches(expected, candidate, coerced):
+def test_same_truth_value_matches(expected, candidate, coerced):
     comparison = Boolean().compare(expected, candidate)
     assert comparison.matched
     assert comparison.coerced is coerced
@@ -30,17 +30,17 @@ def test_the_same_truth_value_matches(expected, candidate, coerced):
 @pytest.mark.parametrize(
     ("expected", "candidate", "reason"),
     [
-        pytest.param(True, False, DIFFERENT, id="the-other-truth-value"),
-        pytest.param("yes", "no", DIFFERENT, id="the-other-word"),
-        pytest.param(True, "no", TYPE, id="the-other-value-in-another-kind"),
-        pytest.param(True, "maybe", NOT_BOOLEAN, id="a-word-that-is-neither"),
-        pytest.param(True, 2, NOT_BOOLEAN, id="a-number-that-is-neither"),
-        pytest.param(True, [True], NOT_BOOLEAN, id="a-list"),
+        pytest.param(True, False, DIFFERENT, id="other-truth-value"),
+        pytest.param("yes", "no", DIFFERENT, id="other-word"),
+        pytest.param(True, "no", TYPE, id="other-value-in-different-type"),
+        pytest.param(True, "maybe", NOT_BOOLEAN, id="word-not-boolean"),
+        pytest.param(True, 2, NOT_BOOLEAN, id="number-not-boolean"),
+        pytest.param(True, [True], NOT_BOOLEAN, id="list"),
         pytest.param(True, None, NOT_BOOLEAN, id="null"),
-        pytest.param("maybe", "yes", DIFFERENT, id="an-expected-word-that-is-neither"),
+        pytest.param("maybe", "yes", DIFFERENT, id="expected-word-not-boolean"),
     ],
 )
-def test_why_truth_values_do_not_match(expected, candidate, reason):
+def test_reasons_for_boolean_mismatches(expected, candidate, reason):
     comparison = Boolean().compare(expected, candidate)
     assert not comparison.matched
     assert comparison.reason is reason

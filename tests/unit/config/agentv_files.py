@@ -1,4 +1,4 @@
-"""AgentV's files for tests: the recorded ones, and small ones made up."""
+"""AgentV files for tests: recorded files and small generated ones."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ FILE = [{"role": "user", "content": [{"type": "file", "value": "../fixtures/a.js
 CASE = {"id": "a", "expected_output": {"total": 1}, "input": FILE}
 
 
-def project(folder, *, cases=None, graders=None, fixtures=None, era="tests", **suite):
-    """An eval file in a folder `evals`, with JSON files in a folder `fixtures` beside it."""
+def project(directory, *, cases=None, graders=None, fixtures=None, era="tests", **suite):
+    """Write an eval file to `evals`, and JSON files to the sibling directory `fixtures`."""
     for name, content in (fixtures or {"a.json": '{"total": 1}'}).items():
-        path = folder / "fixtures" / name
+        path = directory / "fixtures" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, "utf-8")
     document = {"assertions": [HEADER] if graders is None else graders, **suite}
     document[era] = [CASE] if cases is None else cases
-    path = folder / "evals" / "invoices.eval.yaml"
+    path = directory / "evals" / "invoices.eval.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml_text(json.loads(json.dumps(document))), "utf-8")
     return path

@@ -24,9 +24,9 @@ def member(text: str, **settings):
     return only
 
 
-def evaluation(text: str, folder: Path | None = None, *, contained: bool = True):
+def evaluation(text: str, directory: Path | None = None, *, contained: bool = True):
     """Return the evaluation in a valid YAML text."""
-    context = Context(folder=folder, contained=contained)
+    context = Context(directory=directory, contained=contained)
     spec = read_eval(parse_yaml(text, file="e.eval.yaml"), context)
     context.problems.raise_any()
     return spec
@@ -40,9 +40,9 @@ def evaluator_problems(text: str, **settings) -> list[str]:
 
 
 def eval_file_problems(
-    text: str, folder: Path | None = None, *, contained: bool = True
+    text: str, directory: Path | None = None, *, contained: bool = True
 ) -> list[str]:
     """Return the problems of an eval file, one per line."""
-    context = Context(folder=folder, contained=contained)
+    context = Context(directory=directory, contained=contained)
     read_eval(parse_yaml(text, file="e.yaml"), context)
     return str(context.problems.error()).splitlines()

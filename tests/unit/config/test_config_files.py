@@ -1,4 +1,4 @@
-"""Which files are opened, how far they are read, and what they may be encoded in."""
+"""Files, their encodings and limits."""
 
 from __future__ import annotations
 
@@ -23,73 +23,83 @@ from fieldmark.errors import ConfigError
         pytest.param("a.yaml", "ä: ü".encode(), {"ä": "ü"}, id="utf-8"),
     ],
 )
-def test_files_that_are_read(tmp_path, name, content, value):
+def test_supported_files(tmp_path, name, content, value):
     (tmp_path / name).write_bytes(content)
     assert load_file(tmp_path / name).value == value
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "complaint"),
+    ("name", "content", "message"),
     [
-        pytest.param("a.yaml", "a: ü".encode("latin-1"), ":1: Not UTF-8 text. Save", id="latin-1"),
-        pytest.param("a.yaml", "a: 1".encode("utf-16"), ":1: Not UTF-8 text.", id="utf-16"),
-        pytest.param("a.yaml", b"a: 1\nb: \xff", ":2: Not UTF-8 text.", id="the-line-is-named"),
-        pytest.param("a.json", b"a: 1", ":1:1: A JSON value", id="yaml-in-a-json-file"),
+        pytest.param("a.yaml", "a: ü".encode("latin-1"), ":1: invalid UTF-8; save", id="latin-1"),
+        pytest.param("a.yaml", "a: 1".encode("utf-16"), ":1: invalid UTF-8", id="utf-16"),
+        pytest.param("a.yaml", b"a: 1\nb: \xff", ":2: invalid UTF-8", id="invalid-byte-on-line-2"),
+        pytest.param("a.json", b"a: 1", ":1:1: expected a JSON value", id="yaml-in-json-file"),
         pytest.param(
-            "a.yaml", b"#" * (MAX_BYTES + 1), ": Larger than 1,000,000 bytes.", id="large"
+            "a.yaml",
+            b"#" * (MAX_BYTES + 1),
+            ": file exceeds the limit of 1,000,000 bytes",
+            id="large",
         ),
     ],
 )
-def test_files_that_are_refused(tmp_path, name, content, complaint):
-    place = tmp_path / name
-    place.write_bytes(content)
+def test_rejected_files(tmp_path, name, content, message):
+    path = tmp_path / name
+    path.write_bytes(content)
     with pytest.raises(ConfigError) as caught:
-        load_file(place)
-    assert str(caught.value).startswith(f"{place}{complaint}")
+        load_file(path)
+    assert str(caught.value).startswith(f"{path}{message}")
 
 
-def test_the_largest_file_is_read(tmp_path):
-    place = tmp_path / "a.yaml"
-    place.write_bytes(b"#" * MAX_BYTES)
-    assert load_file(place).value is None
+def test_the_largest_file_is_accepted(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_bytes(b"#" * MAX_BYTES)
+    assert load_file(path).value is None
 
 
-def test_no_more_is_read_than_the_limit(tmp_path):
-    place = tmp_path / "a.yaml"
-    with place.open("wb") as stream:
+def test_files_are_not_read_beyond_the_limit(tmp_path):
+    path = tmp_path / "a.yaml"
+    with path.open("wb") as stream:
         stream.truncate(10**12)
-    with pytest.raises(ConfigError, match="Larger than"):
-        load_file(place)
+    with pytest.raises(ConfigError, match="exceeds the limit"):
+        load_file(path)
 
 
-@pytest.mark.parametrize("name", ["missing.yaml", ".", "nul\0.yaml"])
-def test_what_cannot_be_opened_is_named(tmp_path, name):
-    with pytest.raises(ConfigError, match="Cannot be read: "):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        pytest.param("missing.yaml", "missing.yaml: file not found$", id="missing"),
+        pytest.param(".", "cannot read file: ", id="directory"),
+        pytest.param("nul\0.yaml", "cannot read file: ", id="invalid-name"),
+    ],
+)
+def test_unreadable_files(tmp_path, name, message):
+    with pytest.raises(ConfigError, match=message):
         load_file(f"{tmp_path}/{name}")
 
 
-def test_tables_may_be_larger_than_configuration(tmp_path, monkeypatch):
+def test_json_tables_can_be_larger_than_configuration_files(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MAX_BYTES", 10)
-    place = tmp_path / "scores.json"
-    place.write_text("[" + "1, " * 500 + "1]")
-    assert len(load_table(place).items) == 501
+    path = tmp_path / "scores.json"
+    path.write_text("[" + "1, " * 500 + "1]")
+    assert len(load_table(path).items) == 501
     monkeypatch.setattr(files, "MAX_TABLE_NODES", 100)
-    with pytest.raises(ConfigError, match="More than 100 values"):
-        load_table(place)
+    with pytest.raises(ConfigError, match=r"too many values \(limit 100\)"):
+        load_table(path)
     monkeypatch.setattr(files, "MAX_TABLE_BYTES", 1_000)
-    with pytest.raises(ConfigError, match="Larger than 1,000 bytes"):
-        load_table(place)
+    with pytest.raises(ConfigError, match="exceeds the limit of 1,000 bytes"):
+        load_table(path)
 
 
-def test_tables_in_yaml_keep_to_the_limits_of_configuration(tmp_path, monkeypatch):
+def test_yaml_tables_have_the_limits_of_configuration_files(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MAX_BYTES", 10)
-    place = tmp_path / "scores.yaml"
-    place.write_text("[1, 2, 3, 4, 5]")
-    with pytest.raises(ConfigError, match="Larger than 10 bytes"):
-        load_table(place)
+    path = tmp_path / "scores.yaml"
+    path.write_text("[1, 2, 3, 4, 5]")
+    with pytest.raises(ConfigError, match="exceeds the limit of 10 bytes"):
+        load_table(path)
 
 
-def test_reading_json_needs_no_yaml():
+def test_json_files_do_not_import_yaml():
     code = "import sys; import fieldmark.config.rules_file; print('ruamel.yaml' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

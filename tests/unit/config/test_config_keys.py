@@ -1,4 +1,4 @@
-"""One letter changed in any key that there is, and the key that was meant is named."""
+"""Suggestions for all keys, and tables of keys."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from reading_evals import evaluator_problems
 
 from fieldmark import registry
 from fieldmark.config.context import Context, Problems
-from fieldmark.config.eval_cases import CASE_KEYS, ROW_KEYS
-from fieldmark.config.eval_file import EVAL_KEYS, GATE_KEYS, read_eval
-from fieldmark.config.eval_target import target_keys
+from fieldmark.config.eval_file import CASE_KEYS, EVAL_KEYS, GATE_KEYS, ROW_KEYS, read_eval
 from fieldmark.config.evaluators import evaluator_keys, read_evaluators
-from fieldmark.config.field_rules import FIELD_KEYS
 from fieldmark.config.keys import ConfigKey, KeyTable
 from fieldmark.config.located import locate
-from fieldmark.config.rules_file import rules_of
+from fieldmark.config.rules_file import FIELD_KEYS, rules_of
 from fieldmark.config.schemas import schema_of
+from fieldmark.config.targets import target_keys
 from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.registry import Plugin
 
@@ -23,14 +21,14 @@ NATIVE = ("scope", "depth", "defaults", "fields", "empty_tokens", "empty_contain
           "empty_blanks", "strict", "provider", "rules")  # fmt: skip
 
 
-def slip(key: str) -> str:
-    """The key with the letter in its middle changed."""
+def misspelled(key: str) -> str:
+    """Return a key with one changed letter."""
     middle = len(key) // 2
     return f"{key[:middle]}{'q' if key[middle] != 'q' else 'x'}{key[middle + 1 :]}"
 
 
-def each(kind: Plugin, keys) -> list:
-    """Every key of every registered class of a kind, with its class."""
+def all_keys(kind: Plugin, keys) -> list:
+    """Return a parameter set for each key of each registered class of a kind."""
     return [
         pytest.param(name, key, id=f"{name}-{key}")
         for name in registry.names(kind)
@@ -39,7 +37,7 @@ def each(kind: Plugin, keys) -> list:
 
 
 def error_text(read, value) -> str:
-    """All that a reader says about a value: problems and warnings."""
+    """Return the problems and warnings of a value."""
     context = Context()
     read(locate(value, Problems()), context)
     lines = [*map(str, context.problems.warnings)]
@@ -56,84 +54,92 @@ def options_of(kind: Plugin):
 
 
 @pytest.mark.parametrize("key", EVAL_KEYS.names)
-def test_a_key_of_an_eval_file(key):
-    assert f"Did you mean {key}?" in error_text(read_eval, {"cases": "t.jsonl", slip(key): 1})
+def test_misspelled_key_of_an_eval_file(key):
+    assert f"did you mean '{key}'?" in error_text(
+        read_eval, {"cases": "t.jsonl", misspelled(key): 1}
+    )
 
 
 @pytest.mark.parametrize("key", CASE_KEYS.names)
-def test_a_key_of_a_case(key):
-    value = {"cases": [{"id": "a", "expected": 1, slip(key): 1}]}
-    assert f"Did you mean {key}?" in error_text(read_eval, value)
+def test_misspelled_key_of_a_case(key):
+    value = {"cases": [{"id": "a", "expected": 1, misspelled(key): 1}]}
+    assert f"did you mean '{key}'?" in error_text(read_eval, value)
 
 
 @pytest.mark.parametrize("key", ROW_KEYS.names)
-def test_a_key_that_says_where_rows_hold_their_parts(key):
-    value = {"cases": {"path": "x", slip(key): "x"}}
-    assert f"Did you mean {key}?" in error_text(read_eval, value)
+def test_misspelled_key_of_rows(key):
+    value = {"cases": {"path": "x", misspelled(key): "x"}}
+    assert f"did you mean '{key}'?" in error_text(read_eval, value)
 
 
 @pytest.mark.parametrize("key", GATE_KEYS.names)
-def test_a_key_of_the_gates(key):
-    assert f"Did you mean {key}?" in error_text(read_eval, {"cases": "t", "gates": {slip(key): 1}})
+def test_misspelled_key_of_gates(key):
+    assert f"did you mean '{key}'?" in error_text(
+        read_eval, {"cases": "t", "gates": {misspelled(key): 1}}
+    )
 
 
 @pytest.mark.parametrize("key", ["name", *registry.options(CountingOptions)])
-def test_an_option_of_a_convention(key):
-    value = {"cases": "t", "convention": {"name": "confusion", slip(key): 1}}
-    assert f"Did you mean {key}?" in error_text(read_eval, value)
+def test_misspelled_option_of_a_convention(key):
+    value = {"cases": "t", "convention": {"name": "confusion", misspelled(key): 1}}
+    assert f"did you mean '{key}'?" in error_text(read_eval, value)
 
 
 @pytest.mark.parametrize(
-    ("name", "key"), each(Plugin.TARGETS, lambda name: target_keys(name).names)
+    ("name", "key"), all_keys(Plugin.TARGETS, lambda name: target_keys(name).names)
 )
-def test_a_key_of_a_target(name, key):
-    value = {"cases": "t", "target": {"type": name, slip(key): 1}}
-    assert f"Did you mean {key}?" in error_text(read_eval, value)
+def test_misspelled_key_of_a_target(name, key):
+    value = {"cases": "t", "target": {"type": name, misspelled(key): 1}}
+    assert f"did you mean '{key}'?" in error_text(read_eval, value)
 
 
-@pytest.mark.parametrize(("name", "key"), each(Plugin.EVALUATORS, keys_of_evaluator))
-def test_a_key_of_an_evaluator(name, key):
-    assert f"Did you mean {key}?" in error_text(read_evaluators, [{"type": name, slip(key): 1}])
+@pytest.mark.parametrize(("name", "key"), all_keys(Plugin.EVALUATORS, keys_of_evaluator))
+def test_misspelled_key_of_an_evaluator(name, key):
+    assert f"did you mean '{key}'?" in error_text(
+        read_evaluators, [{"type": name, misspelled(key): 1}]
+    )
 
 
 @pytest.mark.parametrize("key", ["tqpe", "typ", "tpye"])
-def test_the_type_of_an_evaluator(key):
+def test_misspelled_type_key_of_an_evaluator(key):
     (problem,) = evaluator_problems(f"[{{{key}: line_items}}]")
-    assert f"{key}: did you mean type?" in problem
+    assert f"did you mean 'type' instead of '{key}'?" in problem
 
 
 @pytest.mark.parametrize("name", registry.names(Plugin.EVALUATORS))
-def test_the_name_of_a_type_of_evaluators(name):
-    assert f"Did you mean {name}?" in error_text(read_evaluators, [{"type": slip(name)}])
+def test_misspelled_type_of_an_evaluator(name):
+    assert f"did you mean '{name}'?" in error_text(read_evaluators, [{"type": misspelled(name)}])
 
 
 @pytest.mark.parametrize("key", NATIVE)
-def test_a_key_of_a_rules_file(key):
-    value = {"strict" if key != "strict" else "empty_blanks": False, slip(key): 1}
-    assert f"Did you mean {key}?" in error_text(rules_of, value)
+def test_misspelled_key_of_a_rules_file(key):
+    value = {"strict" if key != "strict" else "empty_blanks": False, misspelled(key): 1}
+    assert f"did you mean '{key}'?" in error_text(rules_of, value)
 
 
 @pytest.mark.parametrize("key", FIELD_KEYS.names)
-def test_a_key_of_a_field(key):
-    field = {"path": "a", "match": "exact", slip(key): 1}
-    assert f"Did you mean {key}?" in error_text(rules_of, [field])
+def test_misspelled_key_of_a_field(key):
+    field = {"path": "a", "match": "exact", misspelled(key): 1}
+    assert f"did you mean '{key}'?" in error_text(rules_of, [field])
 
 
-@pytest.mark.parametrize(("name", "key"), each(Plugin.COMPARATORS, options_of(Plugin.COMPARATORS)))
-def test_an_option_of_a_match_type(name, key):
-    assert f"Did you mean {key}?" in error_text(
-        rules_of, [{"path": "a", "match": name, slip(key): 1}]
+@pytest.mark.parametrize(
+    ("name", "key"), all_keys(Plugin.COMPARATORS, options_of(Plugin.COMPARATORS))
+)
+def test_misspelled_option_of_a_match_type(name, key):
+    assert f"did you mean '{key}'?" in error_text(
+        rules_of, [{"path": "a", "match": name, misspelled(key): 1}]
     )
 
 
-@pytest.mark.parametrize(("name", "key"), each(Plugin.ALIGNERS, options_of(Plugin.ALIGNERS)))
-def test_an_option_of_an_alignment(name, key):
-    assert f"Did you mean {key}?" in error_text(
-        rules_of, [{"path": "a", "align": name, slip(key): 1}]
+@pytest.mark.parametrize(("name", "key"), all_keys(Plugin.ALIGNERS, options_of(Plugin.ALIGNERS)))
+def test_misspelled_option_of_an_aligner(name, key):
+    assert f"did you mean '{key}'?" in error_text(
+        rules_of, [{"path": "a", "align": name, misspelled(key): 1}]
     )
 
 
-def test_no_key_of_the_schema_is_left_out():
+def test_the_key_tables_cover_the_schemas():
     evaluation = schema_of("eval")
     assert set(evaluation["properties"]) == set(EVAL_KEYS.names)
     definitions = evaluation["$defs"]
@@ -148,7 +154,7 @@ def test_no_key_of_the_schema_is_left_out():
     assert set(native["properties"]) == set(NATIVE)
 
 
-def test_a_key_reads_its_type_default_and_minimum():
+def test_a_key_has_a_type_a_default_and_a_minimum():
     key = ConfigKey("retries", int, "How often.", default=2, minimum=0)
     context = Context()
 
@@ -159,12 +165,12 @@ def test_a_key_reads_its_type_default_and_minimum():
     assert len(context.problems) == 0
     assert (read({"retries": "no"}), read({"retries": -1})) == (2, -1)
     assert [problem.message for problem in context.problems.error().problems] == [
-        'retries: must be a whole number, not "no".',
-        "retries: must be at least 0, not -1.",
+        "retries: expected an integer, got 'no'",
+        "retries: must be at least 0, got -1",
     ]
 
 
-def test_a_table_describes_its_keys_and_refuses_others():
+def test_a_key_table_describes_its_keys_and_rejects_others():
     table = KeyTable(ConfigKey("name", str, "Its name."), ConfigKey("input"))
     assert table.to_schema("name") == {
         "type": "object",
@@ -175,4 +181,4 @@ def test_a_table_describes_its_keys_and_refuses_others():
     context = Context()
     table.refuse_unknown(locate({"nmae": 1}, context.problems), context)
     (problem,) = context.problems.error().problems
-    assert (problem.message, problem.hint) == ("Unknown key: nmae.", "Did you mean name?")
+    assert (problem.message, problem.hint) == ("unknown key 'nmae'", "did you mean 'name'?")

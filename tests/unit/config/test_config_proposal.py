@@ -1,4 +1,4 @@
-"""Proposals as a rules file: readable, the same every time, and loadable."""
+"""Proposed rules as a rules file."""
 
 from __future__ import annotations
 
@@ -29,46 +29,46 @@ INVOICE = {
 }
 
 FILE = """\
-# Proposed from 1 case; the reason for each choice
-# stands above it. Change whatever you know better.
+# Proposed from 1 case. The comment above each rule gives the reason.
+# Review the rules before you use them.
 scope: union
 defaults: {match: exact}
 fields:
-  # codes, in which every character counts (1 value)
+  # codes, compared exactly (1 value)
   - {path: number, match: exact}
-  # numbers with at most two decimals, so a cent of rounding is allowed (1 value)
+  # numbers with at most two decimals, with a tolerance of 0.01 (1 value)
   - {path: total, match: numeric_tolerance, tolerance: 0.01}
-  # dates, compared by the day whatever their form (1 value)
+  # dates, compared by day in any format (1 value)
   - {path: date, match: date}
-  # short text, in which a slip of a letter is forgiven (1 value)
+  # short text, with small spelling differences allowed (1 value)
   - {path: vendor.name, match: fuzzy, threshold: 0.85}
-  # e-mail addresses, in any case (1 value)
+  # e-mail addresses, ignoring case (1 value)
   - {path: "vendor.e-mail", match: normalized_text}
-  # items are paired by all their values, whatever their order (1 value)
+  # items aligned by similarity of all their values; order does not matter (1 value)
   - {path: line_items, align: greedy}
-  # short text, in which a slip of a letter is forgiven (2 values)
+  # short text, with small spelling differences allowed (2 values)
   - {path: "line_items[*].description", match: fuzzy, threshold: 0.85}
-  # whole numbers, so nothing but the same number will do (2 values)
+  # integers, compared exactly (2 values)
   - {path: "line_items[*].quantity", match: numeric_tolerance, tolerance: 0}
-  # numbers with at most two decimals, so a cent of rounding is allowed (2 values)
+  # numbers with at most two decimals, with a tolerance of 0.01 (2 values)
   - {path: "line_items[*].price", match: numeric_tolerance, tolerance: 0.01}
-  # plain values, paired by likeness whatever their order (1 value)
+  # scalars, aligned by similarity; order does not matter (1 value)
   - {path: tags, align: greedy}
-  # short text, in which a slip of a letter is forgiven (2 values)
+  # short text, with small spelling differences allowed (2 values)
   - {path: "tags[*]", match: fuzzy, threshold: 0.85}
-  # true or false (1 value)
+  # booleans (1 value)
   - {path: paid, match: boolean}
 """
 
 
-def test_a_proposal_reads_as_a_rules_file_and_loads(tmp_path):
+def test_a_proposal_is_a_valid_rules_file(tmp_path):
     inferrer = RuleInferrer()
     inferrer.add(INVOICE)
     text = render_proposal(inferrer.rules(), cases=inferrer.cases)
     assert text == FILE
-    place = tmp_path / "rules.yaml"
-    place.write_text(text)
-    loaded = load_rules(place)
+    path = tmp_path / "rules.yaml"
+    path.write_text(text)
+    loaded = load_rules(path)
     assert loaded.warnings == ()
     assert [rule.path for rule in loaded.rules.fields] == [
         proposal.path for proposal in inferrer.rules()
@@ -85,7 +85,7 @@ def test_without_data_there_are_no_fields():
     ["true", "null", "NO", "a: b", '"', "\\", "tab\tline\nreturn\r", "\x85\u2028\ufeff\x00", "🙂é",
      "\ud800", "# no", "", " ", 0, -3, 0.000001, 0.8, True, None, ["a", 1], {"k": "v"}],
 )  # fmt: skip
-def test_every_setting_survives_the_file(value):
+def test_settings_round_trip(value):
     proposal = InferredRule(path="a", settings={"x": value}, reason="two\nlines")
     text = render_proposal([proposal], cases=1)
     assert parse_yaml(text).value["fields"] == [{"path": "a", "x": value}]
@@ -97,7 +97,7 @@ def test_every_setting_survives_the_file(value):
         st.text(), st.text() | st.integers() | st.lists(st.fixed_dictionaries({"a": st.text()}))
     )
 )
-def test_whatever_the_keys_the_file_loads(document):
+def test_proposals_for_any_keys_are_valid(document):
     inferrer = RuleInferrer()
     inferrer.add(document)
     context = Context()

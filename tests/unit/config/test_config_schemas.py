@@ -1,4 +1,4 @@
-"""The JSON Schemas follow from the code, and say of a file what the readers say of it."""
+"""JSON Schemas agree with the readers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.values.json_text import pretty_json
 
 ROOT = Path(__file__).parents[3]
-KEPT = ROOT / "schemas"
+COMMITTED = ROOT / "schemas"
 RULES = sorted(
     path
     for path in [*(ROOT / "examples").glob("*.*"), *(ROOT / "tests/golden").glob("*/rules.yaml")]
@@ -40,7 +40,7 @@ EVALS = {
         and not is_agentv(parse_yaml(block.body))
     },
 }
-"""The eval files that a reader may copy: examples, and those that the pages show."""
+"""The eval files of the examples and the documentation."""
 
 
 @pytest.fixture(scope="module")
@@ -48,22 +48,22 @@ def validators():
     return {name: jsonschema_rs.Draft202012Validator(schema_of(name)) for name in SCHEMAS}
 
 
-def shown(path: Path) -> str:
+def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_the_schema_in_the_tree_is_the_one_that_the_code_makes(name):
-    kept = (KEPT / file_name(name)).read_bytes()
-    assert kept == pretty_json(schema_of(name)), "run: fieldmark schema --write schemas"
+def test_committed_schemas_are_current(name):
+    committed = (COMMITTED / file_name(name)).read_bytes()
+    assert committed == pretty_json(schema_of(name)), "run: fieldmark schema --write schemas"
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_schema_is_a_schema(name):
+def test_schemas_are_valid(name):
     assert jsonschema_rs.meta.is_valid(schema_of(name))
 
 
-def test_every_reference_leads_somewhere():
+def test_references_are_defined():
     for name in SCHEMAS:
         schema = schema_of(name)
         text = json.dumps(schema)
@@ -71,18 +71,18 @@ def test_every_reference_leads_somewhere():
         assert wanted <= set(schema.get("$defs", {}))
 
 
-@pytest.mark.parametrize("path", RULES, ids=shown)
-def test_rules_files_of_the_tree_are_valid(path, validators):
+@pytest.mark.parametrize("path", RULES, ids=relative)
+def test_rules_files_of_the_repository_are_valid(path, validators):
     assert validators["rules"].is_valid(load_file(path).value)
 
 
 @pytest.mark.parametrize("file", EVALS)
-def test_eval_files_that_a_reader_may_copy_are_valid(file, validators):
+def test_eval_files_of_examples_and_docs_are_valid(file, validators):
     value = parse_yaml(EVALS[file]).value
     assert [str(error) for error in validators["eval"].iter_errors(value)] == []
 
 
-WHOLE = """
+COMPLETE = """
 name: invoices
 description: everything
 cases: [{id: 1, input: [1], expected: {a: 1}, candidate: "{}", tags: x, metadata: {m: 1},
@@ -115,8 +115,8 @@ def problems_of(reader, value) -> int:
     return len(context.problems)
 
 
-def test_what_the_reader_takes_the_schema_takes(validators):
-    value = parse_yaml(WHOLE).value
+def test_the_schema_accepts_what_the_reader_accepts(validators):
+    value = parse_yaml(COMPLETE).value
     assert problems_of(read_eval, value) == 0
     assert [str(error) for error in validators["eval"].iter_errors(value)] == []
 
@@ -124,48 +124,48 @@ def test_what_the_reader_takes_the_schema_takes(validators):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        pytest.param("name: invoices", "nme: invoices", id="a-misspelt-key"),
-        pytest.param("name: invoices", "name: 5", id="a-number-as-a-name"),
-        pytest.param("id: 1", "ids: 1", id="a-case-without-an-id"),
-        pytest.param("expected: {a: 1}", "expectd: {a: 1}", id="a-case-without-a-truth"),
-        pytest.param("tags: x", "tags: 5", id="tags-that-are-no-texts"),
-        pytest.param("type: line-items", "type: line-item", id="a-misspelt-evaluator"),
-        pytest.param("type: line-items", "name: x", id="an-evaluator-without-type"),
-        pytest.param("command: [python, x.py]", "command: python x.py", id="a-command-as-text"),
-        pytest.param("command: [python, x.py]", "comand: [x]", id="a-misspelt-target"),
-        pytest.param("retries: 0", "retries: -1", id="fewer-than-no-retries"),
-        pytest.param("timeout: 3", "timeout: 0", id="no-time"),
-        pytest.param("timeout: 3", "tiemout: 3", id="a-misspelt-option-of-a-target"),
-        pytest.param("four-phase", "four", id="a-misspelt-convention"),
-        pytest.param("rqs_form: complement", "rqs_form: x", id="an-option-that-is-no-word"),
-        pytest.param("rqs_weights: {safety", "rqs_weights: {safty", id="a-misspelt-weight"),
-        pytest.param("scope: union", "scope: onion", id="a-misspelt-scope"),
-        pytest.param("a: EXACT", "a: EXACTLY", id="a-misspelt-strategy"),
-        pytest.param("b: {weight: 2}", "b: {weigth: 2}", id="a-misspelt-setting"),
-        pytest.param("type: recorded", "type: recored", id="a-misspelt-provider"),
-        pytest.param("tolerance: 0.1", "tolerance: x", id="a-text-as-tolerance"),
-        pytest.param("tolerance: 0.1", "threshold: 0.1", id="an-option-of-another-match-type"),
-        pytest.param("match: numeric-tolerance", "match: numerc", id="a-misspelt-match-type"),
-        pytest.param("{path: a, match: num", "{pth: a, match: num", id="a-field-without-path"),
-        pytest.param("type: fuzzy, threshold: 1", "type: fuzzy, treshold: 1", id="an-option-inside"),
-        pytest.param("align: optimal", "align: optimum", id="a-misspelt-alignment"),
-        pytest.param("align: key, key: [a]", "align: key", id="a-needed-option-of-an-alignment"),
-        pytest.param("schema: {type: object}, weight: 0", "schem: true", id="a-needed-option"),
-        pytest.param("weight: 0", "weight: -1", id="a-negative-weight"),
-        pytest.param("weights: {accuracy: 1}", "weights: {acuracy: 1}", id="a-part-of-an-option"),
-        pytest.param('{check: "c == d"', '{chek: "c == d"', id="a-part-in-a-list"),
+        pytest.param("name: invoices", "nme: invoices", id="misspelled-key"),
+        pytest.param("name: invoices", "name: 5", id="number-as-name"),
+        pytest.param("id: 1", "ids: 1", id="case-without-id"),
+        pytest.param("expected: {a: 1}", "expectd: {a: 1}", id="case-without-expected"),
+        pytest.param("tags: x", "tags: 5", id="number-as-tags"),
+        pytest.param("type: line-items", "type: line-item", id="misspelled-evaluator"),
+        pytest.param("type: line-items", "name: x", id="evaluator-without-type"),
+        pytest.param("command: [python, x.py]", "command: python x.py", id="command-as-string"),
+        pytest.param("command: [python, x.py]", "comand: [x]", id="misspelled-target"),
+        pytest.param("retries: 0", "retries: -1", id="negative-retries"),
+        pytest.param("timeout: 3", "timeout: 0", id="zero-timeout"),
+        pytest.param("timeout: 3", "tiemout: 3", id="misspelled-option-of-target"),
+        pytest.param("four-phase", "four", id="misspelled-convention"),
+        pytest.param("rqs_form: complement", "rqs_form: x", id="invalid-enum-value"),
+        pytest.param("rqs_weights: {safety", "rqs_weights: {safty", id="misspelled-weight"),
+        pytest.param("scope: union", "scope: onion", id="misspelled-scope"),
+        pytest.param("a: EXACT", "a: EXACTLY", id="misspelled-strategy"),
+        pytest.param("b: {weight: 2}", "b: {weigth: 2}", id="misspelled-setting"),
+        pytest.param("type: recorded", "type: recored", id="misspelled-provider"),
+        pytest.param("tolerance: 0.1", "tolerance: x", id="string-as-tolerance"),
+        pytest.param("tolerance: 0.1", "threshold: 0.1", id="option-of-another-match-type"),
+        pytest.param("match: numeric-tolerance", "match: numerc", id="misspelled-match-type"),
+        pytest.param("{path: a, match: num", "{pth: a, match: num", id="field-without-path"),
+        pytest.param("type: fuzzy, threshold: 1", "type: fuzzy, treshold: 1", id="nested-option"),
+        pytest.param("align: optimal", "align: optimum", id="misspelled-aligner"),
+        pytest.param("align: key, key: [a]", "align: key", id="missing-required-aligner-option"),
+        pytest.param("schema: {type: object}, weight: 0", "schem: true", id="missing-required-option"),
+        pytest.param("weight: 0", "weight: -1", id="negative-weight"),
+        pytest.param("weights: {accuracy: 1}", "weights: {acuracy: 1}", id="misspelled-key-in-option"),
+        pytest.param('{check: "c == d"', '{chek: "c == d"', id="misspelled-key-in-list"),
         pytest.param("schema: true}]", "schma: true}]", id="inside-another-evaluator"),
-        pytest.param("script: [python, j.py]", "script: python j.py", id="a-script-as-text"),
-        pytest.param("protocol: lines", "protocol: line", id="a-word-of-a-judge"),
-        pytest.param("gates: {min", "gates: {mn", id="a-misspelt-gate"),
-        pytest.param("mean_score: 0.5", "mean_score: high", id="a-limit-that-is-no-number"),
-        pytest.param("concurrency: 1\n", "concurrency: 0\n", id="nothing-at-the-same-time"),
-        pytest.param("metadata: {a: 1}", "metadata: 1", id="metadata-that-is-no-object"),
+        pytest.param("script: [python, j.py]", "script: python j.py", id="script-as-string"),
+        pytest.param("protocol: lines", "protocol: line", id="misspelled-protocol"),
+        pytest.param("gates: {min", "gates: {mn", id="misspelled-gate"),
+        pytest.param("mean_score: 0.5", "mean_score: high", id="limit-is-not-a-number"),
+        pytest.param("concurrency: 1\n", "concurrency: 0\n", id="zero-concurrency"),
+        pytest.param("metadata: {a: 1}", "metadata: 1", id="number-as-metadata"),
     ],
 )  # fmt: skip
-def test_what_the_reader_refuses_the_schema_refuses(before, after, validators):
-    assert before in WHOLE
-    text = WHOLE.replace(before, after, 1)
+def test_the_schema_rejects_what_the_reader_rejects(before, after, validators):
+    assert before in COMPLETE
+    text = COMPLETE.replace(before, after, 1)
     assert eval_file_problems(text) != [""]
     assert not validators["eval"].is_valid(parse_yaml(text).value)
 
@@ -173,15 +173,15 @@ def test_what_the_reader_refuses_the_schema_refuses(before, after, validators):
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("auto", id="a-word"),
-        pytest.param("[{path: a}]", id="a-list-of-fields"),
+        pytest.param("auto", id="word"),
+        pytest.param("[{path: a}]", id="list-of-fields"),
         pytest.param("{a: EXACT, b: {c: fuzzy}}", id="strategies"),
         pytest.param("{a: {match: date}}", id="by-path"),
-        pytest.param("{scope: union, rules: auto}", id="the-native-form"),
+        pytest.param("{scope: union, rules: auto}", id="native-form"),
         pytest.param("{fields: [{path: a, tolerance: 1}], defaults: {match: numeric_tolerance}}", id="defaults"),
     ],
 )  # fmt: skip
-def test_rules_in_each_of_their_forms(text, validators):
+def test_forms_of_rules(text, validators):
     value = parse_yaml(text).value
     assert problems_of(rules_of, value) == 0
     assert validators["rules"].is_valid(value)
@@ -190,31 +190,33 @@ def test_rules_in_each_of_their_forms(text, validators):
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("5", id="a-number"),
+        pytest.param("5", id="number"),
         pytest.param("automatic", id="another-word"),
         pytest.param("[]", id="no-fields"),
-        pytest.param("[{match: exact}]", id="a-field-without-a-path"),
-        pytest.param("{a: EXACTLY}", id="a-misspelt-strategy"),
-        pytest.param("{scpe: union, strict: true}", id="a-misspelt-key"),
+        pytest.param("[{match: exact}]", id="field-without-path"),
+        pytest.param("{a: EXACTLY}", id="misspelled-strategy"),
+        pytest.param("{scpe: union, strict: true}", id="misspelled-key"),
         pytest.param("[{path: a, match: exact, align: set}]", id="match-and-align"),
-        pytest.param("{defaults: {mach: exact}, strict: true}", id="a-misspelt-default"),
+        pytest.param("{defaults: {mach: exact}, strict: true}", id="misspelled-default"),
     ],
 )
-def test_what_are_no_rules(text, validators):
+def test_invalid_rules(text, validators):
     value = parse_yaml(text).value
     assert problems_of(rules_of, value) > 0
     assert not validators["rules"].is_valid(value)
 
 
-def test_an_option_is_described_in_the_words_of_its_class():
+def test_options_are_described_by_docstrings():
     definitions = schema_of("eval")["$defs"]
     items = definitions["evaluator_line_items"]
-    assert items["description"].startswith("The mean F1 of the fields of list items")
+    assert items["description"].startswith("Score the mean F1 of the fields of list items")
     assert "`match_fields`" in items["properties"]["match_fields"]["description"]
     assert items["properties"]["match_fields"]["default"] == ["description"]
     assert items["properties"]["threshold"]["default"] == 0.8
     accuracy = definitions["evaluator_field_accuracy"]["properties"]
-    assert accuracy["pass_threshold"]["description"].startswith("`pass_threshold` makes the score")
+    assert accuracy["pass_threshold"]["description"].startswith(
+        "With `pass_threshold`, the score decides"
+    )
     assert accuracy["aggregation"]["description"].startswith("How field scores become")
 
 
@@ -243,11 +245,11 @@ def test_rows_of_a_run_are_valid(tmp_path, validators):
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param({"case_id": "a", "score": 1.5, "verdict": "pass", "status": "ok"}, id="a-score-above-one"),
+        pytest.param({"case_id": "a", "score": 1.5, "verdict": "pass", "status": "ok"}, id="score-above-one"),
         pytest.param({"case_id": "a", "score": 1, "verdict": "good", "status": "ok"}, id="another-verdict"),
         pytest.param({"score": 1, "verdict": "pass", "status": "ok"}, id="no-id"),
-        pytest.param({"case_id": "a", "score": 1, "verdict": "pass", "status": "ok", "evaluator_results": [{"name": "x"}]}, id="half-a-result"),
+        pytest.param({"case_id": "a", "score": 1, "verdict": "pass", "status": "ok", "evaluator_results": [{"name": "x"}]}, id="incomplete-evaluator-result"),
     ],
 )  # fmt: skip
-def test_what_is_no_row(row, validators):
+def test_invalid_rows(row, validators):
     assert not validators["result"].is_valid(row)

@@ -1,4 +1,4 @@
-"""COCO files as cases: one image, one case."""
+"""COCO files as cases, one per image."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cases(truth, found, options=COCO):
 
 
 def changed(part, number, **values):
-    """The truth with one entry changed; a value that is `None` is taken out."""
+    """Return the truth with one entry changed; a value of `None` removes the key."""
     entries = [dict(entry) for entry in TRUTH[part]]
     entries[number] = {k: v for k, v in {**entries[number], **values}.items() if v is not None}
     return {**TRUTH, part: entries}
@@ -65,15 +65,15 @@ def test_classes_have_names(truth, classes):
     assert [region["class"] for region in case.candidate["regions"]] == classes
 
 
-def test_detections_on_unknown_images_are_told():
+def test_detections_on_unknown_images_are_a_warning():
     stray = [*FOUND, {**FOUND[0], "image_id": 55}]
     found, stream = cases(TRUTH, stray)
     assert len(found) == 3
     assert stream.coverage.unexpected == 1
-    assert "candidates without truth: 1 (55)" in stream.warnings
+    assert "1 prediction without ground truth (55)" in stream.warnings
 
 
-def test_files_are_read_packed_or_not_and_from_streams(tmp_path):
+def test_compressed_files_and_streams_are_read(tmp_path):
     truth, packed = tmp_path / "truth.json", tmp_path / "found.json.gz"
     truth.write_text(json.dumps(TRUTH))
     packed.write_bytes(gzip.compress(json.dumps(FOUND).encode()))
@@ -86,37 +86,37 @@ def test_files_are_read_packed_or_not_and_from_streams(tmp_path):
 @pytest.mark.parametrize(
     ("truth", "found", "message"),
     [
-        pytest.param([], [], "the truth: not a COCO file: there is no list of images", id="a-list-as-truth"),
-        pytest.param({"images": []}, [], "the truth: not a COCO file: there is no list of annotations", id="no-annotations"),
-        pytest.param({**TRUTH, "images": [5]}, [], "the truth: image 1 is not an object", id="an-image-that-is-a-number"),
-        pytest.param(changed("images", 0, id=None), [], "the truth: image has no id", id="an-image-without-an-id"),
-        pytest.param(changed("images", 0, id=[1]), [], "the truth: image has an odd id", id="an-id-that-is-a-list"),
-        pytest.param(changed("annotations", 1, image_id=99), [], "the truth: annotation 2 names image 99, which is not among the images", id="an-unknown-image"),
-        pytest.param(changed("annotations", 1, image_id=None), [], "the truth: annotation 2 has no image_id", id="an-annotation-without-an-image"),
-        pytest.param(changed("annotations", 0, bbox=None), [], "the truth: annotation 1 has no bbox", id="an-annotation-without-a-box"),
-        pytest.param(changed("annotations", 0, category_id=True), [], "the truth: annotation 1 has an odd category_id", id="a-category-that-is-a-flag"),
-        pytest.param(changed("categories", 0, id=None), [], "the truth: a category has no id", id="a-category-without-an-id"),
-        pytest.param(TRUTH, {"results": []}, "the candidate: not a COCO results file", id="no-list-of-detections"),
-        pytest.param(TRUTH, [3], "the candidate: detection 1 is not an object", id="a-detection-that-is-a-number"),
-        pytest.param(TRUTH, [{**FOUND[0], "image_id": None}], "the candidate: detection 1 has no image_id", id="a-detection-without-an-image"),
-        pytest.param(TRUTH, [{k: v for k, v in FOUND[0].items() if k != "score"}], "the candidate: detection 1 has no score", id="a-detection-without-a-score"),
+        pytest.param([], [], "ground truth: not a COCO file: no list of images", id="list-as-truth"),
+        pytest.param({"images": []}, [], "ground truth: not a COCO file: no list of annotations", id="no-annotations"),
+        pytest.param({**TRUTH, "images": [5]}, [], "ground truth: image 1 is not an object", id="image-that-is-a-number"),
+        pytest.param(changed("images", 0, id=None), [], "ground truth: image has no id", id="image-without-an-id"),
+        pytest.param(changed("images", 0, id=[1]), [], "ground truth: image has an invalid id", id="id-that-is-a-list"),
+        pytest.param(changed("annotations", 1, image_id=99), [], "ground truth: annotation 2: unknown image 99", id="unknown-image"),
+        pytest.param(changed("annotations", 1, image_id=None), [], "ground truth: annotation 2 has no image_id", id="annotation-without-an-image"),
+        pytest.param(changed("annotations", 0, bbox=None), [], "ground truth: annotation 1 has no bbox", id="annotation-without-a-box"),
+        pytest.param(changed("annotations", 0, category_id=True), [], "ground truth: annotation 1 has an invalid category_id", id="category-that-is-a-flag"),
+        pytest.param(changed("categories", 0, id=None), [], "ground truth: a category has no id", id="category-without-an-id"),
+        pytest.param(TRUTH, {"results": []}, "predictions: not a COCO results file", id="no-list-of-detections"),
+        pytest.param(TRUTH, [3], "predictions: detection 1 is not an object", id="detection-that-is-a-number"),
+        pytest.param(TRUTH, [{**FOUND[0], "image_id": None}], "predictions: detection 1 has no image_id", id="detection-without-an-image"),
+        pytest.param(TRUTH, [{k: v for k, v in FOUND[0].items() if k != "score"}], "predictions: detection 1 has no score", id="detection-without-a-score"),
     ],
 )  # fmt: skip
-def test_what_is_no_coco_file_is_refused_in_one_line(truth, found, message):
+def test_invalid_coco_files(truth, found, message):
     with pytest.raises(DataError, match=f"^{message}"):
         cases(truth, found)
 
 
-def test_broken_json_names_the_file(tmp_path):
+def test_invalid_json_is_an_error_with_the_file(tmp_path):
     file = tmp_path / "truth.json"
     file.write_text('{"images": [')
-    with pytest.raises(DataError, match=r"truth.json: not JSON: .*the text ends too early"):
+    with pytest.raises(DataError, match=r"truth.json: invalid JSON: .*unexpected end"):
         cases(file, FOUND)
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="file not found"):
         cases(tmp_path / "nowhere.json", FOUND)
 
 
-def test_limits_hold_and_are_higher_than_those_of_one_document(tmp_path):
+def test_limits_are_higher_than_for_documents(tmp_path):
     file = tmp_path / "truth.json"
     many = [{**TRUTH["annotations"][0], "segmentation": [list(range(1000))]} for _ in range(1100)]
     file.write_text(json.dumps({**TRUTH, "annotations": many}))
@@ -126,24 +126,24 @@ def test_limits_hold_and_are_higher_than_those_of_one_document(tmp_path):
         cases(file, FOUND, small)
 
 
-def test_what_a_rows_option_would_mean_is_not_guessed():
+def test_rows_option_is_rejected():
     with pytest.raises(OptionError, match="rows"):
         Inputs(format_in="coco", rows="list")
     with pytest.raises(OptionError, match="format_in"):
         Inputs(format_in="voc")
 
 
-def test_a_truth_alone_can_be_read_for_proposals():
+def test_truth_alone_can_be_read_for_proposals():
     found = [case for batch in open_truth(TRUTH, COCO).batches() for case in batch]
     assert [case.id for case in found] == ["3", "12", "100"]
 
 
-def test_one_file_does_not_hold_both_sides():
-    with pytest.raises(DataError, match="a single input must hold both sides"):
+def test_single_coco_file_is_rejected():
+    with pytest.raises(DataError, match="each row of a single input must contain both sides"):
         open_pairs(TRUTH, None, COCO)
 
 
-def test_a_run_has_the_figures_of_the_field():
+def test_run_has_detection_metrics():
     run = fm.score(TRUTH, FOUND, inputs={"format_in": "coco"})
     detection = run.to_dict()["detection"]
     assert (detection["images"], detection["regions"], detection["detections"]) == (3, 2, 1)
@@ -152,11 +152,11 @@ def test_a_run_has_the_figures_of_the_field():
     assert "crowd" not in {path for path, each in run.attributes.items() if each.fn or each.fp}
 
 
-def test_a_run_without_regions_has_none_of_them():
+def test_run_without_regions_has_no_detection_metrics():
     assert "detection" not in fm.score([({"a": 1}, {"a": 1})]).to_dict()
 
 
-def test_rules_of_the_user_win():
+def test_user_rules_override_default_rules():
     rules = {
         "fields": [{"path": "regions[*].bbox", "match": "iou", "format": "xywh", "threshold": 0.9}]
     }

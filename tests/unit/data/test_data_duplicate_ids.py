@@ -1,4 +1,4 @@
-"""Names that come twice are noticed, wherever they stand and however many there are."""
+"""Detection of duplicate ids, at any position and for any number of ids."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fieldmark.data.duplicate_ids import DuplicateIds
         pytest.param(["ab", "cd", "ef"], False, id="ascending"),
         pytest.param(["ab", "bc"], True, id="again-in-the-next-group"),
         pytest.param(["dcba", "hgfe"], False, id="descending"),
-        pytest.param(["ab", "zy", "x", "a"], True, id="the-first-again-at-the-end"),
+        pytest.param(["ab", "zy", "x", "a"], True, id="first-again-at-the-end"),
         pytest.param(["aa"], True, id="twice-in-a-group"),
-        pytest.param(["ba", "dc", "", "fe"], False, id="a-group-without-names"),
+        pytest.param(["ba", "dc", "", "fe"], False, id="group-without-names"),
     ],
 )
-def test_names_that_come_twice(groups, repeats):
+def test_duplicate_ids(groups, repeats):
     names = DuplicateIds()
     for group in groups:
         names.add(list(group))
@@ -30,13 +30,13 @@ def test_names_that_come_twice(groups, repeats):
 @pytest.mark.parametrize(
     ("groups", "repeats"),
     [
-        pytest.param(["ab", "cd", "ef"], False, id="need-not-be-remembered"),
-        pytest.param(["ab", "cd", "ba"], True, id="are-asked-for-again-if-others-do-not"),
-        pytest.param(["ab", "dc"], False, id="are-remembered-if-others-do-not-soon-after"),
+        pytest.param(["ab", "cd", "ef"], False, id="not-stored"),
+        pytest.param(["ab", "cd", "ba"], True, id="followed-by-descending-ids"),
+        pytest.param(["ab", "dc"], False, id="soon-followed-by-descending-ids"),
     ],
 )
-def test_many_names_that_ascend(groups, repeats, monkeypatch):
-    monkeypatch.setattr(module, "_KEPT_ASCENDING", 2)
+def test_ascending_ids(groups, repeats, monkeypatch):
+    monkeypatch.setattr(module, "_MAX_ASCENDING", 2)
     names = DuplicateIds()
     for group in groups:
         names.add(list(group))

@@ -1,4 +1,4 @@
-"""What is probably wrong with the input as a whole is said, and nothing is read otherwise."""
+"""Warnings about inputs that are probably not intended."""
 
 from __future__ import annotations
 
@@ -26,49 +26,57 @@ def truth(tmp_path):
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_ids_that_have_nothing_in_common_are_told(tmp_path, truth, in_memory):
-    strange = [{**row, "id": f"x-{place}"} for place, row in enumerate(TRUTH)]
+def test_no_common_id_is_a_warning(tmp_path, truth, in_memory):
+    renamed = [{**row, "id": f"x-{place}"} for place, row in enumerate(TRUTH)]
     path = tmp_path / "candidate.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in strange))
-    said = warnings_of(*((TRUTH, strange) if in_memory else (truth, path)))
-    assert said[0] == (
-        "no candidate has the id of a truth (truth: 'inv-1', 'inv-2', …; "
-        "candidate: 'x-0', 'x-1', …): nothing was paired"
+    path.write_text("".join(json.dumps(row) + "\n" for row in renamed))
+    warnings = warnings_of(*((TRUTH, renamed) if in_memory else (truth, path)))
+    assert warnings[0] == (
+        "no rows paired: the two inputs have no id in common "
+        "(ground truth: 'inv-1', 'inv-2', …; predictions: 'x-0', 'x-1', …)"
     )
 
 
 @pytest.mark.parametrize(
     "candidate",
     [
-        pytest.param([TRUTH[0], {"id": "x"}], id="one-is-shared"),
+        pytest.param([TRUTH[0], {"id": "x"}], id="one-common-id"),
         pytest.param([TRUTH[1]], id="one-is-missing"),
     ],
 )
-def test_one_id_in_common_is_enough(candidate):
-    assert not [text for text in warnings_of(TRUTH, candidate) if "nothing was paired" in text]
+def test_one_common_id_is_enough(candidate):
+    assert not [text for text in warnings_of(TRUTH, candidate) if "no id in common" in text]
 
 
 @pytest.mark.parametrize(
-    ("content", "looks"),
+    ("content", "likely"),
     [
-        pytest.param("id,total\ninv-1,1\n", "CSV; name it .csv", id="csv"),
-        pytest.param("id\ttotal\ninv-1\t1\n", "TSV; name it .tsv", id="tsv"),
-        pytest.param("- id: inv-1\n  total: 1\n", "YAML; only", id="yaml"),
-        pytest.param("---\nid: 1\n", "YAML; only", id="yaml-with-a-rule-above"),
-        pytest.param("<a>\n</a>\n", "XML or HTML; only", id="xml"),
-        pytest.param('{\n  "id": "inv-1",\n}\n', "JSON over several lines", id="indented-json"),
+        pytest.param("id,total\ninv-1,1\n", "CSV; use the extension .csv", id="csv"),
+        pytest.param("id\ttotal\ninv-1\t1\n", "TSV; use the extension .tsv", id="tsv"),
+        pytest.param("- id: inv-1\n  total: 1\n", "YAML, which is not supported", id="yaml"),
+        pytest.param("---\nid: 1\n", "YAML, which is not supported", id="yaml-with-separator"),
+        pytest.param("<a>\n</a>\n", "XML or HTML, which is not supported", id="xml"),
+        pytest.param(
+            '{\n  "id": "inv-1",\n}\n',
+            "multi-line JSON; use the extension .json",
+            id="indented-json",
+        ),
     ],
 )
-def test_a_file_of_which_no_row_can_be_read_is_told_by_its_looks(tmp_path, truth, content, looks):
+def test_unreadable_file_is_a_warning_with_its_likely_format(tmp_path, truth, content, likely):
     path = tmp_path / "candidate.jsonl"
     path.write_text(content)
-    said = warnings_of(truth, path)
-    assert [text for text in said if f"no candidate can be read; it looks like {looks}" in text]
-    said = warnings_of(path, truth)
-    assert [text for text in said if f"no truth can be read; it looks like {looks}" in text]
+    warnings = warnings_of(truth, path)
+    assert [
+        text for text in warnings if f"cannot parse any row; the file looks like {likely}" in text
+    ]
+    warnings = warnings_of(path, truth)
+    assert [
+        text for text in warnings if f"cannot parse any row; the file looks like {likely}" in text
+    ]
 
 
-def test_a_single_bad_row_says_nothing_of_the_file(tmp_path, truth):
+def test_single_unreadable_row_is_no_warning_about_the_file(tmp_path, truth):
     path = tmp_path / "candidate.jsonl"
     path.write_text("id,total\n" + json.dumps(TRUTH[1]) + "\n")
     assert not [text for text in warnings_of(truth, path) if "looks like" in text]
@@ -79,17 +87,17 @@ def wrapping(**more):
 
 
 @pytest.mark.parametrize(
-    ("candidate", "told"),
+    ("candidate", "warned"),
     [
         pytest.param(wrapping(), True, id="documents-under-a-key"),
-        pytest.param(wrapping(usage={"tokens": 1}), False, id="two-keys-hold-objects"),
-        pytest.param(wrapping(total=1, vendor="x"), False, id="the-row-is-the-document"),
+        pytest.param(wrapping(usage={"tokens": 1}), False, id="two-keys-with-objects"),
+        pytest.param(wrapping(total=1, vendor="x"), False, id="row-is-the-document"),
         pytest.param(TRUTH, False, id="plain-documents"),
         pytest.param(
             [{"id": row["id"], "data": {"other": 1}} for row in TRUTH], False, id="another-object"
         ),
     ],
 )
-def test_documents_below_a_key_are_hinted_at(candidate, told):
-    said = [text for text in warnings_of(TRUTH, candidate) if "--candidate data" in text]
-    assert bool(said) is told
+def test_documents_below_a_key_are_a_warning(candidate, warned):
+    hint = "the predictions appear to be in 'data'; set the candidate key to 'data' to read them"
+    assert any(hint in text for text in warnings_of(TRUTH, candidate)) is warned

@@ -1,4 +1,4 @@
-"""Which files are read as lines, and when a side goes back to values."""
+"""Which files stay unparsed, and when lines are parsed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from fieldmark.model.lines import DEEPEST_ROW, learn_form
 
 @pytest.fixture(autouse=True)
 def _short_blocks(monkeypatch):
-    """What a file begins with is always read as values, so blocks are short."""
+    """Read short blocks, because the first block is always parsed."""
     monkeypatch.setattr(line_offsets, "_BLOCK_BYTES", 100)
 
 
 @pytest.fixture
 def files(tmp_path):
-    """Writes two files of rows, each given as text or as a value."""
+    """Write two files of rows, given as text or as values."""
 
     def written(truth, found, name="{}.jsonl"):
         paths = tmp_path / name.format("truth"), tmp_path / name.format("found")
@@ -52,19 +52,17 @@ def cases_of(paths, options=None):
     return [case for batch in stream.batches() for case in batch], stream
 
 
+def sides_of(case):
+    return case.unparsed or (case.expected, case.candidate)
+
+
 def lines_in(cases):
-    """How many truths and how many candidates stayed lines."""
-    return tuple(
-        sum(isinstance(getattr(case, side), Line) for case in cases)
-        for side in ("expected", "candidate")
-    )
+    """Return how many truths and candidates stayed unparsed."""
+    return tuple(sum(isinstance(sides_of(case)[side], Line) for case in cases) for side in range(2))
 
 
 def values_of(case):
-    return [
-        side.kind.document(side) if isinstance(side, Line) else side
-        for side in (case.expected, case.candidate)
-    ]
+    return [side.kind.document(side) if isinstance(side, Line) else side for side in sides_of(case)]
 
 
 # --- which files ----------------------------------------------------------------------------------
@@ -73,7 +71,7 @@ def values_of(case):
 @pytest.mark.parametrize(
     ("truth", "found"),
     [
-        pytest.param(envelopes("expected"), envelopes("candidate"), id="rows-that-hold-documents"),
+        pytest.param(envelopes("expected"), envelopes("candidate"), id="envelopes-with-documents"),
         pytest.param(documents(), documents(), id="documents-with-an-id-inside"),
         pytest.param(
             [{"a": n, "b": "x"} for n in range(20)], [{"a": n} for n in range(20)],
@@ -83,7 +81,7 @@ def values_of(case):
         pytest.param(envelopes("expected"), envelopes("candidate")[::-1], id="another-order"),
     ],
 )  # fmt: skip
-def test_documents_stay_lines_in(files, truth, found):
+def test_documents_stay_unparsed(files, truth, found):
     paths = files(truth, found)
     cases, stream = cases_of(paths)
     assert min(lines_in(cases)) > 8
@@ -108,11 +106,11 @@ WITH_ID_WITHIN = [{"id": f"{n:03}", "candidate": {"a": 1, "id": n}} for n in ran
         pytest.param(
             envelopes("expected"), [{"id": "000", "candidate": '{"a": 1}'}], id="text-of-a-model"
         ),
-        pytest.param(documents(), WITH_ID_WITHIN, id="a-field-that-is-the-id-of-the-other-side"),
-        pytest.param(["{", *documents()], documents(), id="a-broken-row-at-the-beginning"),
+        pytest.param(documents(), WITH_ID_WITHIN, id="field-that-is-the-id-of-the-other-side"),
+        pytest.param(["{", *documents()], documents(), id="broken-row-at-the-beginning"),
     ],
 )
-def test_documents_become_values_in_files_that_begin_with(files, truth, found):
+def test_documents_are_parsed_if_the_first_rows_are(files, truth, found):
     cases, _ = cases_of(files(truth, found))
     assert lines_in(cases) == (0, 0)
 
@@ -125,24 +123,24 @@ def test_documents_become_values_in_files_that_begin_with(files, truth, found):
         pytest.param(Inputs(limits=Limits(nodes=50)), id="few-values-are-allowed"),
     ],
 )
-def test_documents_become_values_where(files, options):
+def test_documents_are_parsed_with_options(files, options):
     cases, _ = cases_of(files(envelopes("expected"), envelopes("candidate")), options)
     assert lines_in(cases) == (0, 0)
 
 
-def test_documents_become_values_beside_another_kind_of_input(files, tmp_path):
+def test_documents_are_parsed_if_the_other_input_is_not_jsonl(files, tmp_path):
     truth, _ = files(documents(), [])
     (tmp_path / "found.json").write_text(json.dumps(documents()))
     for found in (tmp_path / "found.json", documents()):
         assert lines_in(cases_of((truth, found))[0]) == (0, 0)
 
 
-def test_a_single_file_of_both_sides_is_read_as_values(files):
+def test_single_file_with_both_sides_is_parsed(files):
     rows = [{"id": f"{n}", "expected": {"a": n}, "candidate": {"a": n}} for n in range(20)]
     assert lines_in(cases_of(files(rows, [])[:1])[0]) == (0, 0)
 
 
-def test_compressed_files_are_read_as_lines_too(files, tmp_path):
+def test_compressed_files_stay_unparsed(files, tmp_path):
     packed = []
     for path in files(documents(), documents()):
         packed.append(tmp_path / f"{path.name}.gz")
@@ -156,27 +154,27 @@ def test_compressed_files_are_read_as_lines_too(files, tmp_path):
 @pytest.mark.parametrize(
     ("row", "found"),
     [
-        pytest.param('{"id": "x", "a": 1e2}', {"a": 100.0}, id="an-exponent"),
+        pytest.param('{"id": "x", "a": 1e2}', {"a": 100.0}, id="exponent"),
         pytest.param('{"id": "x", "a": 12345678901234567890}', {"a": 12345678901234567890},
-                     id="a-large-number"),
-        pytest.param(r'{"id": "\u0078", "a": 1}', {"a": 1}, id="an-id-escaped-by-number"),
-        pytest.param('{"id": "x", "further": 1}', {"further": 1}, id="a-further-key"),
-        pytest.param('{"id": "x", "a": [1]}', {"a": [1]}, id="a-list"),
+                     id="large-number"),
+        pytest.param(r'{"id": "\u0078", "a": 1}', {"a": 1}, id="id-escaped-by-number"),
+        pytest.param('{"id": "x", "further": 1}', {"further": 1}, id="further-key"),
+        pytest.param('{"id": "x", "a": [1]}', {"a": [1]}, id="list"),
         pytest.param('{"id": "x"}', {}, id="nothing-but-an-id"),
         pytest.param('\n \r\n{"id": "x", "a": 1}', {"a": 1}, id="blank-lines"),
-        pytest.param('{"id": "x", "a": 1, "a": 2}', MISSING, id="a-key-twice"),
+        pytest.param('{"id": "x", "a": 1, "a": 2}', MISSING, id="duplicate-key"),
         pytest.param('{"id": "x", "a": NaN}', None, id="not-a-number"),
         pytest.param('{"id": "x", "a": 1', MISSING, id="half-a-row"),
     ],
 )  # fmt: skip
-def test_a_block_is_read_as_values_for(files, row, found):
+def test_block_is_parsed_for(files, row, found):
     rows = documents(30)
     truth = [*rows[:20], {"id": "x", "a": 1}, *rows[20:]]
     cases, stream = cases_of(files(truth, [*rows[:20], row, *rows[20:]]))
     by_id = {case.id: case for case in cases}
     assert len(by_id) == 31
     if found is not None:
-        assert by_id["x"].candidate == found
+        assert sides_of(by_id["x"])[1] == found
     assert 10 < lines_in(cases)[1] < 30
     assert stream.coverage.unparseable == (found is MISSING)
 
@@ -186,13 +184,13 @@ def test_lines_are_numbered_like_rows(files):
     paths = files([*rows, rows[25]], rows)
     stream = open_pairs(*paths)
     stream.keep_lines()
-    with pytest.raises(fm.DataError, match="'025' occurs a second time") as raised:
+    with pytest.raises(fm.DataError, match="duplicate id '025'") as raised:
         list(stream.batches())
     assert "truth.jsonl:26" in str(raised.value)
     assert raised.value.location.line == 31
 
 
-def test_a_line_end_of_two_bytes_a_mark_and_a_missing_end_are_nothing_unusual(files):
+def test_crlf_bom_and_missing_final_newline_stay_unparsed(files):
     truth, found = files(documents(), documents())
     truth.write_bytes(b"\xef\xbb\xbf" + truth.read_bytes().replace(b"\n", b"\r\n"))
     found.write_bytes(found.read_bytes().removesuffix(b"\n"))
@@ -205,7 +203,7 @@ KIND = learn_form([{"a": 1}]).kind(id_key="id", value_key=None)
 GOOD, BAD = b'{"id": "k", "a": 1}\n', b'{"id": "k", "a": []}\n'
 
 
-def test_a_reader_gives_up_where_eight_blocks_in_a_row_are_unusual():
+def test_reader_gives_up_after_eight_consecutive_blocks():
     reader = LineReader(KIND, named=True)
     for _ in range(3):
         assert all(reader.read(BAD) is None for _ in range(7))
@@ -214,11 +212,11 @@ def test_a_reader_gives_up_where_eight_blocks_in_a_row_are_unusual():
     assert reader.read(GOOD) is None
 
 
-def test_a_block_with_an_id_that_is_no_text_is_unusual():
+def test_block_with_an_id_that_is_not_a_string_is_parsed():
     assert LineReader(KIND, named=True).read(b'{"id": 7, "a": 1}\n') is None
 
 
-def test_rows_without_ids_are_lines_without_ids():
+def test_rows_without_ids_stay_unparsed():
     kind = learn_form([{"a": 1}]).kind(id_key=None, value_key=None)
     assert LineReader(kind, named=False).read(b'{"a": 1}\n{"a": 2}\n').ids == [None, None]
 
@@ -239,7 +237,7 @@ def test_rows_of_both_sides_have_no_reader():
     assert line_readers([(layout, [{"expected": {"a": 1}}])]) == ()
 
 
-def test_few_bytes_of_a_line_take_few_places(files):
+def test_short_lines_use_little_memory(files):
     wide = {f"o{m}": {f"k{n}": 1 for n in range(60)} for m in range(5)}
     cases, _ = cases_of(files([wide, *documents()], [wide, *documents()]))
     assert lines_in(cases) == (0, 0)

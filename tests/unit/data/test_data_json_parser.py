@@ -1,4 +1,4 @@
-"""Strict JSON: what is taken, what is refused, and that nothing but a data error leaves."""
+"""Strict JSON: accepted and rejected documents; only data errors are raised."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldmark.data import _scan
 from fieldmark.data.inputs import Limits
-from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_json, parse_lines
-from fieldmark.data.json_recheck import needs_recheck, roundtrip_differs
+from fieldmark.data.json_parser import (
+    JsonDialect,
+    UnreadableRow,
+    needs_recheck,
+    parse_json,
+    parse_lines,
+    roundtrip_differs,
+)
 from fieldmark.errors import DataError, LimitError
 from json_strategies import any_json
 
@@ -30,7 +37,7 @@ SUITE = json.loads(
     ids=["compiled", "plain"],
 )
 def second_look(request):
-    """Either way to find what the fast parser passes over."""
+    """Use the compiled and the pure Python check."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fieldmark.data.json_parser.needs_recheck", request.param)
         yield
@@ -41,23 +48,23 @@ def nested(depth: int, opening: bytes = b"[", closing: bytes = b"]", core: bytes
 
 
 @pytest.mark.parametrize("name", [name for name in SUITE if "/y_" in name])
-def test_the_suite_is_accepted_but_for_duplicate_keys(name):
+def test_valid_files_of_the_suite_are_accepted_except_duplicate_keys(name):
     raw = SUITE[name].encode("latin-1")
     if "duplicated_key" in name:
-        with pytest.raises(DataError, match="occurs twice"):
+        with pytest.raises(DataError, match="duplicate key"):
             parse_json(raw)
     else:
         assert parse_json(raw) == json.loads(raw)
 
 
 @pytest.mark.parametrize("name", [name for name in SUITE if "/n_" in name])
-def test_the_suite_is_refused(name):
+def test_invalid_files_of_the_suite_are_rejected(name):
     with pytest.raises(DataError):
         parse_json(SUITE[name].encode("latin-1"))
 
 
 @pytest.mark.parametrize("name", [name for name in SUITE if "/y_" not in name])
-def test_whatever_the_bytes_the_answer_is_a_value_or_a_data_error(name):
+def test_implementation_defined_files_are_parsed_or_rejected(name):
     with contextlib.suppress(DataError):
         parse_json(SUITE[name].encode("latin-1"), role="candidate")
 
@@ -72,20 +79,20 @@ def test_whatever_the_bytes_the_answer_is_a_value_or_a_data_error(name):
         pytest.param(b'[[{"k": {"a": 1, "\\u0061": 2}}]]', id="once-written-as-an-escape"),
         pytest.param(b'{"a": 1, "a": "\\u003a"}', id="hidden-by-an-escaped-colon"),
         pytest.param(b'{"a": 1, "a": 2, "t": "\\u003A"}', id="hidden-by-a-colon-elsewhere"),
-        pytest.param(b'{"": 1, "": 2}', id="the-empty-key"),
+        pytest.param(b'{"": 1, "": 2}', id="empty-key"),
     ],
 )
 @pytest.mark.parametrize("role", ["truth", "candidate"])
-def test_duplicate_keys_are_refused(raw, role):
-    with pytest.raises(DataError, match="occurs twice"):
+def test_duplicate_keys_are_rejected(raw, role):
+    with pytest.raises(DataError, match="duplicate key"):
         parse_json(raw, role=role)
 
 
-def test_of_duplicate_keys_the_last_is_taken_on_request():
+def test_last_duplicate_key_wins_on_request():
     assert parse_json(b'{"a": 1, "a": 2}', duplicates="last") == {"a": 2}
 
 
-def test_colons_and_quotes_in_texts_are_no_keys():
+def test_colons_and_quotes_in_strings_are_not_keys():
     value = {"when": "12:30:00", "url": "http://a:1/", 'q"': 'a":b', "list": [":", '":']}
     assert parse_json(json.dumps(value).encode()) == value
 
@@ -103,7 +110,7 @@ def test_colons_and_quotes_in_texts_are_no_keys():
 @pytest.mark.parametrize(
     "around", [b"%b", b"[%b]", b'{"a":%b}', b"[1,%b,2]", b"[ %b ]", b'["x%b", %b]']
 )
-def test_integers_stay_exact(raw, value, around):
+def test_integers_are_exact(raw, value, around):
     parsed = parse_json(around.replace(b"%b", raw))
     found = [parsed] if isinstance(parsed, int) else parsed
     found = list(found.values()) if isinstance(found, dict) else found
@@ -111,19 +118,19 @@ def test_integers_stay_exact(raw, value, around):
 
 
 @given(st.integers(min_value=10**17, max_value=10**40), st.text("ab1 ", max_size=9), st.booleans())
-def test_integers_stay_exact_wherever_they_stand(number, before, negative):
+def test_integers_are_exact_at_any_position(number, before, negative):
     number = -number if negative else number
     assert parse_json(orjson.dumps({"t": before})[:-1] + b',"n":%d}' % number)["n"] == number
 
 
-def test_an_integer_beyond_the_digit_limit_is_refused():
-    with pytest.raises(LimitError, match="1,000 digits") as caught:
+def test_integer_beyond_the_digit_limit_is_rejected():
+    with pytest.raises(LimitError, match=r"too many digits \(limit 1,000\)") as caught:
         parse_json(b"[" + b"1" * 1001 + b"]")
     assert caught.value.limit == "integer_digits"
 
 
 @pytest.mark.parametrize("raw", [b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999"])
-def test_numbers_that_are_not_finite_are_a_candidates_own_fault(raw):
+def test_non_finite_numbers_are_accepted_only_in_candidates(raw):
     document = b'{"total": ' + raw + b', "name": "x"}'
     with pytest.raises(DataError, match="not a finite number"):
         parse_json(document, role="truth")
@@ -142,18 +149,18 @@ def test_depth_within_the_limit(depth, brackets):
 @pytest.mark.parametrize(
     "brackets", [(b"[", b"]", b""), (b'{"a":', b"}", b"1"), (b'[{"a":', b"}]", b"1")]
 )
-def test_depth_beyond_the_limit_is_refused(depth, brackets):
-    with pytest.raises(LimitError, match="200 levels") as caught:
+def test_depth_beyond_the_limit_is_rejected(depth, brackets):
+    with pytest.raises(LimitError, match="nesting exceeds the limit of 200 levels") as caught:
         parse_json(nested(depth, *brackets))
     assert caught.value.limit == "depth"
 
 
-def test_unclosed_brackets_are_refused_as_too_deep():
+def test_unclosed_brackets_are_rejected_as_too_deep():
     with pytest.raises(LimitError):
         parse_json(b"[" * 10**5)
 
 
-def test_brackets_in_texts_have_no_depth():
+def test_brackets_in_strings_do_not_nest():
     assert parse_json(b'["' + b"[" * 10**4 + b'"]') == ["[" * 10**4]
 
 
@@ -167,17 +174,17 @@ def test_brackets_in_texts_have_no_depth():
         pytest.param(b"[" + b"{}, " * 400 + b"{}]", False, id="objects-below-the-limit"),
     ],
 )
-def test_nodes_are_limited(raw, refused):
+def test_number_of_values_is_limited(raw, refused):
     limits = Limits(nodes=1000)
     if refused:
-        with pytest.raises(LimitError, match="more than 1,000 values"):
+        with pytest.raises(LimitError, match=r"too many values \(limit 1,000\)"):
             parse_json(raw, limits=limits)
     else:
         assert parse_json(raw, limits=limits)
 
 
-def test_a_document_beyond_the_size_limit_is_refused():
-    with pytest.raises(LimitError, match="larger than 10 bytes"):
+def test_document_beyond_the_size_limit_is_rejected():
+    with pytest.raises(LimitError, match="exceeds the limit of 10 bytes"):
         parse_json(b'"0123456789"', limits=Limits(document_bytes=10))
 
 
@@ -191,26 +198,26 @@ def test_a_document_beyond_the_size_limit_is_refused():
     ],
 )
 @pytest.mark.parametrize("text", ['{"é": 1}', '{"a": "é"}', '["é"]'])
-def test_other_encodings_are_refused_with_a_hint(text, encoding, hint):
+def test_other_encodings_are_rejected_with_a_hint(text, encoding, hint):
     with pytest.raises(DataError, match=f"{hint}.*save it as UTF-8"):
         parse_json(text.encode(encoding), role="candidate")
 
 
-def test_a_byte_order_mark_is_accepted():
+def test_byte_order_mark_is_accepted():
     assert parse_json(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
 
 
 @pytest.mark.parametrize("raw", [b'"\\ud800"', b'{"\\ud800": 1}', b'["\\udfff\\ud800"]'])
-def test_lone_surrogates_are_data(raw):
+def test_lone_surrogates_are_accepted(raw):
     assert parse_json(raw) == json.loads(raw)
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "message"),
     [
-        pytest.param(b"", "nothing in it", id="nothing"),
-        pytest.param(b"  \n", "nothing in it", id="blank"),
-        pytest.param(b'{"a": [1, 2', "ends too early", id="truncated"),
+        pytest.param(b"", "invalid JSON: empty", id="empty"),
+        pytest.param(b"  \n", "invalid JSON: empty", id="blank"),
+        pytest.param(b'{"a": [1, 2', "unexpected end", id="truncated"),
         pytest.param(b'{"a": 1,}', "column", id="trailing-comma"),
         pytest.param(b'{"a": 1} // x', "column", id="comment"),
         pytest.param(b'{"a": 1}{"b": 2}', "column", id="two-values"),
@@ -218,19 +225,19 @@ def test_lone_surrogates_are_data(raw):
         pytest.param(b'"\x00"', "column", id="control-character"),
     ],
 )
-def test_what_is_not_json_says_where(raw, said):
-    with pytest.raises(DataError, match=said):
+def test_invalid_json_is_an_error_with_its_position(raw, message):
+    with pytest.raises(DataError, match=message):
         parse_json(raw)
 
 
 @given(any_json)
-def test_any_value_survives(value):
+def test_any_value_is_parsed_unchanged(value):
     raw = json.dumps(value).encode()
     assert repr(parse_json(raw)) == repr(json.loads(raw))
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_give_a_value_or_a_data_error(raw):
+def test_any_bytes_are_parsed_or_a_data_error(raw):
     with contextlib.suppress(DataError):
         parse_json(raw, role="candidate")
 
@@ -254,7 +261,7 @@ def test_any_bytes_give_a_value_or_a_data_error(raw):
         max_size=6,
     )
 )
-def test_lines_together_give_what_each_gives_alone(lines):
+def test_lines_are_parsed_as_if_alone(lines):
     def alone(line):
         try:
             return repr(parse_json(line))
@@ -262,12 +269,125 @@ def test_lines_together_give_what_each_gives_alone(lines):
             return error.message
 
     together = parse_lines(b"\n".join(lines), lines, JsonDialect())
-    said = [row.reason if isinstance(row, UnreadableRow) else repr(row) for row in together]
-    assert said == [alone(line) for line in lines]
+    message = [row.reason if isinstance(row, UnreadableRow) else repr(row) for row in together]
+    assert message == [alone(line) for line in lines]
 
 
-def test_the_depth_check_does_not_depend_on_the_writers_own_limit(monkeypatch):
-    monkeypatch.setattr("fieldmark.data.json_recheck._writer_depth", lambda: 0)
+def test_depth_check_does_not_depend_on_the_limit_of_orjson(monkeypatch):
+    monkeypatch.setattr("fieldmark.data.json_parser._writer_depth", lambda: 0)
     assert parse_json(nested(200)) is not None
     with pytest.raises(LimitError):
         parse_json(nested(201))
+
+
+BOTH = pytest.mark.parametrize("look", [_scan.may_mislead, roundtrip_differs])
+DEPTH = 20
+LARGEST = 2**64
+
+
+def test_compiled_check_is_used():
+    assert needs_recheck is _scan.may_mislead
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b'{"a":1,"a":2}', id="duplicate-key"),
+        pytest.param(b'{"a":{"b":1,"b":1}}', id="duplicate-key-below"),
+        pytest.param(b'[{"a":"x:y","\\u0061":1}]', id="duplicate-key-in-two-spellings"),
+        pytest.param(b'{"a":":","a":"\\u003a:"}', id="colon-more-in-a-text-for-a-key-less"),
+        pytest.param(b'["\\\\",{"a":1,"a":2}]', id="behind-a-backslash-that-ends-a-text"),
+        pytest.param(b'["\\"",{"a":1,"a":2}]', id="behind-a-quote-within-a-text"),
+        pytest.param(b"[18446744073709551616]", id="integer-beyond-64-bits"),
+        pytest.param(b"-18446744073709551616", id="negative-one"),
+        pytest.param(b"[" * 21 + b"]" * 21, id="one-level-too-many"),
+        pytest.param(b'{"a":' * 21 + b"1" + b"}" * 21, id="object-extra"),
+    ],
+)
+def test_recheck_is_needed(look, raw):
+    assert look(raw, [orjson.loads(raw)], DEPTH) is True
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b'{"a":"b:c","d:e":[{"a":1}]}', id="colons-within-texts"),
+        pytest.param(b'{"a":"}]{[", "b":"\\"{"}', id="brackets-within-texts"),
+        pytest.param(b'{"a":"12345678901234567890"}', id="digits-within-a-text"),
+        pytest.param(b"0.12345678901234567890", id="long-fraction"),
+        pytest.param(b"[999999999999999999,-999999999999999999]", id="long-integers"),
+        pytest.param(b"[" * 20 + b"]" * 20, id="maximum-depth"),
+        pytest.param(b"[[]," * 20 + b"1" + b"]" * 20, id="many-lists-side-by-side"),
+    ],
+)
+def test_recheck_is_not_needed(look, raw):
+    assert look(raw, [orjson.loads(raw)], 20 + (raw[:3] == b"[[]")) is False
+
+
+def misread(raw: bytes) -> bool:
+    """Return whether orjson would miss something, according to the slow parser."""
+    found = []
+
+    def members(pairs):
+        found.append(len(dict(pairs)) < len(pairs))
+        return dict(pairs)
+
+    def whole(digits):
+        found.append(not -LARGEST < int(digits) < LARGEST)
+        return int(digits)
+
+    json.loads(raw, object_pairs_hook=members, parse_int=whole)
+    return any(found)
+
+
+texts = st.text(alphabet='a":\\{}[]1é\u2028', max_size=4)
+members = st.lists(st.tuples(texts, st.deferred(lambda: written)), max_size=4)
+written = st.one_of(
+    any_json.map(json.dumps),
+    texts.map(json.dumps),
+    st.integers(min_value=-(10**25), max_value=10**25).map(str),
+    members.map(lambda pairs: "{" + ", ".join(f"{json.dumps(k)}: {v}" for k, v in pairs) + "}"),
+    st.lists(st.deferred(lambda: written), max_size=3).map(lambda each: "[" + ",".join(each) + "]"),
+)
+
+
+@BOTH
+@given(raw=written.map(str.encode))
+def test_misread_values_are_rechecked(look, raw):
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return
+    if misread(raw):
+        assert look(raw, [value], 200)
+
+
+@given(value=any_json, spread=st.booleans())
+def test_compiled_check_has_no_false_positives_for_short_values(value, spread):
+    raw = json.dumps(value, indent=1 if spread else None).encode()
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return
+    if not any(len(run) > 18 for run in "".join(c if c.isdigit() else " " for c in raw.decode()).split()):  # fmt: skip
+        assert _scan.may_mislead(raw, [value], 200) is False
+
+
+@given(raw=st.binary(max_size=60))
+def test_compiled_check_accepts_any_bytes(raw):
+    assert _scan.may_mislead(raw, [], 5) in (True, False)
+
+
+def test_values_that_are_nested_too_deeply_are_rechecked():
+    value: list[object] = []
+    for _ in range(5_000):
+        value = [value]
+    assert _scan.may_mislead(b"[]", [value], 5) is True
+
+
+@pytest.mark.parametrize("wrong", [("[]", [], 1), (b"[]", (), 1), (b"[]", [], "1"), (b"[]", [])])
+def test_compiled_check_rejects_other_arguments(wrong):
+    with pytest.raises(TypeError):
+        _scan.may_mislead(*wrong)

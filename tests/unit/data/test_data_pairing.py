@@ -1,4 +1,4 @@
-"""Pairs: what rows are, how they meet, and what is said of those that do not."""
+"""Pairing of rows into cases, and warnings about unpaired rows."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def write(tmp_path):
             [{"id": 1, "a": 1}, {"id": 2, "a": 2}],
             [{"id": 2, "a": 3}, {"id": 1, "a": 4}],
             [("1", {"a": 1}, {"a": 4}), ("2", {"a": 2}, {"a": 3})],
-            id="the-pairing-key-of-documents-is-no-field",
+            id="pairing-key-of-documents-is-no-field",
         ),
         pytest.param(
             [{"a": 1}, {"a": 2}],
@@ -83,25 +83,25 @@ def write(tmp_path):
             [{"id": 1, "a": 1}],
             [{"a": 3}],
             [("1", {"a": 1}, {"a": 3})],
-            id="an-id-of-the-truth-alone-is-no-field",
+            id="id-of-the-truth-alone-is-no-field",
         ),
         pytest.param(
             [{"a": 1}, {"a": 2}],
             [{"id": 7, "a": 3}, {"a": 4}],
             [("1", {"a": 1}, {"a": 3}), ("2", {"a": 2}, {"a": 4})],
-            id="an-id-of-the-candidate-alone-is-no-field-and-may-be-lacking",
+            id="id-of-the-candidate-alone-is-no-field-and-may-be-lacking",
         ),
         pytest.param(
             [{"id": 5, "expected": {"a": 1}}],
             [{"a": 3}],
             [("5", {"a": 1}, {"a": 3})],
-            id="an-envelope-beside-documents-keeps-its-name",
+            id="envelope-beside-documents-keeps-its-name",
         ),
         pytest.param(
             [{"id": 1, "expected": [1]}],
             [{"id": 1, "expected": [2]}],
             [("1", [1], [2])],
-            id="a-second-truth-as-the-candidate",
+            id="second-truth-as-the-candidate",
         ),
         pytest.param(
             [{"id": 1, "expected": 1, "page": 3}],
@@ -126,13 +126,13 @@ def test_rows_and_pairs(write, truth, candidate, pairs, form):
     assert stream.coverage.total == len(pairs)
 
 
-def test_reading_objects_leaves_them_as_they_were():
+def test_reading_does_not_modify_objects():
     truth = [{"id": 1, "a": 1}]
     cases_of(open_pairs(truth, truth))
     assert truth == [{"id": 1, "a": 1}]
 
 
-def test_tags_travel_with_the_case():
+def test_tags_are_part_of_the_case():
     truth = [{"id": 1, "expected": 1, "tags": ["hard", 2]}, {"id": 2, "expected": 2}]
     tags = [case.tags for case in cases_of(open_pairs(truth, [{"id": 1, "output": 1}]))]
     assert tags == [("hard", "2"), ()]
@@ -149,7 +149,7 @@ def test_tags_travel_with_the_case():
         pytest.param(
             {"id_key": "", "expected_key": "want", "candidate_key": "got"},
             [("1", 1, 3), ("2", 2, 4)],
-            id="an-empty-id-key-pairs-by-position",
+            id="empty-id-key-pairs-by-position",
         ),
     ],
 )
@@ -160,29 +160,29 @@ def test_named_keys(options, pairs):
     assert [(case.id, case.expected, case.candidate) for case in found] == pairs
 
 
-def test_a_named_id_that_no_row_has_is_an_error_that_lists_the_keys():
-    with pytest.raises(DataError, match="no key 'nr' to pair by; they have a, id"):
+def test_missing_id_key_is_an_error_with_the_existing_keys():
+    with pytest.raises(DataError, match="id key 'nr' not found in the rows; keys: a, id"):
         open_pairs([{"id": 1, "a": 1}], [{"id": 1, "a": 1}], Inputs(id_key="nr"))
 
 
 @pytest.mark.parametrize(
-    ("key", "side"), [("expected_key", "the truth"), ("candidate_key", "the candidate")]
+    ("key", "side"), [("expected_key", "ground truth"), ("candidate_key", "predictions")]
 )
-def test_a_named_document_key_that_no_row_has_is_an_error(key, side):
+def test_missing_document_key_is_an_error(key, side):
     rows = [{"id": 1, "a": 1}]
-    with pytest.raises(DataError, match=f"{side}: no row has the key 'nr'; they have a, id"):
+    with pytest.raises(DataError, match=f"{side}: key 'nr' not found in the rows; keys: a, id"):
         open_pairs(rows, rows, Inputs(**{key: "nr"}))
 
 
 @pytest.mark.parametrize(
     "option", [{"rows": "x"}, {"parse": "x"}, {"duplicates": "x"}, {"candidate_key": ""}]
 )
-def test_an_unknown_option_is_named(option):
+def test_unknown_option_is_an_error(option):
     with pytest.raises(OptionError, match=next(iter(option))):
         Inputs(**option)
 
 
-def test_one_input_that_holds_both(write):
+def test_one_input_with_both_sides(write):
     rows = [{"id": "a", "expected": {"x": 1}, "predicted_raw": ' {"x": 2}'}]
     for form in (write("both.jsonl", rows), rows, write("both.json", rows)):
         [case] = cases_of(open_pairs(form))
@@ -194,7 +194,7 @@ def test_pairs_of_objects():
     assert [(case.id, case.input.value) for case in found] == [("1", "ok"), ("2", "parse_error")]
 
 
-def test_one_row_that_holds_both_is_a_row_and_not_documents_by_id(write):
+def test_single_row_with_both_sides_is_not_documents_by_id(write):
     path = write("both.json", {"expected": {"x": 1}, "candidate": {"x": 2}})
     [case] = cases_of(open_pairs(path))
     assert (case.expected, case.candidate) == ({"x": 1}, {"x": 2})
@@ -205,9 +205,7 @@ def test_one_row_that_holds_both_is_a_row_and_not_documents_by_id(write):
     [
         pytest.param([{"id": 1, "a": 1}], [("1", {"a": 1}, MISSING)], id="rows"),
         pytest.param([{"id": 1, "expected": 5}], [("1", 5, MISSING)], id="envelopes"),
-        pytest.param(
-            [{"expected": 5, "candidate": 6}], [("1", 5, 6)], id="rows-that-hold-both-sides"
-        ),
+        pytest.param([{"expected": 5, "candidate": 6}], [("1", 5, 6)], id="rows-with-both-sides"),
         pytest.param({"a": 1}, [("1", {"a": 1}, MISSING)], id="one-document"),
         pytest.param(
             {"x": {"a": 1}, "y": {"a": 2}},
@@ -216,7 +214,7 @@ def test_one_row_that_holds_both_is_a_row_and_not_documents_by_id(write):
         ),
     ],
 )
-def test_a_truth_alone(write, truth, cases):
+def test_truth_without_candidates(write, truth, cases):
     lines_too = [write("t.jsonl", truth)] if isinstance(truth, list) else []
     for source in (write("t.json", truth), truth, *lines_too):
         found = cases_of(open_truth(source))
@@ -224,15 +222,15 @@ def test_a_truth_alone(write, truth, cases):
 
 
 @pytest.mark.parametrize("name", ["t.json", "t.jsonl"])
-def test_a_truth_alone_is_read_strictly(write, name):
-    with pytest.raises(DataError, match="not JSON"):
+def test_truth_without_candidates_is_parsed_strictly(write, name):
+    with pytest.raises(DataError, match="invalid JSON"):
         infer(write(name, '{"a": '))
-    with pytest.raises(DataError, match="not finite"):
+    with pytest.raises(DataError, match="NaN or infinite"):
         infer(write(name, '{"a": NaN}'))
 
 
-def test_a_single_input_without_both_sides_says_what_it_needs():
-    with pytest.raises(DataError, match="must hold both sides"):
+def test_single_input_without_both_sides_is_an_error():
+    with pytest.raises(DataError, match="must contain both sides"):
         open_pairs([{"id": 1, "a": 1}])
 
 
@@ -244,7 +242,7 @@ def test_a_single_input_without_both_sides_says_what_it_needs():
             {"y": {"a": 3}},
             None,
             [("x", {"a": 1}, MISSING), ("y", {"a": 2}, {"a": 3})],
-            id="objects-keyed-alike",
+            id="objects-with-the-same-keys",
         ),
         pytest.param({"a": 1}, {"a": 2}, None, [("1", {"a": 1}, {"a": 2})], id="one-document"),
         pytest.param(
@@ -259,21 +257,21 @@ def test_a_single_input_without_both_sides_says_what_it_needs():
             {"x": {"a": 2}},
             "document",
             [("1", {"x": {"a": 1}}, {"x": {"a": 2}})],
-            id="told-to-be-one-document",
+            id="set-to-one-document",
         ),
         pytest.param(
             {"x": 1},
             {"x": 2},
             "keyed",
             [("x", 1, 2)],
-            id="told-to-be-keyed",
+            id="set-to-keyed",
         ),
         pytest.param(
             [{"a": 1}],
             [{"a": 2}],
             "document",
             [("1", [{"a": 1}], [{"a": 2}])],
-            id="a-list-told-to-be-one-document",
+            id="list-set-to-one-document",
         ),
         pytest.param(
             {"x": {"a": 1}},
@@ -291,13 +289,13 @@ def test_a_single_input_without_both_sides_says_what_it_needs():
         ),
     ],
 )
-def test_what_a_json_file_is(write, truth, candidate, rows, pairs):
+def test_contents_of_a_json_file(write, truth, candidate, rows, pairs):
     stream = open_pairs(write("t.json", truth), write("c.json", candidate), Inputs(rows=rows))
     found = [(case.id, case.expected, case.candidate) for case in cases_of(stream)]
     assert found == pairs
 
 
-def test_the_decision_is_told(write):
+def test_contents_of_a_json_file_are_noted(write):
     stream = open_pairs(write("t.json", {"x": {}}), write("c.json", {"x": {}}))
     assert [note for note in stream.notes if "documents by id" in note]
 
@@ -355,7 +353,7 @@ def test_csv(write, truth, candidate, pair):
     assert [note for note in stream.notes if "CSV" in note]
 
 
-def test_json_in_a_csv_cell_is_model_text(write):
+def test_json_in_a_csv_cell_is_model_output(write):
     truth = write("t.jsonl", [{"id": 1, "expected": {"a": 1}}])
     [case] = cases_of(open_pairs(truth, write("c.csv", 'id,output\n1,"{""a"": 1}"\n')))
     assert (case.expected, case.candidate) == ({"a": 1}, {"a": 1})
@@ -364,10 +362,12 @@ def test_json_in_a_csv_cell_is_model_text(write):
 def test_closing_a_stream_closes_csv_files_that_were_not_read_to_the_end(write):
     rows = "id,a\n" + "".join(f"{number},x\n" for number in range(1000))
     stream = open_pairs(write("t.csv", rows), write("c.csv", rows))
-    next(stream.batches())
-    files = [opened.file for side in stream.sides for opened in side.source.opened]
+    batches = stream.batches()
+    next(batches)
+    files = [each.file for side in stream.sides for each in side.source.files]
+    assert not all(file.closed for file in files)
     stream.close()
-    assert [file.closed for file in files] == [True, True]
+    assert all(file.closed for file in files)
 
 
 def test_two_csv_files_in_different_orders(write):
@@ -387,13 +387,13 @@ def test_two_csv_files_in_different_orders(write):
         pytest.param({"a": 1}, "sorry", MISSING, "", id="no-json"),
     ],
 )
-def test_a_candidate_that_is_text(expected, candidate, read, parsed_from):
+def test_string_candidates(expected, candidate, read, parsed_from):
     [case] = cases_of(open_pairs([(expected, candidate)]))
     assert (case.candidate, case.parsed_from) == (read, parsed_from)
     assert (case.input is CaseInput.PARSE_ERROR) == (read is MISSING)
 
 
-def test_coverage_counts_what_is_missing_and_what_is_too_much():
+def test_coverage_counts_missing_and_unpaired_rows():
     truth = [{"id": n, "expected": {"a": n}} for n in range(5)]
     candidate = [{"id": n, "candidate": {"a": n}} for n in (1, 3, 8, 9, 10, 11)]
     stream = open_pairs(truth, candidate)
@@ -406,7 +406,7 @@ def test_coverage_counts_what_is_missing_and_what_is_too_much():
     ]
     coverage = stream.coverage
     assert (coverage.total, coverage.missing, coverage.unexpected) == (5, 3, 4)
-    assert stream.warnings == ["candidates without truth: 4 (8, 9, 10, …)"]
+    assert stream.warnings == ["4 predictions without ground truth (8, 9, 10, …)"]
 
 
 @pytest.mark.parametrize("surplus", [0, 3])
@@ -418,13 +418,13 @@ def test_by_position_a_shorter_side_is_missing_and_a_longer_one_unexpected(write
     assert stream.coverage.unexpected == max(0, surplus - 1)
 
 
-def test_a_row_without_its_document(write):
+def test_row_without_a_document(write):
     truth = [{"id": 1, "expected": 1}, {"id": 2}, {"id": 3, "expected": 3}]
     candidate = [{"id": 1, "candidate": 1}, {"id": 2, "candidate": 2}, {"id": 3}]
     stream = open_pairs(write("t.jsonl", truth), write("c.jsonl", candidate))
     found = cases_of(stream)
     assert [case.input.value for case in found] == ["ok", "invalid_truth", "missing"]
-    assert "t.jsonl:2: the row has no 'expected'" in found[1].note
+    assert "t.jsonl:2: key 'expected' not found" in found[1].note
 
 
 SHUFFLED = 9000
@@ -432,7 +432,7 @@ SHUFFLED = 9000
 
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
 @pytest.mark.parametrize("order", ["same", "reversed", "shuffled", "gaps"])
-def test_any_order_of_candidates_gives_the_same_pairs(write, order, suffix):
+def test_order_of_candidates_does_not_change_the_pairs(write, order, suffix):
     truth = [{"id": f"case-{n}", "expected": {"n": n}} for n in range(SHUFFLED)]
     numbers = list(range(SHUFFLED + 50))
     if order == "reversed":
@@ -453,7 +453,7 @@ def test_any_order_of_candidates_gives_the_same_pairs(write, order, suffix):
 @pytest.mark.parametrize("side", ["t", "c"])
 @pytest.mark.parametrize("form", ["jsonl", "json", "csv"])
 @pytest.mark.parametrize("size", [3, 5000])
-def test_an_id_that_occurs_twice_is_refused_with_both_places(write, side, form, size):
+def test_duplicate_id_is_an_error_with_both_places(write, side, form, size):
     paths = {}
     for name in ("t", "c"):
         ids = [str(n) for n in range(size)]
@@ -465,7 +465,7 @@ def test_an_id_that_occurs_twice_is_refused_with_both_places(write, side, form, 
             rows = [{"id": number, "a": 1} for number in ids]
             content = lines(rows) if form == "jsonl" else json.dumps(rows)
         paths[name] = write(f"{name}.{form}", content)
-    with pytest.raises(DataError, match="the id '0' occurs a second time") as caught:
+    with pytest.raises(DataError, match="duplicate id '0'") as caught:
         cases_of(open_pairs(paths["t"], paths["c"]))
     message = str(caught.value)
     first, second = {"jsonl": (":1", ":3:"), "csv": (":2", ":4:"), "json": ("row 1", "row 3")}[form]
@@ -474,7 +474,7 @@ def test_an_id_that_occurs_twice_is_refused_with_both_places(write, side, form, 
     assert second in message
 
 
-def test_a_folder_against_a_folder(write, tmp_path):
+def test_two_directories(write, tmp_path):
     for name in ("b", "a", "c"):
         write(f"t/{name}.json", {"n": name, "id": 1})
         write(f"c/{name}.json", {"status": "ok", "data": {"n": name}})
@@ -486,10 +486,11 @@ def test_a_folder_against_a_folder(write, tmp_path):
     found = [(case.id, case.expected, case.candidate) for case in cases_of(stream)]
     assert found == [(name, {"n": name, "id": 1}, {"n": name}) for name in "abc"]
     assert stream.coverage.unexpected == 1
-    assert len([warning for warning in stream.warnings if "ignored: 1" in warning]) == 2
+    ignored = [text.partition(": ")[2] for text in stream.warnings if ": ignored " in text]
+    assert ignored == ["ignored 1 subdirectory", "ignored 1 file without the extension .json"]
 
 
-def test_a_folder_against_lines(write, tmp_path):
+def test_directory_and_jsonl_file(write, tmp_path):
     write("t/x.json", {"a": 1})
     write("t/y.json", {"a": 2})
     candidate = write("c.jsonl", [{"id": "y", "a": 3}, {"id": "x", "a": 4}])
@@ -503,7 +504,7 @@ def test_a_folder_against_lines(write, tmp_path):
     ]
 
 
-def test_one_side_without_ids_is_warned_of(write):
+def test_one_side_without_ids_is_a_warning(write):
     stream = open_pairs(
         write("t.jsonl", [{"id": n, "expected": n} for n in range(3)]),
         write("c.jsonl", [{"candidate": n} for n in range(3)]),
@@ -513,7 +514,7 @@ def test_one_side_without_ids_is_warned_of(write):
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.jsonl.zst"])
-def test_tables_need_an_extra(write, name, monkeypatch):
+def test_missing_dependency_is_an_error(write, name, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     path = write(name, b"x")
     with pytest.raises(MissingExtra, match=r"fieldmark\[tables\]"):
@@ -541,7 +542,7 @@ def test_memory_does_not_grow_with_the_number_of_cases(write, monkeypatch):
 
 
 @given(st.lists(any_json, min_size=1, max_size=5))
-def test_any_value_survives_lines(tmp_path_factory, values):
+def test_any_value_is_read_from_lines(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("law") / "t.jsonl"
     path.write_text(lines({"id": n, "expected": value} for n, value in enumerate(values)))
     found = cases_of(open_pairs(path, path))
@@ -549,7 +550,7 @@ def test_any_value_survives_lines(tmp_path_factory, values):
     assert [repr(case.expected) for case in found] == [repr(value) for value in again]
 
 
-def test_two_ids_with_the_same_hash_are_still_two_ids(write, monkeypatch):
+def test_ids_with_the_same_hash_are_distinct(write, monkeypatch):
     source = JsonlSource.at(
         str(write("c.jsonl", [{"id": "present", "a": 1}])), JsonDialect(), size=1
     )

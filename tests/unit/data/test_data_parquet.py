@@ -1,4 +1,4 @@
-"""Parquet and zstd are read as JSONL is: the same rows, the same pairs, the same limits."""
+"""Parquet and zstd files have the same rows, pairs and limits as JSONL files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fieldmark.data.files import open_file
 from fieldmark.data.inputs import Inputs, Limits, Role
 from fieldmark.data.json_parser import JsonDialect, UnreadableRow
 from fieldmark.data.pairing import open_pairs
@@ -76,7 +77,33 @@ def test_rows_out_of_order_are_found_by_id(tmp_path, shuffled, monkeypatch):
     assert found == cases_of(open_pairs(TRUTH, shuffled))
 
 
-def test_numbers_json_lacks_survive_being_read_out_of_order(tmp_path, monkeypatch):
+def test_closing_a_stream_closes_files_that_were_not_read_to_the_end(tmp_path):
+    stream = open_pairs(
+        parquet(tmp_path / "t.parquet", TRUTH), parquet(tmp_path / "c.parquet", FOUND)
+    )
+    batches = stream.batches()
+    next(batches)
+    files = [each.file for side in stream.sides for each in side.source.files]
+    assert not all(file.closed for file in files)
+    stream.close()
+    assert all(file.closed for file in files)
+
+
+def test_files_are_closed_after_an_error(tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(
+        "fieldmark.data.rows.open_file", lambda path: opened.append(open_file(path)) or opened[-1]
+    )
+    with pytest.raises(DataError, match="id key 'name' not found"):
+        open_pairs(
+            parquet(tmp_path / "t.parquet", TRUTH),
+            parquet(tmp_path / "c.parquet", FOUND),
+            Inputs(id_key="name"),
+        )
+    assert {each.file.closed for each in opened} == {True}
+
+
+def test_non_finite_numbers_are_read_out_of_order(tmp_path, monkeypatch):
     monkeypatch.setattr("fieldmark.data.candidate_lookup._MIN_WAITING", 1)
     monkeypatch.setattr("fieldmark.data.candidate_lookup._MAX_WAITING", 1)
     truth = [{"id": str(n), "expected": {"x": 1.0}} for n in range(60)]
@@ -92,7 +119,7 @@ def test_numbers_json_lacks_survive_being_read_out_of_order(tmp_path, monkeypatc
     [
         pytest.param(pa.array([7], pa.int8()), 7, id="small-integers"),
         pytest.param(pa.array([2**63], pa.uint64()), 2**63, id="large-integers"),
-        pytest.param(pa.array([0.1], pa.float32()), 0.1, id="single-precision-as-people-write-it"),
+        pytest.param(pa.array([0.1], pa.float32()), 0.1, id="single-precision"),
         pytest.param(pa.array([0.1], pa.float64()), 0.1, id="double-precision"),
         pytest.param(pa.array([decimal.Decimal("12.30")]), 12.3, id="decimals-are-numbers"),
         pytest.param(pa.array([decimal.Decimal(10) ** 30]), 10**30, id="long-whole-numbers-exact"),
@@ -121,7 +148,7 @@ def test_columns_become_json(tmp_path, column, value):
     assert type(rows[0]["x"]) is type(value)
 
 
-def test_the_index_of_pandas_is_no_field(tmp_path):
+def test_pandas_index_is_ignored(tmp_path):
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1, 2]}, index=[5, 9])
@@ -133,21 +160,21 @@ def test_the_index_of_pandas_is_no_field(tmp_path):
     ("table", "message"),
     [
         pytest.param(
-            pa.table({"x": pa.array([1], pa.duration("s"))}), "no value for", id="durations"
+            pa.table({"x": pa.array([1], pa.duration("s"))}), "no JSON equivalent", id="durations"
         ),
         pytest.param(
             pa.table({"x": pa.array([[(1, 1)]], pa.map_(pa.int64(), pa.int64()))}),
-            "not of text",
-            id="maps-with-keys-that-are-no-text",
+            "expected strings",
+            id="maps-with-other-keys",
         ),
         pytest.param(
             pa.table([pa.array([1]), pa.array([2])], names=["x", "x"]),
-            "occurs twice",
-            id="two-columns-of-one-name",
+            "duplicate column",
+            id="duplicate-column",
         ),
     ],
 )
-def test_what_json_cannot_hold_is_refused_by_name(tmp_path, table, message):
+def test_types_without_a_json_equivalent_are_rejected(tmp_path, table, message):
     path = parquet(tmp_path / "x.parquet", table)
     with pytest.raises(DataError, match=message) as caught:
         ParquetSource(str(path))
@@ -158,31 +185,31 @@ def test_what_json_cannot_hold_is_refused_by_name(tmp_path, table, message):
     ("column", "message"),
     [
         pytest.param(pa.array([math.inf, 1.0]), "not a finite number", id="infinity-in-a-truth"),
-        pytest.param(pa.array([b"\xff", b"a"]), "not UTF-8", id="bytes-that-are-no-text"),
+        pytest.param(pa.array([b"\xff", b"a"]), "invalid UTF-8", id="bytes-that-are-not-utf-8"),
         pytest.param(
             pa.array([[("k", 1), ("k", 2)], []], pa.map_(pa.string(), pa.int64())),
-            "twice",
-            id="a-map-with-a-key-twice",
+            "duplicate key",
+            id="map-with-a-duplicate-key",
         ),
     ],
 )
-def test_a_value_that_cannot_be_read_costs_its_row(tmp_path, column, message):
+def test_invalid_value_makes_its_row_unreadable(tmp_path, column, message):
     first, second = rows_of(parquet(tmp_path / "x.parquet", pa.table({"x": column})))
     assert isinstance(first, UnreadableRow)
     assert message in first.reason
     assert not isinstance(second, UnreadableRow)
 
 
-def test_a_row_beyond_the_limit_is_refused_and_named(tmp_path):
+def test_row_beyond_the_limit_is_an_error_with_its_number(tmp_path):
     # Repeated text takes hardly any room in the file.
     table = pa.table({"x": ["short", "y" * 200_000]})
     path = parquet(tmp_path / "x.parquet", table)
     assert path.stat().st_size < 50_000
-    with pytest.raises(LimitError, match="row 2: the row is larger than 100,000 bytes"):
+    with pytest.raises(LimitError, match="row 2: row exceeds the limit of 100,000 bytes"):
         rows_of(path, line_bytes=100_000)
 
 
-def test_a_row_with_too_many_values_is_unreadable(tmp_path):
+def test_row_with_too_many_values_is_unreadable(tmp_path):
     path = parquet(tmp_path / "x.parquet", pa.table({"x": [[True] * 1_000, [True]]}))
     first, second = rows_of(path, nodes=500)
     assert isinstance(first, UnreadableRow)
@@ -197,50 +224,50 @@ def test_a_row_with_too_many_values_is_unreadable(tmp_path):
         pytest.param(b"", id="empty"),
     ],
 )
-def test_what_is_no_parquet_is_said_in_one_line(tmp_path, content):
+def test_invalid_parquet_file_is_an_error(tmp_path, content):
     path = tmp_path / "x.parquet"
     path.write_bytes(content)
-    with pytest.raises(DataError, match="not Parquet") as caught:
+    with pytest.raises(DataError, match="cannot read Parquet") as caught:
         open_pairs(path, path)
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_breaks_off_is_said_in_one_line(tmp_path):
+def test_truncated_parquet_file_is_an_error(tmp_path):
     path = parquet(tmp_path / "x.parquet", pa.table({"x": [f"{n * n * n}" for n in range(5_000)]}))
     assert rows_of(path)
     whole = path.read_bytes()
     path.write_bytes(whole[:40] + b"\xff" * 200 + whole[240:])
-    with pytest.raises(DataError, match="not Parquet"):
+    with pytest.raises(DataError, match="cannot read Parquet"):
         rows_of(path)
 
 
-def test_parquet_is_not_packed_twice(tmp_path):
+def test_compressed_parquet_file_is_rejected(tmp_path):
     path = zstd(tmp_path / "x.parquet.zst", b"PAR1")
-    with pytest.raises(DataError, match="packed already"):
+    with pytest.raises(DataError, match="compressed Parquet files are not supported"):
         open_pairs(path, path)
 
 
 @pytest.mark.parametrize("name", ["t.jsonl.zst", "t.ndjson.ZST", "t.json.zst"])
-def test_zstd_is_unpacked_by_its_suffix(tmp_path, name):
+def test_zstd_is_detected_by_its_suffix(tmp_path, name):
     content = json.dumps(TRUTH).encode() if ".json.z" in name else lines(TRUTH)
     stream = open_pairs(zstd(tmp_path / name, content), TRUTH)
     assert all(case.expected == case.candidate for case in cases_of(stream))
 
 
-def test_a_packed_csv_is_read_too(tmp_path):
+def test_compressed_csv_is_read(tmp_path):
     path = zstd(tmp_path / "t.csv.zst", b"id,total\na,1\n")
     (case,) = cases_of(open_pairs(path, [{"id": "a", "total": 1}]))
     assert case.expected == {"total": "1"}
 
 
-def test_zstd_out_of_order_is_found_by_id(tmp_path, monkeypatch):
+def test_zstd_is_read_out_of_order(tmp_path, monkeypatch):
     monkeypatch.setattr("fieldmark.data.candidate_lookup._MIN_WAITING", 2)
     monkeypatch.setattr("fieldmark.data.candidate_lookup._MAX_WAITING", 2)
     found = cases_of(open_pairs(TRUTH, zstd(tmp_path / "c.jsonl.zst", lines(FOUND[::-1]))))
     assert [case.candidate for case in found] == [row["candidate"] for row in FOUND]
 
 
-def test_several_frames_are_one_file(tmp_path):
+def test_several_zstd_frames_are_one_file(tmp_path):
     parts = [pa.compress(lines([row]), codec="zstd", asbytes=True) for row in TRUTH]
     path = tmp_path / "t.jsonl.zst"
     path.write_bytes(b"".join(parts))
@@ -250,30 +277,30 @@ def test_several_frames_are_one_file(tmp_path):
 @pytest.mark.parametrize(
     "damage",
     [
-        pytest.param(lambda raw: raw[:-8], id="cut-short"),
-        pytest.param(lambda raw: b"plain text\n" + raw, id="not-packed"),
-        pytest.param(lambda raw: raw + b"rest", id="something-behind-it"),
+        pytest.param(lambda raw: raw[:-8], id="truncated"),
+        pytest.param(lambda raw: b"plain text\n" + raw, id="not-compressed"),
+        pytest.param(lambda raw: raw + b"rest", id="trailing-bytes"),
     ],
 )
-def test_broken_zstd_is_said_in_one_line(tmp_path, damage):
+def test_damaged_zstd_file_is_an_error(tmp_path, damage):
     path = zstd(tmp_path / "t.jsonl.zst", lines(TRUTH))
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(DataError, match="cannot be read") as caught:
+    with pytest.raises(DataError, match="cannot read file") as caught:
         cases_of(open_pairs(path, FOUND))
     assert "\n" not in str(caught.value)
 
 
-def test_limits_hold_for_what_is_unpacked(tmp_path):
+def test_limits_apply_to_decompressed_data(tmp_path):
     path = zstd(tmp_path / "t.jsonl.zst", b'{"x":"' + b"y" * 3_000_000 + b'"}\n')
     assert path.stat().st_size < 1_000
-    with pytest.raises(LimitError, match="longer than 1,000,000 bytes"):
+    with pytest.raises(LimitError, match="line exceeds the limit of 1,000,000 bytes"):
         open_pairs(path, FOUND, Inputs(limits=Limits(line_bytes=1_000_000)))
     whole = zstd(tmp_path / "t.json.zst", b'{"x":"' + b"y" * 3_000_000 + b'"}')
-    with pytest.raises(LimitError, match="larger than 1,000,000 bytes"):
+    with pytest.raises(LimitError, match="exceeds the limit of 1,000,000 bytes"):
         open_pairs(whole, FOUND, Inputs(limits=Limits(document_bytes=1_000_000)))
 
 
-def test_a_null_is_empty_and_nothing_is_absent(tmp_path):
+def test_null_is_empty_and_no_value_is_absent(tmp_path):
     table = pa.table({"id": ["a", "b"], "expected": [{"x": 1, "y": None}, {"x": None, "y": 2}]})
     stream = open_pairs(
         parquet(tmp_path / "t.parquet", table), [{"id": "a", "candidate": {"x": 1}}]

@@ -1,4 +1,4 @@
-"""Files are cut where every so many lines a new one begins, as far as their lines allow."""
+"""Division of files into partitions of a fixed number of lines."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def _pieces(request, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "every", "found"),
     [
-        pytest.param(b"", 2, [0], id="an-empty-file-has-none"),
+        pytest.param(b"", 2, [0], id="empty-file-has-none"),
         pytest.param(b"{}\n{}\n{}\n{}\n", 2, [0, 6, 12], id="as-many-lines-as-fit"),
         pytest.param(b"{}\n{}\n{}\n", 2, [0, 6, 9], id="fewer-lines-at-the-end"),
-        pytest.param(b"{}\n{}\n{}", 2, [0, 6, 8], id="a-last-line-that-is-not-ended"),
-        pytest.param(b"{}", 2, [0, 2], id="a-single-line-that-is-not-ended"),
+        pytest.param(b"{}\n{}\n{}", 2, [0, 6, 8], id="last-line-that-is-not-ended"),
+        pytest.param(b"{}", 2, [0, 2], id="single-line-that-is-not-ended"),
         pytest.param(b"{}\n{}\n{}\n", 1, [0, 3, 6, 9], id="one-by-one"),
         pytest.param(b"{}\n{}\n", 9, [0, 6], id="all-in-one"),
     ],
 )
-def test_where_lines_begin(content, every, found, tmp_path):
+def test_offsets_of_lines(content, every, found, tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(content)
     assert list(nth_line_offsets(path, every, limit=1 << 20)) == found
@@ -48,13 +48,13 @@ def test_where_lines_begin(content, every, found, tmp_path):
 
 @pytest.mark.usefixtures("_pieces")
 @pytest.mark.parametrize("limit", [10, 12, 15, 20])
-def test_a_line_beyond_the_limit_is_for_a_reader_of_every_line(limit, tmp_path):
+def test_line_beyond_the_limit_is_irregular(limit, tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"".join(LINES))
     within = sum(len(line) - 1 <= limit for line in LINES)
     found = nth_line_offsets(path, 1, limit)
-    begun = [next(found) for _ in range(within + 1)]
-    assert begun[-1] == sum(map(len, LINES[:within]))
+    offsets = [next(found) for _ in range(within + 1)]
+    assert offsets[-1] == sum(map(len, LINES[:within]))
     with pytest.raises(IrregularLinesError):
         next(found)
 
@@ -64,7 +64,7 @@ def test_a_line_beyond_the_limit_is_for_a_reader_of_every_line(limit, tmp_path):
     st.integers(1, 6),
     st.integers(1, 6),
 )
-def test_the_compiled_way_finds_the_same_lines(piece, wanted, every):
+def test_compiled_search_finds_the_same_lines(piece, wanted, every):
     assert nth_lines is _scan.nth_lines
     assert nth_lines(piece, wanted, every) == split_at_nth(piece, wanted, every)
     assert line_count(piece) == piece.count(b"\n")
@@ -72,7 +72,7 @@ def test_the_compiled_way_finds_the_same_lines(piece, wanted, every):
 
 @pytest.mark.parametrize("numbers", [(0, 1), (1, 0), (-1, 1)])
 def test_lines_are_counted_from_one(numbers):
-    with pytest.raises(ValueError, match="counted from one"):
+    with pytest.raises(ValueError, match="line numbers must be at least 1"):
         nth_lines(b"", *numbers)
 
 
@@ -80,8 +80,8 @@ def rows(name, numbers):
     return [json.dumps({"id": str(number), name: {"n": number}}) for number in numbers]
 
 
-def portions(folder, truth, candidate, *, careful=False, size=2):
-    paths = folder / "truth.jsonl", folder / "found.jsonl"
+def line_counts(directory, truth, candidate, *, careful=False, size=2):
+    paths = directory / "truth.jsonl", directory / "candidate.jsonl"
     for path, lines in zip(paths, (truth, candidate), strict=True):
         path.write_text("".join(line + "\n" for line in lines))
     stream = open_pairs(*paths)
@@ -89,28 +89,28 @@ def portions(folder, truth, candidate, *, careful=False, size=2):
     found = partition(stream, size, careful=careful)
     if found is None:
         return None
-    told = []
-    for portion in found:
-        sides = zip(paths, (portion.truth, portion.candidate), strict=True)
-        told.append([path.read_bytes()[s.start : s.end].count(b"\n") for path, s in sides])
-    return told, found.whole
+    lines = []
+    for part in found:
+        sides = zip(paths, (part.truth, part.candidate), strict=True)
+        lines.append([path.read_bytes()[s.start : s.end].count(b"\n") for path, s in sides])
+    return lines, found.whole
 
 
 @pytest.mark.parametrize(
-    ("candidates", "told"),
+    ("candidates", "lines"),
     [
         pytest.param(range(5), [[2, 2], [2, 2], [1, 1]], id="as-many"),
         pytest.param(range(3), [[2, 2], [2, 1], [1, 0]], id="fewer"),
         pytest.param(range(9), [[2, 2], [2, 2], [1, 5]], id="more-come-with-the-last"),
     ],
 )
-def test_both_sides_are_taken_to_be_in_step(candidates, told, tmp_path):
-    truth, found = rows("expected", range(5)), rows("candidate", candidates)
-    assert portions(tmp_path, truth, found) == (told, True)
+def test_both_sides_are_assumed_to_be_in_the_same_order(candidates, lines, tmp_path):
+    truth, candidate = rows("expected", range(5)), rows("candidate", candidates)
+    assert line_counts(tmp_path, truth, candidate) == (lines, True)
 
 
 @pytest.mark.parametrize(
-    ("candidates", "told"),
+    ("candidates", "lines"),
     [
         pytest.param([0, 1, 2, 3, 4], [[2, 2], [2, 2], [1, 1]], id="all"),
         pytest.param([1, 2, 4], [[2, 1], [2, 1], [1, 1]], id="some-are-missing"),
@@ -118,17 +118,17 @@ def test_both_sides_are_taken_to_be_in_step(candidates, told, tmp_path):
         pytest.param([0, 1, 7], None, id="one-without-truth"),
     ],
 )
-def test_with_care_candidates_come_with_their_own_truth(candidates, told, tmp_path):
-    truth, found = rows("expected", range(5)), rows("candidate", candidates)
-    whole = None if told is None else (told, True)
-    assert portions(tmp_path, truth, found, careful=True) == whole
+def test_careful_partitions_contain_matching_candidates(candidates, lines, tmp_path):
+    truth, candidate = rows("expected", range(5)), rows("candidate", candidates)
+    whole = None if lines is None else (lines, True)
+    assert line_counts(tmp_path, truth, candidate, careful=True) == whole
 
 
-def test_all_but_the_last_portion_say_how_many_cases_they_must_have(tmp_path):
+def test_all_but_the_last_partition_have_a_number_of_cases(tmp_path):
     path = tmp_path / "rows.jsonl"
     lines = [json.dumps({"id": str(n), "expected": {"n": n}, "candidate": {}}) for n in range(5)]
     path.write_text("\n".join(lines))
     stream = open_pairs(path)
     stream.close()
     found = partition(stream, 2)
-    assert [portion.cases for portion in found] == [2, 2, 0]
+    assert [part.cases for part in found] == [2, 2, 0]

@@ -1,4 +1,4 @@
-"""Fields as a configuration file would write them, made ready for evaluators."""
+"""Rules for evaluators, written as in a rules file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ __all__ = ["fields"]
 
 
 def fields(*settings):
-    """Rules for evaluators; a text alone is a path that is compared exactly."""
+    """Return rules for evaluators; a string is a path that is compared exactly."""
     listed = [{"path": each} if isinstance(each, str) else each for each in settings]
     return read_rules({"fields": listed}).rules.fields

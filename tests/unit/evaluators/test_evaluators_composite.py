@@ -1,4 +1,4 @@
-"""One score from several evaluators: of a composite, and of a whole case."""
+"""Combined scores of composites and of cases."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def member(name, weight=1.0, evaluator=ANYTHING):
     return ConfiguredEvaluator(name=name, type=evaluator.name, evaluator=evaluator, weight=weight)
 
 
-def results(*said):
-    """Results of members a, b, c... from (score, verdict) or (score, verdict, weight)."""
+def results(*scores):
+    """Results of evaluators a, b, c... from (score, verdict) or (score, verdict, weight)."""
     names = "abcdef"
     return [
         EvaluatorResult.of(
             member(name, *weight),
             Score(score=score, verdict=verdict, hits=("x",) if verdict is PASS else ()),
         )
-        for name, (score, verdict, *weight) in zip(names, said, strict=False)
+        for name, (score, verdict, *weight) in zip(names, scores, strict=False)
     ]
 
 
@@ -35,33 +35,33 @@ def composite(given, **options):
 
 
 @pytest.mark.parametrize(
-    ("options", "said", "score", "verdict"),
+    ("options", "scores", "score", "verdict"),
     [
-        pytest.param({}, [(1.0, PASS), (0.5, PARTIAL)], 0.75, FAIL, id="the-mean-is-below-the-usual-threshold"),
-        pytest.param({"pass_threshold": 0.75}, [(1.0, PASS), (0.5, PARTIAL)], 0.75, PASS, id="the-mean-reaches-a-threshold"),
-        pytest.param({}, [(1.0, PASS, 3.0), (0.5, PARTIAL, 1.0)], 0.875, PASS, id="the-mean-by-weight"),
-        pytest.param({}, [(1.0, PASS), (0.0, FAIL, 0.0)], 1.0, PASS, id="weight-zero-counts-for-nothing"),
+        pytest.param({}, [(1.0, PASS), (0.5, PARTIAL)], 0.75, FAIL, id="mean-is-below-usual-threshold"),
+        pytest.param({"pass_threshold": 0.75}, [(1.0, PASS), (0.5, PARTIAL)], 0.75, PASS, id="mean-reaches-threshold"),
+        pytest.param({}, [(1.0, PASS, 3.0), (0.5, PARTIAL, 1.0)], 0.875, PASS, id="mean-by-weight"),
+        pytest.param({}, [(1.0, PASS), (0.0, FAIL, 0.0)], 1.0, PASS, id="weight-0-does-not-count"),
         pytest.param({"aggregator": "threshold", "threshold": 0.5}, [(0.9, PASS), (0.1, FAIL)], 0.5, PASS, id="as-many-pass-as-must"),
         pytest.param({"aggregator": "threshold", "threshold": 0.6}, [(0.9, PASS), (0.1, FAIL)], 0.5, FAIL, id="fewer-pass-than-must"),
-        pytest.param({"aggregator": "threshold", "threshold": 0.5}, [(0.9, PASS, 9.0), (0.1, FAIL)], 0.5, PASS, id="a-share-of-members-has-no-weights"),
-        pytest.param({"aggregator": "threshold", "threshold": 0.5}, [(0.9, PARTIAL), (0.1, FAIL)], 0.0, FAIL, id="partial-is-no-pass"),
-        pytest.param({"aggregator": "threshold", "threshold": 1.0}, [(0.9, PASS), (0.1, FAIL, 0.0)], 1.0, PASS, id="a-share-of-those-that-count"),
+        pytest.param({"aggregator": "threshold", "threshold": 0.5}, [(0.9, PASS, 9.0), (0.1, FAIL)], 0.5, PASS, id="share-is-unweighted"),
+        pytest.param({"aggregator": "threshold", "threshold": 0.5}, [(0.9, PARTIAL), (0.1, FAIL)], 0.0, FAIL, id="partial-does-not-pass"),
+        pytest.param({"aggregator": "threshold", "threshold": 1.0}, [(0.9, PASS), (0.1, FAIL, 0.0)], 1.0, PASS, id="share-ignores-weight-0"),
         pytest.param({"aggregator": "all_or_nothing"}, [(0.9, PASS), (0.8, PASS)], 1.0, PASS, id="all-pass"),
-        pytest.param({"aggregator": "all_or_nothing"}, [(0.9, PASS), (0.99, PARTIAL)], 0.0, FAIL, id="one-does-not"),
-        pytest.param({"aggregator": "minimum"}, [(0.9, PASS), (0.8, PASS)], 0.8, PASS, id="the-lowest-score"),
-        pytest.param({"aggregator": "minimum"}, [(0.9, PASS), (0.7, PARTIAL)], 0.7, FAIL, id="the-lowest-score-is-too-low"),
-        pytest.param({"aggregator": "minimum"}, [(0.9, PASS), (0.0, FAIL, 0.0)], 0.9, PASS, id="the-lowest-of-those-that-count"),
+        pytest.param({"aggregator": "all_or_nothing"}, [(0.9, PASS), (0.99, PARTIAL)], 0.0, FAIL, id="one-fails"),
+        pytest.param({"aggregator": "minimum"}, [(0.9, PASS), (0.8, PASS)], 0.8, PASS, id="lowest-score"),
+        pytest.param({"aggregator": "minimum"}, [(0.9, PASS), (0.7, PARTIAL)], 0.7, FAIL, id="lowest-score-is-too-low"),
+        pytest.param({"aggregator": "minimum"}, [(0.9, PASS), (0.0, FAIL, 0.0)], 0.9, PASS, id="minimum-ignores-weight-0"),
     ],
 )  # fmt: skip
-def test_scores_become_one(options, said, score, verdict):
-    given = results(*said)
+def test_scores_are_combined(options, scores, score, verdict):
+    given = results(*scores)
     combined = composite(given, **options).combine(given)
     assert combined.score == pytest.approx(score)
     assert combined.verdict is verdict
     assert combined.status is Status.OK
 
 
-def test_the_lists_of_members_are_joined_under_their_names():
+def test_hits_and_misses_are_prefixed_with_evaluator_names():
     first = Score(score=0.5, verdict=PARTIAL, hits=("total",), misses=("date",), skipped=("notes",))
     given = [
         EvaluatorResult.of(member("header"), first),
@@ -77,7 +77,7 @@ def test_the_lists_of_members_are_joined_under_their_names():
     assert combined.reasoning == "2/4 evaluators pass"
 
 
-def test_details_tell_what_every_member_said():
+def test_details_list_every_evaluator():
     given = [EvaluatorResult.of(member("a", 2.0), Score(score=1.0, verdict=PASS, details={"k": 1}))]
     assert composite(given).combine(given).details == {
         "aggregator": "weighted_average",
@@ -97,33 +97,33 @@ def test_details_tell_what_every_member_said():
     }
 
 
-def test_one_error_leaves_no_score_and_names_its_member():
+def test_error_of_an_evaluator_is_reported_without_a_score():
     given = [
         *results((1.0, PASS)),
-        EvaluatorResult.of(member("judge"), Score.error("no answer")),
+        EvaluatorResult.of(member("judge"), Score.error("no response")),
     ]
     combined = composite(given, aggregator="minimum").combine(given)
     assert (combined.score, combined.verdict, combined.status) == (None, None, Status.ERROR)
-    assert combined.reasoning == "judge: no answer"
+    assert combined.reasoning == "judge: no response"
     assert len(combined.details["evaluators"]) == 2
 
 
-def test_an_error_of_a_member_without_weight_is_only_told():
-    broken = EvaluatorResult.of(member("judge", 0.0), Score.error("no answer"))
+def test_error_with_weight_0_is_only_reported():
+    broken = EvaluatorResult.of(member("judge", 0.0), Score.error("no response"))
     given = [*results((1.0, PASS)), broken]
     combined = composite(given).combine(given)
     assert (combined.score, combined.status) == (1.0, Status.OK)
     assert combined.details["evaluators"][1]["status"] == "error"
 
 
-def test_it_is_vacuous_if_all_members_are():
+def test_composite_is_vacuous_if_all_evaluators_are():
     given = [EvaluatorResult.of(member("a"), Score(score=1.0, verdict=PASS, vacuous=True))]
     assert composite(given).combine(given).vacuous
     given.append(EvaluatorResult.of(member("b"), Score(score=1.0, verdict=PASS)))
     assert not composite(given).combine(given).vacuous
 
 
-def test_a_composite_is_a_member_like_any_other():
+def test_composites_can_be_nested():
     inner = results((1.0, PASS), (0.0, FAIL))
     nested = composite(inner, aggregator="all_or_nothing")
     given = [
@@ -138,21 +138,21 @@ def test_a_composite_is_a_member_like_any_other():
 
 
 @pytest.mark.parametrize(
-    ("options", "option", "told"),
+    ("options", "option", "message"),
     [
         pytest.param({"evaluators": ()}, "evaluators", "at least one", id="no-evaluators"),
-        pytest.param({"evaluators": (member("a"), member("a"))}, "evaluators", "a twice", id="one-name-twice"),
-        pytest.param({"evaluators": (member("a", 0.0),)}, "evaluators", "above 0", id="no-weight-at-all"),
-        pytest.param({"aggregator": "averge"}, "aggregator", "must be one of", id="an-unknown-aggregator"),
-        pytest.param({"aggregator": "minimun"}, "aggregator", "Did you mean minimum", id="the-nearest-aggregator"),
-        pytest.param({"aggregator": "threshold"}, "threshold", "is needed", id="a-threshold-is-needed"),
-        pytest.param({"threshold": 0.5}, "threshold", "can only be used", id="a-threshold-that-nothing-uses"),
-        pytest.param({"aggregator": "threshold", "threshold": 1.5}, "threshold", "0 to 1", id="a-threshold-above-one"),
-        pytest.param({"pass_threshold": -1}, "pass_threshold", "0 to 1", id="a-negative-threshold"),
+        pytest.param({"evaluators": (member("a"), member("a"))}, "evaluators", "duplicate name 'a'", id="duplicate-name"),
+        pytest.param({"evaluators": (member("a", 0.0),)}, "evaluators", "weight greater than 0", id="total-weight-0"),
+        pytest.param({"aggregator": "averge"}, "aggregator", "must be one of", id="unknown-aggregator"),
+        pytest.param({"aggregator": "minimun"}, "aggregator", "did you mean 'minimum'", id="aggregator-suggestion"),
+        pytest.param({"aggregator": "threshold"}, "threshold", "is required", id="threshold-is-required"),
+        pytest.param({"threshold": 0.5}, "threshold", "can only be used", id="unused-threshold"),
+        pytest.param({"aggregator": "threshold", "threshold": 1.5}, "threshold", "0 to 1", id="threshold-above-one"),
+        pytest.param({"pass_threshold": -1}, "pass_threshold", "0 to 1", id="negative-threshold"),
     ],
 )  # fmt: skip
-def test_options_that_cannot_be_used_are_refused(options, option, told):
-    with pytest.raises(OptionError, match=told) as caught:
+def test_invalid_options_are_rejected(options, option, message):
+    with pytest.raises(OptionError, match=message) as caught:
         Composite(**{"evaluators": (member("a"),), **options})
     assert caught.value.option == option
 
@@ -160,7 +160,7 @@ def test_options_that_cannot_be_used_are_refused(options, option, told):
 # --- the score of a case --------------------------------------------------------------------------
 
 
-def _said(score: Score, *, name: str = "a", weight: float = 1.0) -> EvaluatorResult:
+def _result(score: Score, *, name: str = "a", weight: float = 1.0) -> EvaluatorResult:
     member = ConfiguredEvaluator(name=name, type="json_schema", evaluator=ANYTHING, weight=weight)
     return EvaluatorResult.of(member, score)
 
@@ -182,65 +182,82 @@ _NOTHING = Score(score=1.0, verdict=Verdict.PASS, vacuous=True)
 @pytest.mark.parametrize(
     ("results", "score", "verdict"),
     [
-        pytest.param([_said(_PASS), _said(_PASS)], 1.0, Verdict.PASS, id="all-pass"),
-        pytest.param([_said(_PASS), _said(_FAIL)], 0.5, Verdict.PARTIAL, id="hits-and-misses"),
-        pytest.param([_said(_FAIL), _said(_FAIL)], 0.0, Verdict.FAIL, id="misses-alone"),
+        pytest.param([_result(_PASS), _result(_PASS)], 1.0, Verdict.PASS, id="all-pass"),
+        pytest.param([_result(_PASS), _result(_FAIL)], 0.5, Verdict.PARTIAL, id="hits-and-misses"),
+        pytest.param([_result(_FAIL), _result(_FAIL)], 0.0, Verdict.FAIL, id="misses-alone"),
         pytest.param(
-            [_said(_PASS, weight=3), _said(_FAIL)], 0.75, Verdict.PARTIAL, id="mean-by-weight"
+            [_result(_PASS, weight=3), _result(_FAIL)], 0.75, Verdict.PARTIAL, id="mean-by-weight"
         ),
         pytest.param(
-            [_said(_PASS), _said(_FAIL, weight=0)], 1.0, Verdict.PASS, id="weight-0-is-only-told"
+            [_result(_PASS), _result(_FAIL, weight=0)],
+            1.0,
+            Verdict.PASS,
+            id="weight-0-is-only-reported",
         ),
-        pytest.param([_said(_BARE_FAIL)], 0.2, Verdict.FAIL, id="a-bare-fail-is-a-miss"),
-        pytest.param([_said(_BARE_PASS)], 0.9, Verdict.PASS, id="a-bare-pass"),
+        pytest.param([_result(_BARE_FAIL)], 0.2, Verdict.FAIL, id="bare-fail-is-miss"),
+        pytest.param([_result(_BARE_PASS)], 0.9, Verdict.PASS, id="bare-pass"),
         pytest.param(
-            [_said(_BARE_PASS), _said(_BARE_FAIL)], 0.55, Verdict.PARTIAL, id="bare-pass-and-fail"
-        ),
-        pytest.param([_said(_PASS), _said(_BARE_FAIL)], 0.6, Verdict.PARTIAL, id="never-hidden"),
-        pytest.param([_said(_NOTHING)], 1.0, Verdict.PASS, id="nothing-to-score"),
-        pytest.param(
-            [_said(_NOTHING), _said(_FAIL)], 0.5, Verdict.FAIL, id="a-vacuous-pass-is-no-hit"
+            [_result(_BARE_PASS), _result(_BARE_FAIL)],
+            0.55,
+            Verdict.PARTIAL,
+            id="bare-pass-and-fail",
         ),
         pytest.param(
-            [_said(_NOTHING), _said(_BARE_FAIL)], 0.6, Verdict.FAIL, id="nor-beside-a-bare-fail"
+            [_result(_PASS), _result(_BARE_FAIL)], 0.6, Verdict.PARTIAL, id="never-hidden"
+        ),
+        pytest.param([_result(_NOTHING)], 1.0, Verdict.PASS, id="nothing-to-score"),
+        pytest.param(
+            [_result(_NOTHING), _result(_FAIL)], 0.5, Verdict.FAIL, id="vacuous-pass-is-not-a-hit"
+        ),
+        pytest.param(
+            [_result(_NOTHING), _result(_BARE_FAIL)],
+            0.6,
+            Verdict.FAIL,
+            id="vacuous-pass-with-bare-fail",
         ),
     ],
 )
 def test_score_and_verdict(results: list[EvaluatorResult], score: float, verdict: Verdict) -> None:
-    said = case_score(results)
-    assert said.score == pytest.approx(score)
-    assert said.verdict is verdict
+    combined = case_score(results)
+    assert combined.score == pytest.approx(score)
+    assert combined.verdict is verdict
 
 
-def test_one_error_leaves_the_case_without_a_score() -> None:
-    broken = _said(Score.error("no answer in 30 s"), name="judge")
-    said = case_score([_said(_PASS), broken])
-    assert (said.score, said.verdict, said.status) == (None, None, Status.ERROR)
-    assert said.reasoning == "judge: no answer in 30 s"
+def test_error_leaves_the_case_without_a_score() -> None:
+    broken = _result(Score.error("no response in 30 s"), name="judge")
+    combined = case_score([_result(_PASS), broken])
+    assert (combined.score, combined.verdict, combined.status) == (
+        None,
+        None,
+        Status.ERROR,
+    )
+    assert combined.reasoning == "judge: no response in 30 s"
 
 
-def test_an_error_of_weight_0_costs_nothing() -> None:
-    broken = _said(Score.error("no answer"), weight=0)
-    assert case_score([_said(_PASS), broken]).score == 1.0
+def test_error_with_weight_0_is_not_counted() -> None:
+    broken = _result(Score.error("no response"), weight=0)
+    assert case_score([_result(_PASS), broken]).score == 1.0
 
 
-def test_lists_are_put_together() -> None:
-    said = case_score([_said(_HALF), _said(_BARE_FAIL, name="house rule"), _said(_BARE_PASS)])
-    assert said.hits == ("total", "a")
-    assert said.misses == ("date", "house rule (score 0.2)")
+def test_hits_and_misses_are_concatenated() -> None:
+    combined = case_score(
+        [_result(_HALF), _result(_BARE_FAIL, name="house rule"), _result(_BARE_PASS)]
+    )
+    assert combined.hits == ("total", "a")
+    assert combined.misses == ("date", "house rule (score 0.2)")
 
 
-def test_nothing_to_say_is_no_score() -> None:
-    assert case_score([_said(_PASS, weight=0)]).score is None
+def test_no_counted_evaluator_gives_no_score() -> None:
+    assert case_score([_result(_PASS, weight=0)]).score is None
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
-def test_a_weight_is_a_number_of_at_least_0(weight: float) -> None:
-    with pytest.raises(OptionError, match="at least 0"):
-        _said(_PASS, weight=weight)
+def test_weight_must_be_a_non_negative_number(weight: float) -> None:
+    with pytest.raises(OptionError, match="non-negative number"):
+        _result(_PASS, weight=weight)
 
 
-def test_a_vacuous_pass_is_not_listed_as_a_hit() -> None:
-    combined = case_score([_said(_NOTHING, name="nothing"), _said(_BARE_PASS, name="judge")])
+def test_vacuous_pass_is_not_a_hit() -> None:
+    combined = case_score([_result(_NOTHING, name="nothing"), _result(_BARE_PASS, name="judge")])
     assert (combined.hits, combined.misses, combined.vacuous) == (("judge",), (), False)
-    assert case_score([_said(_NOTHING)]).hits == ()
+    assert case_score([_result(_NOTHING)]).hits == ()

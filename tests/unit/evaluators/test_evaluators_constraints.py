@@ -1,4 +1,4 @@
-"""Rules across fields: what is a hit, a miss or skipped, and the score that follows."""
+"""Constraints across fields: hits, misses, skipped rules and scores."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ GOOD = {"lines": [{"amount": 118.0}, {"amount": 2}], "total": 120.0, "issued": "
     ("change", "score", "verdict", "misses", "skipped"),
     [
         pytest.param({}, 1.0, "pass", [], [], id="all-hold"),
-        pytest.param({"total": 122.0}, 0.75, "partial", [f"{SUM}: 120.0 against 122.0 (differs by 2.0)"], [], id="one-does-not-and-tells-the-numbers"),
-        pytest.param({"reference": None}, 0.5, "partial", ["reference: reference is null"], [], id="the-weight-of-a-named-one"),
-        pytest.param({"order": None}, 1.0, "pass", [], ["reference: order does not hold"], id="a-premise-that-does-not-hold"),
-        pytest.param({"due": None}, 1.0, "pass", [], ["due >= issued: due is null"], id="a-value-that-is-not-there"),
-        pytest.param({"total": "n/a"}, 0.75, "partial", [f'{SUM}: total is the text "n/a", not a number'], [], id="a-value-of-the-wrong-kind"),
+        pytest.param({"total": 122.0}, 0.75, "partial", [f"{SUM}: 120.0 vs. 122.0 (differs by 2.0)"], [], id="one-fails-with-values"),
+        pytest.param({"reference": None}, 0.5, "partial", ["reference: reference is null"], [], id="weight-of-named-rule"),
+        pytest.param({"order": None}, 1.0, "pass", [], ["reference: order does not hold"], id="premise-false"),
+        pytest.param({"due": None}, 1.0, "pass", [], ["due >= issued: due is null"], id="missing-value"),
+        pytest.param({"total": "n/a"}, 0.75, "partial", [f'{SUM}: total is the string "n/a", not a number'], [], id="value-of-wrong-type"),
         pytest.param({"total": 0, "due": "2023-01-01", "reference": ""}, 0.0, "fail", None, [], id="none-holds"),
     ],
 )  # fmt: skip
-def test_the_score_is_the_share_of_what_applies(change, score, verdict, misses, skipped):
+def test_score_is_the_share_of_applicable_constraints(change, score, verdict, misses, skipped):
     result = Constraints(rules=RULES).evaluate({}, {**GOOD, **change})
     assert result.score == pytest.approx(score)
     assert result.verdict == verdict
@@ -45,7 +45,7 @@ def test_the_score_is_the_share_of_what_applies(change, score, verdict, misses, 
     assert result.status is Status.OK
 
 
-def test_nothing_that_applies_is_vacuous():
+def test_score_is_vacuous_if_no_constraint_applies():
     result = Constraints(rules=("a > 1",)).evaluate({}, {})
     assert (result.score, result.verdict, result.vacuous) == (1.0, Verdict.PASS, True)
     assert result.reasoning == "0/0 constraints hold"
@@ -54,36 +54,36 @@ def test_nothing_that_applies_is_vacuous():
 @pytest.mark.parametrize(
     ("candidate", "unreadable"),
     [
-        pytest.param(MISSING, False, id="there-is-no-candidate"),
-        pytest.param(GOOD, True, id="it-could-not-be-read"),
+        pytest.param(MISSING, False, id="missing-candidate"),
+        pytest.param(GOOD, True, id="unreadable"),
     ],
 )
-def test_no_readable_candidate_fulfils_nothing(candidate, unreadable):
+def test_unreadable_candidate_satisfies_no_constraint(candidate, unreadable):
     result = Constraints(rules=RULES).evaluate({}, candidate, unreadable=unreadable)
     assert (result.score, result.verdict) == (0.0, Verdict.FAIL)
-    assert result.misses[2] == "reference: no readable candidate"
+    assert result.misses[2] == "reference: no readable prediction"
 
 
-def test_a_rule_may_ask_for_the_truth():
+def test_rule_can_refer_to_the_ground_truth():
     rule = Constraints(rules=("count(lines[]) == count($expected.lines[])",))
-    assert rule.evaluate({"lines": [1]}, GOOD).misses[0].endswith("2 against 1 (differs by 1)")
+    assert rule.evaluate({"lines": [1]}, GOOD).misses[0].endswith("2 vs. 1 (differs by 1)")
 
 
-def test_details_tell_every_constraint():
+def test_details_list_every_constraint():
     rules = ("a == 1", "b > 1", "c > 1", "d < 2", "e in ['x']")
     candidate = {"a": 1, "b": "x", "d": "1.000000000000000000001e40", "e": "y"}
     assert Constraints(rules=rules).evaluate({}, candidate).details == {
         "constraints": [
             {"name": "a == 1", "weight": 1.0, "holds": True, "left": 1.0, "right": 1.0},
-            {"name": "b > 1", "weight": 1.0, "holds": False, "reason": 'b is the text "x", not a number'},
+            {"name": "b > 1", "weight": 1.0, "holds": False, "reason": 'b is the string "x", not a number'},
             {"name": "c > 1", "weight": 1.0, "holds": None, "reason": "c is missing"},
-            {"name": "d < 2", "weight": 1.0, "holds": False, "left": "1.000000000000000000001E+40", "right": 2.0, "reason": "1.000000000000000000001E+40 against 2"},
-            {"name": "e in ['x']", "weight": 1.0, "holds": False, "left": "y", "reason": '"y" is not one of them'},
+            {"name": "d < 2", "weight": 1.0, "holds": False, "left": "1.000000000000000000001E+40", "right": 2.0, "reason": "1.000000000000000000001E+40 vs. 2"},
+            {"name": "e in ['x']", "weight": 1.0, "holds": False, "left": "y", "reason": '"y" is not in the list'},
         ]
     }  # fmt: skip
 
 
-def test_constraints_without_weight_are_told_and_decide_nothing():
+def test_constraints_with_weight_0_do_not_affect_the_score():
     aside = Constraint(check="a == 2", weight=0.0)
     result = Constraints(rules=("a == 1", aside)).evaluate({}, {"a": 1})
     assert (result.score, result.verdict) == (1.0, Verdict.PARTIAL)
@@ -91,14 +91,14 @@ def test_constraints_without_weight_are_told_and_decide_nothing():
     assert Constraints(rules=("b == 1", aside)).evaluate({}, {"a": 2}).score == 1.0
 
 
-def test_a_threshold_may_decide_the_verdict():
+def test_pass_threshold_decides_the_verdict():
     lenient = Constraints(rules=RULES, pass_threshold=0.75)
     assert lenient.evaluate({}, {**GOOD, "total": 1}).verdict is Verdict.PASS
     assert lenient.evaluate({}, {**GOOD, "reference": 0}).verdict is Verdict.PASS
     assert lenient.evaluate({}, {**GOOD, "reference": ""}).verdict is Verdict.FAIL
 
 
-def test_a_document_that_is_too_large_for_a_rule_is_an_error_and_no_score(monkeypatch):
+def test_too_large_document_is_an_error_without_a_score(monkeypatch):
     monkeypatch.setattr(values, "MAX_STEPS", 20_000)
     quadratic = Constraints(rules=("all(a[], all($.a[], @ == @))",))
     result = quadratic.evaluate({}, {"a": [1] * 100})
@@ -107,45 +107,45 @@ def test_a_document_that_is_too_large_for_a_rule_is_an_error_and_no_score(monkey
 
 
 @pytest.mark.parametrize(
-    ("rules", "told"),
+    ("rules", "message"),
     [
-        pytest.param((), "must be 1 to 1000 rules", id="no-rules"),
-        pytest.param(("a",) * 1_001, "must be 1 to 1000 rules", id="too-many-rules"),
-        pytest.param(("a > 1", "summ(a[]) > 1"), r"^\[1\], column 1: there is no function summ", id="which-rule-and-which-column"),
-        pytest.param(("a > 1", " a > 1 "), "names a > 1 twice", id="one-rule-twice"),
-        pytest.param((Constraint(name="x", check="a"), Constraint(name="x", check="b")), "names x twice", id="one-name-twice"),
-        pytest.param((Constraint(check="a", weight=0),), "weight above 0", id="no-weight-at-all"),
-        pytest.param((3,), r"\[0\]: must be a text, not 3", id="a-rule-that-is-no-text"),
+        pytest.param((), "must contain 1 to 1,000 rules", id="no-rules"),
+        pytest.param(("a",) * 1_001, "must contain 1 to 1,000 rules", id="too-many-rules"),
+        pytest.param(("a > 1", "summ(a[]) > 1"), r"^\[1\], column 1: unknown function 'summ'; did you mean 'sum'", id="index-and-column"),
+        pytest.param(("a > 1", " a > 1 "), "duplicate name 'a > 1'", id="duplicate-rule"),
+        pytest.param((Constraint(name="x", check="a"), Constraint(name="x", check="b")), "duplicate name 'x'", id="duplicate-name"),
+        pytest.param((Constraint(check="a", weight=0),), "weight greater than 0", id="total-weight-0"),
+        pytest.param((3,), r"\[0\]: expected a string, got 3", id="rule-not-string"),
     ],
 )  # fmt: skip
-def test_rules_that_cannot_be_used_are_refused(rules, told):
+def test_invalid_rules_are_rejected(rules, message):
     with pytest.raises(OptionError) as caught:
         Constraints(rules=rules)
     assert caught.value.option == "rules"
-    assert re.search(told, caught.value.message)
+    assert re.search(message, caught.value.message)
 
 
 @pytest.mark.parametrize(
-    ("options", "option", "told"),
+    ("options", "option", "message"),
     [
-        pytest.param({"check": "a >"}, "check", "column 4", id="an-expression-that-breaks-off"),
-        pytest.param({"check": 3}, "check", "must be a text", id="no-text"),
-        pytest.param({"check": "a", "weight": -1}, "weight", "at least 0", id="a-negative-weight"),
-        pytest.param({"check": "a", "weight": float("nan")}, "weight", "at least 0", id="a-weight-that-is-none"),
+        pytest.param({"check": "a >"}, "check", "column 4", id="incomplete-expression"),
+        pytest.param({"check": 3}, "check", "expected a string", id="not-a-string"),
+        pytest.param({"check": "a", "weight": -1}, "weight", "non-negative number", id="negative-weight"),
+        pytest.param({"check": "a", "weight": float("nan")}, "weight", "non-negative number", id="nan-weight"),
     ],
 )  # fmt: skip
-def test_a_constraint_that_cannot_be_used_is_refused(options, option, told):
-    with pytest.raises(OptionError, match=told) as caught:
+def test_invalid_constraint_is_rejected(options, option, message):
+    with pytest.raises(OptionError, match=message) as caught:
         Constraint(**options)
     assert caught.value.option == option
 
 
-def test_a_threshold_is_a_share():
+def test_threshold_outside_0_to_1_is_rejected():
     with pytest.raises(OptionError, match="0 to 1"):
         Constraints(rules=("a",), pass_threshold=1.1)
 
 
-def test_it_can_be_sent_to_another_process():
+def test_evaluator_can_be_pickled():
     constraints = Constraints(rules=(*RULES, "reference matches '[a-z]+'"))
     copied = pickle.loads(pickle.dumps(constraints))  # noqa: S301 - our own bytes
     assert copied == constraints

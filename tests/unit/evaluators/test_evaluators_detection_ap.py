@@ -1,4 +1,4 @@
-"""Regions of whole data sets, and of one image."""
+"""Object detection metrics of data sets and single images."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ TRUTH = page((CAR, "car"), (DOG, "dog"))
     ("candidate", "score", "hits", "misses"),
     [
         pytest.param(page((CAR, "car", 0.9), (DOG, "dog", 0.8)), 1.0, 2, (), id="all-found"),
-        pytest.param(page((CAR, "car", 0.9)), 2 / 3, 1, ("regions[1].bbox (not detected)",), id="one-lost"),
-        pytest.param(page((CAR, "dog", 0.9), (DOG, "dog", 0.8)), 0.5, 1, ("regions[0].bbox (not detected)", "regions[0].bbox (unexpected)"), id="another-class"),
-        pytest.param(page((CAR, "car", 0.9), (DOG, "dog", 0.8), (CAR, "car", 0.1)), 0.8, 2, ("regions[2].bbox (unexpected)",), id="found-twice"),
-        pytest.param(page(([9, 0, 1, 1], "car", 0.9), (DOG, "dog", 0.8)), 0.5, 1, ("regions[0].bbox (not detected)", "regions[0].bbox (invalid bounding box: the corners are in the wrong order)"), id="a-box-that-cannot-be-read"),
-        pytest.param({}, 0.0, 0, ("regions[0].bbox (not detected)", "regions[1].bbox (not detected)"), id="nothing-found"),
+        pytest.param(page((CAR, "car", 0.9)), 2 / 3, 1, ("regions[1].bbox (not detected)",), id="one-missing"),
+        pytest.param(page((CAR, "dog", 0.9), (DOG, "dog", 0.8)), 0.5, 1, ("regions[0].bbox (not detected)", "regions[0].bbox (unexpected)"), id="different-class"),
+        pytest.param(page((CAR, "car", 0.9), (DOG, "dog", 0.8), (CAR, "car", 0.1)), 0.8, 2, ("regions[2].bbox (unexpected)",), id="detected-twice"),
+        pytest.param(page(([9, 0, 1, 1], "car", 0.9), (DOG, "dog", 0.8)), 0.5, 1, ("regions[0].bbox (not detected)", "regions[0].bbox (invalid bounding box: the corners are in the wrong order)"), id="invalid-box"),
+        pytest.param({}, 0.0, 0, ("regions[0].bbox (not detected)", "regions[1].bbox (not detected)"), id="nothing-detected"),
     ],
 )  # fmt: skip
-def test_an_image_scores_its_f1(candidate, score, hits, misses):
+def test_image_scores_its_f1(candidate, score, hits, misses):
     got = DetectionAp().evaluate(TRUTH, candidate)
     assert got.score == pytest.approx(score)
     assert (len(got.hits), got.misses) == (hits, misses)
     assert got.verdict == ("pass" if score >= 0.8 else "fail")
 
 
-def test_an_image_that_could_not_be_read_has_no_detections():
+def test_unreadable_candidate_has_no_detections():
     tally = DetectionAp().start()
     got = tally.add(TRUTH, TRUTH, unreadable=True)
-    assert (got.score, got.misses[0]) == (0.0, "$ (no readable candidate)")
+    assert (got.score, got.misses[0]) == (0.0, "$ (no readable prediction)")
     assert tally.add(TRUTH, MISSING).score == 0.0
     assert tally.summary()["AP"] == 0.0
 
 
-def test_an_image_without_regions_on_either_side_is_vacuous():
+def test_image_without_regions_on_either_side_is_vacuous():
     got = DetectionAp().evaluate({"regions": []}, {})
     assert (got.score, got.vacuous) == (1.0, True)
 
 
-def test_the_figures_are_those_of_the_data_set():
+def test_metrics_cover_the_whole_data_set():
     tally = DetectionAp(format="xywh").start()
     pages = [
         (page(([0, 0, 10, 10], "a"), ([30, 30, 40, 50], "b")), page(([0, 0, 10, 9], "a", 0.7))),
@@ -81,7 +81,7 @@ def test_the_figures_are_those_of_the_data_set():
     assert summary["pascal"]["every_point"] == pytest.approx(0.5)
 
 
-def test_parts_that_were_gathered_apart_merge_exactly():
+def test_merged_tallies_equal_a_single_tally():
     evaluator = DetectionAp()
     pages = [
         (TRUTH, page((CAR, "car", 0.5), (DOG, "cat", 0.5))),
@@ -101,19 +101,19 @@ def test_parts_that_were_gathered_apart_merge_exactly():
     [
         pytest.param({"boxes": "boxes[]", "class_": "labels[]", "score": "scores[]"}, {"boxes": [CAR, DOG], "labels": ["car", "dog"]}, {"boxes": [DOG, CAR], "labels": ["dog", "car"], "scores": [0.4, 0.5]}, 1.0, id="parallel-lists"),
         pytest.param({"class_": None, "score": None}, page((CAR, "car")), page((CAR, "dog")), 1.0, id="one-class-without-scores"),
-        pytest.param({"crowd": "regions[].many"}, {"regions": [{"bbox": CAR, "many": True}, {"bbox": DOG}]}, {"regions": [{"bbox": [1, 1, 4, 4], "score": 0.9}, {"bbox": DOG, "score": 0.5}]}, 1.0, id="a-crowd"),
-        pytest.param({}, page((CAR, 7)), page((CAR, 7, 0.5)), 1.0, id="classes-that-are-numbers"),
+        pytest.param({"crowd": "regions[].many"}, {"regions": [{"bbox": CAR, "many": True}, {"bbox": DOG}]}, {"regions": [{"bbox": [1, 1, 4, 4], "score": 0.9}, {"bbox": DOG, "score": 0.5}]}, 1.0, id="crowd"),
+        pytest.param({}, page((CAR, 7)), page((CAR, 7, 0.5)), 1.0, id="numeric-classes"),
         pytest.param({"format": "polygon"}, page(([[0, 0], [10, 0], [10, 10]], "a")), page(([[0, 0], [10, 0], [0, 10]], "a", 0.5)), 1.0, id="polygons-by-their-bounds"),
-        pytest.param({}, page((CAR, "car")), page((DOG, "car"), (CAR, "car", 0.1)), 1.0, id="a-detection-without-a-score-comes-last"),
+        pytest.param({}, page((CAR, "car")), page((DOG, "car"), (CAR, "car", 0.1)), 1.0, id="detection-without-score-comes-last"),
     ],
 )  # fmt: skip
-def test_regions_are_found_where_documents_keep_them(options, expected, candidate, ap50):
+def test_regions_are_read_from_configured_paths(options, expected, candidate, ap50):
     tally = DetectionAp(**options).start()
     tally.add(expected, candidate)
     assert tally.summary()["AP50"] == pytest.approx(ap50)
 
 
-def test_areas_decide_the_range_where_they_are_given():
+def test_given_areas_decide_the_size_range():
     tally = DetectionAp(area="regions[].area").start()
     tally.add({"regions": [{"bbox": CAR, "area": 5000}]}, {})
     summary = tally.summary()
@@ -123,17 +123,17 @@ def test_areas_decide_the_range_where_they_are_given():
 @pytest.mark.parametrize(
     ("options", "option"),
     [
-        pytest.param({"boxes": "a..b"}, "boxes", id="a-malformed-path"),
-        pytest.param({"class_": "**.class"}, "class", id="a-path-to-anywhere"),
-        pytest.param({"format": "yolo"}, "format", id="an-unknown-format"),
-        pytest.param({"iou_threshold": 0}, "iou_threshold", id="a-threshold-of-nothing"),
-        pytest.param({"max_detections": (5, 1)}, "max_detections", id="numbers-that-fall"),
-        pytest.param({"areas": {"odd": (9, 1)}}, "areas", id="a-range-that-ends-before-it-starts"),
-        pytest.param({"iou_thresholds": (2,)}, "iou_thresholds", id="a-threshold-above-1"),
-        pytest.param({"pass_threshold": 2}, "pass_threshold", id="a-pass-threshold-above-1"),
+        pytest.param({"boxes": "a..b"}, "boxes", id="malformed-path"),
+        pytest.param({"class_": "**.class"}, "class", id="any-depth-path"),
+        pytest.param({"format": "yolo"}, "format", id="unknown-format"),
+        pytest.param({"iou_threshold": 0}, "iou_threshold", id="zero-threshold"),
+        pytest.param({"max_detections": (5, 1)}, "max_detections", id="decreasing-numbers"),
+        pytest.param({"areas": {"odd": (9, 1)}}, "areas", id="inverted-range"),
+        pytest.param({"iou_thresholds": (2,)}, "iou_thresholds", id="threshold-above-1"),
+        pytest.param({"pass_threshold": 2}, "pass_threshold", id="pass-threshold-above-1"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, option):
+def test_invalid_options_are_rejected(options, option):
     with pytest.raises(OptionError) as caught:
         DetectionAp(**options)
     assert caught.value.option == option
@@ -142,8 +142,8 @@ def test_options_that_make_no_sense_are_refused(options, option):
 @pytest.mark.parametrize(
     ("crowd", "truth"),
     [
-        pytest.param("regions[].iscrowd", {"regions": [{"bbox": CAR, "class": "car"}, {"bbox": DOG, "class": "car", "iscrowd": 1}]}, id="by-a-flag-of-the-region"),
-        pytest.param("crowd[]", {"regions": [{"bbox": CAR, "class": "car"}], "crowd": [{"bbox": DOG, "class": "car"}]}, id="in-a-list-of-their-own"),
+        pytest.param("regions[].iscrowd", {"regions": [{"bbox": CAR, "class": "car"}, {"bbox": DOG, "class": "car", "iscrowd": 1}]}, id="flag"),
+        pytest.param("crowd[]", {"regions": [{"bbox": CAR, "class": "car"}], "crowd": [{"bbox": DOG, "class": "car"}]}, id="separate-list"),
     ],
 )  # fmt: skip
 def test_crowds_are_marked(crowd, truth):

@@ -1,4 +1,4 @@
-"""Extraction metrics: precision, recall and F1 by field, with mistakes by their type."""
+"""Extraction metrics: precision, recall and F1 by field, with mistakes by type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def details(expected, candidate, **options):
     return ExtractionMetrics(**options).evaluate(expected, candidate).details
 
 
-def figures(expected, candidate, **options):
+def counts_of(expected, candidate, **options):
     found = details(expected, candidate, **options)
     return found["true_positives"], found["false_positives"], found["false_negatives"]
 
@@ -32,16 +32,16 @@ def figures(expected, candidate, **options):
         pytest.param({"a": 1}, {"a": None}, "omission", (0, 0, 1), (0, 0, 1), id="null-omits"),
         pytest.param({}, {"a": 1}, "hallucination", (0, 1, 0), (0, 1, 0), id="hallucination"),
         pytest.param(
-            {"a": None}, {"a": 1}, "hallucination", (0, 1, 0), (0, 1, 0), id="a-value-for-null"
+            {"a": None}, {"a": 1}, "hallucination", (0, 1, 0), (0, 1, 0), id="value-for-null"
         ),
-        pytest.param({"a": 1}, {"a": "x"}, "format_error", (0, 1, 1), (0, 1, 0), id="wrong-kind"),
+        pytest.param({"a": 1}, {"a": "x"}, "format_error", (0, 1, 1), (0, 1, 0), id="wrong-type"),
         pytest.param({"a": 1}, {"a": 2}, "wrong_value", (0, 1, 1), (0, 1, 0), id="wrong-value"),
-        pytest.param({"a": None}, {"a": ""}, None, (0, 0, 0), (0, 0, 0), id="empty-is-no-field"),
+        pytest.param({"a": None}, {"a": ""}, None, (0, 0, 0), (0, 0, 0), id="empty-is-not-a-field"),
     ],
 )
-def test_what_a_mistake_counts_as(expected, candidate, error, by_table, by_code):
-    assert figures(expected, candidate) == by_table
-    assert figures(expected, candidate, variant="taxonomy_code") == by_code
+def test_counts_of_each_mistake(expected, candidate, error, by_table, by_code):
+    assert counts_of(expected, candidate) == by_table
+    assert counts_of(expected, candidate, variant="taxonomy_code") == by_code
     mistakes = details(expected, candidate)["errors_by_type"]
     assert {name for name, number in mistakes.items() if number} == ({error} if error else set())
     assert list(mistakes) == ["omission", "hallucination", "format_error", "wrong_value"]
@@ -53,25 +53,25 @@ def test_what_a_mistake_counts_as(expected, candidate, error, by_table, by_code)
         pytest.param({"a": 1, "b": 2}, {"a": 1, "b": 2}, (1.0, 1.0, 1.0), id="perfect"),
         pytest.param({"a": 1, "b": 2}, {}, (0.0, 0.0, 0.0), id="no-output"),
         pytest.param({}, {"a": 1}, (0.0, 0.0, 0.0), id="nothing-to-extract"),
-        pytest.param({"a": None}, {}, (0.0, 0.0, 0.0), id="nothing-at-all"),
-        pytest.param({"a": 1, "b": 2}, {"a": 1}, (1.0, 0.5, 2 / 3), id="half-of-it"),
-        pytest.param({"a": 1}, {"a": 1, "b": 2}, (0.5, 1.0, 2 / 3), id="twice-as-much"),
+        pytest.param({"a": None}, {}, (0.0, 0.0, 0.0), id="all-empty"),
+        pytest.param({"a": 1, "b": 2}, {"a": 1}, (1.0, 0.5, 2 / 3), id="one-missing"),
+        pytest.param({"a": 1}, {"a": 1, "b": 2}, (0.5, 1.0, 2 / 3), id="one-extra"),
     ],
 )
-def test_rates_are_zero_where_there_is_nothing_to_divide_by(expected, candidate, rates):
+def test_undefined_rates_are_0(expected, candidate, rates):
     result = ExtractionMetrics().evaluate(expected, candidate)
     found = result.details
     assert (found["precision"], found["recall"], found["f1"]) == pytest.approx(rates)
     assert result.score == found["f1"]
 
 
-def test_an_empty_result_loses_every_field_of_the_truth():
+def test_empty_prediction_misses_every_field():
     found = details({"a": 1, "b": {"c": 2, "d": [3, 4]}}, {})
     assert (found["total_gt_fields"], found["correct_fields"]) == (4, 0)
     assert found["false_negatives"] == 4
 
 
-def test_a_case_without_any_field_scores_zero_and_is_flagged():
+def test_case_without_fields_scores_0_and_is_vacuous():
     result = ExtractionMetrics().evaluate({"a": None}, {"a": ""})
     assert (result.score, result.vacuous) == (0.0, True)
 
@@ -79,26 +79,26 @@ def test_a_case_without_any_field_scores_zero_and_is_flagged():
 @pytest.mark.parametrize(
     ("expected", "candidate", "correct"),
     [
-        pytest.param("ACME  Corp", " acme corp", 1, id="texts-are-normalised"),
+        pytest.param("ACME  Corp", " acme corp", 1, id="strings-are-normalized"),
         pytest.param(1, 1.0, 1, id="numbers-go-by-value"),
-        pytest.param(1, "1", 0, id="a-text-is-no-number"),
+        pytest.param(1, "1", 0, id="string-is-not-a-number"),
     ],
 )
-def test_the_default_comparison(expected, candidate, correct):
+def test_default_comparison(expected, candidate, correct):
     assert details({"a": expected}, {"a": candidate})["correct_fields"] == correct
 
 
-def test_list_items_are_compared_by_place():
-    assert figures({"rows": [1, 2]}, {"rows": [2, 1]}) == (0, 2, 2)
+def test_list_items_are_compared_by_index():
+    assert counts_of({"rows": [1, 2]}, {"rows": [2, 1]}) == (0, 2, 2)
 
 
-def test_an_ignored_field_is_out_of_scope():
+def test_ignored_field_is_out_of_scope():
     rules = fields({"path": "b", "match": "ignore"})
     found = details({"a": 1, "b": 2}, {"a": 1, "b": 3}, fields=rules)
     assert (found["total_gt_fields"], found["f1"]) == (1, 1.0)
 
 
-def test_only_configured_fields_count_where_that_is_the_scope():
+def test_configured_scope_counts_only_configured_fields():
     found = details({"a": 1, "b": 2}, {"a": 1, "c": 3}, fields=fields("a"), scope="configured")
     assert (found["total_gt_fields"], found["false_positives"]) == (1, 0)
 
@@ -107,24 +107,24 @@ def test_only_configured_fields_count_where_that_is_the_scope():
     ("options", "counts", "f1"),
     [
         pytest.param({}, (1, 4, 3), 2 / 9, id="exactly"),
-        pytest.param({"variant": "taxonomy_code"}, (1, 4, 1), 2 / 7, id="as-the-code-counts"),
+        pytest.param({"variant": "taxonomy_code"}, (1, 4, 1), 2 / 7, id="as-code-counts"),
         pytest.param({"fields": STRATEGIES}, (3, 2, 1), 2 / 3, id="with-its-strategies"),
     ],
 )
-def test_the_walk_through_pair(options, counts, f1):
-    assert figures(EXPECTED, CANDIDATE, **options) == counts
+def test_walk_through_pair(options, counts, f1):
+    assert counts_of(EXPECTED, CANDIDATE, **options) == counts
     assert details(EXPECTED, CANDIDATE, **options)["f1"] == pytest.approx(f1, abs=1e-9)
     assert details(EXPECTED, CANDIDATE, **options)["total_gt_fields"] == 4
 
 
-def test_the_verdict_follows_from_hits_and_misses():
+def test_verdict_follows_from_hits_and_misses():
     evaluator = ExtractionMetrics()
     assert evaluator.evaluate({"a": 1}, {"a": 1}).verdict is PASS
     assert evaluator.evaluate({"a": 1, "b": 2}, {"a": 1}).verdict is PARTIAL
     assert evaluator.evaluate({"a": 1}, {"a": 2}).verdict is FAIL
 
 
-def test_an_unreadable_candidate_is_all_omissions():
+def test_unreadable_candidate_misses_all_fields():
     result = ExtractionMetrics().evaluate({"a": 1, "b": 2}, MISSING, unreadable=True)
     assert (result.score, result.verdict) == (0.0, FAIL)
     assert result.details["errors_by_type"]["omission"] == 2
@@ -138,16 +138,16 @@ def test_mismatches_are_shown():
 @pytest.mark.parametrize(
     ("expected", "candidate", "path"),
     [
-        pytest.param([], 5, "$", id="a-list-against-a-number"),
+        pytest.param([], 5, "$", id="list-against-number"),
         pytest.param(7, 5, "$", id="two-such-documents"),
     ],
 )
-def test_a_mismatch_of_whole_documents_shows_them(expected, candidate, path):
+def test_mismatch_of_whole_documents_shows_them(expected, candidate, path):
     mismatch = details(expected, candidate)["mismatches"][0]
     assert (mismatch["path"], mismatch["expected"]) == (path, expected)
 
 
-def test_a_key_that_looks_like_the_document_is_a_key():
+def test_dollar_key_is_an_ordinary_key():
     (mismatch,) = details({"$": 1, "a": 2}, {"$": 3, "a": 2})["mismatches"]
     assert (mismatch["expected"], mismatch["candidate"]) == (1, 3)
 
@@ -155,13 +155,13 @@ def test_a_key_that_looks_like_the_document_is_a_key():
 @pytest.mark.parametrize(
     ("options", "option"),
     [
-        pytest.param({"variant": "confusion"}, "variant", id="another-convention"),
-        pytest.param({"scope": "all"}, "scope", id="an-unknown-scope"),
-        pytest.param({"fields": (Rule(path="a"), Rule(path="a"))}, "fields", id="a-path-twice"),
-        pytest.param({"max_examples": -1}, "max_examples", id="less-than-no-examples"),
+        pytest.param({"variant": "confusion"}, "variant", id="different-convention"),
+        pytest.param({"scope": "all"}, "scope", id="unknown-scope"),
+        pytest.param({"fields": (Rule(path="a"), Rule(path="a"))}, "fields", id="duplicate-path"),
+        pytest.param({"max_examples": -1}, "max_examples", id="negative-examples"),
     ],
 )
-def test_a_bad_option_is_refused_by_its_name(options, option):
+def test_invalid_option_is_rejected_by_name(options, option):
     with pytest.raises(OptionError) as refused:
         ExtractionMetrics(**options)
     assert refused.value.option == option

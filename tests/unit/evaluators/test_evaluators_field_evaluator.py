@@ -1,4 +1,4 @@
-"""What evaluators keep between cases is a saving and never a memory."""
+"""State that evaluators reuse between cases never affects results."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 
 from fieldmark.compare.exact import Exact
 from fieldmark.evaluators import field_evaluator
+from fieldmark.evaluators.configured_fields import FieldAccuracy, FieldConfusion
 from fieldmark.evaluators.extraction_metrics import ExtractionMetrics
-from fieldmark.evaluators.field_accuracy import FieldAccuracy
-from fieldmark.evaluators.field_confusion import FieldConfusion
 from fieldmark.evaluators.line_items import LineItems
 from fieldmark.evaluators.response_quality import ResponseQuality
 from fieldmark.model.case import Case, CaseInput
@@ -40,7 +39,7 @@ evaluators = pytest.mark.parametrize("evaluator", EVALUATORS, ids=lambda each: e
 
 
 @evaluators
-def test_an_evaluator_says_the_same_whatever_it_saw_before(evaluator):
+def test_evaluator_result_does_not_depend_on_earlier_cases(evaluator):
     fresh = [replace(evaluator).evaluate(*pair) for pair in PAIRS]
     used = replace(evaluator)
     for order in (PAIRS, PAIRS[::-1], PAIRS):
@@ -49,7 +48,7 @@ def test_an_evaluator_says_the_same_whatever_it_saw_before(evaluator):
 
 
 @evaluators
-def test_an_evaluator_serves_many_threads_at_once(evaluator):
+def test_evaluator_is_thread_safe(evaluator):
     alone = [replace(evaluator).evaluate(*pair) for pair in PAIRS] * 40
     with ThreadPoolExecutor(8) as threads:
         together = list(threads.map(lambda pair: evaluator.evaluate(*pair), PAIRS * 40))
@@ -57,7 +56,7 @@ def test_an_evaluator_serves_many_threads_at_once(evaluator):
 
 
 @evaluators
-def test_an_evaluator_can_be_sent_to_another_process(evaluator):
+def test_evaluator_can_be_pickled(evaluator):
     evaluator.evaluate(*PAIRS[0])
     sent = pickle.loads(pickle.dumps(evaluator))  # noqa: S301 - our own bytes
     assert sent == evaluator
@@ -66,14 +65,14 @@ def test_an_evaluator_can_be_sent_to_another_process(evaluator):
 
 
 @evaluators
-def test_an_evaluator_cannot_be_changed(evaluator):
+def test_evaluator_is_frozen(evaluator):
     with pytest.raises(FrozenInstanceError):
         evaluator.pass_threshold = 0.1
 
 
 @pytest.mark.parametrize("evaluator", [each for each in EVALUATORS if each.rules is not None])
 @pytest.mark.parametrize("candidate", [*(pair[1] for pair in PAIRS), MISSING], ids=range(4))
-def test_outcomes_of_the_same_rules_need_not_be_compared_again(evaluator, candidate):
+def test_outcomes_of_the_same_rules_can_be_scored_directly(evaluator, candidate):
     state = CaseInput.MISSING if candidate is MISSING else CaseInput.OK
     plan = compile_plan(evaluator.rules)
     for expected, _ in PAIRS:
@@ -84,11 +83,11 @@ def test_outcomes_of_the_same_rules_need_not_be_compared_again(evaluator, candid
         )
 
 
-def test_a_list_alone_has_no_rules_for_documents():
+def test_line_items_have_no_document_rules():
     assert LineItems(path="a").rules is None
 
 
-def test_a_plan_is_compiled_once_for_cases_in_turn(monkeypatch):
+def test_plan_is_compiled_once_for_sequential_cases(monkeypatch):
     compiled = []
     monkeypatch.setattr(
         field_evaluator, "compile_plan", lambda rules: compiled.append(rules) or COMPILE(rules)
@@ -99,7 +98,7 @@ def test_a_plan_is_compiled_once_for_cases_in_turn(monkeypatch):
     assert len(compiled) == 1
 
 
-def test_a_plan_is_let_go_before_strange_keys_pile_up(monkeypatch):
+def test_plan_is_replaced_before_rare_keys_accumulate(monkeypatch):
     monkeypatch.setattr(field_evaluator, "_MAX_PLAN_CASES", 3)
     evaluator = ExtractionMetrics()
     sizes = []
@@ -113,10 +112,10 @@ COMPILE = field_evaluator.compile_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moody:
-    """Raises on some values, as a plug-in might."""
+class Unreliable:
+    """Raises an exception for some values, as a plug-in might."""
 
-    name: ClassVar[str] = "moody"
+    name: ClassVar[str] = "unreliable"
     reflexive: ClassVar[bool] = False
 
     def compare(self, expected, candidate):
@@ -125,8 +124,8 @@ class Moody:
         return Comparison.differs() if expected != candidate else Exact().compare(1, 1)
 
 
-def test_a_plan_that_was_left_in_the_middle_is_not_used_again():
-    evaluator = FieldAccuracy(fields=(Rule(path="a", comparator=Moody()),))
+def test_plan_is_discarded_after_an_exception():
+    evaluator = FieldAccuracy(fields=(Rule(path="a", comparator=Unreliable()),))
     evaluator.evaluate({"a": 1}, {"a": 1})
     with pytest.raises(RuntimeError):
         evaluator.evaluate({"a": "raise"}, {"a": 1})

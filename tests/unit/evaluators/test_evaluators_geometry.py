@@ -1,4 +1,4 @@
-"""Boxes and points against their ground truth."""
+"""Evaluators of boxes and points."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ BOW_TIE = [[0, 0], [10, 10], [10, 0], [0, 10]]
     [
         pytest.param({}, BOX, BOX, 1.0, "pass", id="identical"),
         pytest.param({}, BOX, [50, 50, 60, 60], 0.0, "fail", id="disjoint"),
-        pytest.param({}, BOX, [20, 20, 40, 40], 100 / 700, "fail", id="a-quarter-in-common"),
-        pytest.param({"threshold": 0.1}, BOX, [20, 20, 40, 40], 100 / 700, "pass", id="the-threshold-decides-and-the-score-stays"),
-        pytest.param({"pass_threshold": 0.9}, BOX, [10, 10, 30, 26], 0.8, "fail", id="a-pass-threshold-decides-instead"),
+        pytest.param({}, BOX, [20, 20, 40, 40], 100 / 700, "fail", id="quarter-in-common"),
+        pytest.param({"threshold": 0.1}, BOX, [20, 20, 40, 40], 100 / 700, "pass", id="threshold-only-affects-verdict"),
+        pytest.param({"pass_threshold": 0.9}, BOX, [10, 10, 30, 26], 0.8, "fail", id="pass-threshold-decides-instead"),
         pytest.param({}, BOX, [30, 10, 50, 30], 0.0, "fail", id="touching-edges"),
         pytest.param({}, [0, 0, 10, 10], [2, 2, 7, 7], 0.25, "fail", id="contained"),
         pytest.param({}, [5, 5, 5, 5], [5, 5, 5, 5], 0.0, "fail", id="zero-area"),
@@ -30,8 +30,8 @@ BOW_TIE = [[0, 0], [10, 10], [10, 0], [0, 10]]
         pytest.param({"candidate_format": "xywh"}, BOX, [10, 10, 20, 20], 1.0, "pass", id="formats-that-differ"),
         pytest.param({"format": "polygon"}, TRIANGLE, [[0, 0], [10, 0], [10, 10], [0, 10]], 0.5, "pass", id="polygons-exactly"),
         pytest.param({"format": "polygon", "polygon": "bounds"}, TRIANGLE, [[0, 0], [10, 0], [10, 10], [0, 10]], 1.0, "pass", id="polygons-by-their-bounds"),
-        pytest.param({"format": "polygon"}, [0, 0, 10, 0, 10, 10, 0, 10], [[0, 0], [10, 0], [10, 10], [0, 10]], 1.0, "pass", id="a-flat-quadrilateral"),
-        pytest.param({}, {"format": "xywh", "coordinates": [10, 10, 20, 20]}, BOX, 1.0, "pass", id="a-value-that-says-its-format"),
+        pytest.param({"format": "polygon"}, [0, 0, 10, 0, 10, 10, 0, 10], [[0, 0], [10, 0], [10, 10], [0, 10]], 1.0, "pass", id="flat-quadrilateral"),
+        pytest.param({}, {"format": "xywh", "coordinates": [10, 10, 20, 20]}, BOX, 1.0, "pass", id="value-with-own-format"),
     ],
 )  # fmt: skip
 def test_one_box(options, expected, candidate, score, verdict):
@@ -44,17 +44,17 @@ def test_one_box(options, expected, candidate, score, verdict):
 @pytest.mark.parametrize(
     ("matching", "expected", "candidate", "score", "counts"),
     [
-        pytest.param("index", [BOX, BOX], [BOX, BOX], 1.0, (2, 0, 0), id="by-place"),
-        pytest.param("index", [BOX, [50, 50, 60, 60]], [BOX], 0.5, (1, 0, 1), id="a-missing-box-counts-0"),
-        pytest.param("index", [BOX], [BOX, BOX, BOX, BOX], 0.25, (1, 3, 0), id="boxes-too-many-count-0"),
-        pytest.param("index", [BOX, [50, 50, 60, 60]], [[50, 50, 60, 60], BOX], 0.0, (0, 2, 2), id="by-place-order-matters"),
-        pytest.param("greedy", [BOX, [50, 50, 60, 60]], [[50, 50, 60, 60], BOX], 1.0, (2, 0, 0), id="greedily-order-is-free"),
-        pytest.param("optimal", [BOX, [50, 50, 60, 60]], [[50, 50, 60, 60], BOX], 1.0, (2, 0, 0), id="optimally-order-is-free"),
-        pytest.param("greedy", [BOX], [[20, 20, 40, 40]], 0.0, (0, 1, 1), id="below-the-threshold-nobody-is-paired"),
+        pytest.param("index", [BOX, BOX], [BOX, BOX], 1.0, (2, 0, 0), id="by-index"),
+        pytest.param("index", [BOX, [50, 50, 60, 60]], [BOX], 0.5, (1, 0, 1), id="missing-box-counts-0"),
+        pytest.param("index", [BOX], [BOX, BOX, BOX, BOX], 0.25, (1, 3, 0), id="extra-boxes-count-0"),
+        pytest.param("index", [BOX, [50, 50, 60, 60]], [[50, 50, 60, 60], BOX], 0.0, (0, 2, 2), id="by-index-order-matters"),
+        pytest.param("greedy", [BOX, [50, 50, 60, 60]], [[50, 50, 60, 60], BOX], 1.0, (2, 0, 0), id="greedy-ignores-order"),
+        pytest.param("optimal", [BOX, [50, 50, 60, 60]], [[50, 50, 60, 60], BOX], 1.0, (2, 0, 0), id="optimal-ignores-order"),
+        pytest.param("greedy", [BOX], [[20, 20, 40, 40]], 0.0, (0, 1, 1), id="nothing-aligned-below-threshold"),
         pytest.param("greedy", [BOX], [], 0.0, (0, 0, 1), id="one-empty-list"),
-        pytest.param("greedy", [], [BOX], 0.0, (0, 1, 0), id="the-other-empty-list"),
-        pytest.param("greedy", [[0, 0, 10, 10], [0, 0, 10, 6]], [[0, 0, 10, 9], [0, 0, 10, 17]], 0.9 / 2, (1, 1, 1), id="the-best-pair-first"),
-        pytest.param("optimal", [[0, 0, 10, 10], [0, 0, 10, 6]], [[0, 0, 10, 9], [0, 0, 10, 17]], (10 / 17 + 6 / 9) / 2, (2, 0, 0), id="the-best-total"),
+        pytest.param("greedy", [], [BOX], 0.0, (0, 1, 0), id="other-empty-list"),
+        pytest.param("greedy", [[0, 0, 10, 10], [0, 0, 10, 6]], [[0, 0, 10, 9], [0, 0, 10, 17]], 0.9 / 2, (1, 1, 1), id="best-pair-first"),
+        pytest.param("optimal", [[0, 0, 10, 10], [0, 0, 10, 6]], [[0, 0, 10, 9], [0, 0, 10, 17]], (10 / 17 + 6 / 9) / 2, (2, 0, 0), id="best-total"),
     ],
 )  # fmt: skip
 def test_lists_of_boxes(matching, expected, candidate, score, counts):
@@ -77,7 +77,7 @@ def test_precision_recall_and_f1_are_in_the_details():
     ]  # fmt: skip
 
 
-def test_details_are_bounded_and_say_how_many_there_were():
+def test_details_are_bounded_and_have_a_total():
     boxes = [[n, 0, n + 1, 1] for n in range(5)]
     details = IouScore(max_rows=2).evaluate(boxes, boxes).details
     assert (len(details["alignment"]), details["alignment_total"]) == (2, 5)
@@ -86,19 +86,19 @@ def test_details_are_bounded_and_say_how_many_there_were():
 @pytest.mark.parametrize(
     ("options", "expected", "candidate", "miss"),
     [
-        pytest.param({}, BOX, [30, 10, 10, 30], "box (invalid bounding box: the corners are in the wrong order)", id="an-inverted-box"),
-        pytest.param({"format": "xywh"}, BOX, [1, 1, -5, 5], "box (invalid bounding box: the width or height is negative)", id="a-negative-width"),
-        pytest.param({}, BOX, [1, 1, float("inf"), 5], "box (invalid bounding box: a coordinate is not finite)", id="an-infinite-coordinate"),
-        pytest.param({"format": "polygon"}, TRIANGLE, BOW_TIE, "box (invalid bounding box: the outline crosses itself)", id="an-outline-that-crosses-itself"),
-        pytest.param({}, BOX, "text", "box (invalid bounding box: not a list of numbers)", id="no-list"),
-        pytest.param({}, [30, 10, 10, 30], BOX, "box (the expected value: invalid bounding box: the corners are in the wrong order)", id="an-inverted-truth"),
+        pytest.param({}, BOX, [30, 10, 10, 30], "box (invalid bounding box: the corners are in the wrong order)", id="inverted-box"),
+        pytest.param({"format": "xywh"}, BOX, [1, 1, -5, 5], "box (invalid bounding box: negative width or height)", id="negative-width"),
+        pytest.param({}, BOX, [1, 1, float("inf"), 5], "box (invalid bounding box: a coordinate is not finite)", id="infinite-coordinate"),
+        pytest.param({"format": "polygon"}, TRIANGLE, BOW_TIE, "box (invalid bounding box: self-intersecting outline)", id="self-intersecting-outline"),
+        pytest.param({}, BOX, "text", "box (invalid bounding box: expected a list of numbers)", id="not-a-list"),
+        pytest.param({}, [30, 10, 10, 30], BOX, "box (expected value: invalid bounding box: the corners are in the wrong order)", id="inverted-truth"),
         pytest.param({}, BOX, None, "box (null value)", id="null"),
         pytest.param({}, BOX, MISSING, "box (required, missing)", id="absent"),
-        pytest.param({}, MISSING, BOX, "box (unexpected value)", id="a-box-that-nobody-expects"),
+        pytest.param({}, MISSING, BOX, "box (unexpected value)", id="unexpected-box"),
         pytest.param({}, BOX, [20, 20, 40, 40], "box (IoU 0.143, below 0.5)", id="too-little-overlap"),
     ],
 )  # fmt: skip
-def test_a_miss_has_a_reason_and_scores_0_or_the_overlap(options, expected, candidate, miss):
+def test_misses_have_a_reason(options, expected, candidate, miss):
     sides = [{} if side is MISSING else {"box": side} for side in (expected, candidate)]
     got = IouScore(path="box", **options).evaluate(*sides)
     assert got.misses == (miss,)
@@ -107,7 +107,7 @@ def test_a_miss_has_a_reason_and_scores_0_or_the_overlap(options, expected, cand
 
 
 @pytest.mark.parametrize("document", [{}, {"box": None}, {"box": []}])
-def test_nothing_on_either_side_is_vacuous(document):
+def test_empty_on_both_sides_is_vacuous(document):
     got = IouScore(path="box").evaluate(document, document)
     assert (got.score, got.verdict, got.vacuous) == (1.0, "pass", True)
 
@@ -115,12 +115,12 @@ def test_nothing_on_either_side_is_vacuous(document):
 @pytest.mark.parametrize(
     ("candidate", "unreadable"), [(MISSING, False), (BOX, True)], ids=["missing", "unreadable"]
 )
-def test_a_candidate_that_could_not_be_read_scores_0(candidate, unreadable):
+def test_unreadable_candidate_scores_0(candidate, unreadable):
     got = IouScore().evaluate(BOX, candidate, unreadable=unreadable)
-    assert (got.score, got.misses) == (0.0, ("$ (no readable candidate)",))
+    assert (got.score, got.misses) == (0.0, ("$ (no readable prediction)",))
 
 
-def test_a_malformed_path_is_a_miss():
+def test_malformed_path_is_a_miss():
     assert IouScore(path="a..b").evaluate({}, {}).misses == ("a..b (invalid path)",)
 
 
@@ -132,40 +132,40 @@ def test_boxes_of_list_items_keep_their_paths():
     assert got.score == 0.5
 
 
-def test_a_single_box_where_a_list_is_expected_is_a_list_of_one():
+def test_single_box_for_a_list_is_a_list_of_one():
     got = IouScore(path="boxes").evaluate({"boxes": [BOX]}, {"boxes": BOX})
     assert (got.score, got.hits) == (1.0, ("boxes[0]",))
 
 
-def test_the_size_of_each_page_is_found_in_the_truth():
+def test_page_size_is_read_from_the_truth():
     page = {"box": [100, 100, 200, 200], "size": {"width": 1000, "height": 500}}
     evaluator = IouScore(path="box", candidate_scale="size")
     assert evaluator.evaluate(page, {"box": [0.1, 0.2, 0.2, 0.4]}).score == pytest.approx(1.0)
     listed = {**page, "size": [1000, 500]}
     assert evaluator.evaluate(listed, {"box": [0.1, 0.2, 0.2, 0.4]}).score == pytest.approx(1.0)
-    lost = evaluator.evaluate({"box": BOX}, {"box": BOX})
-    assert lost.misses == ("size (no size of a page)",)
+    without_size = evaluator.evaluate({"box": BOX}, {"box": BOX})
+    assert without_size.misses == ("size (no page size)",)
 
 
 @pytest.mark.parametrize(
     ("options", "option"),
     [
-        pytest.param({"matching": "hungarian"}, "matching", id="an-unknown-matching"),
-        pytest.param({"threshold": 2}, "threshold", id="a-threshold-above-1"),
-        pytest.param({"pass_threshold": -1}, "pass_threshold", id="a-negative-pass-threshold"),
-        pytest.param({"format": "yolo"}, "format", id="an-unknown-format"),
-        pytest.param({"max_rows": -1}, "max_rows", id="fewer-than-no-rows"),
-        pytest.param({"path": "**.box"}, "path", id="a-path-to-anywhere"),
-        pytest.param({"expected_scale": [0, 1]}, "expected_scale", id="a-scale-of-nothing"),
+        pytest.param({"matching": "hungarian"}, "matching", id="unknown-matching"),
+        pytest.param({"threshold": 2}, "threshold", id="threshold-above-1"),
+        pytest.param({"pass_threshold": -1}, "pass_threshold", id="negative-pass-threshold"),
+        pytest.param({"format": "yolo"}, "format", id="unknown-format"),
+        pytest.param({"max_rows": -1}, "max_rows", id="negative-rows"),
+        pytest.param({"path": "**.box"}, "path", id="any-depth-path"),
+        pytest.param({"expected_scale": [0, 1]}, "expected_scale", id="zero-scale"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, option):
+def test_invalid_options_are_rejected(options, option):
     with pytest.raises(OptionError) as caught:
         IouScore(**options)
     assert caught.value.option == option
 
 
-def test_without_shapely_polygons_are_refused_at_once_or_an_error(monkeypatch):
+def test_polygons_without_shapely_are_rejected(monkeypatch):
     monkeypatch.setattr(overlap_module, "has_shapely", lambda: False)
     with pytest.raises(MissingExtra, match="geometry"):
         IouScore(format="polygon")
@@ -183,11 +183,11 @@ def test_without_shapely_polygons_are_refused_at_once_or_an_error(monkeypatch):
         pytest.param({}, [10, 20], [13, 24], 1 / 6, 5.0, "fail", id="euclidean"),
         pytest.param({"metric": "manhattan"}, [10, 20], [13, 24], 1 / 8, 7.0, "fail", id="manhattan"),
         pytest.param({"metric": "cosine"}, [3, 4], [6, 8], 1.0, 0.0, "pass", id="cosine"),
-        pytest.param({"metric": "cosine"}, [0, 0], [6, 8], 0.5, 1.0, "fail", id="a-zero-vector"),
-        pytest.param({}, [1, 2, 3], [1, 2, 3], 1.0, 0.0, "pass", id="the-same-place-in-space"),
-        pytest.param({"threshold": 5}, [10, 20], [13, 24], 1.0, 5.0, "pass", id="within-the-threshold"),
-        pytest.param({"threshold": 4}, [10, 20], [13, 24], 0.0, 5.0, "fail", id="beyond-the-threshold"),
-        pytest.param({"pass_threshold": 0.1}, [10, 20], [13, 24], 1 / 6, 5.0, "pass", id="a-pass-threshold-decides"),
+        pytest.param({"metric": "cosine"}, [0, 0], [6, 8], 0.5, 1.0, "fail", id="zero-vector"),
+        pytest.param({}, [1, 2, 3], [1, 2, 3], 1.0, 0.0, "pass", id="same-place-in-space"),
+        pytest.param({"threshold": 5}, [10, 20], [13, 24], 1.0, 5.0, "pass", id="within-threshold"),
+        pytest.param({"threshold": 4}, [10, 20], [13, 24], 0.0, 5.0, "fail", id="above-threshold"),
+        pytest.param({"pass_threshold": 0.1}, [10, 20], [13, 24], 1 / 6, 5.0, "pass", id="pass-threshold-decides"),
     ],
 )  # fmt: skip
 def test_one_point(options, expected, candidate, score, apart, verdict):
@@ -200,12 +200,12 @@ def test_one_point(options, expected, candidate, score, apart, verdict):
 @pytest.mark.parametrize(
     ("options", "expected", "candidate", "score", "hits"),
     [
-        pytest.param({"threshold": 1}, [[0, 0], [9, 9]], [[0, 1], [9, 9]], 1.0, 2, id="by-place"),
-        pytest.param({"threshold": 1}, [[0, 0], [9, 9]], [[0, 1]], 0.5, 1, id="a-missing-point-counts-0"),
+        pytest.param({"threshold": 1}, [[0, 0], [9, 9]], [[0, 1], [9, 9]], 1.0, 2, id="by-index"),
+        pytest.param({"threshold": 1}, [[0, 0], [9, 9]], [[0, 1]], 0.5, 1, id="missing-point-counts-0"),
         pytest.param({"threshold": 1, "matching": "greedy"}, [[0, 0], [9, 9]], [[9, 9], [0, 1]], 1.0, 2, id="greedily"),
-        pytest.param({"threshold": 1, "matching": "optimal"}, [[0, 0], [9, 9]], [[9, 8], [5, 5]], 0.5, 1, id="optimally-within-the-threshold"),
-        pytest.param({"matching": "greedy"}, [[0, 0], [9, 9]], [[9, 12], [0, 0]], (1 + 0.25) / 2, 1, id="without-a-threshold-the-nearest"),
-        pytest.param({}, [], [], 1.0, 0, id="no-points-at-all"),
+        pytest.param({"threshold": 1, "matching": "optimal"}, [[0, 0], [9, 9]], [[9, 8], [5, 5]], 0.5, 1, id="optimally-within-threshold"),
+        pytest.param({"matching": "greedy"}, [[0, 0], [9, 9]], [[9, 12], [0, 0]], (1 + 0.25) / 2, 1, id="without-threshold-nearest"),
+        pytest.param({}, [], [], 1.0, 0, id="no-points"),
         pytest.param({}, [[0, 0]], [], 0.0, 0, id="one-empty-list"),
     ],
 )  # fmt: skip
@@ -218,14 +218,14 @@ def test_lists_of_points(options, expected, candidate, score, hits):
 @pytest.mark.parametrize(
     ("expected", "candidate", "miss"),
     [
-        pytest.param([1, 2], [1, 2, 3], "at (dimension mismatch: 2 and 3)", id="another-dimension"),
-        pytest.param([1, 2], [1, None], "at (invalid point: not all coordinates are numbers)", id="a-null-coordinate"),
-        pytest.param(["x", 2], [1, 2], "at (the expected value: invalid point: not all coordinates are numbers)", id="a-truth-that-is-no-point"),
+        pytest.param([1, 2], [1, 2, 3], "at (dimension mismatch: 2 and 3)", id="different-dimension"),
+        pytest.param([1, 2], [1, None], "at (invalid point: coordinates must be numbers)", id="null-coordinate"),
+        pytest.param(["x", 2], [1, 2], "at (expected value: invalid point: coordinates must be numbers)", id="truth-not-point"),
         pytest.param([1, 2], MISSING, "at (required, missing)", id="absent"),
-        pytest.param([1, 2], [1, 9], "at (distance 7, beyond 1)", id="too-far"),
+        pytest.param([1, 2], [1, 9], "at (distance 7, above 1)", id="too-far"),
     ],
 )  # fmt: skip
-def test_a_miss_scores_0_with_a_reason(expected, candidate, miss):
+def test_misses_score_0_with_a_reason(expected, candidate, miss):
     other = {} if candidate is MISSING else {"at": candidate}
     got = CoordinateDistance(path="at", threshold=1).evaluate({"at": expected}, other)
     assert (got.score, got.misses) == (0.0, (miss,))
@@ -234,12 +234,12 @@ def test_a_miss_scores_0_with_a_reason(expected, candidate, miss):
 @pytest.mark.parametrize(
     ("options", "option"),
     [
-        pytest.param({"metric": "haversine"}, "metric", id="an-unknown-metric"),
-        pytest.param({"threshold": -1}, "threshold", id="a-negative-threshold"),
-        pytest.param({"matching": "set"}, "matching", id="an-unknown-matching"),
+        pytest.param({"metric": "haversine"}, "metric", id="unknown-metric"),
+        pytest.param({"threshold": -1}, "threshold", id="negative-threshold"),
+        pytest.param({"matching": "set"}, "matching", id="unknown-matching"),
     ],
 )
-def test_options_of_distances_that_make_no_sense_are_refused(options, option):
+def test_invalid_distance_options_are_rejected(options, option):
     with pytest.raises(OptionError) as caught:
         CoordinateDistance(**options)
     assert caught.value.option == option

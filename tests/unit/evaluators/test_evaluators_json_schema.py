@@ -1,4 +1,4 @@
-"""Whether a candidate has the shape that a JSON Schema describes."""
+"""Validation of candidates against a JSON Schema."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ INVOICE = {
 @pytest.mark.parametrize(
     ("candidate", "misses"),
     [
-        pytest.param({"number": "A", "total": 1}, [], id="a-candidate-of-the-shape"),
+        pytest.param({"number": "A", "total": 1}, [], id="candidate-of-shape"),
         pytest.param({"number": "A", "total": 1, "more": 2}, [], id="keys-that-are-not-forbidden"),
-        pytest.param({"number": "A"}, ['$: "total" is a required property'], id="a-key-is-missing"),
-        pytest.param({"number": 7, "total": 1}, ['number: 7 is not of type "string"'], id="another-kind"),
+        pytest.param({"number": "A"}, ['$: "total" is a required property'], id="key-is-missing"),
+        pytest.param({"number": 7, "total": 1}, ['number: 7 is not of type "string"'], id="different-type"),
         pytest.param(
             {"number": "A", "total": 1, "lines": [{"amount": 1}, {}]},
             ['lines[1]: "amount" is a required property'],
-            id="the-place-inside-a-list",
+            id="path-inside-list",
         ),
-        pytest.param({"number": "A", "total": 1, "due": "soon"}, ['due: "soon" is not a "date"'], id="a-text-of-another-format"),
-        pytest.param([], ['$: [] is not of type "object"'], id="the-document-itself"),
-        pytest.param({"number": "A", "total": float("nan")}, ["total: nan is no number of JSON"], id="nan-is-not-null"),
-        pytest.param({"number": "A", "total": float("inf")}, ["total: inf is no number of JSON"], id="nor-is-infinity"),
-        pytest.param({"number": "A", "total": 10**999}, [], id="a-long-integer-is-a-number"),
-        pytest.param({"number": "A", "total": 10**9999}, ["total: the number is too long"], id="an-integer-that-has-no-text"),
-        pytest.param({"number": "\ud800", "total": 1, "\udfff": 2}, [], id="half-a-character"),
+        pytest.param({"number": "A", "total": 1, "due": "soon"}, ['due: "soon" is not a "date"'], id="text-of-different-format"),
+        pytest.param([], ['$: [] is not of type "object"'], id="document-itself"),
+        pytest.param({"number": "A", "total": float("nan")}, ["total: nan is not a valid JSON number"], id="nan-is-not-null"),
+        pytest.param({"number": "A", "total": float("inf")}, ["total: inf is not a valid JSON number"], id="infinity-is-not-null"),
+        pytest.param({"number": "A", "total": 10**999}, [], id="long-integer-is-number"),
+        pytest.param({"number": "A", "total": 10**9999}, ["total: integer has too many digits"], id="integer-too-long"),
+        pytest.param({"number": "\ud800", "total": 1, "\udfff": 2}, [], id="half-character"),
     ],
 )  # fmt: skip
-def test_a_candidate_matches_the_schema_or_says_where_not(candidate, misses):
+def test_validation_errors_have_paths(candidate, misses):
     score = JsonSchema(schema=INVOICE).evaluate(None, candidate)
     assert list(score.misses) == misses
     assert score.score == (0.0 if misses else 1.0)
@@ -62,14 +62,14 @@ def test_a_candidate_matches_the_schema_or_says_where_not(candidate, misses):
 @pytest.mark.parametrize(
     ("candidate", "unreadable"), [(MISSING, False), (MISSING, True), ({}, True)]
 )
-def test_no_readable_candidate_has_no_shape(candidate, unreadable):
+def test_unreadable_candidate_is_invalid(candidate, unreadable):
     score = JsonSchema(schema=True).evaluate(None, candidate, unreadable=unreadable)
-    assert (score.score, score.misses) == (0.0, ("$: no readable candidate",))
+    assert (score.score, score.misses) == (0.0, ("$: no readable prediction",))
 
 
-def test_errors_are_shown_up_to_a_limit_and_all_counted():
+def test_errors_are_bounded_and_have_a_total():
     score = JsonSchema(schema={"items": {"type": "string"}}, max_errors=2).evaluate(None, [1] * 5)
-    assert score.misses[-1] == "$: 5 errors in all"
+    assert score.misses[-1] == "$: 5 errors in total"
     assert len(score.misses) == 3
     assert score.details == {
         "errors": [
@@ -79,19 +79,19 @@ def test_errors_are_shown_up_to_a_limit_and_all_counted():
     }
 
 
-def test_a_long_value_gives_way_to_what_is_said_of_it():
+def test_long_value_in_a_message_is_shortened():
     (miss,) = JsonSchema(schema={"maxLength": 3}).evaluate(None, "x" * 10_000).misses
     assert len(miss) < 250
     assert miss.endswith("is longer than 3 characters")
 
 
-def test_a_document_that_is_too_deep_for_the_validator_is_a_miss():
+def test_too_deep_document_is_a_miss():
     deep = 1
     for _ in range(100_000):
         deep = [deep]
     recursive = JsonSchema(schema={"type": ["array", "number"], "items": {"$ref": "#"}})
     (miss,) = recursive.evaluate(None, deep).misses
-    assert miss.endswith("nested deeper than 200 levels")
+    assert miss.endswith("nesting exceeds the limit of 200 levels")
 
 
 @pytest.mark.parametrize(
@@ -108,41 +108,41 @@ def test_formats(options, value, valid):
 @pytest.mark.parametrize(
     ("schema", "draft", "valid"),
     [
-        pytest.param({"prefixItems": [{"type": "string"}]}, None, False, id="the-latest-edition-by-default"),
-        pytest.param({"prefixItems": [{"type": "string"}]}, "draft7", True, id="a-keyword-that-an-edition-lacks"),
-        pytest.param({"$schema": "http://json-schema.org/draft-07/schema#", "prefixItems": [{"type": "string"}]}, None, True, id="the-edition-that-the-schema-names"),
-        pytest.param({"items": [{"type": "string"}]}, "draft4", False, id="a-keyword-of-that-edition"),
+        pytest.param({"prefixItems": [{"type": "string"}]}, None, False, id="latest-draft-by-default"),
+        pytest.param({"prefixItems": [{"type": "string"}]}, "draft7", True, id="keyword-unknown-to-draft"),
+        pytest.param({"$schema": "http://json-schema.org/draft-07/schema#", "prefixItems": [{"type": "string"}]}, None, True, id="draft-from-schema"),
+        pytest.param({"items": [{"type": "string"}]}, "draft4", False, id="keyword-of-draft"),
     ],
 )  # fmt: skip
-def test_the_edition_decides_what_keywords_mean(schema, draft, valid):
+def test_draft_decides_the_meaning_of_keywords(schema, draft, valid):
     assert JsonSchema(schema=schema, draft=draft).evaluate(None, [1]).score == valid
 
 
 @pytest.mark.parametrize(
-    ("options", "option", "told"),
+    ("options", "option", "message"),
     [
-        pytest.param({"schema": {"type": "strng"}}, "schema", '"strng"', id="an-unknown-type"),
-        pytest.param({"schema": {"properties": []}}, "schema", "properties", id="the-place-in-the-schema"),
-        pytest.param({"schema": {"pattern": "("}}, "schema", "pattern", id="a-bad-pattern"),
-        pytest.param({"schema": {"$ref": "#/nowhere"}}, "schema", "/nowhere", id="a-reference-to-nothing"),
-        pytest.param({"schema": {"$schema": "http://nowhere.test/"}}, "schema", "nowhere", id="an-unknown-edition"),
-        pytest.param({"schema": {"const": "\ud800"}}, "schema", "surrogates", id="half-a-character"),
-        pytest.param({"schema": [1]}, "schema", "an object", id="a-list"),
-        pytest.param({"schema": True, "draft": "draft8"}, "draft", "draft7", id="an-unknown-draft"),
-        pytest.param({"schema": True, "formats": "yes"}, "formats", "true or false", id="formats-is-a-flag"),
-        pytest.param({"schema": True, "max_errors": -1}, "max_errors", "at least 0", id="a-negative-limit"),
-        pytest.param({"schema": True, "pass_threshold": 2}, "pass_threshold", "0 to 1", id="a-threshold-above-one"),
+        pytest.param({"schema": {"type": "strng"}}, "schema", '"strng"', id="unknown-type"),
+        pytest.param({"schema": {"properties": []}}, "schema", "properties", id="path-in-schema"),
+        pytest.param({"schema": {"pattern": "("}}, "schema", "pattern", id="bad-pattern"),
+        pytest.param({"schema": {"$ref": "#/nowhere"}}, "schema", "/nowhere", id="dangling-reference"),
+        pytest.param({"schema": {"$schema": "http://nowhere.test/"}}, "schema", "nowhere", id="unknown-meta-schema"),
+        pytest.param({"schema": {"const": "\ud800"}}, "schema", "surrogates", id="half-character"),
+        pytest.param({"schema": [1]}, "schema", "an object", id="list"),
+        pytest.param({"schema": True, "draft": "draft8"}, "draft", "draft7", id="unknown-draft"),
+        pytest.param({"schema": True, "formats": "yes"}, "formats", "true or false", id="formats-is-flag"),
+        pytest.param({"schema": True, "max_errors": -1}, "max_errors", "at least 0", id="negative-limit"),
+        pytest.param({"schema": True, "pass_threshold": 2}, "pass_threshold", "0 to 1", id="threshold-above-one"),
     ],
 )  # fmt: skip
-def test_a_schema_or_option_that_cannot_be_used_is_refused(options, option, told):
-    with pytest.raises(OptionError, match=told) as caught:
+def test_invalid_schema_or_option_is_rejected(options, option, message):
+    with pytest.raises(OptionError, match=message) as caught:
         JsonSchema(**options)
     assert caught.value.option == option
 
 
 @pytest.fixture
-def asked():
-    """Every request that reached a server, and its address."""
+def server():
+    """Return the requests that a server received, and its URL."""
     requests = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -165,15 +165,15 @@ def asked():
 
 
 @pytest.mark.parametrize("draft", [None, "draft7"])
-def test_a_reference_to_an_address_is_refused_and_not_followed(asked, draft):
-    requests, address = asked
+def test_reference_to_a_url_is_rejected_and_not_followed(server, draft):
+    requests, address = server
     with pytest.raises(OptionError, match="cannot fetch"):
         JsonSchema(schema={"$ref": address}, draft=draft)
     assert requests == []
 
 
 @pytest.mark.parametrize("draft", [None, "draft7"])
-def test_a_reference_to_a_file_is_refused(draft):
+def test_reference_to_a_file_is_rejected(draft):
     # A long path would be shortened in the message.
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(b'{"type": "string"}')
@@ -182,19 +182,19 @@ def test_a_reference_to_a_file_is_refused(draft):
             JsonSchema(schema={"$ref": Path(file.name).as_uri()}, draft=draft)
 
 
-def test_a_reference_within_the_schema_is_followed():
+def test_reference_within_the_schema_is_followed():
     schema = {"$defs": {"amount": {"type": "number"}}, "items": {"$ref": "#/$defs/amount"}}
     assert JsonSchema(schema=schema).evaluate(None, ["1"]).misses == (
         '[0]: "1" is not of type "number"',
     )
 
 
-def test_it_can_be_sent_to_another_process():
+def test_evaluator_can_be_pickled():
     copied = pickle.loads(pickle.dumps(JsonSchema(schema=INVOICE)))  # noqa: S301 - our own bytes
     assert copied.evaluate(None, {"number": "A"}).score == 0
     assert copied == JsonSchema(schema=INVOICE)
 
 
-def test_a_threshold_may_decide_the_verdict():
+def test_pass_threshold_decides_the_verdict():
     lenient = JsonSchema(schema=False, pass_threshold=0.0)
     assert lenient.evaluate(None, {}).verdict is Verdict.PASS

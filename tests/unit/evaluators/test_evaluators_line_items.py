@@ -1,4 +1,4 @@
-"""Line items: paired by likeness first, then compared field by field."""
+"""Line items: aligned by similarity, then compared field by field."""
 
 from __future__ import annotations
 
@@ -29,23 +29,19 @@ def pairs(result):
     return [(row["expected_idx"], row["parsed_idx"]) for row in result.details["alignment"]]
 
 
-# --- pairing --------------------------------------------------------------------------------------
+# --- alignment ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("expected", "candidate", "found", "lost", "invented"),
+    ("expected", "candidate", "found", "missing", "extra"),
     [
         pytest.param(
-            [FREIGHT, BUNKER], [BUNKER, FREIGHT], [(0, 1), (1, 0)], [], [], id="order-is-nothing"
+            [FREIGHT, BUNKER], [BUNKER, FREIGHT], [(0, 1), (1, 0)], [], [], id="order-ignored"
         ),
-        pytest.param(
-            [FREIGHT, FREIGHT], [FREIGHT], [(0, 0)], [1], [], id="a-duplicate-is-wanted-twice"
-        ),
-        pytest.param(
-            [FREIGHT], [FREIGHT, FREIGHT], [(0, 0)], [], [1], id="a-duplicate-is-invented-once"
-        ),
-        pytest.param([FREIGHT, BUNKER], [BUNKER], [(1, 0)], [0], [], id="a-lost-item"),
-        pytest.param([BUNKER], [FEE, BUNKER], [(0, 1)], [], [0], id="an-invented-item"),
+        pytest.param([FREIGHT, FREIGHT], [FREIGHT], [(0, 0)], [1], [], id="one-missing-duplicate"),
+        pytest.param([FREIGHT], [FREIGHT, FREIGHT], [(0, 0)], [], [1], id="one-extra-duplicate"),
+        pytest.param([FREIGHT, BUNKER], [BUNKER], [(1, 0)], [0], [], id="missing-item"),
+        pytest.param([BUNKER], [FEE, BUNKER], [(0, 1)], [], [0], id="extra-item"),
         pytest.param(
             [FREIGHT], [{**FREIGHT, "amount": 0}], [(0, 0)], [], [], id="other-fields-do-not-matter"
         ),
@@ -55,7 +51,7 @@ def pairs(result):
             [(0, 0)],
             [],
             [],
-            id="at-the-threshold-without-case",
+            id="at-threshold-without-case",
         ),
         pytest.param(
             [{"description": "abcdefghi"}],
@@ -63,7 +59,7 @@ def pairs(result):
             [],
             [0],
             [0],
-            id="below-the-threshold",
+            id="below-threshold",
         ),
         pytest.param(
             [{"description": "Fee A"}, {"description": "Fee AB"}],
@@ -71,46 +67,46 @@ def pairs(result):
             [(1, 0)],
             [0],
             [],
-            id="the-most-alike-pair-comes-first",
+            id="most-similar-pair-first",
         ),
-        pytest.param([FREIGHT], [{"amount": 120}], [], [0], [0], id="nothing-to-be-alike-in"),
-        pytest.param(["a", "b"], ["b"], [(1, 0)], [0], [], id="a-text-is-its-own-key"),
+        pytest.param([FREIGHT], [{"amount": 120}], [], [0], [0], id="no-common-fields"),
+        pytest.param(["a", "b"], ["b"], [(1, 0)], [0], [], id="string-is-its-own-key"),
     ],
 )
-def test_items_find_their_counterpart(expected, candidate, found, lost, invented):
+def test_items_are_aligned(expected, candidate, found, missing, extra):
     result = scored(expected, candidate)
     assert pairs(result) == found
-    assert result.details["unmatched_expected"] == lost
-    assert result.details["unmatched_parsed"] == invented
+    assert result.details["unmatched_expected"] == missing
+    assert result.details["unmatched_parsed"] == extra
 
 
 @pytest.mark.parametrize(
     ("options", "found"),
     [
         pytest.param({}, [(0, 1), (1, 0)], id="by-description"),
-        pytest.param({"match_fields": ("code",)}, [(0, 0), (1, 1)], id="by-another-field"),
-        pytest.param({"match_fields": ("code", "description")}, [], id="by-the-mean-of-two"),
-        pytest.param({"align": "index"}, [(0, 0), (1, 1)], id="by-place"),
-        pytest.param({"align": "optimal"}, [(0, 1), (1, 0)], id="by-the-greatest-total"),
+        pytest.param({"match_fields": ("code",)}, [(0, 0), (1, 1)], id="by-different-field"),
+        pytest.param({"match_fields": ("code", "description")}, [], id="by-mean-of-two"),
+        pytest.param({"align": "index"}, [(0, 0), (1, 1)], id="by-index"),
+        pytest.param({"align": "optimal"}, [(0, 1), (1, 0)], id="by-greatest-total"),
         pytest.param(
-            {"align": "key", "match_fields": ("code",)}, [(0, 0), (1, 1)], id="by-an-equal-key"
+            {"align": "key", "match_fields": ("code",)}, [(0, 0), (1, 1)], id="by-equal-key"
         ),
         pytest.param({"align": "set"}, [], id="as-wholes"),
     ],
 )
-def test_how_items_are_paired_is_an_option(options, found):
+def test_align_option_selects_the_method(options, found):
     expected = [{"description": "red", "code": 1}, {"description": "green", "code": 2}]
     candidate = [{"description": "green", "code": 1}, {"description": "red", "code": 2}]
     assert pairs(scored(expected, candidate, **options)) == found
 
 
-def test_a_higher_threshold_parts_items():
+def test_higher_threshold_leaves_items_unaligned():
     expected, candidate = [{"description": "abcdefghij"}], [{"description": "abcdefghix"}]
     assert pairs(scored(expected, candidate, threshold=0.9)) == [(0, 0)]
     assert pairs(scored(expected, candidate, threshold=0.95)) == []
 
 
-def test_a_greedy_choice_can_be_worse_than_the_greatest_total():
+def test_greedy_total_can_be_lower_than_optimal():
     expected = [{"description": "aaaa"}, {"description": "aaab"}]
     candidate = [{"description": "aaab"}, {"description": "aabb"}]
     options = {"threshold": 0.5, "score_fields": ("description",)}
@@ -119,7 +115,7 @@ def test_a_greedy_choice_can_be_worse_than_the_greatest_total():
     assert sum(row["similarity"] for row in greedy.details["alignment"]) == 1.5
 
 
-def test_the_alignment_tells_how_alike_the_items_are():
+def test_alignment_contains_similarities():
     result = scored([{"description": "abcdefghij"}], [{"description": "abcdefghix"}])
     assert result.details["alignment"] == [
         {"expected_idx": 0, "parsed_idx": 0, "similarity": pytest.approx(0.9)}
@@ -129,7 +125,7 @@ def test_the_alignment_tells_how_alike_the_items_are():
 # --- scoring --------------------------------------------------------------------------------------
 
 
-def test_matched_pairs_are_compared_and_items_left_alone_cost_each_of_their_values():
+def test_all_values_of_unaligned_items_are_mistakes():
     expected = [FREIGHT, BUNKER, {**FEE, "note": None}]
     candidate = [{**BUNKER, "amount": 81}, FREIGHT, {"description": "Tip", "amount": 5, "x": ""}]
     result = scored(expected, candidate)
@@ -156,12 +152,12 @@ def test_matched_pairs_are_compared_and_items_left_alone_cost_each_of_their_valu
     )
 
 
-def test_the_summary_counts_items_and_fields():
+def test_summary_counts_items_and_fields():
     summary = scored([FREIGHT, BUNKER], [BUNKER, FEE]).details["summary"]
     assert summary == {
         "matched": 1,
-        "lost": 1,
-        "invented": 1,
+        "missing": 1,
+        "extra": 1,
         "item_precision": 0.5,
         "item_recall": 0.5,
         "item_f1": 0.5,
@@ -181,31 +177,31 @@ def test_the_summary_counts_items_and_fields():
         pytest.param(None, ["description", "amount", "tax.rate", "tags[]"], id="every-leaf"),
         pytest.param(("amount",), ["amount"], id="one-field"),
         pytest.param(("tax.rate", "amount"), ["tax.rate", "amount"], id="fields-at-any-depth"),
-        pytest.param(("tags[*]",), ["tags[]"], id="the-items-of-a-list-inside"),
-        pytest.param(("tax",), ["tax"], id="an-object-as-a-whole"),
-        pytest.param(("$",), ["$"], id="the-item-as-a-whole"),
-        pytest.param(('["tax"].rate',), ["tax.rate"], id="a-quoted-key"),
+        pytest.param(("tags[*]",), ["tags[]"], id="items-of-list-inside"),
+        pytest.param(("tax",), ["tax"], id="object-as-whole"),
+        pytest.param(("$",), ["$"], id="item-as-whole"),
+        pytest.param(('["tax"].rate',), ["tax.rate"], id="quoted-key"),
     ],
 )
-def test_the_scored_fields(score_fields, metrics):
+def test_scored_fields(score_fields, metrics):
     item = {**FREIGHT, "tax": {"rate": 7}, "tags": ["a", "b"]}
     result = scored([item], [item], score_fields=score_fields)
     assert list(result.details["metrics"]) == metrics
     assert result.score == 1.0
 
 
-def test_items_can_be_right_or_wrong_as_a_whole():
+def test_items_can_be_compared_as_whole_values():
     result = scored([FREIGHT, BUNKER], [{**FREIGHT, "amount": 1}, BUNKER], score_fields=("$",))
     assert (result.hits, result.misses) == (("line_items[1]",), ("line_items[0]",))
 
 
-def test_a_scored_field_that_neither_item_has_is_a_true_negative():
+def test_scored_field_absent_on_both_sides_is_a_true_negative():
     result = scored([FREIGHT], [FREIGHT], score_fields=("amount", "discount"))
     assert result.details["metrics"]["discount"] == {"tp": 0, "tn": 1, "fp": 0, "fn": 0}
     assert result.score == 1.0
 
 
-def test_an_item_of_plain_values_is_its_own_field():
+def test_scalar_item_is_its_own_field():
     result = scored(["a", "b"], ["b", "c"])
     assert result.details["metrics"]["$"]["tp"] == 1
     assert result.hits == ("line_items[1]",)
@@ -216,19 +212,19 @@ def test_an_item_of_plain_values_is_its_own_field():
     [
         pytest.param(Rule(path="amount"), ("line_items[0].amount",), id="exactly"),
         pytest.param(
-            Rule(path="amount", comparator=NumericTolerance(tolerance=1)), (), id="with-a-tolerance"
+            Rule(path="amount", comparator=NumericTolerance(tolerance=1)), (), id="with-tolerance"
         ),
-        pytest.param(Rule(path="amount", comparator=Ignore()), (), id="not-at-all"),
+        pytest.param(Rule(path="amount", comparator=Ignore()), (), id="never"),
     ],
 )
 @pytest.mark.parametrize("score_fields", [None, ("amount",)], ids=["all", "named"])
-def test_fields_say_how_values_inside_items_are_compared(rule, misses, score_fields):
+def test_fields_set_the_comparators_of_item_values(rule, misses, score_fields):
     candidate = {**FREIGHT, "amount": 120.5}
     result = scored([FREIGHT], [candidate], fields=(rule,), score_fields=score_fields)
     assert result.misses == misses
 
 
-def test_a_default_comparator_serves_every_field():
+def test_default_comparator_applies_to_every_field():
     candidate = {**FREIGHT, "description": "OCEAN FREIGHT"}
     assert scored([FREIGHT], [candidate], score_fields=("description",)).score == 0.0
     assert scored([FREIGHT], [candidate], score_fields=("description",), default=Fuzzy()).score == 1
@@ -241,28 +237,28 @@ def test_a_default_comparator_serves_every_field():
     ("expected", "candidate", "score", "verdict", "vacuous"),
     [
         pytest.param([], [], 1.0, PASS, True, id="two-empty-lists-are-vacuous"),
-        pytest.param([], None, 1.0, PASS, True, id="an-empty-truth-against-null"),
-        pytest.param([], "none", 1.0, PASS, True, id="an-empty-truth-against-no-list"),
-        pytest.param([FREIGHT], [], 0.0, FAIL, False, id="everything-is-lost"),
-        pytest.param([FREIGHT], None, 0.0, FAIL, False, id="no-list-loses-everything"),
-        pytest.param([FREIGHT], {"0": FREIGHT}, 0.0, FAIL, False, id="an-object-is-no-list"),
-        pytest.param([], [FREIGHT], 0.0, FAIL, False, id="everything-is-invented"),
-        pytest.param(None, [FREIGHT], 0.0, FAIL, False, id="invented-for-null"),
+        pytest.param([], None, 1.0, PASS, True, id="empty-truth-against-null"),
+        pytest.param([], "none", 1.0, PASS, True, id="empty-truth-against-no-list"),
+        pytest.param([FREIGHT], [], 0.0, FAIL, False, id="everything-is-missing"),
+        pytest.param([FREIGHT], None, 0.0, FAIL, False, id="no-list-all-missing"),
+        pytest.param([FREIGHT], {"0": FREIGHT}, 0.0, FAIL, False, id="object-is-not-a-list"),
+        pytest.param([], [FREIGHT], 0.0, FAIL, False, id="everything-is-extra"),
+        pytest.param(None, [FREIGHT], 0.0, FAIL, False, id="extra-for-null"),
     ],
 )
-def test_lists_that_are_empty_or_not_there(expected, candidate, score, verdict, vacuous):
+def test_empty_and_missing_lists(expected, candidate, score, verdict, vacuous):
     result = scored(expected, candidate)
     assert (result.score, result.verdict, result.vacuous) == (score, verdict, vacuous)
 
 
-def test_an_empty_truth_against_a_document_without_the_list_is_vacuous():
+def test_empty_truth_and_no_list_is_vacuous():
     result = LineItems().evaluate({"line_items": []}, {})
     assert (result.score, result.vacuous) == (1.0, True)
 
 
-def test_item_rates_without_items_are_left_out():
+def test_undefined_item_rates_are_omitted():
     summary = scored([FREIGHT], []).details["summary"]
-    assert (summary["lost"], summary["item_recall"]) == (1, 0.0)
+    assert (summary["missing"], summary["item_recall"]) == (1, 0.0)
     assert not {"item_precision", "item_f1"} & set(summary)
 
 
@@ -279,7 +275,7 @@ def test_item_rates_without_items_are_left_out():
     ],
     ids=["below-a-key", "the-document-itself", "below-an-index", "a-key-with-a-dot", "items"],
 )
-def test_the_list_may_lie_anywhere(path, place, hit):
+def test_list_can_be_at_any_path(path, place, hit):
     evaluator = LineItems(path=path)
     result = evaluator.evaluate(place([FREIGHT]), place([{**FREIGHT, "amount": 1}]))
     assert result.hits == (f"{hit}.description",)
@@ -294,12 +290,12 @@ def test_the_list_may_lie_anywhere(path, place, hit):
 
 
 @pytest.mark.parametrize("path", ["items..rows", "items[-1]", "rows."])
-def test_a_malformed_path_is_a_miss(path):
+def test_malformed_path_is_a_miss(path):
     result = LineItems(path=path).evaluate({"items": [FREIGHT]}, {"items": [FREIGHT]})
     assert (result.score, result.misses) == (0.0, (f"{path} (invalid path)",))
 
 
-def test_a_malformed_score_field_is_a_miss():
+def test_malformed_score_field_is_a_miss():
     result = scored([FREIGHT], [FREIGHT], score_fields=("amount", "a..b"))
     assert result.score == 0.5
     assert result.misses == ("line_items[*].a..b (invalid path)",)
@@ -310,17 +306,17 @@ def test_a_malformed_score_field_is_a_miss():
     ("expected", "misses"),
     [
         pytest.param(["a"], ("line_items[0] (required, missing)",), id="with-items"),
-        pytest.param([], ("$ (no readable candidate)",), id="without-items"),
+        pytest.param([], ("$ (no readable prediction)",), id="without-items"),
     ],
 )
 @pytest.mark.parametrize(
     ("candidate", "unreadable"),
     [
-        pytest.param(MISSING, False, id="not-there"),
+        pytest.param(MISSING, False, id="missing"),
         pytest.param({"line_items": ["a"]}, True, id="unreadable"),
     ],
 )
-def test_without_a_readable_candidate_the_list_is_lost(expected, misses, candidate, unreadable):
+def test_unreadable_candidate_misses_the_list(expected, misses, candidate, unreadable):
     result = LineItems().evaluate({"line_items": expected}, candidate, unreadable=unreadable)
     assert (result.score, result.verdict, result.misses) == (0.0, FAIL, misses)
 
@@ -328,11 +324,11 @@ def test_without_a_readable_candidate_the_list_is_lost(expected, misses, candida
 @pytest.mark.parametrize(
     ("path", "place", "start"),
     [
-        pytest.param("rows", lambda rows: {"rows": rows}, "rows (evaluation error: ", id="a-key"),
-        pytest.param("$", lambda rows: rows, "$ (evaluation error: ", id="the-document-itself"),
+        pytest.param("rows", lambda rows: {"rows": rows}, "rows (evaluation error: ", id="key"),
+        pytest.param("$", lambda rows: rows, "$ (evaluation error: ", id="document-itself"),
     ],
 )
-def test_lists_beyond_the_limit_are_an_error(path, place, start):
+def test_lists_above_the_limit_are_an_error(path, place, start):
     documents = (place([f"{side}{number}" for number in range(2_500)]) for side in "ec")
     result = LineItems(path=path).evaluate(*documents)
     assert (result.score, result.status) == (None, Status.ERROR)
@@ -340,20 +336,20 @@ def test_lists_beyond_the_limit_are_an_error(path, place, start):
     assert result.details["metrics"] == {}
 
 
-def test_lists_inside_items_are_not_taken_for_items():
+def test_lists_in_items_are_not_line_items():
     item = {**FREIGHT, "parts": ["a", "b"]}
     details = scored([item], [{**item, "parts": ["b"]}]).details
     assert (details["alignment_total"], details["unmatched_expected"]) == (1, [])
 
 
-def test_an_item_that_stayed_alone_is_not_shown_beside_a_stranger():
+def test_unaligned_item_is_not_shown_with_another_item():
     result = scored([FREIGHT], [FEE], score_fields=("amount",))
-    lost, invented = result.details["mismatches"]
-    assert (lost["expected"], "candidate" in lost) == (120, False)
-    assert (invented["candidate"], "expected" in invented) == (32, False)
+    missing, extra = result.details["mismatches"]
+    assert (missing["expected"], "candidate" in missing) == (120, False)
+    assert (extra["candidate"], "expected" in extra) == (32, False)
 
 
-def test_a_candidate_item_may_stand_elsewhere_and_its_value_is_found_there():
+def test_value_of_a_moved_item_is_read_from_its_own_index():
     result = scored([FREIGHT, BUNKER], [{**BUNKER, "amount": 7}, FREIGHT])
     (mismatch,) = result.details["mismatches"]
     assert (mismatch["path"], mismatch["candidate"]) == ("line_items[1].amount", 7)
@@ -365,42 +361,42 @@ def test_a_candidate_item_may_stand_elsewhere_and_its_value_is_found_there():
 @pytest.mark.parametrize(
     ("options", "rows"),
     [
-        pytest.param({}, 100, id="a-hundred-by-default"),
-        pytest.param({"max_rows": 5}, 5, id="as-many-as-asked-for"),
+        pytest.param({}, 100, id="hundred-by-default"),
+        pytest.param({"max_rows": 5}, 5, id="limit"),
     ],
 )
-def test_the_alignment_is_bounded_and_says_how_many_pairs_there_were(options, rows):
+def test_alignment_is_bounded_and_has_a_total(options, rows):
     items = [{"description": f"item {number:05}"} for number in range(130)]
     details = scored(items, items, **options).details
     assert (len(details["alignment"]), details["alignment_total"]) == (rows, 130)
-    lost = scored(items, [], **options).details
-    assert (len(lost["unmatched_expected"]), lost["unmatched_expected_total"]) == (rows, 130)
-    invented = scored([], items, **options).details
-    assert (len(invented["unmatched_parsed"]), invented["unmatched_parsed_total"]) == (rows, 130)
+    missing = scored(items, [], **options).details
+    assert (len(missing["unmatched_expected"]), missing["unmatched_expected_total"]) == (rows, 130)
+    extra = scored([], items, **options).details
+    assert (len(extra["unmatched_parsed"]), extra["unmatched_parsed_total"]) == (rows, 130)
 
 
 @pytest.mark.parametrize(
     ("options", "option"),
     [
-        pytest.param({"match_fields": ()}, "match_fields", id="nothing-to-match-on"),
+        pytest.param({"match_fields": ()}, "match_fields", id="no-match-fields"),
         pytest.param({"score_fields": ()}, "score_fields", id="nothing-to-score"),
-        pytest.param({"score_fields": ("a", "a")}, "score_fields", id="a-field-twice"),
-        pytest.param({"threshold": 1.5}, "threshold", id="a-threshold-out-of-reach"),
+        pytest.param({"score_fields": ("a", "a")}, "score_fields", id="duplicate-field"),
+        pytest.param({"threshold": 1.5}, "threshold", id="threshold-above-1"),
         pytest.param(
             {"threshold": 1.5, "align": "set"}, "threshold", id="also-where-it-is-not-used"
         ),
-        pytest.param({"align": "whole"}, "align", id="an-unknown-way-to-pair"),
-        pytest.param({"max_rows": -1}, "max_rows", id="less-than-no-rows"),
-        pytest.param({"max_examples": -1}, "max_examples", id="less-than-no-examples"),
-        pytest.param({"fields": (Rule(path="a"), Rule(path="a"))}, "fields", id="a-rule-twice"),
+        pytest.param({"align": "whole"}, "align", id="unknown-align"),
+        pytest.param({"max_rows": -1}, "max_rows", id="negative-rows"),
+        pytest.param({"max_examples": -1}, "max_examples", id="negative-examples"),
+        pytest.param({"fields": (Rule(path="a"), Rule(path="a"))}, "fields", id="duplicate-rule"),
         pytest.param(
             {"fields": (Rule(path="a"),), "score_fields": ("b",)},
             "fields",
-            id="a-rule-for-a-field-that-is-not-scored",
+            id="rule-for-field-that-is-not-scored",
         ),
     ],
 )
-def test_a_bad_option_is_refused_by_its_name(options, option):
+def test_invalid_option_is_rejected_by_name(options, option):
     with pytest.raises(OptionError) as refused:
         LineItems(**options)
     assert refused.value.option == option

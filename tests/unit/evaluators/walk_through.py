@@ -1,4 +1,4 @@
-"""The pair of documents that the response quality score is explained with."""
+"""The documents of the worked example of the response quality score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endpoints: https or loopback only, and never a cloud metadata service."""
+"""Endpoints: HTTPS or loopback only, and never a cloud metadata service."""
 
 from __future__ import annotations
 
@@ -15,99 +15,99 @@ from fieldmark.judges.endpoints import (
     resolve_addresses,
 )
 
-PLATFORM = "platform's own services"
-FULL_FORM = "in its full form"
-ONLY_HERE = "only this machine"
+METADATA = "link-local and cloud metadata addresses are not allowed"
+INCOMPLETE = "is not a complete IP address"
+LOCAL_ONLY = "http:// is only allowed for the local machine"
 
 
 @pytest.mark.parametrize(
-    ("url", "place", "path"),
+    ("url", "netloc", "path"),
     [
-        pytest.param("https://api.example.com", "api.example.com", "/", id="a-host-alone"),
+        pytest.param("https://api.example.com", "api.example.com", "/", id="host"),
         pytest.param(
             "https://api.example.com:8443/v1/extract?mode=fast",
             "api.example.com:8443", "/v1/extract?mode=fast", id="port-path-and-query",
         ),
-        pytest.param("http://localhost:8000/x", "localhost:8000", "/x", id="this-machine-by-name"),
-        pytest.param("http://app.localhost/x", "app.localhost", "/x", id="a-name-below-localhost"),
-        pytest.param("http://127.0.0.1:1/x", "127.0.0.1:1", "/x", id="this-machine-by-address"),
-        pytest.param("http://127.8.9.1/x", "127.8.9.1", "/x", id="all-of-the-loopback-network"),
-        pytest.param("http://[::1]:1/x", "[::1]:1", "/x", id="this-machine-by-ipv6"),
+        pytest.param("http://localhost:8000/x", "localhost:8000", "/x", id="localhost"),
+        pytest.param("http://app.localhost/x", "app.localhost", "/x", id="subdomain-of-localhost"),
+        pytest.param("http://127.0.0.1:1/x", "127.0.0.1:1", "/x", id="loopback-ipv4"),
+        pytest.param("http://127.8.9.1/x", "127.8.9.1", "/x", id="loopback-network"),
+        pytest.param("http://[::1]:1/x", "[::1]:1", "/x", id="loopback-ipv6"),
         pytest.param("http://[::ffff:127.0.0.1]/", "[::ffff:127.0.0.1]", "/", id="mapped-loopback"),
-        pytest.param("https://10.0.0.7/x", "10.0.0.7", "/x", id="a-private-network-with-https"),
-        pytest.param("https://8.8.8.8.example.com/", "8.8.8.8.example.com", "/", id="numbers-in-a-name"),
+        pytest.param("https://10.0.0.7/x", "10.0.0.7", "/x", id="private-network-with-https"),
+        pytest.param("https://8.8.8.8.example.com/", "8.8.8.8.example.com", "/", id="digits-in-name"),
     ],
 )  # fmt: skip
-def test_an_endpoint_that_may_be_asked(url, place, path):
+def test_valid_endpoint(url, netloc, path):
     endpoint = parse_endpoint(url)
-    assert (endpoint.netloc, endpoint.path) == (place, path)
+    assert (endpoint.netloc, endpoint.path) == (netloc, path)
 
 
 @pytest.mark.parametrize(
-    ("url", "why"),
+    ("url", "message"),
     [
-        pytest.param("http://api.example.com/", "https", id="another-machine-without-encryption"),
-        pytest.param("http://localhost.example.com/", "https", id="a-name-that-begins-like-this-machine"),
-        pytest.param("http://notlocalhost/", "https", id="a-name-that-ends-like-this-machine"),
-        pytest.param("http://10.0.0.7/", ONLY_HERE, id="a-private-network-without-encryption"),
-        pytest.param("http://[::ffff:8.8.8.8]/", ONLY_HERE, id="a-mapped-address-of-another-machine"),
-        pytest.param("https://169.254.169.254/latest/meta-data/", PLATFORM, id="the-metadata-address"),
-        pytest.param("http://169.254.169.254/", PLATFORM, id="the-same-without-encryption"),
-        pytest.param("https://169.254.0.1/", PLATFORM, id="any-link-local-address"),
-        pytest.param("https://[fe80::1]/", PLATFORM, id="a-link-local-ipv6-address"),
-        pytest.param("https://[fe80::1%25eth0]/", "interface|no URL|in its full form", id="a-link-local-address-with-its-interface"),
-        pytest.param("https://[::ffff:169.254.169.254]/", PLATFORM, id="mapped-into-ipv6"),
-        pytest.param("https://[::ffff:a9fe:a9fe]/", PLATFORM, id="mapped-and-in-hexadecimal"),
-        pytest.param("https://[::a9fe:a9fe]/", PLATFORM, id="the-old-compatible-form"),
-        pytest.param("https://[64:ff9b::a9fe:a9fe]/", PLATFORM, id="through-a-translator"),
-        pytest.param("https://[2002:a9fe:a9fe::]/", PLATFORM, id="through-a-tunnel"),
-        pytest.param("https://[2001:0:102:304::5601:5601]/", PLATFORM, id="through-another-tunnel"),
-        pytest.param("https://[fd00:ec2::254]/", PLATFORM, id="the-ipv6-metadata-address"),
-        pytest.param("https://100.100.100.200/", PLATFORM, id="the-metadata-address-of-another-cloud"),
-        pytest.param("https://168.63.129.16/", PLATFORM, id="the-wire-server-of-a-cloud"),
-        pytest.param("https://0.0.0.0/", "one machine", id="the-address-of-any-machine"),
-        pytest.param("https://[::]/", "one machine", id="the-ipv6-address-of-any-machine"),
-        pytest.param("https://224.0.0.1/", "one machine", id="an-address-of-many"),
-        pytest.param("http://127.1/", FULL_FORM, id="a-shortened-address"),
-        pytest.param("http://2130706433/", FULL_FORM, id="an-address-as-one-number"),
-        pytest.param("http://2852039166/", FULL_FORM, id="the-metadata-address-as-one-number"),
-        pytest.param("http://0177.0.0.1/", FULL_FORM, id="an-octal-address"),
-        pytest.param("http://0x7f.0.0.1/", FULL_FORM, id="a-hexadecimal-address"),
-        pytest.param("http://0x7f000001/", FULL_FORM, id="one-hexadecimal-number"),
-        pytest.param("http://127.0.0.1./", "host", id="an-address-with-a-dot-behind"),
-        pytest.param("http://127.0.0.256/", FULL_FORM, id="a-number-that-is-too-large"),
-        pytest.param("http://127.0.0.1@evil.example/", "user or a password", id="an-address-as-the-user"),
-        pytest.param("https://ann:pw-sentinel@api.example.com/", "user or a password", id="a-password"),
-        pytest.param("https://@api.example.com/", "user or a password", id="an-empty-user"),
-        pytest.param("http://evil.example\\@127.0.0.1/", "plain characters", id="a-backslash"),
-        pytest.param("http://127.0.0.1#@evil.example/", "after #", id="a-fragment"),
-        pytest.param("http://127.0.0.1\t.evil.example/", "plain characters", id="a-tab"),
-        pytest.param("http://127.0.0.1\r\nHost: evil/", "plain characters", id="a-line-break"),
-        pytest.param("http://①②⑦.⓪.⓪.①/", "plain characters", id="digits-in-circles"),
-        pytest.param("https://bücher.example/", "plain characters", id="a-name-beyond-ascii"),
-        pytest.param("http://%31%32%37.0.0.1/", "host", id="a-host-in-percent-signs"),
-        pytest.param("https://api.example.com/?api_key=sk-sentinel", "secret api_key", id="a-secret-in-the-query"),
-        pytest.param("https://api.example.com/?key=sk-sentinel", "secret key", id="another-one"),
-        pytest.param("https://api.example.com:0/", "port 0", id="no-port"),
-        pytest.param("https://api.example.com:99999/", "no URL", id="a-port-beyond-all"),
-        pytest.param("https://api.example.com:x/", "no URL", id="a-port-that-is-no-number"),
-        pytest.param("https:///x", "host", id="no-host"),
-        pytest.param("file:///etc/passwd", "https://", id="a-file"),
-        pytest.param("gopher://localhost/", "https://", id="another-protocol"),
-        pytest.param("api.example.com/extract", "https://", id="no-protocol"),
-        pytest.param("https://[::1/", "no URL", id="half-a-bracket"),
-        pytest.param("", "plain characters", id="nothing"),
+        pytest.param("http://api.example.com/", "must start with https://; http:// is only", id="remote-host-without-https"),
+        pytest.param("http://localhost.example.com/", "must start with https://; http:// is only", id="localhost-as-prefix"),
+        pytest.param("http://notlocalhost/", "must start with https://; http:// is only", id="localhost-as-suffix"),
+        pytest.param("http://10.0.0.7/", LOCAL_ONLY, id="private-network-without-https"),
+        pytest.param("http://[::ffff:8.8.8.8]/", LOCAL_ONLY, id="mapped-remote-address"),
+        pytest.param("https://169.254.169.254/latest/meta-data/", METADATA, id="metadata-address"),
+        pytest.param("http://169.254.169.254/", METADATA, id="metadata-address-without-https"),
+        pytest.param("https://169.254.0.1/", METADATA, id="link-local"),
+        pytest.param("https://[fe80::1]/", METADATA, id="link-local-ipv6"),
+        pytest.param("https://[fe80::1%25eth0]/", "zone ID|not a valid URL|not a complete IP", id="link-local-with-zone-id"),
+        pytest.param("https://[::ffff:169.254.169.254]/", METADATA, id="mapped-metadata-address"),
+        pytest.param("https://[::ffff:a9fe:a9fe]/", METADATA, id="mapped-metadata-address-in-hex"),
+        pytest.param("https://[::a9fe:a9fe]/", METADATA, id="ipv4-compatible"),
+        pytest.param("https://[64:ff9b::a9fe:a9fe]/", METADATA, id="nat64"),
+        pytest.param("https://[2002:a9fe:a9fe::]/", METADATA, id="6to4"),
+        pytest.param("https://[2001:0:102:304::5601:5601]/", METADATA, id="teredo"),
+        pytest.param("https://[fd00:ec2::254]/", METADATA, id="ipv6-metadata-address"),
+        pytest.param("https://100.100.100.200/", METADATA, id="alibaba-metadata-address"),
+        pytest.param("https://168.63.129.16/", METADATA, id="azure-wire-server"),
+        pytest.param("https://0.0.0.0/", "unspecified and multicast", id="unspecified"),
+        pytest.param("https://[::]/", "unspecified and multicast", id="unspecified-ipv6"),
+        pytest.param("https://224.0.0.1/", "unspecified and multicast", id="multicast"),
+        pytest.param("http://127.1/", INCOMPLETE, id="short-address"),
+        pytest.param("http://2130706433/", INCOMPLETE, id="single-number"),
+        pytest.param("http://2852039166/", INCOMPLETE, id="metadata-address-as-number"),
+        pytest.param("http://0177.0.0.1/", INCOMPLETE, id="octal"),
+        pytest.param("http://0x7f.0.0.1/", INCOMPLETE, id="hexadecimal"),
+        pytest.param("http://0x7f000001/", INCOMPLETE, id="single-hexadecimal-number"),
+        pytest.param("http://127.0.0.1./", "valid host name", id="trailing-dot"),
+        pytest.param("http://127.0.0.256/", INCOMPLETE, id="octet-out-of-range"),
+        pytest.param("http://127.0.0.1@evil.example/", "user name or password", id="address-as-user-name"),
+        pytest.param("https://ann:pw-sentinel@api.example.com/", "user name or password", id="password"),
+        pytest.param("https://@api.example.com/", "user name or password", id="empty-user-name"),
+        pytest.param("http://evil.example\\@127.0.0.1/", "must be printable ASCII", id="backslash"),
+        pytest.param("http://127.0.0.1#@evil.example/", "fragment", id="fragment"),
+        pytest.param("http://127.0.0.1\t.evil.example/", "must be printable ASCII", id="tab"),
+        pytest.param("http://127.0.0.1\r\nHost: evil/", "must be printable ASCII", id="line-break"),
+        pytest.param("http://①②⑦.⓪.⓪.①/", "must be printable ASCII", id="circled-digits"),
+        pytest.param("https://bücher.example/", "must be printable ASCII", id="non-ascii-name"),
+        pytest.param("http://%31%32%37.0.0.1/", "valid host name", id="percent-encoded-host"),
+        pytest.param("https://api.example.com/?api_key=sk-sentinel", "secret parameter 'api_key'", id="api-key-in-query"),
+        pytest.param("https://api.example.com/?key=sk-sentinel", "secret parameter 'key'", id="key-in-query"),
+        pytest.param("https://api.example.com:0/", "port 0", id="port-zero"),
+        pytest.param("https://api.example.com:99999/", "is not a valid URL", id="port-out-of-range"),
+        pytest.param("https://api.example.com:x/", "is not a valid URL", id="port-not-a-number"),
+        pytest.param("https:///x", "valid host name", id="no-host"),
+        pytest.param("file:///etc/passwd", "must start with https:// or http://", id="file-scheme"),
+        pytest.param("gopher://localhost/", "must start with https:// or http://", id="gopher-scheme"),
+        pytest.param("api.example.com/extract", "must start with https:// or http://", id="no-scheme"),
+        pytest.param("https://[::1/", "is not a valid URL", id="unclosed-bracket"),
+        pytest.param("", "must be printable ASCII", id="empty"),
     ],
 )  # fmt: skip
-def test_an_endpoint_that_is_refused_without_asking_anybody(url, why, monkeypatch):
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("asked for an address"))
-    with pytest.raises(OptionError, match=why) as refused:
+def test_invalid_endpoint_is_rejected_without_name_resolution(url, message, monkeypatch):
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("resolved a name"))
+    with pytest.raises(OptionError, match=message) as refused:
         parse_endpoint(url)
     assert refused.value.option == "url"
     assert "sentinel" not in str(refused.value)
 
 
-def answering(*addresses):
+def resolving_to(*addresses):
     return lambda *_, **__: [(0, 0, 0, "", (address, 443)) for address in addresses]
 
 
@@ -115,17 +115,19 @@ def answering(*addresses):
     ("scheme", "addresses", "refused"),
     [
         pytest.param("https", ["93.184.216.34", "2606:2800::1"], False, id="public-addresses"),
-        pytest.param("https", ["10.1.2.3"], False, id="a-private-address"),
-        pytest.param("https", ["169.254.169.254"], True, id="a-name-for-the-metadata-address"),
-        pytest.param("https", ["93.184.216.34", "169.254.169.254"], True, id="one-of-several"),
-        pytest.param("https", ["::ffff:169.254.169.254"], True, id="mapped"),
-        pytest.param("https", ["fe80::1%eth0"], True, id="with-an-interface"),
-        pytest.param("http", ["127.0.0.1", "::1"], False, id="this-machine"),
-        pytest.param("http", ["93.184.216.34"], True, id="a-localhost-that-is-elsewhere"),
+        pytest.param("https", ["10.1.2.3"], False, id="private-address"),
+        pytest.param("https", ["169.254.169.254"], True, id="metadata-address"),
+        pytest.param(
+            "https", ["93.184.216.34", "169.254.169.254"], True, id="one-of-several-addresses"
+        ),
+        pytest.param("https", ["::ffff:169.254.169.254"], True, id="mapped-address"),
+        pytest.param("https", ["fe80::1%eth0"], True, id="zone-id"),
+        pytest.param("http", ["127.0.0.1", "::1"], False, id="loopback"),
+        pytest.param("http", ["93.184.216.34"], True, id="localhost-elsewhere"),
     ],
 )
-def test_every_address_of_a_name_is_checked(monkeypatch, scheme, addresses, refused):
-    monkeypatch.setattr(module.socket, "getaddrinfo", answering(*addresses))
+def test_every_address_of_a_host_is_validated(monkeypatch, scheme, addresses, refused):
+    monkeypatch.setattr(module.socket, "getaddrinfo", resolving_to(*addresses))
     endpoint = Endpoint(scheme=scheme, host="localhost", port=443, path="/")
     if refused:
         with pytest.raises(ForbiddenAddressError):
@@ -141,5 +143,5 @@ def test_every_address_of_a_name_is_checked(monkeypatch, scheme, addresses, refu
         pytest.param("2606:2800::1", "https://[2606:2800::1]:443/x?y=1", id="ipv6"),
     ],
 )
-def test_an_address_takes_the_place_of_the_name(address, url):
+def test_url_at_address_replaces_the_host_name(address, url):
     assert parse_endpoint("https://api.example.com/x?y=1").url_at(address) == url

@@ -14,46 +14,46 @@ from loopback_server import Answer, loopback, replied
 from waiting import PATIENCE, eventually
 
 
-def client_of(server, timeout=5.0):
+def client_for(server, timeout=5.0):
     endpoint = parse_endpoint(server.url)
     return HttpClient(endpoint, headers={}, timeout=timeout, max_bytes=1 << 20)
 
 
-def ports():
+def connected_ports():
     return {end.raddr.port for end in psutil.Process().net_connections() if end.raddr}
 
 
-def test_a_connection_made_after_the_client_was_closed_is_closed_too():
+def test_connection_opened_after_close_is_closed():
     with loopback(replied({})) as server:
-        client = client_of(server)
+        client = client_for(server)
         client.close()
         assert client.send(b"{}").body == b"{}"
-        assert server.port not in ports()
+        assert server.port not in connected_ports()
 
 
-def test_a_response_that_comes_too_slowly_is_not_read_to_its_end():
+def test_slow_response_is_abandoned():
     with loopback(Answer(body=b"x" * 1_000_000, pause=0.02)) as server:
-        client = client_of(server, timeout=0.2)
-        with pytest.raises(HttpError, match=r"no answer within 0\.2 s"):
+        client = client_for(server, timeout=0.2)
+        with pytest.raises(HttpError, match=r"no response within 0\.2 s"):
             client.send(b"{}")
         assert eventually(lambda: not client._limit._overdue)
         client.close()
 
 
-def test_a_client_is_closed_when_its_last_response_is_read():
-    arrived, over = threading.Event(), threading.Event()
+def test_client_closes_after_its_last_response():
+    arrived, release = threading.Event(), threading.Event()
 
     def script(*_):
         arrived.set()
-        over.wait(PATIENCE)
+        release.wait(PATIENCE)
         return replied({})
 
     with loopback(script=script) as server, ThreadPoolExecutor(1) as pool:
-        client = client_of(server, timeout=PATIENCE)
+        client = client_for(server, timeout=PATIENCE)
         response = pool.submit(client.send, b"{}")
         assert arrived.wait(PATIENCE)
         client.close()
-        assert server.port in ports()
-        over.set()
+        assert server.port in connected_ports()
+        release.set()
         assert response.result(PATIENCE).body == b"{}"
-        assert server.port not in ports()
+        assert server.port not in connected_ports()

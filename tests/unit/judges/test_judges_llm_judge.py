@@ -1,3 +1,5 @@
+"""LLM judges: scores, verdicts, samples, fields, errors and invalid options."""
+
 from __future__ import annotations
 
 import pytest
@@ -16,245 +18,247 @@ CRITERIA = (
     {"name": "tone", "text": "Is polite."},
 )
 EXPECTED = {"note": "It was paid.", "total": 5, "vendor": "Acme"}
-CANDIDATE = {"note": "Somebody paid.", "total": 5}
+CANDIDATE = {"note": "The customer paid.", "total": 5}
 CASE = Case(id="1", expected=EXPECTED, candidate=CANDIDATE)
 
 
 @pytest.fixture(autouse=True)
-def _surroundings(monkeypatch, tmp_path):
+def _isolated(monkeypatch, tmp_path):
     monkeypatch.setattr(rate_limiter, "SYSTEM_CLOCK", Clock(sleep=lambda _: None))
     monkeypatch.setenv("FIELDMARK_CACHE", str(tmp_path))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
-def judged(server, case=CASE, **options):
+def judge_case(server, case=CASE, **options):
     given = {"model": "m", "base_url": server.url, "rubric": "Is it right?", "cache": False}
-    with LlmJudge(**{**given, **options}).opened() as judging:
-        return judging(case)
+    with LlmJudge(**{**given, **options}).opened() as score_case:
+        return score_case(case)
 
 
 def by_criteria(**scores):
-    return lambda exchange: exchange.well({name: scores[name] for name in exchange.ids})
+    return lambda exchange: exchange.succeed({name: scores[name] for name in exchange.ids})
 
 
-def in_turn(*scores):
-    return lambda exchange: exchange.well(scores[exchange.attempt - 1])
+def in_sequence(*scores):
+    return lambda exchange: exchange.succeed(scores[exchange.attempt - 1])
 
 
 @pytest.mark.parametrize(
     ("score", "verdict"),
     [
         pytest.param(0.9, Verdict.PASS, id="above-the-threshold"),
-        pytest.param(0.8, Verdict.PASS, id="the-threshold-is-inside"),
+        pytest.param(0.8, Verdict.PASS, id="at-the-threshold"),
         pytest.param(0.79, Verdict.FAIL, id="below-the-threshold"),
     ],
 )
-def test_a_rubric_gives_a_score_and_a_verdict(score, verdict):
-    with serving(lambda e: e.well(score)) as server:
-        said = judged(server)
-    assert (said.score, said.verdict) == (score, verdict)
-    assert said.reasoning == "rubric: because"
-    assert said.details["judge"]["model"] == "m"
-    assert said.details["judge"]["prompt"]["version"] == 1
-    assert said.details["usage"] == {"calls": 1, "input_tokens": 100, "output_tokens": 10}
+def test_rubric_gives_score_and_verdict(score, verdict):
+    with serving(lambda e: e.succeed(score)) as server:
+        result = judge_case(server)
+    assert (result.score, result.verdict) == (score, verdict)
+    assert result.reasoning == "rubric: because"
+    assert result.details["judge"]["model"] == "m"
+    assert result.details["judge"]["prompt"]["version"] == 1
+    assert result.details["usage"] == {"calls": 1, "input_tokens": 100, "output_tokens": 10}
 
 
-def test_criteria_count_by_their_weights():
+def test_criteria_are_weighted():
     with serving(by_criteria(facts=1.0, tone=0.0)) as server:
-        said = judged(server, rubric=None, criteria=CRITERIA)
-    assert said.score == 0.75
-    assert said.hits == ("facts",)
-    assert said.misses == ("tone (scored 0.00)",)
-    assert [row["score"] for row in said.details["criteria"]] == [1.0, 0.0]
+        result = judge_case(server, rubric=None, criteria=CRITERIA)
+    assert result.score == 0.75
+    assert result.hits == ("facts",)
+    assert result.misses == ("tone (scored 0.00)",)
+    assert [row["score"] for row in result.details["criteria"]] == [1.0, 0.0]
     assert "- facts: States the same facts." in server.requests[0]["messages"][1]["content"]
 
 
-def test_several_samples_have_a_mean_and_a_spread():
-    with serving(in_turn(0.5, 1.0, 0.9)) as server:
-        said = judged(server, samples=3, seed=7)
-    assert said.score == pytest.approx(0.8)
-    assert said.details["sample_scores"] == [0.5, 1.0, 0.9]
-    assert said.details["spread"] == 0.5
-    assert said.details["deviation"] == pytest.approx(0.216, abs=1e-3)
+def test_samples_have_mean_and_spread():
+    with serving(in_sequence(0.5, 1.0, 0.9)) as server:
+        result = judge_case(server, samples=3, seed=7)
+    assert result.score == pytest.approx(0.8)
+    assert result.details["sample_scores"] == [0.5, 1.0, 0.9]
+    assert result.details["spread"] == 0.5
+    assert result.details["deviation"] == pytest.approx(0.216, abs=1e-3)
     assert [request["seed"] for request in server.requests] == [7, 8, 9]
-    assert said.details["usage"]["calls"] == 3
+    assert result.details["usage"]["calls"] == 3
 
 
-def test_one_sample_without_an_answer_is_an_error_of_all():
-    with serving(lambda e: e.well() if e.attempt == 1 else e.say("no")) as server:
-        said = judged(server, samples=2)
-    assert said.status is Status.ERROR
-    assert (said.score, said.verdict) == (None, None)
+def test_one_failed_sample_is_an_error():
+    with serving(lambda e: e.succeed() if e.attempt == 1 else e.respond("no")) as server:
+        result = judge_case(server, samples=2)
+    assert result.status is Status.ERROR
+    assert (result.score, result.verdict) == (None, None)
 
 
-def test_fields_are_judged_for_themselves():
-    with serving(lambda e: e.well(0.6)) as server:
-        said = judged(server, per="field", fields=["note", "total", "vendor", "missing"])
+def test_fields_are_judged_separately():
+    with serving(lambda e: e.succeed(0.6)) as server:
+        result = judge_case(server, per="field", fields=["note", "total", "vendor", "missing"])
     assert server.attempts == 1
-    assert {path: part["score"] for path, part in said.details["fields"].items()} == {
+    assert {path: part["score"] for path, part in result.details["fields"].items()} == {
         "note": 0.6,
         "total": 1.0,
         "vendor": 0.0,
     }
-    assert said.score == pytest.approx(1.6 / 3)
-    assert said.hits == ("total",)
-    assert said.misses == ("note: rubric (scored 0.60)", "vendor (missing)")
-    assert said.skipped == ("missing",)
+    assert result.score == pytest.approx(1.6 / 3)
+    assert result.hits == ("total",)
+    assert result.misses == ("note: rubric (scored 0.60)", "vendor (missing)")
+    assert result.skipped == ("missing",)
     assert '"field":"note"' in server.requests[0]["messages"][1]["content"]
 
 
 @pytest.mark.parametrize(
-    ("case", "score", "why"),
+    ("case", "score", "reason"),
     [
-        pytest.param(Case(id="1", expected={"a": 1}, candidate={"a": 1}), 1.0, "equal to the truth", id="equal"),
-        pytest.param(Case(id="1", expected={"a": 1}, candidate="x"), 0.0, "type mismatch", id="another-kind"),
-        pytest.param(Case(id="1", expected={"a": 1}, input=CaseInput.MISSING), 0.0, "no readable candidate", id="no-candidate"),
+        pytest.param(Case(id="1", expected={"a": 1}, candidate={"a": 1}), 1.0, "equal to the ground truth", id="equal"),
+        pytest.param(Case(id="1", expected={"a": 1}, candidate="x"), 0.0, "wrong type", id="wrong-type"),
+        pytest.param(Case(id="1", expected={"a": 1}, input=CaseInput.MISSING), 0.0, "no readable prediction", id="no-candidate"),
         pytest.param(Case(id="1", expected={"a": 1}, input=CaseInput.PARSE_ERROR, note="not JSON"), 0.0, "not JSON", id="unreadable"),
         pytest.param(Case(id="1", expected="x", candidate=""), 0.0, "missing", id="blank"),
     ],
 )  # fmt: skip
-def test_data_faults_and_equal_values_are_settled_without_a_judge(case, score, why):
+def test_equal_missing_and_mistyped_values_are_graded_without_a_call(case, score, reason):
     with serving() as server:
-        said = judged(server, case)
+        result = judge_case(server, case)
     assert server.attempts == 0
-    assert said.score == score
-    assert said.reasoning == why
+    assert result.score == score
+    assert result.reasoning == reason
 
 
-def test_nothing_on_both_sides_is_vacuous():
+def test_both_empty_is_vacuous():
     with serving() as server:
-        said = judged(server, Case(id="1", expected=None, candidate=None))
-    assert said.vacuous
+        result = judge_case(server, Case(id="1", expected=None, candidate=None))
+    assert result.vacuous
     assert server.attempts == 0
 
 
-def test_equal_values_can_be_judged_too():
-    with serving(lambda e: e.well(0.3)) as server:
-        said = judged(server, Case(id="1", expected="x y", candidate="x y"), ask_equal=True)
-    assert said.score == 0.3
+def test_ask_equal_sends_equal_values():
+    with serving(lambda e: e.succeed(0.3)) as server:
+        result = judge_case(server, Case(id="1", expected="x y", candidate="x y"), ask_equal=True)
+    assert result.score == 0.3
 
 
-def test_without_a_truth_only_the_candidate_is_shown():
+def test_only_the_candidate_is_sent_without_ground_truth():
     with serving() as server:
-        said = judged(server, Case(id="1", expected=None, candidate={"a": "b"}))
-    assert said.score == 0.9
+        result = judge_case(server, Case(id="1", expected=None, candidate={"a": "b"}))
+    assert result.score == 0.9
     assert '{"candidate":{"a":"b"}}' in server.requests[0]["messages"][1]["content"]
 
 
-@pytest.mark.parametrize(("wanted", "shown"), [(True, True), (False, False)])
-def test_the_input_is_shown_if_wanted(wanted, shown):
+@pytest.mark.parametrize("with_input", [True, False])
+def test_with_input_sends_the_input(with_input):
     case = CASE._replace(context=CaseContext(input="the page says so"))
     with serving() as server:
-        judged(server, case, with_input=wanted)
-    assert ("the page says so" in server.requests[0]["messages"][1]["content"]) is shown
+        judge_case(server, case, with_input=with_input)
+    assert ("the page says so" in server.requests[0]["messages"][1]["content"]) is with_input
 
 
-def test_a_case_that_is_too_large_is_an_error():
+def test_case_that_is_too_large_is_an_error():
     with serving() as server:
-        said = judged(server, Case(id="1", expected={"a": "b"}, candidate={"a": "x" * 200_001}))
-    assert said.status is Status.ERROR
+        result = judge_case(
+            server, Case(id="1", expected={"a": "b"}, candidate={"a": "x" * 200_001})
+        )
+    assert result.status is Status.ERROR
     assert server.attempts == 0
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "message"),
     [
-        pytest.param(status(400), "HTTP 400", id="refused"),
-        pytest.param(status(500), "asked 4 times", id="broken-down"),
-        pytest.param(lambda e: e.say('{"score": 1}'), "nonce", id="not-believed"),
-        pytest.param(lambda e: e.say(e.content(score=2)), "between 0 and 1", id="out-of-range"),
+        pytest.param(status(400), "HTTP 400", id="bad-request"),
+        pytest.param(status(500), "4 attempts", id="server-error"),
+        pytest.param(lambda e: e.respond('{"score": 1}'), "nonce", id="no-nonce"),
+        pytest.param(lambda e: e.respond(e.content(score=2)), "between 0 and 1", id="out-of-range"),
     ],
 )
-def test_a_judge_that_fails_is_an_error_and_never_a_score(script, told):
+def test_failed_judge_is_an_error_and_never_a_score(script, message):
     with serving(script) as server:
-        said = judged(server)
-    assert said.status is Status.ERROR
-    assert (said.score, said.verdict) == (None, None)
-    assert told in said.reasoning
+        result = judge_case(server)
+    assert result.status is Status.ERROR
+    assert (result.score, result.verdict) == (None, None)
+    assert message in result.reasoning
 
 
-def test_a_judge_that_recovers_is_believed():
+def test_response_after_retries_counts():
     with serving(first(2, status(503))) as server:
-        assert judged(server).score == 0.9
+        assert judge_case(server).score == 0.9
 
 
-def test_without_a_key_every_case_is_an_error():
+def test_every_case_is_an_error_without_a_key():
     judge = LlmJudge(model="m", base_url="https://models.example.test", rubric="x", cache=False)
     assert "OPENAI_API_KEY is not set" in judge.unready()
-    with judge.opened() as judging:
-        assert judging(CASE).status is Status.ERROR
+    with judge.opened() as score_case:
+        assert score_case(CASE).status is Status.ERROR
 
 
 @pytest.mark.parametrize(
     ("options", "option"),
     [
         pytest.param({}, "rubric", id="neither-rubric-nor-criteria"),
-        pytest.param({"rubric": " "}, "rubric", id="a-blank-rubric"),
+        pytest.param({"rubric": " "}, "rubric", id="blank-rubric"),
         pytest.param({"rubric": "x", "criteria": CRITERIA}, "criteria", id="both"),
-        pytest.param({"criteria": [{"name": "a"}]}, "criteria", id="a-criterion-without-text"),
-        pytest.param({"criteria": [{"name": "a", "text": "b", "wieght": 1}]}, "criteria", id="a-misspelt-key"),
-        pytest.param({"criteria": [{"name": "a", "text": "b"}] * 2}, "criteria", id="a-criterion-twice"),
-        pytest.param({"criteria": [{"name": "a", "text": "b", "weight": -1}]}, "criteria", id="a-negative-weight"),
-        pytest.param({"criteria": [{"name": "a", "text": "b", "weight": 0}]}, "criteria", id="no-weight-in-all"),
+        pytest.param({"criteria": [{"name": "a"}]}, "criteria", id="criterion-without-text"),
+        pytest.param({"criteria": [{"name": "a", "text": "b", "wieght": 1}]}, "criteria", id="misspelled-key"),
+        pytest.param({"criteria": [{"name": "a", "text": "b"}] * 2}, "criteria", id="duplicate-criterion"),
+        pytest.param({"criteria": [{"name": "a", "text": "b", "weight": -1}]}, "criteria", id="negative-weight"),
+        pytest.param({"criteria": [{"name": "a", "text": "b", "weight": 0}]}, "criteria", id="zero-total-weight"),
         pytest.param({"rubric": "x", "samples": 0}, "samples", id="no-samples"),
-        pytest.param({"rubric": "x", "pass_threshold": 2}, "pass_threshold", id="a-threshold-above-one"),
+        pytest.param({"rubric": "x", "pass_threshold": 2}, "pass_threshold", id="threshold-above-one"),
         pytest.param({"rubric": "x", "per": "field"}, "fields", id="per-field-without-fields"),
         pytest.param({"rubric": "x", "fields": ["a"]}, "fields", id="fields-without-per-field"),
-        pytest.param({"rubric": "x", "per": "field", "fields": ["a[*].b"]}, "fields", id="a-pattern-as-field"),
-        pytest.param({"rubric": "x", "per": "row"}, "per", id="per-something-else"),
-        pytest.param({"rubric": "x", "model": " "}, "model", id="no-model"),
-        pytest.param({"rubric": "x", "temperature": 3}, "temperature", id="too-hot"),
+        pytest.param({"rubric": "x", "per": "field", "fields": ["a[*].b"]}, "fields", id="wildcard-field"),
+        pytest.param({"rubric": "x", "per": "row"}, "per", id="unknown-per"),
+        pytest.param({"rubric": "x", "model": " "}, "model", id="blank-model"),
+        pytest.param({"rubric": "x", "temperature": 3}, "temperature", id="temperature-above-maximum"),
         pytest.param({"rubric": "x", "retries": -1}, "retries", id="negative-retries"),
-        pytest.param({"rubric": "x", "concurrency": 0}, "concurrency", id="nobody-at-once"),
-        pytest.param({"rubric": "x", "timeout": 0}, "timeout", id="no-time"),
-        pytest.param({"rubric": "x", "timeout": float("nan")}, "timeout", id="nan"),
-        pytest.param({"rubric": "x", "per_minute": 0}, "per_minute", id="a-rate-of-nought"),
-        pytest.param({"rubric": "x", "max_cost": 1}, "max_cost", id="a-budget-without-prices"),
-        pytest.param({"rubric": "x", "offline": True, "cache": False}, "offline", id="offline-without-a-cache"),
-        pytest.param({"rubric": "x", "request": {"messages": []}}, "request", id="another-question"),
-        pytest.param({"rubric": "x", "request": {"api_key": "abc"}}, "request", id="a-key-among-the-parameters"),
-        pytest.param({"rubric": "x", "request": {"extra": [{"Authorization": "Bearer abcdef"}]}}, "request", id="a-key-at-any-depth"),
-        pytest.param({"rubric": "x", "request": {"user": "sk-abcdefghijkl"}}, "request", id="what-looks-like-a-key"),
-        pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_tokens": 9}, "request", id="a-budget-of-tokens-without-a-limit"),
-        pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_cost": 1, "input_price": 1, "output_price": 1}, "request", id="a-budget-of-money-without-a-limit"),
-        pytest.param({"rubric": "x", "request": {"max_completion_tokens": "9"}}, "request.max_completion_tokens", id="a-limit-that-is-no-number"),
-        pytest.param({"rubric": "x", "reply_format": "xml"}, "reply_format", id="another-format"),
-        pytest.param({"rubric": "x", "base_url": "http://models.example.test"}, "base_url", id="without-encryption"),
-        pytest.param({"rubric": "x", "base_url": "https://169.254.169.254/"}, "base_url", id="the-platform"),
+        pytest.param({"rubric": "x", "concurrency": 0}, "concurrency", id="zero-concurrency"),
+        pytest.param({"rubric": "x", "timeout": 0}, "timeout", id="zero-timeout"),
+        pytest.param({"rubric": "x", "timeout": float("nan")}, "timeout", id="nan-timeout"),
+        pytest.param({"rubric": "x", "per_minute": 0}, "per_minute", id="zero-rate"),
+        pytest.param({"rubric": "x", "max_cost": 1}, "max_cost", id="cost-budget-without-prices"),
+        pytest.param({"rubric": "x", "offline": True, "cache": False}, "offline", id="offline-without-cache"),
+        pytest.param({"rubric": "x", "request": {"messages": []}}, "request", id="reserved-parameter"),
+        pytest.param({"rubric": "x", "request": {"api_key": "abc"}}, "request", id="api-key-parameter"),
+        pytest.param({"rubric": "x", "request": {"extra": [{"Authorization": "Bearer abcdef"}]}}, "request", id="nested-secret"),
+        pytest.param({"rubric": "x", "request": {"user": "sk-abcdefghijkl"}}, "request", id="value-that-looks-like-a-key"),
+        pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_tokens": 9}, "request", id="token-budget-without-limit"),
+        pytest.param({"rubric": "x", "request": {"max_tokens": None}, "max_cost": 1, "input_price": 1, "output_price": 1}, "request", id="cost-budget-without-limit"),
+        pytest.param({"rubric": "x", "request": {"max_completion_tokens": "9"}}, "request.max_completion_tokens", id="limit-not-a-number"),
+        pytest.param({"rubric": "x", "reply_format": "xml"}, "reply_format", id="unknown-format"),
+        pytest.param({"rubric": "x", "base_url": "http://models.example.test"}, "base_url", id="remote-host-without-https"),
+        pytest.param({"rubric": "x", "base_url": "https://169.254.169.254/"}, "base_url", id="metadata-address"),
     ],
 )  # fmt: skip
-def test_options_that_are_refused(options, option):
+def test_invalid_options(options, option):
     with pytest.raises(OptionError) as caught:
         LlmJudge(**{"model": "m", **options})
     assert caught.value.option == option
 
 
 @pytest.mark.parametrize(
-    ("reply_format", "told"),
+    ("reply_format", "requested"),
     [
-        pytest.param("json_object", {"type": "json_object"}, id="any-object"),
-        pytest.param("none", None, id="no-word-on-it"),
+        pytest.param("json_object", {"type": "json_object"}, id="json-object"),
+        pytest.param("none", None, id="none"),
     ],
 )
-def test_the_form_of_the_reply_is_told_as_an_endpoint_needs_it(reply_format, told):
+def test_reply_format_is_requested(reply_format, requested):
     with serving() as server:
-        judged(server, reply_format=reply_format)
-    assert server.requests[0].get("response_format") == told
+        judge_case(server, reply_format=reply_format)
+    assert server.requests[0].get("response_format") == requested
 
 
-def test_a_schema_holds_the_model_to_the_ids():
+def test_json_schema_lists_the_ids():
     with serving() as server:
-        judged(server, reply_format="json_schema")
+        judge_case(server, reply_format="json_schema")
     schema = server.requests[0]["response_format"]["json_schema"]["schema"]
     entry = schema["properties"]["marks"]["items"]
     assert entry["properties"]["id"]["enum"] == ["rubric"]
     assert entry["additionalProperties"] is False
 
 
-def test_parameters_are_added_and_taken_away():
+def test_request_adds_and_removes_parameters():
     request = {"max_tokens": None, "max_completion_tokens": 99, "top_p": 1}
     with serving() as server:
-        judged(server, request=request)
+        judge_case(server, request=request)
     assert "max_tokens" not in server.requests[0]
     assert server.requests[0]["max_completion_tokens"] == 99
     assert server.requests[0]["temperature"] == 0.0
@@ -263,31 +267,29 @@ def test_parameters_are_added_and_taken_away():
 @pytest.mark.parametrize(
     "request_",
     [
-        pytest.param(
-            {"max_tokens": None, "prompt_cache_key": "a-1"}, id="a-name-that-is-no-secret"
-        ),
-        pytest.param({"max_completion_tokens": 99}, id="a-number-of-tokens"),
-        pytest.param({"metadata": {"team": "invoices"}}, id="words"),
+        pytest.param({"max_tokens": None, "prompt_cache_key": "a-1"}, id="harmless-key-name"),
+        pytest.param({"max_completion_tokens": 99}, id="token-limit"),
+        pytest.param({"metadata": {"team": "invoices"}}, id="metadata"),
     ],
 )
-def test_parameters_that_are_no_secrets_are_taken(request_):
+def test_harmless_parameters_are_accepted(request_):
     assert LlmJudge(model="m", rubric="x", request=request_).request == request_
 
 
 @pytest.mark.parametrize(
-    ("longest", "asked"),
+    ("max_response_tokens", "calls"),
     [
-        pytest.param(3_000, 1, id="a-reply-that-fits-is-asked-for"),
-        pytest.param(30_000, 0, id="one-that-may-not-fit-is-not"),
+        pytest.param(3_000, 1, id="fits-budget"),
+        pytest.param(30_000, 0, id="may-exceed-budget"),
     ],
 )
-def test_a_budget_reckons_with_the_reply_that_the_endpoint_may_send(longest, asked):
-    request = {"max_tokens": None, "max_completion_tokens": longest}
+def test_budget_reserves_the_maximum_response(max_response_tokens, calls):
+    request = {"max_tokens": None, "max_completion_tokens": max_response_tokens}
     with serving() as server:
-        said = judged(server, request=request, max_tokens=10_000)
-    assert server.attempts == asked
-    assert (said.status is Status.ERROR) is not bool(asked)
+        result = judge_case(server, request=request, max_tokens=10_000)
+    assert server.attempts == calls
+    assert (result.status is Status.ERROR) is not bool(calls)
 
 
-def test_a_missing_candidate_is_never_shown():
+def test_case_has_both_documents():
     assert MISSING not in (CASE.expected, CASE.candidate)

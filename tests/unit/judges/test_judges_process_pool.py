@@ -1,4 +1,4 @@
-"""The process pool: one line per request, replaced workers, and protocol violations."""
+"""The process pool: one line per request, restarted workers, and protocol violations."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from fieldmark.errors import DataError
 from fieldmark.evaluators.base import Status
 from fieldmark.judges import code_judge
 from fieldmark.judges.code_judge import CodeJudge
-from fieldmark.judges.managed_process import ProcessLimits
+from fieldmark.judges.program import ProcessLimits
 from fieldmark.model.case import Case
-from unit.judges.lab import (
+from unit.judges.judge_processes import (
     CASE,
-    alive,
-    asleep,
     judge,
-    living,
-    new_mark,
+    new_marker,
     open_files,
-    time_is_over_when,
+    remaining,
+    running,
+    sleeping,
+    timeout_when,
     zombies,
 )
 from waiting import PATIENCE, eventually
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left():
+def no_leaked_resources():
     before = open_files()
     yield
     assert open_files() == before
@@ -38,217 +38,236 @@ def nothing_is_left():
 
 
 @pytest.fixture
-def patient(monkeypatch):
-    """A judge that is told that there are no more cases may take long to end."""
+def long_grace_period(monkeypatch):
+    """Give a judge much time to exit after its last case."""
     monkeypatch.setattr(code_judge, "ProcessLimits", partial(ProcessLimits, grace=PATIENCE))
 
 
-def staying(*behaviour, **options):
-    return judge(*behaviour, protocol="lines", **options).opened()
+def open_judge(*behavior, **options):
+    return judge(*behavior, protocol="lines", **options).opened()
 
 
-def told(*words):
+def case_for(*words):
     return Case(" ".join(words), {}, " ".join(words))
 
 
-def test_one_process_answers_all_cases_in_their_order():
-    mark = new_mark()
-    with staying("each_line", mark) as judging:
-        said = [judging(Case(str(number), {}, {})) for number in range(20)]
-        assert len(alive(mark)) == 1
-    assert [score.details["case"] for score in said] == [str(number) for number in range(20)]
-    assert [score.details["n"] for score in said] == list(range(1, 21))
-    assert not living(mark)
+def test_one_process_judges_all_cases_in_order():
+    marker = new_marker()
+    with open_judge("each_line", marker) as score_case:
+        results = [score_case(Case(str(number), {}, {})) for number in range(20)]
+        assert len(running(marker)) == 1
+    assert [score.details["case"] for score in results] == [str(number) for number in range(20)]
+    assert [score.details["n"] for score in results] == list(range(1, 21))
+    assert not remaining(marker)
 
 
-def test_as_many_processes_as_there_may_be_and_no_more():
+def test_number_of_processes_is_limited():
     with (
-        staying("each_line", workers=3) as judging,
+        open_judge("each_line", workers=3) as score_case,
         ThreadPoolExecutor(8) as pool,
     ):
-        said = list(pool.map(judging, [Case(str(number), {}, {}) for number in range(60)]))
-    assert [score.details["case"] for score in said] == [str(number) for number in range(60)]
-    assert 1 <= len({score.details["pid"] for score in said}) <= 3
+        results = list(pool.map(score_case, [Case(str(number), {}, {}) for number in range(60)]))
+    assert [score.details["case"] for score in results] == [str(number) for number in range(60)]
+    assert 1 <= len({score.details["pid"] for score in results}) <= 3
 
 
-def test_a_case_in_which_it_dies_is_tried_once_more(tmp_path):
-    with staying("each_line", "as_the_case_says") as judging:
-        first = judging(told("reply"))
-        second = judging(told("once", str(tmp_path / "tried")))
-        third = judging(told("reply"))
+def test_case_is_retried_once_if_the_process_exits(tmp_path):
+    with open_judge("each_line", "follow_candidate") as score_case:
+        first = score_case(case_for("respond"))
+        second = score_case(case_for("exit_once", str(tmp_path / "tried")))
+        third = score_case(case_for("respond"))
     assert [score.status for score in (first, second, third)] == [Status.OK] * 3
     assert first.details["pid"] != second.details["pid"] == third.details["pid"]
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "reason"),
+    ("behavior", "reason"),
     [
-        pytest.param("leave 7", r"died: ended \(exit code 7\).*the second time", id="it-leaves"),
-        pytest.param("leave 0", r"died: ended \(exit code 0\)", id="it-leaves-content"),
-        pytest.param("die 9", r"died: ended \(SIGKILL\)", id="it-is-killed"),
-        pytest.param("crash", r"died: .*exit code 1.*a fault of the judge", id="it-crashes"),
         pytest.param(
-            "desert", r"died: ended \(exit code 5\)", id="it-leaves-a-child-with-its-output"
+            "exit_with 7",
+            r"died: exited with code 7 before it responded.*\(2 attempts\)",
+            id="nonzero-exit",
         ),
-        pytest.param("flood 1 y", "output_limit", id="it-never-stops-talking"),
-        pytest.param("flood 2", "output_limit", id="it-never-stops-remarking"),
-        pytest.param("close 1", "died", id="it-closes-its-output"),
-        pytest.param("say hello\n", "bad_reply: .*begins: hello", id="it-says-something-else"),
-        pytest.param('say {"score":2}\n', "bad_reply: .*between 0 and 1", id="it-says-too-much"),
-        pytest.param("say \n", "bad_reply: there is no reply", id="it-says-nothing"),
+        pytest.param(
+            "exit_with 0", "died: exited with code 0 before it responded", id="exit-code-0"
+        ),
+        pytest.param("kill_self 9", "died: terminated by SIGKILL before it responded", id="killed"),
+        pytest.param(
+            "crash", "died: exited with code 1.*internal error of the judge", id="exception"
+        ),
+        pytest.param(
+            "exit_with_background_child",
+            "died: exited with code 5",
+            id="exit-with-background-child",
+        ),
+        pytest.param("flood 1 y", "output_limit", id="endless-stdout"),
+        pytest.param("flood 2", "output_limit", id="endless-stderr"),
+        pytest.param("close 1", "died", id="closes-stdout"),
+        pytest.param("write hello\n", "bad_reply: .*; response starts with: hello", id="not-json"),
+        pytest.param(
+            'write {"score":2}\n', "bad_reply: .*between 0 and 1", id="score-out-of-range"
+        ),
+        pytest.param("write \n", "bad_reply: no response on standard output", id="empty-line"),
     ],
 )
-def test_a_bad_case_is_an_error_and_the_next_is_not(behaviour, reason):
-    mark = new_mark()
-    with staying("each_line", "as_the_case_says", mark) as judging:
-        bad = judging(Case("bad", {}, behaviour))
-        good = judging(told("reply"))
+def test_failed_case_does_not_affect_the_next(behavior, reason):
+    marker = new_marker()
+    with open_judge("each_line", "follow_candidate", marker) as score_case:
+        bad = score_case(Case("bad", {}, behavior))
+        good = score_case(case_for("respond"))
     assert (bad.status, bad.score) == (Status.ERROR, None)
     assert re.search(reason, bad.reasoning, re.DOTALL), bad.reasoning
     assert good.status is Status.OK, good.reasoning
-    assert not living(mark)
+    assert not remaining(marker)
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "late"),
+    ("behavior", "expired"),
     [
-        pytest.param("sleep", lambda _, __: True, id="it-is-late"),
-        pytest.param("child", lambda mark, _: asleep(mark), id="it-is-late-with-children"),
+        pytest.param("sleep", lambda _, __: True, id="no-response"),
         pytest.param(
-            "say_and touch {}", lambda _, file: file.exists(), id="it-does-not-end-its-line"
+            "start_child", lambda marker, _: sleeping(marker), id="no-response-with-child"
         ),
+        pytest.param("write_and touch {}", lambda _, file: file.exists(), id="no-newline"),
     ],
 )
-def test_a_late_case_is_an_error_and_the_next_is_not(behaviour, late, tmp_path):
-    mark, file = new_mark(), tmp_path / "spoken"
-    with staying("each_line", "as_the_case_says", mark, timeout=PATIENCE) as judging:
-        with time_is_over_when(lambda: late(mark, file)):
-            bad = judging(Case("bad", {}, behaviour.format(file)))
-        good = judging(told("reply"))
+def test_timeout_does_not_affect_the_next_case(behavior, expired, tmp_path):
+    marker, file = new_marker(), tmp_path / "written"
+    with open_judge("each_line", "follow_candidate", marker, timeout=PATIENCE) as score_case:
+        with timeout_when(lambda: expired(marker, file)):
+            bad = score_case(Case("bad", {}, behavior.format(file)))
+        good = score_case(case_for("respond"))
     assert (bad.status, bad.score) == (Status.ERROR, None)
-    assert bad.reasoning.startswith(f"timeout: no line after {PATIENCE:g} s")
+    assert bad.reasoning.startswith(f"timeout: no response within {PATIENCE:g} s")
     assert good.status is Status.OK, good.reasoning
-    assert not living(mark)
+    assert not remaining(marker)
 
 
-def errors_of(*behaviour, cases):
-    """What is wrong with each case, and with the whole in the end."""
-    said = []
+def errors_with(*behavior, cases):
+    """Return the errors of all cases, and of the end of the run."""
+    errors = []
     try:
-        with staying(*behaviour) as judging:
-            said += [judging(CASE).reasoning for _ in range(cases)]
+        with open_judge(*behavior) as score_case:
+            errors += [score_case(CASE).reasoning for _ in range(cases)]
     except DataError as error:
-        said.append(str(error))
-    return [reason for reason in said if reason]
+        errors.append(str(error))
+    return [reason for reason in errors if reason]
 
 
 @pytest.mark.parametrize("cases", [1, 2, 5])
-def test_two_lines_for_one_case_never_pass_unnoticed(cases, patient):
-    errors = errors_of("each_line", "twice", cases=cases)
+def test_two_lines_for_one_case_are_detected(cases, long_grace_period):
+    errors = errors_with("each_line", "respond_twice", cases=cases)
     assert errors
-    assert all("out_of_step: wrote without being asked" in error for error in errors)
+    assert all("out_of_step: unrequested output" in error for error in errors)
 
 
-def test_who_was_out_of_step_is_not_believed_again(tmp_path):
-    wanted, done = tmp_path / "wanted", tmp_path / "done"
-    with staying("each_line", "later_once_more", str(wanted), str(done)) as judging:
-        first = judging(CASE)
-        wanted.touch()
+def test_no_scores_after_unrequested_output(tmp_path):
+    trigger, done = tmp_path / "trigger", tmp_path / "done"
+    with open_judge("each_line", "respond_then_write", str(trigger), str(done)) as score_case:
+        first = score_case(CASE)
+        trigger.touch()
         assert eventually(done.exists)
-        others = [judging(CASE) for _ in range(3)]
+        others = [score_case(CASE) for _ in range(3)]
     assert first.status is Status.OK
     assert {other.status for other in others} == {Status.ERROR}
-    assert "out_of_step: wrote without being asked: just saying" in others[0].reasoning
+    assert "out_of_step: unrequested output: unrequested" in others[0].reasoning
 
 
-def test_a_farewell_is_an_error_of_the_whole(patient):
-    (error,) = errors_of("each_line_and", "say", "bye", cases=2)
+def test_unrequested_output_at_the_end_fails_the_run(long_grace_period):
+    (error,) = errors_with("each_line_and", "write", "bye", cases=2)
     assert "cannot be trusted" in error
-    assert "wrote without being asked: bye" in error
+    assert "unrequested output: bye" in error
 
 
-def test_a_greeting_is_an_error():
-    errors = errors_of("greet", cases=1)
+def test_output_before_the_first_request_is_an_error():
+    errors = errors_with("write_first", cases=1)
     assert "hello" in errors[0]
     assert re.search("bad_reply|out_of_step", errors[0])
 
 
-def test_a_reply_to_another_case_is_an_error():
-    with staying("each_line", "other_case") as judging:
-        assert "for another case than 'invoice-1'" in judging(CASE).reasoning
+def test_response_for_another_case_is_an_error():
+    with open_judge("each_line", "respond_for_other_case") as score_case:
+        assert (
+            "the response is for another case, expected 'invoice-1'" in score_case(CASE).reasoning
+        )
 
 
-def test_who_leaves_after_each_answer_is_started_again():
-    with staying("each_line", "reply_and_leave") as judging:
-        said = [judging(CASE) for _ in range(3)]
-    assert [score.status for score in said] == [Status.OK] * 3
-    assert len({score.details["pid"] for score in said}) == 3
+def test_process_that_exits_after_each_response_is_restarted():
+    with open_judge("each_line", "respond_and_exit") as score_case:
+        results = [score_case(CASE) for _ in range(3)]
+    assert [score.status for score in results] == [Status.OK] * 3
+    assert len({score.details["pid"] for score in results}) == 3
 
 
-def test_a_judge_that_reads_to_the_end_is_told_what_to_do():
-    with staying("answer", timeout=0.3) as judging:
-        assert "has to answer each line at once" in judging(CASE).reasoning
+def test_timeout_of_a_judge_that_reads_to_the_end_explains_the_protocol():
+    with open_judge("echo", timeout=0.3) as score_case:
+        assert "a judge must respond to each line immediately" in score_case(CASE).reasoning
 
 
-def test_who_never_reads_is_late():
+def test_judge_that_never_reads_times_out():
     big = CASE._replace(candidate="x" * 2_000_000)
-    with staying("sleep", timeout=0.3) as judging:
-        assert judging(big).reasoning.startswith("timeout")
+    with open_judge("sleep", timeout=0.3) as score_case:
+        assert score_case(big).reasoning.startswith("timeout")
 
 
-def test_who_answers_before_reading_all_is_out_of_step():
+def test_response_before_the_whole_request_is_read_is_an_error():
     big = CASE._replace(candidate="x" * 2_000_000)
-    with staying("hasty") as judging:
-        assert "out_of_step: answered before it had read" in judging(big).reasoning
+    with open_judge("respond_after_one_byte") as score_case:
+        assert (
+            "out_of_step: responded before it had read the whole request"
+            in score_case(big).reasoning
+        )
 
 
-def test_more_than_may_be_sent_is_not_sent():
-    with staying("each_line") as judging:
-        said = judging(CASE._replace(candidate="x" * (9 << 20)))
-        assert said.reasoning.startswith("input_limit")
-        assert judging(CASE).status is Status.OK
+def test_request_above_the_limit_is_not_sent():
+    with open_judge("each_line") as score_case:
+        result = score_case(CASE._replace(candidate="x" * (9 << 20)))
+        assert result.reasoning.startswith("input_limit")
+        assert score_case(CASE).status is Status.OK
 
 
-def test_who_cannot_be_started_is_an_error():
+def test_program_that_cannot_be_started_is_an_error():
     missing = CodeJudge(script=("no-such-program",), protocol="lines")
-    with missing.opened() as judging:
-        assert judging(CASE).reasoning.startswith("not_started: no-such-program")
+    with missing.opened() as score_case:
+        assert score_case(CASE).reasoning.startswith("not_started: cannot start no-such-program")
 
 
-def test_who_ends_when_there_are_no_more_cases_is_not_killed(tmp_path, patient):
-    farewell = tmp_path / "farewell"
-    with staying("each_line_and", "touch", str(farewell)) as judging:
-        judging(CASE)
-    assert farewell.exists()
+def test_process_may_exit_by_itself_at_the_end(tmp_path, long_grace_period):
+    file = tmp_path / "file"
+    with open_judge("each_line_and", "touch", str(file)) as score_case:
+        score_case(CASE)
+    assert file.exists()
 
 
-def test_who_does_not_end_is_ended():
-    mark = new_mark()
-    with staying("each_line_and", "stubborn", "child", mark) as judging:
-        assert judging(CASE).status is Status.OK
-    assert not living(mark)
+def test_process_that_does_not_exit_is_killed():
+    marker = new_marker()
+    with open_judge("each_line_and", "ignore_sigterm", "start_child", marker) as score_case:
+        assert score_case(CASE).status is Status.OK
+    assert not remaining(marker)
 
 
-def broken_off(mark, said):
-    with staying("each_line", "as_the_case_says", mark) as judging:
-        thread = threading.Thread(target=lambda: said.append(judging(told("child"))))
+def interrupted_run(marker, results):
+    with open_judge("each_line", "follow_candidate", marker) as score_case:
+        thread = threading.Thread(
+            target=lambda: results.append(score_case(case_for("start_child")))
+        )
         thread.start()
-        assert eventually(lambda: asleep(mark))
+        assert eventually(lambda: sleeping(marker))
         raise KeyboardInterrupt
 
 
-def test_a_run_that_is_broken_off_waits_for_nobody():
-    mark, said = new_mark(), []
+def test_interrupted_run_kills_all_processes():
+    marker, results = new_marker(), []
     with pytest.raises(KeyboardInterrupt):
-        broken_off(mark, said)
-    assert said[0].reasoning.startswith("interrupted")
-    assert not living(mark)
+        interrupted_run(marker, results)
+    assert results[0].reasoning.startswith("interrupted")
+    assert not remaining(marker)
 
 
-def test_who_asks_when_the_run_is_over_is_told_so():
-    with staying("each_line", new_mark(), workers=2) as judging:
-        judging(CASE)
+def test_request_after_the_run_is_an_error():
+    with open_judge("each_line", new_marker(), workers=2) as score_case:
+        score_case(CASE)
     with ThreadPoolExecutor(3) as pool:
-        asked = [pool.submit(judging, CASE) for _ in range(3)]
-        said = [each.result(PATIENCE) for each in asked]
-    assert {score.reasoning.partition(":")[0] for score in said} == {"interrupted"}
+        futures = [pool.submit(score_case, CASE) for _ in range(3)]
+        results = [each.result(PATIENCE) for each in futures]
+    assert {score.reasoning.partition(":")[0] for score in results} == {"interrupted"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -19,86 +18,86 @@ from fieldmark.judges.program import (
     program_environment,
     unset_variables,
 )
-from unit.judges.lab import CASE, judge, judged
+from unit.judges.judge_processes import CASE, judge, judge_case
 
-OWN = {
+INHERITED = {
     "PATH": "/bin", "HOME": "/h", "LANG": "C", "LC_ALL": "C.UTF-8", "TMPDIR": "/t", "TZ": "UTC",
     "AWS_SECRET_ACCESS_KEY": "s", "PYTHONPATH": "/x", "LD_PRELOAD": "evil", "EMPTY": "",
 }  # fmt: skip
-USUAL = {"PATH": "/bin", "HOME": "/h", "LANG": "C", "LC_ALL": "C.UTF-8", "TMPDIR": "/t"}
+DEFAULT = {"PATH": "/bin", "HOME": "/h", "LANG": "C", "LC_ALL": "C.UTF-8", "TMPDIR": "/t"}
 
 
 @pytest.mark.parametrize(
-    ("declared", "more"),
+    ("declared", "added"),
     [
-        pytest.param((), {}, id="nothing-else"),
-        pytest.param(("TZ",), {"TZ": "UTC"}, id="a-name-is-handed-on"),
-        pytest.param(("NOT_SET",), {}, id="a-name-that-is-not-set"),
-        pytest.param(("EMPTY",), {"EMPTY": ""}, id="a-name-that-is-set-to-nothing"),
-        pytest.param({"MODE": "fast"}, {"MODE": "fast"}, id="a-value-is-given"),
-        pytest.param({"ZONE": "env:TZ"}, {"ZONE": "UTC"}, id="a-value-is-taken-over"),
-        pytest.param({"PATH": "/usr/bin"}, {"PATH": "/usr/bin"}, id="a-usual-one-is-replaced"),
+        pytest.param((), {}, id="none"),
+        pytest.param(("TZ",), {"TZ": "UTC"}, id="passed-on"),
+        pytest.param(("NOT_SET",), {}, id="not-set"),
+        pytest.param(("EMPTY",), {"EMPTY": ""}, id="empty-value"),
+        pytest.param({"MODE": "fast"}, {"MODE": "fast"}, id="value"),
+        pytest.param({"ZONE": "env:TZ"}, {"ZONE": "UTC"}, id="reference"),
+        pytest.param({"PATH": "/usr/bin"}, {"PATH": "/usr/bin"}, id="override"),
     ],
 )
-def test_what_a_program_may_know(declared, more):
-    assert program_environment(declared, OWN) == {**USUAL, **more}
+def test_environment_of_a_program(declared, added):
+    assert program_environment(declared, INHERITED) == {**DEFAULT, **added}
 
 
-def test_a_variable_that_a_value_refers_to_must_be_set():
-    assert unset_variables({"A": "env:TZ", "B": "env:NOPE", "C": "env"}, OWN) == ["NOPE"]
-    assert judge("say", env={"KEY": "env:NOT_SET_ANYWHERE"}).unready() == (
-        "the variable NOT_SET_ANYWHERE is not set"
+def test_referenced_variable_must_be_set():
+    assert unset_variables({"A": "env:TZ", "B": "env:NOPE", "C": "env"}, INHERITED) == ["NOPE"]
+    assert judge("write", env={"KEY": "env:NOT_SET_ANYWHERE"}).unready() == (
+        "the environment variable NOT_SET_ANYWHERE is not set"
     )
 
 
 @pytest.mark.parametrize(
     "declared",
     [
-        pytest.param({"API_KEY": "k"}, id="a-key-in-the-file"),
-        pytest.param({"DB_PASSWORD": "x"}, id="a-password-in-the-file"),
-        pytest.param({"MODE": "sk-" + "a1" * 12}, id="a-value-that-looks-like-a-key"),
-        pytest.param({"URL": "postgres://me:pw@host/db"}, id="a-password-in-an-address"),
+        pytest.param({"API_KEY": "k"}, id="api-key"),
+        pytest.param({"DB_PASSWORD": "x"}, id="password"),
+        pytest.param({"MODE": "sk-" + "a1" * 12}, id="value-that-looks-like-a-key"),
+        pytest.param({"URL": "postgres://me:pw@host/db"}, id="password-in-url"),
         pytest.param({"": "x"}, id="no-name"),
-        pytest.param(("A=B",), id="a-name-with-a-value"),
-        pytest.param({"A": "x\0y"}, id="a-zero-byte"),
+        pytest.param(("A=B",), id="name-with-equals-sign"),
+        pytest.param({"A": "x\0y"}, id="nul"),
     ],
 )
-def test_what_may_not_be_declared(declared):
+def test_invalid_declarations(declared):
     with pytest.raises(OptionError, match="env"):
         check_environment(declared)
 
 
-def test_a_judge_knows_nothing_that_was_not_declared(monkeypatch):
+def test_judge_receives_only_declared_variables(monkeypatch):
     monkeypatch.setenv("MY_API_KEY", "key-0123456789")
     monkeypatch.setenv("UNRELATED", "x")
-    said = judged("surroundings", env={"MODE": "fast"})
-    known = set(said.details["env"]) - {MARKER_VARIABLE, "LC_CTYPE"}
-    usual = ("PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "TMP", "TEMP", "MODE")
-    assert {name for name in known if not name.startswith("LC_")} <= set(usual)
-    assert said.details["env"]["MODE"] == "fast"
+    result = judge_case("environment", env={"MODE": "fast"})
+    known = set(result.details["env"]) - {MARKER_VARIABLE, "LC_CTYPE"}
+    default = ("PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "TMP", "TEMP", "MODE")
+    assert {name for name in known if not name.startswith("LC_")} <= set(default)
+    assert result.details["env"]["MODE"] == "fast"
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "seen"),
+    ("behavior", "attribute"),
     [
-        pytest.param(("surroundings",), "details", id="in-details"),
-        pytest.param(("complain_and", "key-0123456789", "leave", "1"), "reasoning", id="in-remarks"),
-        pytest.param(("say", "key-0123456789"), "reasoning", id="in-a-bad-reply"),
-        pytest.param(("say", '{"score": 1, "hits": ["key-0123456789"]}'), "hits", id="in-hits"),
+        pytest.param(("environment",), "details", id="in-details"),
+        pytest.param(("write_stderr_and", "key-0123456789", "exit_with", "1"), "reasoning", id="in-stderr"),
+        pytest.param(("write", "key-0123456789"), "reasoning", id="in-invalid-response"),
+        pytest.param(("write", '{"score": 1, "hits": ["key-0123456789"]}'), "hits", id="in-hits"),
     ],
 )  # fmt: skip
-def test_a_secret_that_was_declared_is_never_written_down(monkeypatch, behaviour, seen):
+def test_declared_secret_is_redacted(monkeypatch, behavior, attribute):
     monkeypatch.setenv("MY_API_KEY", "key-0123456789")
-    said = judged(*behaviour, env=("MY_API_KEY",))
-    assert "0123456789" not in json.dumps(said.to_dict())
-    assert "[MY_API_KEY]" in json.dumps(said.to_dict()[seen])
+    result = judge_case(*behavior, env=("MY_API_KEY",))
+    assert "0123456789" not in repr(result)
+    assert "[MY_API_KEY]" in repr(getattr(result, attribute))
 
 
 ENV = {"PATH": os.environ["PATH"]}
 
 
 @pytest.fixture
-def folder(tmp_path):
+def directory(tmp_path):
     files = {"fine.sh": "#!/bin/sh\necho '{\"score\": 1}'\n", "bare": "echo hi\n", "judge.py": ""}
     files |= {"odd.sh": "#!/no/such/interpreter\n", "plain.sh": "#!/bin/sh\n"}
     for name, text in files.items():
@@ -113,62 +112,78 @@ def folder(tmp_path):
     ("argv", "reason"),
     [
         pytest.param(["sh"], None, id="on-the-path"),
-        pytest.param(["./fine.sh"], None, id="a-script-beside-the-file"),
-        pytest.param(["python3", "judge.py"], None, id="an-interpreter-and-its-script"),
-        pytest.param(["sh", "-c", "missing.sh"], None, id="code-is-no-script"),
-        pytest.param(["sh", "--out=missing.py"], None, id="an-option-is-no-script"),
-        pytest.param(["sh", "fine.sh", "missing.py"], None, id="only-the-first-is-the-script"),
-        pytest.param(["no-such-program"], "no-such-program is not on the path", id="missing"),
-        pytest.param(["python judge.py"], r"write a list: \[python, judge.py\]", id="words-in-one"),
-        pytest.param(["./none.sh"], "./none.sh does not exist in", id="a-missing-file"),
-        pytest.param(["./sub"], "./sub is no file", id="a-folder"),
-        pytest.param(["./plain.sh"], "not executable; name its interpreter", id="not-executable"),
-        pytest.param(["./odd.sh"], "asks for /no/such/interpreter, which is missing", id="odd"),
-        pytest.param(["./bare"], "does not begin with #!", id="no-interpreter-named"),
-        pytest.param(["sh", "gone.sh"], "the script gone.sh does not exist in", id="no-script"),
-        pytest.param(["node", "-x", "sub/gone.mjs"], "gone.mjs|node is not", id="no-javascript"),
+        pytest.param(["./fine.sh"], None, id="script-in-directory"),
+        pytest.param(["python3", "judge.py"], None, id="interpreter-and-script"),
+        pytest.param(["sh", "-c", "missing.sh"], None, id="code-option"),
+        pytest.param(["sh", "--out=missing.py"], None, id="long-option"),
+        pytest.param(["sh", "fine.sh", "missing.py"], None, id="second-argument"),
+        pytest.param(["no-such-program"], "no-such-program not found on PATH", id="missing"),
+        pytest.param(
+            ["python judge.py"],
+            r"not found on PATH; write the command as a list: \[python, judge.py\]",
+            id="command-as-string",
+        ),
+        pytest.param(["./none.sh"], "./none.sh not found in", id="missing-file"),
+        pytest.param(["./sub"], "./sub is not a file", id="directory"),
+        pytest.param(
+            ["./plain.sh"],
+            "not executable; make it executable or put its interpreter first",
+            id="not-executable",
+        ),
+        pytest.param(
+            ["./odd.sh"],
+            "interpreter /no/such/interpreter of ./odd.sh not found",
+            id="missing-interpreter",
+        ),
+        pytest.param(["./bare"], "does not start with #!", id="no-shebang"),
+        pytest.param(["sh", "gone.sh"], "script gone.sh not found in", id="missing-script"),
+        pytest.param(
+            ["node", "-x", "sub/gone.mjs"],
+            "gone.mjs not found|node not found",
+            id="missing-javascript",
+        ),
     ],
 )
-def test_why_a_program_cannot_be_started(folder, argv, reason):
+def test_startup_problems(directory, argv, reason):
     import re
 
-    found = check_startable(argv, folder, ENV)
+    found = check_startable(argv, directory, ENV)
     assert (found is None) == (reason is None), found
     assert reason is None or re.search(reason, found), found
 
 
-def test_a_folder_that_does_not_exist(tmp_path):
-    assert "does not exist" in check_startable(["sh"], tmp_path / "none", ENV)
+def test_missing_working_directory(tmp_path):
+    assert "none not found" in check_startable(["sh"], tmp_path / "none", ENV)
 
 
-def test_python_is_ours_where_no_other_has_the_name(tmp_path):
-    nowhere = {"PATH": str(tmp_path)}
-    assert program_argv(["python", "x.py"], nowhere) == (sys.executable, "x.py")
+def test_python_is_this_interpreter_unless_there_is_one_on_the_path(tmp_path):
+    env = {"PATH": str(tmp_path)}
+    assert program_argv(["python", "x.py"], env) == (sys.executable, "x.py")
     (tmp_path / "python").write_text("#!/bin/sh\n", "utf-8")
     (tmp_path / "python").chmod(0o755)
-    assert program_argv(["python", "x.py"], nowhere) == ("python", "x.py")
-    assert program_argv(["python3", "x.py"], nowhere) == ("python3", "x.py")
+    assert program_argv(["python", "x.py"], env) == ("python", "x.py")
+    assert program_argv(["python3", "x.py"], env) == ("python3", "x.py")
 
 
-def test_a_judge_says_why_it_is_not_ready(folder):
-    assert CodeJudge(script=("./fine.sh",), cwd=folder).unready() is None
-    assert "gone" in CodeJudge(script=("./gone.sh",), cwd=folder).unready()
+def test_judge_reports_why_it_cannot_be_started(directory):
+    assert CodeJudge(script=("./fine.sh",), cwd=directory).unready() is None
+    assert "gone" in CodeJudge(script=("./gone.sh",), cwd=directory).unready()
 
 
-def test_paths_are_seen_from_the_folder_of_the_judge(folder, monkeypatch):
+def test_paths_are_relative_to_the_working_directory(directory, monkeypatch):
     monkeypatch.chdir("/")
-    with CodeJudge(script=("./fine.sh",), cwd=folder).opened() as judging:
-        assert judging(CASE).score == 1.0
+    with CodeJudge(script=("./fine.sh",), cwd=directory).opened() as score_case:
+        assert score_case(CASE).score == 1.0
 
 
-def test_the_declared_path_is_the_one_that_is_searched(folder):
-    (folder / "sub" / "tool").write_text((folder / "fine.sh").read_text("utf-8"), "utf-8")
-    (folder / "sub" / "tool").chmod(0o755)
-    lost = CodeJudge(script=("tool",))
-    found = CodeJudge(script=("tool",), env={"PATH": f"{folder / 'sub'}:/bin:/usr/bin"})
-    assert (lost.unready(), found.unready()) == ("tool is not on the path", None)
-    with found.opened() as judging:
-        assert judging(CASE).score == 1.0
+def test_declared_path_is_searched(directory):
+    (directory / "sub" / "tool").write_text((directory / "fine.sh").read_text("utf-8"), "utf-8")
+    (directory / "sub" / "tool").chmod(0o755)
+    without_path = CodeJudge(script=("tool",))
+    found = CodeJudge(script=("tool",), env={"PATH": f"{directory / 'sub'}:/bin:/usr/bin"})
+    assert (without_path.unready(), found.unready()) == ("tool not found on PATH", None)
+    with found.opened() as score_case:
+        assert score_case(CASE).score == 1.0
     assert shutil.which("tool") is None
 
 
@@ -176,36 +191,36 @@ def test_the_declared_path_is_the_one_that_is_searched(folder):
     ("options", "option"),
     [
         pytest.param({"script": ()}, "script", id="no-program"),
-        pytest.param({"script": ("",)}, "script", id="a-program-without-a-name"),
-        pytest.param({"script": ("a\0b",)}, "script", id="a-zero-byte"),
-        pytest.param({"timeout": 0}, "timeout", id="no-time"),
-        pytest.param({"timeout": float("nan")}, "timeout", id="time-that-is-no-number"),
-        pytest.param({"timeout": float("inf")}, "timeout", id="time-without-end"),
-        pytest.param({"pass_threshold": 1.1}, "pass_threshold", id="more-than-all"),
-        pytest.param({"pass_threshold": -0.1}, "pass_threshold", id="less-than-nothing"),
-        pytest.param({"workers": 0, "protocol": "lines"}, "workers", id="nobody-works"),
+        pytest.param({"script": ("",)}, "script", id="empty-program-name"),
+        pytest.param({"script": ("a\0b",)}, "script", id="nul"),
+        pytest.param({"timeout": 0}, "timeout", id="zero-timeout"),
+        pytest.param({"timeout": float("nan")}, "timeout", id="nan-timeout"),
+        pytest.param({"timeout": float("inf")}, "timeout", id="infinite-timeout"),
+        pytest.param({"pass_threshold": 1.1}, "pass_threshold", id="threshold-above-one"),
+        pytest.param({"pass_threshold": -0.1}, "pass_threshold", id="negative-threshold"),
+        pytest.param({"workers": 0, "protocol": "lines"}, "workers", id="zero-workers"),
         pytest.param({"workers": 2}, "workers", id="workers-without-lines"),
-        pytest.param({"protocol": "line"}, "protocol", id="an-unknown-protocol"),
-        pytest.param({"max_output": 0}, "max_output", id="nothing-may-be-said"),
-        pytest.param({"memory": 0}, "memory", id="no-memory"),
-        pytest.param({"env": {"MY_TOKEN": "abc"}}, "env", id="a-secret"),
+        pytest.param({"protocol": "line"}, "protocol", id="unknown-protocol"),
+        pytest.param({"max_output": 0}, "max_output", id="zero-output"),
+        pytest.param({"memory": 0}, "memory", id="zero-memory"),
+        pytest.param({"env": {"MY_TOKEN": "abc"}}, "env", id="secret"),
     ],
 )
-def test_options_that_cannot_be(options, option):
-    with pytest.raises(OptionError) as refused:
+def test_invalid_options(options, option):
+    with pytest.raises(OptionError) as error:
         CodeJudge(**{"script": ("sh",), **options})
-    assert refused.value.option == option
+    assert error.value.option == option
 
 
 @pytest.mark.parametrize(
     ("threshold", "verdict"),
     [
         pytest.param(0.79, "pass", id="above"),
-        pytest.param(0.8, "pass", id="reached"),
+        pytest.param(0.8, "pass", id="equal"),
         pytest.param(0.81, "fail", id="below"),
     ],
 )
-def test_a_score_passes_from_the_threshold_on(threshold, verdict):
+def test_score_passes_if_it_reaches_the_threshold(threshold, verdict):
     script = ("sh", "-c", "echo '{\"score\": 0.8}'")
-    with CodeJudge(script=script, pass_threshold=threshold).opened() as judging:
-        assert judging(CASE).verdict == verdict
+    with CodeJudge(script=script, pass_threshold=threshold).opened() as score_case:
+        assert score_case(CASE).verdict == verdict

@@ -16,23 +16,25 @@ SECRETS = Redactor({"API_KEY": KEY, "TEAM": "abc"})
 
 
 @pytest.mark.parametrize(
-    "spelled",
+    "encoded",
     [
-        pytest.param(KEY, id="raw"),
+        pytest.param(KEY, id="plain"),
         pytest.param(json.dumps(KEY)[1:-1], id="in-json"),
-        pytest.param(json.dumps(KEY, ensure_ascii=False)[1:-1], id="in-json-beyond-ascii"),
-        pytest.param(json.dumps(json.dumps(KEY))[3:-3], id="in-json-inside-of-json"),
-        pytest.param(json.dumps(KEY).replace("/", "\\/")[1:-1], id="in-json-with-slashes-escaped"),
-        pytest.param(KEY.replace("+", "\\u002B").replace('"', "\\u0022"), id="in-json-for-a-page"),
-        pytest.param(quote(KEY, safe=""), id="in-a-url"),
-        pytest.param(quote(KEY), id="in-the-path-of-a-url"),
-        pytest.param(quote(KEY, safe="").replace("%2F", "%2f"), id="in-a-url-in-small-letters"),
-        pytest.param(quote(quote(KEY, safe=""), safe=""), id="in-a-url-inside-of-a-url"),
+        pytest.param(json.dumps(KEY, ensure_ascii=False)[1:-1], id="in-non-ascii-json"),
+        pytest.param(json.dumps(json.dumps(KEY))[3:-3], id="in-nested-json"),
+        pytest.param(json.dumps(KEY).replace("/", "\\/")[1:-1], id="in-json-with-escaped-slashes"),
+        pytest.param(
+            KEY.replace("+", "\\u002B").replace('"', "\\u0022"), id="in-json-with-unicode-escapes"
+        ),
+        pytest.param(quote(KEY, safe=""), id="in-url"),
+        pytest.param(quote(KEY), id="in-url-path"),
+        pytest.param(quote(KEY, safe="").replace("%2F", "%2f"), id="in-lowercase-url"),
+        pytest.param(quote(quote(KEY, safe=""), safe=""), id="in-nested-url"),
         pytest.param(base64.b64encode(KEY.encode()).decode().rstrip("="), id="in-base64"),
     ],
 )
-def test_a_secret_is_hidden_and_found_in_every_spelling(spelled):
-    text = f"before {spelled} after"
+def test_secret_is_found_and_redacted_in_every_encoding(encoded):
+    text = f"before {encoded} after"
     assert "sentinel" not in SECRETS.redact(text)
     assert SECRETS.redact(text).startswith("before [API_KEY]")
     assert SECRETS.find_in(text) == "API_KEY"
@@ -41,7 +43,7 @@ def test_a_secret_is_hidden_and_found_in_every_spelling(spelled):
 @pytest.mark.parametrize("before", ["", "x", "xy", "user:", "Bearer "])
 @pytest.mark.parametrize("after", ["", "z", "zz"])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
-def test_a_secret_inside_of_base64_is_found_wherever_it_begins(before, after, encode):
+def test_secret_inside_base64_is_found_at_any_offset(before, after, encode):
     encoded = encode(f"{before}{KEY}{after}".encode()).decode()
     assert SECRETS.find_in(encoded) == "API_KEY"
 
@@ -49,43 +51,43 @@ def test_a_secret_inside_of_base64_is_found_wherever_it_begins(before, after, en
 @pytest.mark.parametrize(
     ("value", "name"),
     [
-        pytest.param({"a": [{"b": f"x {KEY}"}]}, "API_KEY", id="deep-in-a-value"),
-        pytest.param({KEY: 1}, "API_KEY", id="as-a-key"),
-        pytest.param({"a": "sk-", "b": 1}, None, id="not-there"),
-        pytest.param("abc", None, id="too-short-to-be-one"),
+        pytest.param({"a": [{"b": f"x {KEY}"}]}, "API_KEY", id="nested"),
+        pytest.param({KEY: 1}, "API_KEY", id="key"),
+        pytest.param({"a": "sk-", "b": 1}, None, id="absent"),
+        pytest.param("abc", None, id="too-short"),
     ],
 )
-def test_a_secret_is_found_in_values(value, name):
+def test_secret_is_found_in_json_values(value, name):
     assert SECRETS.find_in(value) == name
 
 
 @pytest.mark.parametrize(
     ("secret", "text"),
     [
-        pytest.param("two words", "x two+words", id="a-blank-as-a-plus"),
-        pytest.param("two words", "x two%20words", id="a-blank-in-percent-signs"),
-        pytest.param("back\\slash", "x back\\\\\\\\slash", id="a-backslash-escaped-twice"),
+        pytest.param("two words", "x two+words", id="space-as-plus"),
+        pytest.param("two words", "x two%20words", id="space-percent-encoded"),
+        pytest.param("back\\slash", "x back\\\\\\\\slash", id="backslash-escaped-twice"),
         pytest.param("back\\\\slash", "x back\\\\slash", id="two-backslashes"),
-        pytest.param("smile \U0001f600", "x smile \\ud83d\\uDE00", id="a-pair-of-escapes"),
+        pytest.param("smile \U0001f600", "x smile \\ud83d\\uDE00", id="surrogate-pair-escapes"),
     ],
 )
-def test_a_character_is_known_by_its_escapes(secret, text):
+def test_escaped_characters_are_recognized(secret, text):
     assert Redactor({"API_KEY": secret}).redact(text) == "x [API_KEY]"
 
 
-def test_a_reply_full_of_escapes_takes_no_time():
+def test_search_takes_linear_time():
     secrets = Redactor({"API_KEY": '\\"\\"\\/\\"'})
     started = time.thread_time()
     assert secrets.find_in("\\" * 200_000 + "x") is None
     assert time.thread_time() - started < 2
 
 
-def test_without_secrets_nothing_is_hidden():
+def test_empty_redactor_changes_nothing():
     assert Redactor({}).redact(KEY) == KEY
     assert Redactor({}).find_in(KEY) is None
 
 
-def test_a_secret_that_holds_another_is_hidden_whole():
+def test_longest_secret_is_redacted_first():
     secrets = Redactor({"SHORT": "abcdef", "LONG": "abcdefghi"})
     assert secrets.redact("abcdefghi abcdef") == "[LONG] [SHORT]"
 
@@ -93,40 +95,40 @@ def test_a_secret_that_holds_another_is_hidden_whole():
 @pytest.mark.parametrize(
     ("name", "secret"),
     [
-        pytest.param("Authorization", True, id="the-usual-header"),
-        pytest.param("Proxy-Authorization", True, id="for-a-proxy"),
-        pytest.param("X-Api-Key", True, id="an-api-key"),
-        pytest.param("apikey", True, id="in-one-word"),
-        pytest.param("Ocp-Apim-Subscription-Key", True, id="a-subscription-key"),
-        pytest.param("Cookie", True, id="a-cookie"),
-        pytest.param("X-Auth-Token", True, id="a-token"),
-        pytest.param("client_secret", True, id="a-secret"),
-        pytest.param("key", True, id="a-key-alone"),
-        pytest.param("X-Author", False, id="an-author"),
-        pytest.param("X-Keyboard", False, id="a-keyboard"),
-        pytest.param("X-Monkey", False, id="a-monkey"),
-        pytest.param("Accept", False, id="a-plain-header"),
+        pytest.param("Authorization", True, id="authorization"),
+        pytest.param("Proxy-Authorization", True, id="proxy-authorization"),
+        pytest.param("X-Api-Key", True, id="api-key"),
+        pytest.param("apikey", True, id="apikey"),
+        pytest.param("Ocp-Apim-Subscription-Key", True, id="subscription-key"),
+        pytest.param("Cookie", True, id="cookie"),
+        pytest.param("X-Auth-Token", True, id="token"),
+        pytest.param("client_secret", True, id="client-secret"),
+        pytest.param("key", True, id="key"),
+        pytest.param("X-Author", False, id="author"),
+        pytest.param("X-Keyboard", False, id="keyboard"),
+        pytest.param("X-Monkey", False, id="monkey"),
+        pytest.param("Accept", False, id="accept"),
     ],
 )
-def test_names_that_promise_a_secret(name, secret):
+def test_secret_names(name, secret):
     assert is_secret_name(name) is secret
 
 
 @pytest.mark.parametrize(
     ("name", "value", "secret"),
     [
-        pytest.param("OPENAI_API_KEY", "x", True, id="an-api-key"),
-        pytest.param("GITHUB_TOKEN", "x", True, id="a-token"),
-        pytest.param("db_password", "x", True, id="a-password-in-small-letters"),
-        pytest.param("TOKENIZER", "x", False, id="a-tokenizer"),
-        pytest.param("SORT_KEY", "name", False, id="a-key-that-opens-nothing"),
-        pytest.param("AUTHOR", "ann", False, id="an-author"),
-        pytest.param("ENDPOINT", "https://host.test/v1", False, id="an-address"),
-        pytest.param("ENDPOINT", "https://ann:pw@host.test/v1", True, id="an-address-with-a-password"),
-        pytest.param("X", "ghp_0123456789abcdef", True, id="a-value-that-looks-like-a-token"),
+        pytest.param("OPENAI_API_KEY", "x", True, id="api-key"),
+        pytest.param("GITHUB_TOKEN", "x", True, id="token"),
+        pytest.param("db_password", "x", True, id="lowercase-password"),
+        pytest.param("TOKENIZER", "x", False, id="tokenizer"),
+        pytest.param("SORT_KEY", "name", False, id="sort-key"),
+        pytest.param("AUTHOR", "ann", False, id="author"),
+        pytest.param("ENDPOINT", "https://host.test/v1", False, id="url"),
+        pytest.param("ENDPOINT", "https://ann:pw@host.test/v1", True, id="url-with-password"),
+        pytest.param("X", "ghp_0123456789abcdef", True, id="value-that-looks-like-a-token"),
     ],
 )  # fmt: skip
-def test_what_looks_like_a_secret(name, value, secret):
+def test_secret_variables(name, value, secret):
     assert is_secret_variable(name, value) is secret
 
 
@@ -134,20 +136,20 @@ VARIABLE = 'p"ä/s wörd+1'
 
 
 @pytest.mark.parametrize(
-    "spelled",
+    "encoded",
     [
         pytest.param(VARIABLE, id="plain"),
-        pytest.param(quote(VARIABLE, safe=""), id="in-an-address"),
+        pytest.param(quote(VARIABLE, safe=""), id="in-url"),
         pytest.param(base64.b64encode(VARIABLE.encode()).decode(), id="in-base64"),
         pytest.param(json.dumps(VARIABLE)[1:-1], id="in-json"),
-        pytest.param(json.dumps(VARIABLE, ensure_ascii=False)[1:-1], id="in-json-with-umlauts"),
+        pytest.param(json.dumps(VARIABLE, ensure_ascii=False)[1:-1], id="in-non-ascii-json"),
     ],
 )
-def test_a_secret_variable_is_found_however_it_is_spelled(spelled):
+def test_secret_variable_is_redacted_in_every_encoding(encoded):
     secrets = Redactor.from_environment({"TOKEN": VARIABLE, "OTHER": "harmless"})
-    assert secrets.redact(f"<{spelled}> harmless") == "<[TOKEN]> harmless"
-    assert secrets.redact_value({spelled: [spelled, 1]}) == {"[TOKEN]": ["[TOKEN]", 1]}
+    assert secrets.redact(f"<{encoded}> harmless") == "<[TOKEN]> harmless"
+    assert secrets.redact_value({encoded: [encoded, 1]}) == {"[TOKEN]": ["[TOKEN]", 1]}
 
 
-def test_a_short_value_is_no_secret():
+def test_short_value_is_not_redacted():
     assert Redactor.from_environment({"TOKEN": "abc"}).redact("abc") == "abc"

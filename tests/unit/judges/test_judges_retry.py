@@ -1,4 +1,4 @@
-"""Retries: how often, after which delay, and what a server asks for."""
+"""Retries: their number, their delays, and the `Retry-After` header."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 from fieldmark.judges.retry import Backoff, call_with_retries, parse_retry_after
 
 
-class Outcome(NamedTuple):
+class Attempt(NamedTuple):
     transient: bool
     retry_after: float | None = None
 
 
 @given(st.integers(1, 200), st.none() | st.floats(0, 1e6))
-def test_a_pause_is_never_shorter_than_asked_for_nor_longer_than_it_may_be(attempt, asked_for):
+def test_delay_is_between_retry_after_and_the_maximum(attempt, retry_after_seconds):
     backoff = Backoff(first=0.5, longest=30, longest_retry_after=60)
-    pause = backoff.delay(attempt, asked_for)
-    least = min(asked_for or 0, 60)
-    assert least <= pause <= least + min(0.5 * 2 ** (attempt - 1), 30)
+    delay = backoff.delay(attempt, retry_after_seconds)
+    minimum = min(retry_after_seconds or 0, 60)
+    assert minimum <= delay <= minimum + min(0.5 * 2 ** (attempt - 1), 30)
 
 
-def test_pauses_are_spread_over_the_whole_time():
-    drawn = [Backoff(first=8.0).delay(1) for _ in range(200)]
-    assert min(drawn) < 2
-    assert max(drawn) > 6
+def test_delays_are_random():
+    delays = [Backoff(first=8.0).delay(1) for _ in range(200)]
+    assert min(delays) < 2
+    assert max(delays) > 6
 
 
 @pytest.mark.parametrize(
@@ -37,57 +37,57 @@ def test_pauses_are_spread_over_the_whole_time():
     [
         pytest.param(None, None, id="no-header"),
         pytest.param("7", 7.0, id="seconds"),
-        pytest.param(" 0 ", 0.0, id="at-once"),
-        pytest.param("-3", None, id="a-negative-number"),
-        pytest.param("1e9", None, id="another-number"),
-        pytest.param("soon", None, id="words"),
-        pytest.param("Wed, 21 Oct 2015 07:28:00 GMT", 0.0, id="a-date-in-the-past"),
-        pytest.param("Wed, 99 Oct 2015 07:28:00 GMT", None, id="a-day-that-is-none"),
+        pytest.param(" 0 ", 0.0, id="zero"),
+        pytest.param("-3", None, id="negative-number"),
+        pytest.param("1e9", None, id="exponent"),
+        pytest.param("soon", None, id="text"),
+        pytest.param("Wed, 21 Oct 2015 07:28:00 GMT", 0.0, id="past-date"),
+        pytest.param("Wed, 99 Oct 2015 07:28:00 GMT", None, id="invalid-date"),
     ],
 )
-def test_when_to_come_again(header, seconds):
+def test_retry_after(header, seconds):
     assert parse_retry_after(header) == seconds
 
 
-def test_when_to_come_again_as_a_date_in_the_future():
+def test_retry_after_with_a_future_date():
     assert parse_retry_after(formatdate(time.time() + 30, usegmt=True)) == pytest.approx(30, abs=2)
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "retries", "calls", "waits"),
+    ("attempts", "retries", "calls", "waits"),
     [
-        pytest.param([Outcome(transient=False)], 3, 1, [], id="a-success-is-not-retried"),
+        pytest.param([Attempt(transient=False)], 3, 1, [], id="success"),
         pytest.param(
-            [Outcome(transient=True), Outcome(transient=False)],
+            [Attempt(transient=True), Attempt(transient=False)],
             3,
             2,
             [(1, None)],
-            id="until-it-passes",
+            id="one-retry",
         ),
         pytest.param(
-            [Outcome(transient=True, retry_after=7.0)] * 3,
+            [Attempt(transient=True, retry_after=7.0)] * 3,
             2,
             3,
             [(1, 7.0), (2, 7.0)],
-            id="as-often-as-allowed",
+            id="all-retries",
         ),
-        pytest.param([Outcome(transient=True)], 0, 1, [], id="never-without-retries"),
+        pytest.param([Attempt(transient=True)], 0, 1, [], id="no-retries"),
     ],
 )
-def test_a_transient_outcome_is_retried(outcomes, retries, calls, waits):
-    left, waited = iter(outcomes), []
+def test_transient_result_is_retried(attempts, retries, calls, waits):
+    remaining, waited = iter(attempts), []
 
     def wait(number, retry_after):
         waited.append((number, retry_after))
         return False
 
-    assert call_with_retries(lambda: next(left), retries, wait) == (outcomes[-1], calls)
+    assert call_with_retries(lambda: next(remaining), retries, wait) == (attempts[-1], calls)
     assert waited == waits
-    assert next(left, None) is None
+    assert next(remaining, None) is None
 
 
-def test_a_stop_ends_the_retries():
-    assert call_with_retries(lambda: Outcome(transient=True), 5, lambda *_: True) == (
-        Outcome(transient=True),
+def test_stop_ends_the_retries():
+    assert call_with_retries(lambda: Attempt(transient=True), 5, lambda *_: True) == (
+        Attempt(transient=True),
         1,
     )

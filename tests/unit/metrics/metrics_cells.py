@@ -1,4 +1,4 @@
-"""Cases written by hand: a word for every fact that the tables of these tests speak of."""
+"""Hand-written cases, with a short name for every fact in the tables of these tests."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FACTS_BY_WORD: Final[Mapping[str, int]] = {
     "omission": fact(Outcome.OMISSION, VALUE, ABSENT),
     "omission-null": fact(Outcome.OMISSION, VALUE, NULL),
     "omission-blank": fact(Outcome.OMISSION, VALUE, BLANK),
-    "invented-key": fact(Outcome.HALLUCINATION, ABSENT, VALUE),
-    "invented-for-null": fact(Outcome.HALLUCINATION, NULL, VALUE),
-    "invented-for-blank": fact(Outcome.HALLUCINATION, BLANK, VALUE),
+    "extra-key": fact(Outcome.HALLUCINATION, ABSENT, VALUE),
+    "extra-for-null": fact(Outcome.HALLUCINATION, NULL, VALUE),
+    "extra-for-blank": fact(Outcome.HALLUCINATION, BLANK, VALUE),
     "null-null": fact(Outcome.BOTH_EMPTY, NULL, NULL),
     "null-blank": fact(Outcome.BOTH_EMPTY, NULL, BLANK),
     "null-absent": fact(Outcome.BOTH_EMPTY, NULL, ABSENT),
@@ -29,7 +29,7 @@ FACTS_BY_WORD: Final[Mapping[str, int]] = {
     "absent-absent": fact(Outcome.BOTH_EMPTY, ABSENT, ABSENT),
     "ignored": fact(Outcome.IGNORED, VALUE, VALUE),
     "ignored-omission": fact(Outcome.IGNORED, VALUE, ABSENT),
-    "ignored-invented-key": fact(Outcome.IGNORED, ABSENT, VALUE),
+    "ignored-extra-key": fact(Outcome.IGNORED, ABSENT, VALUE),
     "error": fact(Outcome.ERROR, VALUE, VALUE),
 }
 
@@ -39,7 +39,7 @@ Fields = Sequence[tuple[str, str]]
 def block_of(
     fields: Fields, table: AttributeTable, comparisons: Mapping[int, Comparison] | None = None
 ) -> Outcomes:
-    """A case from pairs of an attribute and a word."""
+    """Return a case from pairs of an attribute and a fact name."""
     cells = [
         table.add(Attribute(path=path, comparator="exact")) << CELL_BITS | FACTS_BY_WORD[word]
         for path, word in fields
@@ -48,7 +48,7 @@ def block_of(
 
 
 def histogram(words: str) -> dict[int, int]:
-    """Facts by their words, as counted."""
+    """Count facts given by name."""
     facts: dict[int, int] = {}
     for word in words.split():
         facts[FACTS_BY_WORD[word]] = facts.get(FACTS_BY_WORD[word], 0) + 1
@@ -59,11 +59,11 @@ EXACT_PAIR: Final[Fields] = (
     ("name", "wrong"),
     ("email", "match"),
     ("bio", "wrong"),
-    ("internal_id", "invented-for-null"),
+    ("internal_id", "extra-for-null"),
     ("status", "omission"),
-    ("extra_field", "invented-key"),
+    ("extra_field", "extra-key"),
 )
-"""The walk-through's two documents under exact comparison."""
+"""The two documents of the walkthrough, compared exactly."""
 
 STRATEGY_PAIR: Final[Fields] = tuple(
     (path, "match" if path in {"name", "bio"} else word) for path, word in EXACT_PAIR

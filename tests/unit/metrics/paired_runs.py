@@ -1,4 +1,4 @@
-"""Two runs written by hand: a word for every field of every case, in both."""
+"""Two hand-written runs, with a fact name for every field of every case."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from metrics_cells import block_of
 
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
-from fieldmark.metrics.difference import CaseInRun, PairedCases, ResamplingOptions, paired_figures
+from fieldmark.metrics.difference import CaseInRun, PairedCases, ResamplingOptions, paired_metrics
 from fieldmark.model.outcomes import AttributeTable
 
 COUNTING = DEFAULT_CONVENTION.counting
@@ -14,7 +14,7 @@ QUICK = ResamplingOptions(resamples=200, permutations=499)
 
 
 def pairs_of(*cases):
-    """Each case is a pair of mappings from attributes to words."""
+    """Pair cases, each given as two mappings from attributes to fact names."""
     pairs, table = PairedCases(), AttributeTable()
     counter = CaseCounter(DEFAULT_CONVENTION, table)
     for number, case in enumerate(cases):
@@ -24,6 +24,6 @@ def pairs_of(*cases):
     return pairs, table
 
 
-def figures_of(*cases, effort=QUICK):
+def metrics_of(*cases, effort=QUICK):
     pairs, table = pairs_of(*cases)
-    return paired_figures(pairs, table, table, COUNTING, effort)
+    return paired_metrics(pairs, table, table, COUNTING, effort)

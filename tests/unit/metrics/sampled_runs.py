@@ -1,4 +1,4 @@
-"""Runs of random cases that are tallied and sampled."""
+"""Runs of random cases with their tally and sample."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fieldmark.metrics.bootstrap import run_intervals
 from fieldmark.metrics.case_sample import CaseSample
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.summary import summarise
+from fieldmark.metrics.summary import summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcomes import AttributeTable
 
 
 class Run:
-    """A run of cases with words for their fields."""
+    """A run of cases, given by fact names."""
 
     def __init__(self, cases, *, limit=2048, convention="confusion"):
         self.convention = CONVENTIONS[convention]
@@ -31,13 +31,13 @@ class Run:
             self.sample.add(name, block, stats)
 
     def intervals(self):
-        summary = summarise(self.tally, self.convention)
+        summary = summarize(self.tally, self.convention)
         return run_intervals(self.sample, summary, self.convention.counting, resamples=300)
 
 
 def drawn(number, *, right=0.8, seed=0):
     chance = random.Random(seed)
-    words = ("wrong", "omission", "invented-key", "null-null")
+    words = ("wrong", "omission", "extra-key", "null-null")
     return [
         (f"case-{case}", [(path, "match" if chance.random() < right else chance.choice(words))
                           for path in ("a", "b", "rows[].x", "rows[].x")])

@@ -22,12 +22,12 @@ def wrong(similarity):
 @pytest.mark.parametrize(
     ("counts", "share", "kappa"),
     [
-        pytest.param((20, 5, 10, 15), 0.7, 0.4, id="the-textbook"),
-        pytest.param((10, 0, 0, 10), 1.0, 1.0, id="all-agreed"),
-        pytest.param((0, 10, 10, 0), 0.0, -1.0, id="never-agreed"),
-        pytest.param((5, 5, 5, 5), 0.5, 0.0, id="as-chance-would"),
+        pytest.param((20, 5, 10, 15), 0.7, 0.4, id="textbook-example"),
+        pytest.param((10, 0, 0, 10), 1.0, 1.0, id="full-agreement"),
+        pytest.param((0, 10, 10, 0), 0.0, -1.0, id="no-agreement"),
+        pytest.param((5, 5, 5, 5), 0.5, 0.0, id="chance-agreement"),
         pytest.param((10, 0, 0, 0), 1.0, None, id="only-matches-on-both-sides"),
-        pytest.param((0, 0, 0, 0), None, None, id="nothing"),
+        pytest.param((0, 0, 0, 0), None, None, id="no-pairs"),
     ],
 )
 def test_agreement_and_kappa(counts, share, kappa):
@@ -45,19 +45,19 @@ JUDGED = [
 ]
 
 
-def test_the_threshold_is_inside():
+def test_similarity_at_the_threshold_is_accepted():
     assert agreement_at(JUDGED, 0.9)[1:] == (2, 0, 0, 3)
     assert agreement_at(JUDGED, 0.91)[1:] == (1, 0, 1, 3)
 
 
-def test_the_best_threshold_parts_the_matches_from_the_others():
+def test_best_threshold_separates_matches_from_the_others():
     best = best_threshold(JUDGED)
     assert best.agreement.share == 1.0
     assert best.agreement.threshold == 0.8
     assert (best.low, best.high) == (0.8, 0.8)
 
 
-def test_thresholds_that_cannot_be_told_apart_are_the_interval():
+def test_interval_contains_thresholds_within_one_standard_error():
     judged = [JudgedPair(n / 10, n > 4) for n in range(10)] + [right(0.35), wrong(0.65)]
     best = best_threshold(judged)
     assert best.low < best.high
@@ -65,11 +65,11 @@ def test_thresholds_that_cannot_be_told_apart_are_the_interval():
 
 
 @pytest.mark.parametrize("judged", [JUDGED, JUDGED[:1], [wrong(1.0), right(1.0)], [wrong(0.0)]])
-def test_the_sweep_says_what_each_threshold_gives(judged):
+def test_sweep_returns_the_agreement_at_each_threshold(judged):
     rows = sweep(judged)
     assert [row[1:] for row in rows] == [agreement_at(judged, row.threshold)[1:] for row in rows]
     assert all(row.pairs == len(judged) for row in rows)
 
 
-def test_without_labels_there_is_no_best():
+def test_no_best_threshold_without_labels():
     assert best_threshold([]) is None

@@ -16,13 +16,13 @@ UNDEFINED, ZERO = ZeroRule
             [Counts(tp=1), Counts(fp=1, fn=1)], MacroMean(0.5, 0.5, 0.5), id="undefined-f1-is-zero"
         ),
         pytest.param(
-            [Counts(tp=1), Counts(tn=5)], MacroMean(1.0, 1.0, 1.0), id="true-negatives-are-left-out"
+            [Counts(tp=1), Counts(tn=5)], MacroMean(1.0, 1.0, 1.0), id="true-negatives-are-excluded"
         ),
         pytest.param(
-            [Counts(tp=1), Counts(fn=1)], MacroMean(1.0, 0.5, 0.5), id="means-of-the-defined-ones"
+            [Counts(tp=1), Counts(fn=1)], MacroMean(1.0, 0.5, 0.5), id="mean-of-defined-values"
         ),
-        pytest.param([Counts(tn=2)], MacroMean(None, None, 1.0, vacuous=True), id="nothing-left"),
-        pytest.param([], MacroMean(None, None, 1.0, vacuous=True), id="nothing-at-all"),
+        pytest.param([Counts(tn=2)], MacroMean(None, None, 1.0, vacuous=True), id="no-groups-left"),
+        pytest.param([], MacroMean(None, None, 1.0, vacuous=True), id="no-groups"),
     ],
 )
 def test_macro_mean_over_attributes(groups, expected):
@@ -33,9 +33,9 @@ def test_macro_mean_counts_undefined_rates_as_zero_under_that_rule():
     assert macro_mean([Counts(tp=1), Counts(fn=1)], ZERO) == MacroMean(0.5, 0.5, 0.5)
 
 
-def test_exact_sums_do_not_lose_what_floats_lose():
+def test_exact_sums_keep_digits_that_float_sums_drop():
     assert ExactSum.of([(1e16, 1), (1.0, 2), (-1e16, 1)]).mean == 0.5
 
 
-def test_the_mean_of_nothing_is_undefined():
+def test_mean_of_no_values_is_undefined():
     assert ExactSum().mean is None

@@ -1,4 +1,4 @@
-"""Intervals are as wide as the number of cases allows, and the same for every split of a run."""
+"""Intervals depend on the number of cases, and not on the partition of a run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from fieldmark.metrics.bootstrap import (
 )
 from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
 from fieldmark.metrics.rates import wilson
-from fieldmark.metrics.summary import summarise
+from fieldmark.metrics.summary import summarize
 
 COUNTING = DEFAULT_CONVENTION.counting
 
 
 @pytest.mark.parametrize("cases", [5, 10, 30, 100, 1000])
-def test_the_interval_of_a_mean_is_as_wide_as_that_by_students_t(cases):
+def test_interval_of_a_mean_is_as_wide_as_students_t(cases):
     students = {5: 2.776, 10: 2.262, 30: 2.045, 100: 1.984, 1000: 1.962}
     values = np.random.default_rng(1).normal(size=cases)
     weights = resampling_weights(cases, 8000, seed=2)
@@ -35,7 +35,7 @@ def test_the_interval_of_a_mean_is_as_wide_as_that_by_students_t(cases):
     assert (high - low) / 2 == pytest.approx(half, rel=0.2 if cases < 10 else 0.06)
 
 
-def test_weights_draw_as_many_cases_as_there_are():
+def test_each_resample_draws_as_many_cases_as_there_are():
     weights = resampling_weights(7, 50, seed=0)
     assert (weights[0] == 1).all()
     assert (weights.sum(axis=1) == 7).all()
@@ -43,7 +43,7 @@ def test_weights_draw_as_many_cases_as_there_are():
     assert not (weights == resampling_weights(7, 50, seed=1)).all()
 
 
-def test_what_resamples_span_is_their_quantiles():
+def test_interval_bounds_are_quantiles_of_resamples():
     values = np.random.default_rng(3).normal(size=(4, 301))
     values[1, 5:40] = np.nan
     for row, found in zip(values, interval_offsets(values, [10**9] * 4), strict=True):
@@ -54,15 +54,15 @@ def test_what_resamples_span_is_their_quantiles():
 @pytest.mark.parametrize(
     ("rows", "inner", "columns"),
     [
-        pytest.param(0, 3, 2, id="nothing"),
+        pytest.param(0, 3, 2, id="no-rows"),
         pytest.param(5, 7, 0, id="no-columns"),
         pytest.param(5, 7, 3, id="small"),
-        pytest.param(131, 517, 1, id="a-single-column"),
-        pytest.param(131, 517, 90, id="in-many-parts"),
-        pytest.param(3, 4, 5000, id="wider-than-a-part"),
+        pytest.param(131, 517, 1, id="single-column"),
+        pytest.param(131, 517, 90, id="many-blocks"),
+        pytest.param(3, 4, 5000, id="wider-than-a-block"),
     ],
 )
-def test_a_product_in_parts_is_the_product(rows, inner, columns):
+def test_product_in_blocks_equals_the_product(rows, inner, columns):
     chance = np.random.default_rng(0)
     left = chance.integers(0, 9, (rows, inner)).astype(np.uint8)
     right = chance.integers(0, 1 << 24, (inner, columns)).astype(np.float64)
@@ -72,12 +72,12 @@ def test_a_product_in_parts_is_the_product(rows, inner, columns):
 @pytest.mark.parametrize(
     ("values", "cases"),
     [
-        pytest.param([0.5, 0.4], 1, id="a-single-case"),
-        pytest.param([float("nan"), 0.4], 9, id="a-figure-that-is-undefined"),
-        pytest.param([0.5, float("nan")], 9, id="resamples-that-all-are"),
+        pytest.param([0.5, 0.4], 1, id="single-case"),
+        pytest.param([float("nan"), 0.4], 9, id="undefined-metric"),
+        pytest.param([0.5, float("nan")], 9, id="undefined-resamples"),
     ],
 )
-def test_where_nothing_varies_there_is_no_interval(values, cases):
+def test_no_interval_without_variation(values, cases):
     assert interval_offsets(np.array([values]), [cases]) == [None]
 
 
@@ -90,24 +90,24 @@ def test_where_nothing_varies_there_is_no_interval(values, cases):
         pytest.param((-0.9, 0.9), (0.0, 1.0), id="within-the-limits"),
     ],
 )
-def test_an_interval_contains_its_estimate(offsets, interval):
+def test_interval_contains_its_estimate(offsets, interval):
     assert interval_around(0.5, offsets) == pytest.approx(interval)
 
 
 @given(st.floats(0, 1), st.floats(-2, 2), st.floats(-2, 2))
-def test_every_interval_contains_its_estimate_and_keeps_the_limits(estimate, low, high):
+def test_every_interval_contains_its_estimate_and_stays_within_limits(estimate, low, high):
     low, high = interval_around(estimate, (low, high))
     assert 0 <= low <= estimate <= high <= 1
 
 
 def intervals_of(run):
     found = run.intervals()
-    return found.figures, found.attributes
+    return found.metrics, found.attributes
 
 
-def test_every_headline_figure_and_every_attribute_has_one():
-    figures, attributes = intervals_of(Run(drawn(40)))
-    assert set(figures) == {
+def test_every_headline_metric_and_every_attribute_has_an_interval():
+    metrics, attributes = intervals_of(Run(drawn(40)))
+    assert set(metrics) == {
         "mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1", "micro_precision",
         "micro_recall", "completeness", "hallucination", "accuracy", "rqs", "passed", "perfect",
     }  # fmt: skip
@@ -115,39 +115,39 @@ def test_every_headline_figure_and_every_attribute_has_one():
 
 
 @pytest.mark.parametrize("convention", sorted(CONVENTIONS))
-def test_an_interval_holds_its_figure(convention):
+def test_interval_contains_its_metric(convention):
     run = Run(drawn(40), convention=convention)
-    summary = summarise(run.tally, run.convention)
+    summary = summarize(run.tally, run.convention)
     found = run.intervals()
     for path, (low, high) in found.attributes.items():
         assert 0 <= low < summary.attributes[path].f1 < high <= 1
-    low, high = found.figures["mean_score"]
+    low, high = found.metrics["mean_score"]
     assert low < summary.mean_score < high
-    low, high = found.figures["rqs"]
+    low, high = found.metrics["rqs"]
     assert low < summary.quality.rqs < high
 
 
-def test_more_cases_make_it_narrower():
+def test_more_cases_give_a_narrower_interval():
     wide, narrow = (intervals_of(Run(drawn(cases)))[0]["micro_f1"] for cases in (30, 480))
     assert (wide[1] - wide[0]) / (narrow[1] - narrow[0]) == pytest.approx(4, rel=0.4)
 
 
-def test_a_run_without_mistakes_is_not_certain_to_stay_so():
+def test_run_without_mistakes_still_has_an_interval():
     _, attributes = intervals_of(Run(drawn(10, right=1.0)))
     assert attributes["a"] == wilson(10, 10)
 
 
-def test_an_undefined_figure_has_no_interval():
+def test_undefined_metric_has_no_interval():
     run = Run([("a", [("total", "wrong")]), ("b", [("total", "wrong")])])
-    assert summarise(run.tally, run.convention).attributes["total"].f1 is None
+    assert summarize(run.tally, run.convention).attributes["total"].f1 is None
     assert "total" not in intervals_of(run)[1]
 
 
-def test_nothing_at_all_has_none():
+def test_empty_run_has_no_intervals():
     assert intervals_of(Run([])) == ({}, {})
 
 
-def test_order_and_split_change_nothing():
+def test_intervals_do_not_depend_on_order_or_partition():
     cases = drawn(300)
     whole = Run(cases, limit=64)
     backwards = Run(cases[::-1], limit=64)
@@ -158,12 +158,12 @@ def test_order_and_split_change_nothing():
     whole_rows, others = whole.sample.rows(), (backwards.sample.rows(), merged.rows())
     for rows in others:
         assert [row.means for row in rows] == [row.means for row in whole_rows]
-    summary = summarise(whole.tally, DEFAULT_CONVENTION)
+    summary = summarize(whole.tally, DEFAULT_CONVENTION)
     merged_intervals = run_intervals(merged, summary, COUNTING, resamples=300)
-    assert (merged_intervals.figures, merged_intervals.attributes) == intervals_of(whole)
+    assert (merged_intervals.metrics, merged_intervals.attributes) == intervals_of(whole)
 
 
-def test_cases_that_are_drawn_together_vary_as_they_do_alone(monkeypatch):
+def test_grouped_cases_vary_as_single_cases_do(monkeypatch):
     run = Run(drawn(1000))
     alone = intervals_of(run)
     monkeypatch.setattr(bootstrap, "GROUPS", 250)
@@ -173,7 +173,7 @@ def test_cases_that_are_drawn_together_vary_as_they_do_alone(monkeypatch):
             assert other[name][1] - other[name][0] == pytest.approx(high - low, rel=0.3)
 
 
-def test_a_sample_stands_for_the_whole_run():
+def test_intervals_of_a_sample_are_close_to_those_of_the_run():
     cases = drawn(3000)
     part, whole = (intervals_of(Run(cases, limit=limit))[0]["micro_f1"] for limit in (256, 4096))
     assert part[1] - part[0] == pytest.approx(whole[1] - whole[0], rel=0.35)

@@ -1,4 +1,4 @@
-"""The sample of a run is bounded, and the same for every order and split of its cases."""
+"""The sample of a run is bounded, and does not depend on order or partition of its cases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fieldmark.metrics.case_sample import CaseSample, Threshold
 from fieldmark.model.outcomes import AttributeTable
 
 
-def test_parts_that_share_a_threshold_lack_nothing_that_the_whole_keeps():
+def test_parts_with_a_shared_threshold_contain_the_sample_of_the_whole():
     cases = drawn(900)
     whole = Run(cases, limit=64)
     parts = [Run(cases[start : start + 100], limit=64) for start in range(0, 900, 100)]
@@ -26,18 +26,18 @@ def test_parts_that_share_a_threshold_lack_nothing_that_the_whole_keeps():
     assert sent < 5 * 64
 
 
-def test_memory_is_bounded_and_small_runs_are_kept_whole():
+def test_sample_is_bounded_and_contains_small_runs_completely():
     assert len(Run(drawn(64), limit=64).sample.rows()) == 64
     sample = Run(drawn(2000), limit=64).sample
     assert 16 <= len(sample.rows()) <= 64
     assert sample.cases == 2000
 
 
-def test_ids_that_are_all_the_same_end_the_sample_not_the_run():
+def test_equal_ids_empty_the_sample_without_an_error():
     run = Run([("same", [("a", "match")])] * 100, limit=10)
     assert len(run.sample.rows()) <= 100
     run.intervals()
 
 
-def test_ids_that_are_no_valid_text_are_ids():
+def test_ids_with_lone_surrogates_are_sampled():
     assert len(Run([("\ud800", [("a", "match")]), ("b", [("a", "match")])]).sample.rows()) == 2

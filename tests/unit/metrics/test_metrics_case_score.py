@@ -23,7 +23,7 @@ def stats_of(convention, fields, *, options=None, comparisons=None, **reading):
 
 
 def weighted(*fields, options=None, scores=None, **reading):
-    """Field accuracy of fields given as (word, weight, required)."""
+    """Return the field accuracy of fields given as (fact name, weight, required)."""
     table = AttributeTable()
     cells = []
     for number, (word, weight, required) in enumerate(fields):
@@ -40,18 +40,18 @@ def weighted(*fields, options=None, scores=None, **reading):
     ("convention", "fields", "counts", "f1"),
     [
         pytest.param("confusion", EXACT_PAIR, (1, 0, 4, 3), 2 / 9, id="exact-union"),
-        pytest.param("taxonomy", EXACT_PAIR, (1, 0, 4, 3), 2 / 9, id="taxonomy-as-its-table"),
-        pytest.param("taxonomy_code", EXACT_PAIR, (1, 0, 4, 1), 2 / 7, id="taxonomy-as-its-code"),
-        pytest.param("confusion", STRATEGY_PAIR, (3, 0, 2, 1), 2 / 3, id="with-its-strategies"),
+        pytest.param("taxonomy", EXACT_PAIR, (1, 0, 4, 3), 2 / 9, id="taxonomy-table"),
+        pytest.param("taxonomy_code", EXACT_PAIR, (1, 0, 4, 1), 2 / 7, id="taxonomy-code"),
+        pytest.param("confusion", STRATEGY_PAIR, (3, 0, 2, 1), 2 / 3, id="with-strategies"),
     ],
 )
-def test_the_walk_through_pair(convention, fields, counts, f1):
+def test_walkthrough_pair(convention, fields, counts, f1):
     stats = stats_of(convention, fields)
     assert stats.counts == Counts(*counts)
     assert stats.f1 == pytest.approx(f1, abs=1e-9)
 
 
-def test_the_walk_through_pair_by_quality():
+def test_quality_of_the_walkthrough_pair():
     stats = stats_of("four_phase", STRATEGY_PAIR)
     assert stats.score == pytest.approx(0.7375, abs=1e-9)
     assert (stats.hits, stats.misses, stats.verdict) == (3, 3, PARTIAL)
@@ -61,19 +61,19 @@ def test_the_walk_through_pair_by_quality():
     ("fields", "score", "vacuous"),
     [
         pytest.param([("a", "match"), ("b", "wrong")], 0.5, False, id="mean-over-attributes"),
-        pytest.param([("a", "match"), ("b", "null-null")], 1.0, False, id="negatives-left-out"),
-        pytest.param([("a", "match"), ("b", "ignored")], 1.0, False, id="ignored-left-out"),
+        pytest.param([("a", "match"), ("b", "null-null")], 1.0, False, id="negatives-excluded"),
+        pytest.param([("a", "match"), ("b", "ignored")], 1.0, False, id="ignored-excluded"),
         pytest.param([("a", "null-null")], 1.0, True, id="only-negatives-are-vacuous"),
-        pytest.param([], 1.0, True, id="an-empty-case-is-vacuous"),
-        pytest.param([("a", "omission")], 0.0, False, id="an-undefined-f1-counts-zero"),
+        pytest.param([], 1.0, True, id="empty-case-is-vacuous"),
+        pytest.param([("a", "omission")], 0.0, False, id="undefined-f1-is-zero"),
         pytest.param(
             [("i[].x", "match"), ("i[].x", "match"), ("i[].x", "wrong"), ("b", "match")],
             (2 / 3 + 1) / 2,
             False,
-            id="items-pool-in-their-attribute",
+            id="items-are-pooled-by-attribute",
         ),
         pytest.param(
-            [("i[].x", "match"), ("i[].x", "null-null")], 1.0, False, id="a-match-and-a-negative"
+            [("i[].x", "match"), ("i[].x", "null-null")], 1.0, False, id="match-and-a-negative"
         ),
     ],
 )
@@ -84,27 +84,27 @@ def test_confusion_scores_macro_f1_by_attribute(fields, score, vacuous):
 
 
 @pytest.mark.parametrize(
-    ("fields", "figures", "vacuous"),
+    ("fields", "metrics", "vacuous"),
     [
         pytest.param([("a", "omission"), ("b", "omission")], (0, 0, 0), False, id="empty-results"),
         pytest.param([("a", "match"), ("b", "match")], (1, 1, 1), False, id="perfect-extraction"),
-        pytest.param([("a", "null-null")], (0, 0, 0), True, id="all-empty-counts-zero-vacuously"),
-        pytest.param([("a", "invented-key")], (0, 0, 0), False, id="no-truth-fields"),
+        pytest.param([("a", "null-null")], (0, 0, 0), True, id="all-empty-is-zero-and-vacuous"),
+        pytest.param([("a", "extra-key")], (0, 0, 0), False, id="no-truth-fields"),
     ],
 )
 @pytest.mark.parametrize("convention", ["taxonomy", "taxonomy_code"])
-def test_taxonomies_score_f1_with_zero_for_undefined(convention, fields, figures, vacuous):
+def test_taxonomies_score_f1_with_zero_for_undefined(convention, fields, metrics, vacuous):
     stats = stats_of(convention, fields)
-    assert (stats.precision, stats.recall, stats.f1) == figures
-    assert (stats.score, stats.vacuous) == (figures[2], vacuous)
+    assert (stats.precision, stats.recall, stats.f1) == metrics
+    assert (stats.score, stats.vacuous) == (metrics[2], vacuous)
 
 
 @pytest.mark.parametrize(
     ("word", "score", "vacuous"),
     [
-        pytest.param("null-null", 1.0, True, id="nothing-to-find"),
-        pytest.param("omission", 0.0, False, id="something-missed"),
-        pytest.param("match", 1.0, False, id="something-found"),
+        pytest.param("null-null", 1.0, True, id="nothing-expected"),
+        pytest.param("omission", 0.0, False, id="one-missing"),
+        pytest.param("match", 1.0, False, id="one-match"),
     ],
 )
 def test_by_case_with_undefined_rates(word, score, vacuous):
@@ -122,15 +122,15 @@ def test_by_case_with_undefined_rates(word, score, vacuous):
             (2, 1, 0),
             id="weighted-average",
         ),
-        pytest.param([("match", 0.0, True)], 0.0, (1, 0, 0), id="no-weight-by-configuration"),
+        pytest.param([("match", 0.0, True)], 0.0, (1, 0, 0), id="all-weights-zero"),
         pytest.param(
             [("match", 0.0, True), ("omission", 1.0, False)],
             1.0,
             (1, 0, 1),
-            id="all-weight-neutral",
+            id="all-weighted-fields-neutral",
         ),
         pytest.param(
-            [("match", 1.0, True), ("omission", 1.0, False)], 1.0, (1, 0, 1), id="optional-left-out"
+            [("match", 1.0, True), ("omission", 1.0, False)], 1.0, (1, 0, 1), id="optional-missing"
         ),
         pytest.param(
             [("match", 1.0, True), ("omission-null", 1.0, False)],
@@ -151,7 +151,7 @@ def test_by_case_with_undefined_rates(word, score, vacuous):
             [("null-null", 1.0, False)], 1.0, (1, 0, 0), id="optional-both-empty-is-a-hit"
         ),
         pytest.param(
-            [("match", 1.0, True), ("invented-key", 1.0, True)],
+            [("match", 1.0, True), ("extra-key", 1.0, True)],
             1.0,
             (1, 0, 1),
             id="no-expected-value",
@@ -175,7 +175,7 @@ def test_field_accuracy(fields, score, lists):
         pytest.param([("match", 1.0, True)], False, id="something-scored"),
     ],
 )
-def test_field_accuracy_says_when_nothing_was_scored(fields, vacuous):
+def test_field_accuracy_is_vacuous_if_nothing_was_scored(fields, vacuous):
     assert weighted(*fields).vacuous is vacuous
 
 
@@ -187,12 +187,12 @@ def test_field_accuracy_is_graded():
     assert flat.score == 1.0
 
 
-def test_a_remark_on_two_empty_sides_does_not_turn_the_hit_into_nothing():
+def test_comparison_of_two_empty_values_does_not_change_the_hit():
     remark = Comparison(matched=False, reason=Reason.INVALID_PATH)
     assert weighted(("null-null", 1.0, True), scores={0: remark}).score == 1.0
 
 
-def test_degrees_are_not_taken_from_another_case_with_the_same_cells():
+def test_partial_scores_are_not_shared_between_cases_with_the_same_cells():
     table = AttributeTable()
     counter = CaseCounter(CONVENTIONS["field_accuracy"], table)
     plain = block_of([("a", "match")], table)
@@ -204,8 +204,8 @@ def test_degrees_are_not_taken_from_another_case_with_the_same_cells():
     ("words", "score", "verdict", "vacuous"),
     [
         pytest.param(("match", "match"), 1.0, PASS, False, id="all"),
-        pytest.param(("match", "wrong"), 0.0, FAIL, False, id="not-all-is-nothing-and-no-partial"),
-        pytest.param(("invented-key",), 1.0, PASS, True, id="nothing-scored"),
+        pytest.param(("match", "wrong"), 0.0, FAIL, False, id="one-miss-scores-zero"),
+        pytest.param(("extra-key",), 1.0, PASS, True, id="nothing-scored"),
     ],
 )
 def test_all_or_nothing(words, score, verdict, vacuous):
@@ -214,7 +214,7 @@ def test_all_or_nothing(words, score, verdict, vacuous):
     assert (stats.score, stats.verdict, stats.vacuous) == (score, verdict, vacuous)
 
 
-def test_all_or_nothing_asks_whether_fields_matched():
+def test_all_or_nothing_depends_on_matches_not_scores():
     stats = weighted(
         ("match", 1.0, True),
         options={"aggregation": "all_or_nothing"},
@@ -224,30 +224,30 @@ def test_all_or_nothing_asks_whether_fields_matched():
 
 
 @pytest.mark.parametrize("convention", sorted(CONVENTIONS))
-def test_an_outage_is_no_score(convention):
+def test_failed_comparison_has_no_score(convention):
     stats = stats_of(convention, [("a", "match"), ("b", "error")])
     assert (stats.score, stats.verdict, stats.errors_count) == (None, None, 1)
     assert stats.counts.tp == 1
 
 
 @pytest.mark.parametrize("convention", sorted(CONVENTIONS))
-def test_an_outage_can_be_asked_to_score_zero(convention):
+def test_failed_comparison_scores_zero_if_configured(convention):
     stats = stats_of(convention, [("a", "match"), ("b", "error")], options={"on_error": "zero"})
     assert (stats.score, stats.verdict, stats.errors_count) == (0.0, FAIL, 1)
 
 
 @pytest.mark.parametrize("convention", sorted(CONVENTIONS))
 @pytest.mark.parametrize("word", ["omission", "null-absent"])
-def test_an_unreadable_candidate_scores_zero(convention, word):
+def test_unreadable_candidate_scores_zero(convention, word):
     stats = stats_of(convention, [("a", word)], unreadable=True)
     assert (stats.score, stats.verdict, stats.vacuous) == (0.0, FAIL, False)
 
 
-def test_an_unreadable_candidate_misses_optional_fields():
+def test_optional_fields_of_an_unreadable_candidate_are_misses():
     assert weighted(("omission", 1.0, False), unreadable=True).misses == 1
 
 
-def test_a_case_with_the_same_cells_does_not_borrow_from_an_unreadable_one():
+def test_readable_case_does_not_share_the_record_of_an_unreadable_one():
     table = AttributeTable()
     counter = CaseCounter(CONVENTIONS["confusion"], table)
     block = block_of([("a", "null-absent")], table)
@@ -263,20 +263,20 @@ def test_a_case_with_the_same_cells_does_not_borrow_from_an_unreadable_one():
         pytest.param("confusion", [("a", "match"), ("b", "wrong")], PARTIAL, id="some"),
         pytest.param("confusion", [("a", "wrong")], FAIL, id="no-hits"),
         pytest.param("confusion", [], PASS, id="neither"),
-        pytest.param("field_accuracy", [("a", "match"), ("b", "invented-key")], PASS, id="skipped"),
+        pytest.param("field_accuracy", [("a", "match"), ("b", "extra-key")], PASS, id="skipped"),
     ],
 )
 def test_verdict_of_a_case(convention, fields, verdict):
     assert stats_of(convention, fields).verdict is verdict
 
 
-def test_a_pass_threshold_decides_on_the_score():
+def test_pass_threshold_determines_the_verdict():
     fields = [("a", "match"), ("b", "wrong")]
     assert stats_of("confusion", fields, options={"pass_threshold": 0.5}).verdict is PASS
     assert stats_of("confusion", fields, options={"pass_threshold": 0.6}).verdict is FAIL
 
 
-def test_a_judge_of_safety_is_heard():
+def test_safety_judge_changes_the_score():
     assert stats_of("four_phase", [("a", "match")], safety=0.0).score == pytest.approx(0.70)
     assert stats_of("four_phase", [("a", "match")], safety=0.0).safety == 0.0
 
@@ -288,7 +288,7 @@ def test_cases_with_the_same_cells_share_one_record():
     assert counter.stats(first) is counter.stats(second)
 
 
-def test_memory_is_bounded(monkeypatch):
+def test_memo_is_bounded(monkeypatch):
     monkeypatch.setattr(case_score, "_MEMO_LIMIT", 3)
     table = AttributeTable()
     counter = CaseCounter(CONVENTIONS["confusion"], table)

@@ -1,22 +1,19 @@
-"""Mistakes of cases grouped by pattern."""
+"""Grouping of mistakes by pattern."""
 
 from __future__ import annotations
 
 import pytest
 
 import fieldmark as fm
-from fieldmark.metrics.clusters import CaseDocuments, MistakeClusters
-from fieldmark.model.case import CaseInput
-from fieldmark.model.json import MISSING
+from fieldmark.metrics.clusters import MistakeClusters
+from fieldmark.model.case import Case, CaseInput
 
 
 def clusters_of(expected, candidate, *, read=CaseInput.OK, align=None):
     rules = {"fields": [{"path": "rows", "align": align}]} if align else None
     result = fm.compare(expected, candidate, rules=rules)
     clusters = MistakeClusters()
-    clusters.add(
-        result.outcomes, result.attributes, CaseDocuments("case", expected, candidate, read)
-    )
+    clusters.add(result.outcomes, result.attributes, Case("case", expected, candidate, read))
     return {each.pattern.name: each for each in clusters.largest()}
 
 
@@ -30,46 +27,46 @@ ROWS = [
 @pytest.mark.parametrize(
     ("expected", "candidate", "patterns"),
     [
-        pytest.param({"a": "x1", "b": "y"}, {"b": "y"}, {"left_out": 1}, id="a-key-left-out"),
-        pytest.param({"a": "x1"}, {"a": None}, {"null_given": 1}, id="null"),
-        pytest.param({"a": "x1"}, {"a": " "}, {"blank_given": 1}, id="blank"),
-        pytest.param({"a": None}, {"a": "made up"}, {"for_nothing": 1}, id="a-value-for-null"),
-        pytest.param({"a": 1}, {"a": 1, "z": "new"}, {"unknown_key": 1}, id="an-unknown-key"),
+        pytest.param({"a": "x1", "b": "y"}, {"b": "y"}, {"missing_key": 1}, id="missing-key"),
+        pytest.param({"a": "x1"}, {"a": None}, {"null_value": 1}, id="null"),
+        pytest.param({"a": "x1"}, {"a": " "}, {"blank_value": 1}, id="blank"),
+        pytest.param({"a": None}, {"a": "made up"}, {"extra_value": 1}, id="value-for-null"),
+        pytest.param({"a": 1}, {"a": 1, "z": "new"}, {"extra_key": 1}, id="unknown-key"),
         pytest.param(
-            {"rows": ROWS}, {"rows": ROWS[:2]}, {"item_missing": 2}, id="an-item-that-is-missing"
+            {"rows": ROWS}, {"rows": ROWS[:2]}, {"missing_item": 2}, id="missing-item"
         ),
         pytest.param(
-            {"rows": ROWS[:2]}, {"rows": ROWS}, {"item_invented": 2}, id="an-item-that-is-invented"
+            {"rows": ROWS[:2]}, {"rows": ROWS}, {"extra_item": 2}, id="extra-item"
         ),
         pytest.param(
             {"buyer": "Acme Corp", "seller": "Bolt Ltd"},
             {"buyer": "Bolt Ltd", "seller": "Acme Corp"},
             {"other_field": 2},
-            id="two-fields-exchanged",
+            id="two-fields-swapped",
         ),
     ],
 )  # fmt: skip
-def test_the_pattern_of_a_field(expected, candidate, patterns):
+def test_pattern_of_a_field(expected, candidate, patterns):
     found = clusters_of(expected, candidate)
     assert {name: cluster.number for name, cluster in found.items()} == patterns
 
 
-def test_rows_that_are_out_of_step():
+def test_values_shifted_by_one_row():
     found = clusters_of({"rows": ROWS}, {"rows": ROWS[1:]}, align="index")
     assert found["shifted_rows"].number == 4
     assert found["shifted_rows"].attributes == {"rows[].sku": 2, "rows[].price": 2}
 
 
-def test_one_value_of_the_next_row_may_be_chance():
+def test_single_value_of_the_next_row_is_not_a_shift():
     moved = [{**ROWS[0], "price": 22.5}, *ROWS[1:]]
     assert "shifted_rows" not in clusters_of({"rows": ROWS}, {"rows": moved}, align="index")
 
 
 @pytest.mark.parametrize(
     ("read", "pattern"),
-    [(CaseInput.MISSING, "no_candidate"), (CaseInput.PARSE_ERROR, "unreadable")],
+    [(CaseInput.MISSING, "no_candidate"), (CaseInput.PARSE_ERROR, "parse_error")],
 )
-def test_a_case_without_a_readable_candidate(read, pattern):
+def test_case_without_a_readable_candidate(read, pattern):
     found = clusters_of({"a": 1, "b": 2}, {}, read=read)
     assert {name: each.number for name, each in found.items()} == {pattern: 2}
 
@@ -78,17 +75,15 @@ def test_examples_are_the_first_few():
     clusters = MistakeClusters()
     for number in range(10):
         result = fm.compare({"a": "Acme"}, {"a": "ACME"})
-        documents = CaseDocuments(f"case-{number}", {"a": "Acme"}, {"a": "ACME"}, CaseInput.OK)
-        clusters.add(result.outcomes, result.attributes, documents)
+        case = Case(f"case-{number}", {"a": "Acme"}, {"a": "ACME"})
+        clusters.add(result.outcomes, result.attributes, case)
     [cluster] = clusters.largest()
     assert cluster.number == 10
     assert [each.case_id for each in cluster.examples] == ["case-0", "case-1", "case-2"]
 
 
-def test_wrong_values_that_were_not_kept_have_no_pattern():
+def test_wrong_values_that_were_not_saved_have_no_pattern():
     result = fm.compare({"a": "Acme"}, {"a": "ACME"})
     clusters = MistakeClusters()
-    clusters.add(
-        result.outcomes, result.attributes, CaseDocuments("case", MISSING, MISSING, CaseInput.OK)
-    )
+    clusters.add(result.outcomes, result.attributes, result.case, has_values=False)
     assert clusters.largest() == []

@@ -1,4 +1,4 @@
-"""Several candidates of one case, compared with one another."""
+"""Consistency and ranking of several candidates for one case."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def pairs_of(candidates, rules=None):
         pytest.param([{"a": 5}, {"a": 5}, {"a": 5}], 1.0, id="all-agree"),
         pytest.param([{"a": 5}, {"a": 5}, {"a": 6}], 1 / 3, id="one-pair-of-three"),
         pytest.param([{"a": None}, {"a": ""}, {}], 1.0, id="empty-values-agree"),
-        pytest.param([{"a": None}, {"a": 5}], 0.0, id="a-value-and-nothing-do-not"),
-        pytest.param([{"a": 0}, {"a": False}], 0.0, id="the-comparator-decides-on-values"),
-        pytest.param([{}, {}, {"a": 5}], 1 / 3, id="a-pair-without-the-field-agrees"),
+        pytest.param([{"a": None}, {"a": 5}], 0.0, id="value-and-empty-disagree"),
+        pytest.param([{"a": 0}, {"a": False}], 0.0, id="comparator-decides"),
+        pytest.param([{}, {}, {"a": 5}], 1 / 3, id="field-absent-from-both"),
     ],
 )
 def test_agreement_on_a_field(candidates, share):
     assert agreement(pairs_of(candidates)) == {"a": pytest.approx(share)}
 
 
-def test_a_pair_that_could_not_be_compared_is_left_out():
+def test_failed_comparison_is_excluded():
     provider = Recorded(scores={("one", "two"): 0.9})
     rules = Rules(fields=(Rule(path="a", comparator=Semantic(provider=provider)),))
     candidates = [{"a": "one"}, {"a": "two"}, {"a": "three"}]
@@ -49,7 +49,7 @@ def test_a_pair_that_could_not_be_compared_is_left_out():
     ("candidates", "expected"),
     [
         pytest.param([{"a": 1, "b": 1}, {"a": 1}], 0.5, id="mean-over-all-fields"),
-        pytest.param([{"a": 1}], None, id="one-run-is-undefined"),
+        pytest.param([{"a": 1}], None, id="one-candidate-is-undefined"),
         pytest.param([{}, {}], None, id="no-fields-are-undefined"),
     ],
 )
@@ -63,7 +63,7 @@ def test_reordered_items_are_consistent():
     assert consistency(pairs_of([one, other])) == 1.0
 
 
-def test_candidates_are_ranked_and_compared_with_one_another():
+def test_candidates_are_ranked_and_compared_with_each_other():
     ranked = fm.compare_many(
         {"total": 5, "name": "x"}, [{"total": 6, "name": "x"}, {"total": 5, "name": "x"}]
     )
@@ -77,7 +77,7 @@ def test_candidates_are_ranked_and_compared_with_one_another():
     ("candidates", "rules", "expected"),
     [
         pytest.param(
-            [{"a": "US$ 5"}, {"a": "US$ 5"}], {"a": {"match": "regex"}}, {"a": 1.0}, id="a-pattern"
+            [{"a": "US$ 5"}, {"a": "US$ 5"}], {"a": {"match": "regex"}}, {"a": 1.0}, id="pattern"
         ),
         pytest.param(
             [{"a": ["x"]}, {"a": ["x"]}], {"a": {"any_of": True}}, {"a": 1.0}, id="several-answers"
@@ -92,11 +92,11 @@ def test_candidates_are_ranked_and_compared_with_one_another():
             [{"a": 1, "b": 2}, {"a": 1}],
             {"scope": "truth"},
             {"a": 1.0, "b": 0.0},
-            id="in-the-other",
+            id="in-the-other-order",
         ),
     ],
 )
-def test_no_candidate_is_taken_for_the_truth(candidates, rules, expected):
+def test_agreement_is_symmetric(candidates, rules, expected):
     assert fm.compare_many({"a": "x", "b": 2}, candidates, rules=rules).agreement == expected
 
 
@@ -104,7 +104,7 @@ def test_no_candidate_is_taken_for_the_truth(candidates, rules, expected):
     ("scores", "ranking"),
     [
         pytest.param([0.5, 1.0], Ranking((1, 0), 1.0, 0.75, 0.25), id="best-first"),
-        pytest.param([0.5, 0.5], Ranking((0, 1), 0.5, 0.5, 0.0), id="equals-in-their-order"),
+        pytest.param([0.5, 0.5], Ranking((0, 1), 0.5, 0.5, 0.0), id="ties-keep-their-order"),
         pytest.param([None, 0.5], Ranking((1, 0), 0.5, 0.5, 0.0), id="without-a-score-last"),
         pytest.param([None], Ranking((0,), None, None, None), id="no-score-at-all"),
     ],

@@ -24,31 +24,33 @@ from fieldmark.model.rule import Depth, Rule, Rules, Scope
 @pytest.mark.parametrize(
     ("name", "scope", "depth", "comparator", "aligner"),
     [
-        pytest.param("confusion", "union", "leaf", "exact", "greedy", id="all-leaves-exactly"),
+        pytest.param("confusion", "union", "leaf", "exact", "greedy", id="all-leaves-exact"),
         pytest.param("field_accuracy", "configured", "leaf", "exact", "index", id="named-fields"),
-        pytest.param("taxonomy", "union", "leaf", "normalized_text", "index", id="as-text"),
-        pytest.param("taxonomy_code", "union", "leaf", "normalized_text", "index", id="the-same"),
+        pytest.param("taxonomy", "union", "leaf", "normalized_text", "index", id="normalized-text"),
+        pytest.param(
+            "taxonomy_code", "union", "leaf", "normalized_text", "index", id="normalized-text-again"
+        ),
         pytest.param("four_phase", "union", "top", "auto", "whole", id="keys-by-detected-type"),
     ],
 )
-def test_a_convention_fills_in_what_rules_leave_open(name, scope, depth, comparator, aligner):
+def test_convention_fills_in_what_rules_leave_open(name, scope, depth, comparator, aligner):
     rules = CONVENTIONS[name].rules_for(Rules(fields=(Rule(path="total"),)))
     found = (rules.scope, rules.depth, rules.default.name, rules.aligner.name)
     assert found == (scope, depth, comparator, aligner)
 
 
-def test_what_rules_say_stays():
-    said = Rules(scope=Scope.TRUTH, depth=Depth.LEAF, default=Exact(), aligner=Index())
-    assert CONVENTIONS["four_phase"].rules_for(said) == said
+def test_rules_take_precedence():
+    rules = Rules(scope=Scope.TRUTH, depth=Depth.LEAF, default=Exact(), aligner=Index())
+    assert CONVENTIONS["four_phase"].rules_for(rules) == rules
 
 
-def test_without_configured_fields_the_truth_says_which_they_are():
+def test_without_configured_fields_the_fields_of_the_truth_count():
     assert CONVENTIONS["field_accuracy"].rules_for(Rules()).scope is Scope.TRUTH
-    asked = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="a"),))
-    assert CONVENTIONS["field_accuracy"].rules_for(asked).scope is Scope.CONFIGURED
+    rules = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="a"),))
+    assert CONVENTIONS["field_accuracy"].rules_for(rules).scope is Scope.CONFIGURED
 
 
-def test_the_default_is_confusion():
+def test_default_is_confusion():
     assert DEFAULT_CONVENTION.name == "confusion"
 
 
@@ -56,32 +58,46 @@ def test_kebab_case_is_accepted():
     assert find_convention("four-phase").name == "four_phase"
 
 
-def test_an_unknown_name_brings_the_nearest():
-    with pytest.raises(OptionError, match=r"unknown convention 'taxonmy'. Did you mean taxonomy\?"):
+def test_error_for_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(
+        OptionError, match=r"unknown convention 'taxonmy'; did you mean 'taxonomy'\?"
+    ):
         find_convention("taxonmy")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param({"rqs_from": "complement"}, "rqs_from: unknown option.*rqs_form", id="name"),
-        pytest.param({"rqs_form": "complment"}, "rqs_form: .*Did you mean complement", id="word"),
-        pytest.param({"rqs_form": 3}, "rqs_form: 3 is none of", id="no-word-at-all"),
-        pytest.param({"graded": "yes"}, "graded: must be true or false", id="truth"),
+        pytest.param(
+            {"rqs_from": "complement"}, "rqs_from: unknown option.*rqs_form", id="misspelled-name"
+        ),
+        pytest.param(
+            {"rqs_form": "complment"},
+            "rqs_form: .*; did you mean 'complement'",
+            id="misspelled-value",
+        ),
+        pytest.param({"rqs_form": 3}, "rqs_form: must be one of: .*; got 3$", id="not-a-string"),
+        pytest.param({"graded": "yes"}, "graded: must be true or false", id="boolean"),
         pytest.param({"pass_threshold": "high"}, "pass_threshold: must be a number", id="number"),
-        pytest.param({"pass_threshold": True}, "pass_threshold: must be a number", id="no-number"),
-        pytest.param({"pass_threshold": 1.5}, "pass_threshold: must lie between", id="range"),
-        pytest.param({"rqs_weights": 1}, "rqs_weights: must map", id="weights"),
+        pytest.param(
+            {"pass_threshold": True},
+            "pass_threshold: must be a number",
+            id="boolean-is-not-a-number",
+        ),
+        pytest.param(
+            {"pass_threshold": 1.5}, "pass_threshold: must be between 0 and 1", id="range"
+        ),
+        pytest.param({"rqs_weights": 1}, "rqs_weights: must be an object", id="weights"),
         pytest.param({"rqs_weights": {"acc": 1}}, "rqs_weights.acc: unknown", id="weight-name"),
         pytest.param({"rqs_weights": {"safety": -1}}, "rqs_weights.safety", id="negative-weight"),
     ],
 )
-def test_a_bad_option_is_refused_by_name(options, message):
+def test_invalid_option_is_rejected_by_name(options, message):
     with pytest.raises(OptionError, match=message):
         DEFAULT_CONVENTION.with_options(options)
 
 
-def test_options_are_read_from_plain_values():
+def test_options_are_parsed_from_plain_values():
     counting = DEFAULT_CONVENTION.with_options(
         {"rqs_form": "complement", "pass_threshold": 1, "rqs_weights": {"safety": 0}}
     ).counting
@@ -90,7 +106,7 @@ def test_options_are_read_from_plain_values():
     assert (counting.rqs_weights.safety, counting.rqs_weights.accuracy) == (0.0, 0.45)
 
 
-def test_a_threshold_can_be_taken_away():
+def test_threshold_can_be_removed():
     with_threshold = DEFAULT_CONVENTION.with_options({"pass_threshold": 0.5})
     assert with_threshold.with_options({"pass_threshold": None}) == DEFAULT_CONVENTION
 
@@ -98,24 +114,24 @@ def test_a_threshold_can_be_taken_away():
 @pytest.mark.parametrize(
     ("rules", "same"),
     [
-        pytest.param(Rules(), True, id="nothing-said"),
-        pytest.param(Rules(default=Exact()), True, id="the-default-said-aloud"),
+        pytest.param(Rules(), True, id="no-rules"),
+        pytest.param(Rules(default=Exact()), True, id="explicit-default"),
         pytest.param(Rules(scope=Scope.TRUTH), False, id="another-scope"),
         pytest.param(Rules(depth=Depth.TOP), False, id="another-depth"),
         pytest.param(Rules(default=Fuzzy()), False, id="another-comparator"),
         pytest.param(Rules(aligner=Index()), False, id="another-aligner"),
-        pytest.param(Rules(fields=(Rule(path="a", comparator=Fuzzy()),)), False, id="a-rule"),
+        pytest.param(Rules(fields=(Rule(path="a", comparator=Fuzzy()),)), False, id="rule"),
         pytest.param(Rules(empty_tokens=frozenset({"N/A"})), False, id="empty-tokens"),
         pytest.param(Rules(empty_containers=True), False, id="empty-containers"),
     ],
 )
-def test_the_comparison_hash_tells_comparisons_apart(rules, same):
+def test_comparison_hash_distinguishes_comparisons(rules, same):
     convention = CONVENTIONS["confusion"]
     plain = convention.comparison_sha256(Rules())
     assert (convention.comparison_sha256(rules) == plain) is same
 
 
-def test_the_comparison_hash_sees_options_but_not_weights():
+def test_comparison_hash_depends_on_options_but_not_on_weights():
     convention = CONVENTIONS["confusion"]
 
     def hashed(**options):
@@ -125,7 +141,7 @@ def test_the_comparison_hash_sees_options_but_not_weights():
     assert hashed(weight=2.0) == hashed(weight=1.0)
 
 
-def test_the_counting_hash_tells_countings_apart():
+def test_counting_hash_distinguishes_counting_options():
     hashes = {each.counting_sha256() for each in CONVENTIONS.values()}
     assert len(hashes) == len(CONVENTIONS)
     convention = CONVENTIONS["field_accuracy"]
@@ -134,7 +150,7 @@ def test_the_counting_hash_tells_countings_apart():
     assert convention.counting_sha256(weighty) != convention.counting_sha256(light)
 
 
-def test_the_counting_hash_does_not_depend_on_the_comparison():
+def test_counting_hash_does_not_depend_on_the_comparison():
     convention = CONVENTIONS["confusion"]
     other = replace(convention, comparison=CONVENTIONS["four_phase"].comparison)
     assert other.counting_sha256() == convention.counting_sha256()
@@ -157,16 +173,16 @@ class Inner:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        pytest.param(Inner(), {"name": "inner", "options": {"limit": "0.10"}}, id="a-strategy"),
-        pytest.param(frozenset({"b", "a"}), ["a", "b"], id="sets-have-one-order"),
+        pytest.param(Inner(), {"name": "inner", "options": {"limit": "0.10"}}, id="strategy"),
+        pytest.param(frozenset({"b", "a"}), ["a", "b"], id="sets-are-sorted"),
         pytest.param((1, None), [1, None], id="tuples-are-lists"),
-        pytest.param({"k": Scope.UNION}, {"k": "union"}, id="words-are-text"),
-        pytest.param(object(), "object", id="what-has-no-options-goes-by-its-type"),
+        pytest.param({"k": Scope.UNION}, {"k": "union"}, id="enum-members-are-strings"),
+        pytest.param(object(), "object", id="other-objects-by-type"),
     ],
 )
-def test_an_option_value_as_json(value, text):
+def test_option_value_as_json(value, text):
     assert describe(value) == text
 
 
-def test_the_hash_does_not_depend_on_the_order_of_keys():
+def test_hash_does_not_depend_on_the_order_of_keys():
     assert canonical_sha256({"a": 1, "b": 2}) == canonical_sha256({"b": 2, "a": 1})

@@ -1,4 +1,4 @@
-"""COCO's twelve figures and PASCAL's average precision."""
+"""The twelve COCO metrics and PASCAL VOC average precision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from fieldmark.errors import DataError, OptionError
 from fieldmark.metrics.detection import matching
-from fieldmark.metrics.detection.coco import CocoSettings, coco_ap, coco_figures
+from fieldmark.metrics.detection.coco import CocoSettings, coco_ap, coco_metrics
 from fieldmark.metrics.detection.matching import match_image
 from fieldmark.metrics.detection.pascal import pascal_ap
 from fieldmark.metrics.detection.regions import DetectedRegion, Regions, TruthRegion
@@ -19,7 +19,7 @@ from reference.coco_oracle import coco_oracle
 
 DATA = Path(__file__).parents[2] / "data"
 SPOT = 1 - 2**-52
-"""Precision of one right detection, as the reference implementation rounds it."""
+"""Precision of one correct detection, rounded as in the reference implementation."""
 
 
 def truth(*boxes, **more):
@@ -43,13 +43,13 @@ def loaded(name):
     ]
 
 
-def test_recorded_figures_of_random_regions_come_out_to_the_last_digit():
+def test_recorded_metrics_of_random_regions_are_reproduced_exactly():
     want = json.loads((DATA / "coco-random" / "figures.json").read_text("utf-8"))
     got = coco_ap(*loaded("coco-random"))
     assert {name: got[name] for name in want} == want
 
 
-def test_the_slow_and_obvious_way_gives_the_same():
+def test_metrics_equal_those_of_the_slow_reference():
     ground_truth, detections = loaded("coco-random")
     got = coco_ap(ground_truth, detections)
     want = coco_oracle(ground_truth, detections)
@@ -57,7 +57,7 @@ def test_the_slow_and_obvious_way_gives_the_same():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_regions_come_out_as_the_definition_says(seed):
+def test_metrics_of_random_regions_follow_the_definition(seed):
     random = np.random.default_rng(seed)
     ids = random.integers(1, 4, size=(2, 40)).tolist()
     boxes = random.integers(1, 60, size=(80, 4)).astype(float).tolist()
@@ -80,7 +80,7 @@ def test_random_regions_come_out_as_the_definition_says(seed):
     assert {name: got[name] for name in want} == pytest.approx(want, abs=1e-12)
 
 
-def test_pairs_are_looked_at_in_blocks_of_any_size(monkeypatch):
+def test_result_does_not_depend_on_block_size(monkeypatch):
     want = coco_ap(*loaded("coco-random"))
     monkeypatch.setattr(matching, "_BLOCK", 3)
     assert coco_ap(*loaded("coco-random")) == want
@@ -89,73 +89,73 @@ def test_pairs_are_looked_at_in_blocks_of_any_size(monkeypatch):
 @pytest.mark.parametrize(
     ("truths", "detections", "ap50", "ar100"),
     [
-        pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 10)), SPOT, 1.0, id="found"),
-        pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 5)), SPOT, 0.1, id="the-threshold-is-inside"),
-        pytest.param(truth((0, 0, 10, 10)), [], 0.0, 0.0, id="an-image-without-detections-counts"),
+        pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 10)), SPOT, 1.0, id="detected"),
+        pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 5)), SPOT, 0.1, id="overlap-at-the-threshold"),
+        pytest.param(truth((0, 0, 10, 10)), [], 0.0, 0.0, id="image-without-detections-counts"),
         pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 4)), 0.0, 0.0, id="too-little-overlap"),
         pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 10), category_id=2), 0.0, 0.0, id="another-class"),
         pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 10), image_id=2), 0.0, 0.0, id="another-image"),
-        pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 10), (0, 0, 10, 9)), SPOT, 1.0, id="a-second-find-comes-too-late-to-cost"),
-        pytest.param(truth((0, 0, 10, 10)), [*found((50, 50, 9, 9), score=0.9), *found((0, 0, 10, 10))], 0.5, 1.0, id="a-surer-one-that-is-wrong"),
-        pytest.param(truth((0, 0, 10, 10), iscrowd=1), found((0, 0, 5, 5)), None, None, id="a-crowd-alone-is-nothing-to-find"),
+        pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 10), (0, 0, 10, 9)), SPOT, 1.0, id="duplicate-detection-with-lower-score"),
+        pytest.param(truth((0, 0, 10, 10)), [*found((50, 50, 9, 9), score=0.9), *found((0, 0, 10, 10))], 0.5, 1.0, id="wrong-detection-with-higher-score"),
+        pytest.param(truth((0, 0, 10, 10), iscrowd=1), found((0, 0, 5, 5)), None, None, id="only-a-crowd"),
         pytest.param([*truth((0, 0, 10, 10)), *truth((20, 20, 50, 50), iscrowd=1)], [*found((22, 22, 5, 5), (30, 30, 5, 5), score=0.9), *found((0, 0, 10, 10))], SPOT, 1.0, id="detections-inside-a-crowd-cost-nothing"),
-        pytest.param([], found((0, 0, 10, 10)), None, None, id="nothing-to-find"),
+        pytest.param([], found((0, 0, 10, 10)), None, None, id="no-regions"),
     ],
 )  # fmt: skip
-def test_what_counts(truths, detections, ap50, ar100):
-    figures = coco_ap(truths, detections)
-    assert figures["AP50"] == (None if ap50 is None else pytest.approx(ap50, abs=1e-12))
-    assert figures["AR100"] == (None if ar100 is None else pytest.approx(ar100))
+def test_ap50_and_ar100(truths, detections, ap50, ar100):
+    metrics = coco_ap(truths, detections)
+    assert metrics["AP50"] == (None if ap50 is None else pytest.approx(ap50, abs=1e-12))
+    assert metrics["AR100"] == (None if ar100 is None else pytest.approx(ar100))
 
 
 @pytest.mark.parametrize(
     ("area", "defined"),
     [
         pytest.param(100, {"APsmall"}, id="small"),
-        pytest.param(32**2, {"APsmall", "APmedium"}, id="the-ends-belong-to-both-ranges"),
+        pytest.param(32**2, {"APsmall", "APmedium"}, id="bounds-belong-to-both-ranges"),
         pytest.param(5000, {"APmedium"}, id="medium"),
         pytest.param(20_000, {"APlarge"}, id="large"),
     ],
 )
-def test_regions_belong_to_ranges_of_sizes(area, defined):
-    figures = coco_ap(truth((0, 0, 10, 10), area=area), [])
+def test_regions_belong_to_size_ranges(area, defined):
+    metrics = coco_ap(truth((0, 0, 10, 10), area=area), [])
     spans = {f"AP{span}" for span in ("small", "medium", "large")}
-    assert {name for name in spans if figures[name] is not None} == defined
+    assert {name for name in spans if metrics[name] is not None} == defined
 
 
-def test_only_the_surest_detections_of_an_image_count():
+def test_only_the_highest_scoring_detections_of_an_image_count():
     truths = truth(*[(20 * n, 0, 10, 10) for n in range(5)])
     results = [f for n in range(5) for f in found((20 * n, 0, 10, 10), score=1 - n / 10)]
-    figures = coco_ap(truths, results, settings=CocoSettings(max_detections=(1, 3)))
-    assert (figures["AR1"], figures["AR3"]) == pytest.approx((0.2, 0.6))
-    assert "AR100" not in figures
+    metrics = coco_ap(truths, results, settings=CocoSettings(max_detections=(1, 3)))
+    assert (metrics["AR1"], metrics["AR3"]) == pytest.approx((0.2, 0.6))
+    assert "AR100" not in metrics
     late = [*found((90, 0, 5, 5), score=0.9), *found((0, 0, 10, 10))]
     assert coco_ap(truths[:1], late)["AP50"] == pytest.approx(0.5)
     alone = CocoSettings(max_detections=(1,))
     assert coco_ap(truths[:1], late, settings=alone)["AP50"] == 0.0
 
 
-def test_other_thresholds_and_ranges_on_request():
+def test_custom_thresholds_and_ranges():
     settings = CocoSettings(iou_thresholds=(0.3,), areas={"tiny": (0, 1)})
-    figures = coco_ap(truth((0, 0, 10, 10)), found((0, 0, 10, 4)), settings=settings)
-    assert figures["AP"] == pytest.approx(1.0)
-    assert (figures["AP50"], figures["APtiny"]) == (None, None)
+    metrics = coco_ap(truth((0, 0, 10, 10)), found((0, 0, 10, 4)), settings=settings)
+    assert metrics["AP"] == pytest.approx(1.0)
+    assert (metrics["AP50"], metrics["APtiny"]) == (None, None)
 
 
 @pytest.mark.parametrize(
     ("options", "option"),
     [
-        pytest.param({"iou_thresholds": ()}, "iou_thresholds", id="no-threshold"),
-        pytest.param({"iou_thresholds": (0.0, 0.5)}, "iou_thresholds", id="a-threshold-of-nothing"),
-        pytest.param({"iou_thresholds": (1.5,)}, "iou_thresholds", id="a-threshold-above-1"),
+        pytest.param({"iou_thresholds": ()}, "iou_thresholds", id="no-thresholds"),
+        pytest.param({"iou_thresholds": (0.0, 0.5)}, "iou_thresholds", id="zero-threshold"),
+        pytest.param({"iou_thresholds": (1.5,)}, "iou_thresholds", id="threshold-above-1"),
         pytest.param({"max_detections": ()}, "max_detections", id="no-number-of-detections"),
-        pytest.param({"max_detections": (10, 1)}, "max_detections", id="numbers-that-fall"),
+        pytest.param({"max_detections": (10, 1)}, "max_detections", id="descending-numbers"),
         pytest.param({"max_detections": (0,)}, "max_detections", id="no-detections"),
-        pytest.param({"areas": {"odd": (5, 1)}}, "areas", id="a-range-that-ends-before-it-starts"),
-        pytest.param({"areas": {"odd": (5,)}}, "areas", id="a-range-without-an-end"),
+        pytest.param({"areas": {"odd": (5, 1)}}, "areas", id="reversed-range"),
+        pytest.param({"areas": {"odd": (5,)}}, "areas", id="open-range"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(options, option):
+def test_invalid_settings_are_rejected(options, option):
     with pytest.raises(OptionError) as caught:
         CocoSettings(**options)
     assert caught.value.option == option
@@ -164,26 +164,26 @@ def test_settings_that_make_no_sense_are_refused(options, option):
 @pytest.mark.parametrize(
     ("ground_truth", "detections", "message"),
     [
-        pytest.param({"images": []}, [], "no list of annotations", id="a-file-without-annotations"),
-        pytest.param({"annotations": []}, [], "no list of images", id="a-file-without-images"),
-        pytest.param([{"image_id": 1, "category_id": 1}], [], "an annotation has no bbox", id="an-annotation-without-a-box"),
-        pytest.param([7], [], "an annotation has no image_id: 7", id="an-annotation-that-is-a-number"),
-        pytest.param([], [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]}, 5], "a detection has no", id="a-detection-that-is-a-number"),
-        pytest.param(truth((0, 0, 1, 1)), [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]}], "a detection has no score", id="a-detection-without-a-score"),
-        pytest.param(truth((0, 0, 1, 1)), found((0, 0, 1, 1), score="high"), "the score of a detection", id="a-score-that-is-text"),
-        pytest.param(truth((0, 0, 1, 1)), found((0, 0, 1, 1), score=float("nan")), "the score of a detection", id="a-score-that-is-no-number"),
-        pytest.param(truth((0, 0, 1, 1)), found((0, 0, 1)), "not 4 numbers", id="a-box-of-three"),
-        pytest.param(truth((0, 0, 1, 1)), found((0, 0, 1, 10**400)), "the bbox of a detection", id="a-box-beyond-numbers"),
-        pytest.param({"images": [{"id": 5}], "annotations": truth((0, 0, 1, 1))}, [], "names 1, which", id="an-image-that-is-not-there"),
-        pytest.param({"images": [{"id": 1}], "annotations": truth((0, 0, 1, 1))}, found((0, 0, 1, 1), image_id=8), "names 8, which", id="a-detection-on-an-unknown-image"),
+        pytest.param({"images": []}, [], "no list of annotations", id="file-without-annotations"),
+        pytest.param({"annotations": []}, [], "no list of images", id="file-without-images"),
+        pytest.param([{"image_id": 1, "category_id": 1}], [], "an annotation has no bbox", id="annotation-without-a-box"),
+        pytest.param([7], [], "an annotation has no image_id: 7", id="annotation-is-a-number"),
+        pytest.param([], [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]}, 5], "a detection has no", id="detection-is-a-number"),
+        pytest.param(truth((0, 0, 1, 1)), [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]}], "a detection has no score", id="detection-without-a-score"),
+        pytest.param(truth((0, 0, 1, 1)), found((0, 0, 1, 1), score="high"), "the score of a detection", id="string-score"),
+        pytest.param(truth((0, 0, 1, 1)), found((0, 0, 1, 1), score=float("nan")), "the score of a detection", id="nan-score"),
+        pytest.param(truth((0, 0, 1, 1)), found((0, 0, 1)), "the bbox of a detection must be 4 numbers", id="box-of-three-numbers"),
+        pytest.param(truth((0, 0, 1, 1)), found((0, 0, 1, 10**400)), "the bbox of a detection", id="infinite-box"),
+        pytest.param({"images": [{"id": 5}], "annotations": truth((0, 0, 1, 1))}, [], "an annotation refers to id 1, which", id="annotation-of-an-unknown-image"),
+        pytest.param({"images": [{"id": 1}], "annotations": truth((0, 0, 1, 1))}, found((0, 0, 1, 1), image_id=8), "a detection refers to id 8, which", id="detection-on-an-unknown-image"),
     ],
 )  # fmt: skip
-def test_objects_that_cannot_be_read_are_refused(ground_truth, detections, message):
+def test_invalid_objects_are_rejected(ground_truth, detections, message):
     with pytest.raises(DataError, match=message):
         coco_ap(ground_truth, detections)
 
 
-def test_each_class_has_its_own_figures_under_its_name():
+def test_each_class_has_its_own_metrics_under_its_name():
     ground_truth = {
         "images": [{"id": 1}],
         "annotations": truth((0, 0, 10, 10)),
@@ -218,49 +218,49 @@ def test_parts_of_a_data_set_merge_exactly():
         images.append(
             ([TruthRegion(tuple(b), n) for b, n in zip(boxes[:4], labels[:4], strict=True)], found)
         )
-    figures = [
-        coco_figures(gathered(parts).table(), CocoSettings())
+    metrics = [
+        coco_metrics(gathered(parts).table(), CocoSettings())
         for parts in ([images], [images[:5], images[5:]], [[image] for image in images])
     ]
-    assert figures[0] == figures[1] == figures[2]
-    assert figures[0]["AP"] > 0
+    assert metrics[0] == metrics[1] == metrics[2]
+    assert metrics[0]["AP"] > 0
 
 
 @pytest.mark.parametrize(
     ("truths", "detections", "every", "eleven"),
     [
-        pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 10)), 1.0, 1.0, id="found"),
-        pytest.param(truth((0, 0, 10, 10)), [], 0.0, 0.0, id="lost"),
-        pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 10), (0, 0, 10, 10)), 1.0, 1.0, id="found-twice"),
+        pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 10)), 1.0, 1.0, id="detected"),
+        pytest.param(truth((0, 0, 10, 10)), [], 0.0, 0.0, id="missing"),
+        pytest.param(truth((0, 0, 10, 10)), found((0, 0, 10, 10), (0, 0, 10, 10)), 1.0, 1.0, id="detected-twice"),
         pytest.param(truth((0, 0, 10, 10), (50, 0, 10, 10)), found((0, 0, 10, 10)), 0.5, 6 / 11, id="one-of-two"),
-        pytest.param(truth((0, 0, 10, 10)), [*found((90, 0, 10, 10), score=0.9), *found((0, 0, 10, 10))], 0.5, 0.5, id="a-surer-one-that-is-wrong"),
-        pytest.param([*truth((0, 0, 10, 10)), *truth((50, 0, 10, 10), iscrowd=1)], [*found((50, 0, 10, 10), score=0.9), *found((0, 0, 10, 10))], 1.0, 1.0, id="a-region-that-need-not-be-found"),
-        pytest.param([], found((0, 0, 10, 10)), None, None, id="nothing-to-find"),
+        pytest.param(truth((0, 0, 10, 10)), [*found((90, 0, 10, 10), score=0.9), *found((0, 0, 10, 10))], 0.5, 0.5, id="wrong-detection-with-higher-score"),
+        pytest.param([*truth((0, 0, 10, 10)), *truth((50, 0, 10, 10), iscrowd=1)], [*found((50, 0, 10, 10), score=0.9), *found((0, 0, 10, 10))], 1.0, 1.0, id="ignored-region"),
+        pytest.param([], found((0, 0, 10, 10)), None, None, id="no-regions"),
     ],
 )  # fmt: skip
-def test_pascal_counts_both_ways(truths, detections, every, eleven):
-    figures = pascal_ap(truths, detections)
-    assert figures["every_point"] == (None if every is None else pytest.approx(every))
-    assert figures["eleven_point"] == (None if eleven is None else pytest.approx(eleven))
+def test_pascal_average_precision(truths, detections, every, eleven):
+    metrics = pascal_ap(truths, detections)
+    assert metrics["every_point"] == (None if every is None else pytest.approx(every))
+    assert metrics["eleven_point"] == (None if eleven is None else pytest.approx(eleven))
 
 
-def test_a_threshold_of_pascal_that_makes_no_sense_is_refused():
+def test_invalid_pascal_threshold_is_rejected():
     with pytest.raises(OptionError, match="iou_threshold"):
         pascal_ap([], [], iou_threshold=0)
 
 
 @pytest.mark.parametrize(
-    ("truths", "detections", "most", "pairs", "lost", "invented"),
+    ("truths", "detections", "most", "pairs", "missing", "extra"),
     [
-        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 9), "a")], 9, [(0, 0)], [], [], id="found"),
+        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 9), "a")], 9, [(0, 0)], [], [], id="detected"),
         pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 9), "b")], 9, [], [0], [0], id="another-class"),
-        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 8), "a", 0.1), DetectedRegion((0, 0, 9, 9), "a", 0.9)], 9, [(0, 1)], [], [0], id="the-surer-one-first"),
+        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((0, 0, 9, 8), "a", 0.1), DetectedRegion((0, 0, 9, 9), "a", 0.9)], 9, [(0, 1)], [], [0], id="higher-score-first"),
         pytest.param([TruthRegion((0, 0, 9, 9), "a", crowd=True)], [DetectedRegion((1, 1, 2, 2), "a")] * 2, 9, [], [], [], id="inside-a-crowd"),
-        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((30, 0, 9, 9), "a", 0.9), DetectedRegion((0, 0, 9, 9), "a", 0.5)], 1, [], [0], [0], id="beyond-the-most-detections"),
+        pytest.param([TruthRegion((0, 0, 9, 9), "a")], [DetectedRegion((30, 0, 9, 9), "a", 0.9), DetectedRegion((0, 0, 9, 9), "a", 0.5)], 1, [], [0], [0], id="above-the-detection-limit"),
         pytest.param([TruthRegion((0, 0, 0, 0), "a")], [DetectedRegion((0, 0, 0, 0), "a")], 9, [], [0], [0], id="regions-without-area"),
     ],
 )  # fmt: skip
-def test_one_image_by_itself(truths, detections, most, pairs, lost, invented):
+def test_matching_in_one_image(truths, detections, most, pairs, missing, extra):
     got = match_image(truths, detections, 0.5, most)
     assert [pair[:2] for pair in got.pairs] == pairs
-    assert (got.lost, got.invented) == (lost, invented)
+    assert (got.missing, got.extra) == (missing, extra)

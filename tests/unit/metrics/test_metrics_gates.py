@@ -31,37 +31,37 @@ SUMMARY = {
 @pytest.mark.parametrize(
     ("text", "kind", "value", "passed"),
     [
-        pytest.param("micro.f1=0.9", MIN, 0.9, True, id="at-least-and-equal"),
-        pytest.param("micro.f1=0.91", MIN, 0.9, False, id="too-little"),
-        pytest.param("micro.f1=0.9", MAX, 0.9, True, id="at-most-and-equal"),
-        pytest.param("hallucination=0.05", MAX, 0.06, False, id="too-much-by-its-short-name"),
-        pytest.param("quality.hallucination=0.07", MAX, 0.06, True, id="by-its-long-name"),
+        pytest.param("micro.f1=0.9", MIN, 0.9, True, id="minimum-reached-exactly"),
+        pytest.param("micro.f1=0.91", MIN, 0.9, False, id="below-minimum"),
+        pytest.param("micro.f1=0.9", MAX, 0.9, True, id="maximum-reached-exactly"),
+        pytest.param("hallucination=0.05", MAX, 0.06, False, id="above-maximum-by-short-name"),
+        pytest.param("quality.hallucination=0.07", MAX, 0.06, True, id="long-name"),
         pytest.param("rqs=0.7", MIN, 0.7, True, id="another-short-name"),
-        pytest.param("micro_f1=0.9", MIN, 0.9, True, id="an-underscore-for-the-dot"),
+        pytest.param("micro_f1=0.9", MIN, 0.9, True, id="underscore-instead-of-dot"),
         pytest.param("macro_f1_by_attribute=0.3", MIN, 0.1 + 0.2, True, id="top-level"),
-        pytest.param("attributes.total.recall=0.95", MIN, 0.95, True, id="an-attribute"),
-        pytest.param("attributes.total.net.recall=0.5", MIN, 0.5, True, id="longest-name-first"),
+        pytest.param("attributes.total.recall=0.95", MIN, 0.95, True, id="attribute"),
+        pytest.param("attributes.total.net.recall=0.5", MIN, 0.5, True, id="attribute-with-dots"),
         pytest.param(
-            "attributes.total.recall.recall=0.2", MIN, 0.25, True, id="a-name-like-a-rate"
+            "attributes.total.recall.recall=0.2", MIN, 0.25, True, id="attribute-named-like-a-rate"
         ),
-        pytest.param("attributes.items[].a.recall=1", MIN, 1.0, True, id="a-list's-attribute"),
-        pytest.param("attributes.total.net.errors_by_type.omission=1", MAX, 0, True, id="a-count"),
+        pytest.param("attributes.items[].a.recall=1", MIN, 1.0, True, id="list-attribute"),
+        pytest.param("attributes.total.net.errors_by_type.omission=1", MAX, 0, True, id="count"),
         pytest.param(
             "attributes.total.errors_by_type.omission=1",
             MAX,
             7,
             False,
-            id="of-two-readings-the-longer-attribute",
+            id="longest-attribute-wins",
         ),
-        pytest.param("cases.total=3", MIN, 3, True, id="a-number-of-cases"),
+        pytest.param("cases.total=3", MIN, 3, True, id="number-of-cases"),
     ],
 )
-def test_a_gate(text, kind, value, passed):
+def test_gate(text, kind, value, passed):
     result = check_gate(parse_gate(text, kind), SUMMARY)
     assert (result.value, result.passed) == (value, passed)
 
 
-def test_a_figure_is_not_failed_for_a_rounding_error():
+def test_gate_tolerates_rounding_errors():
     almost = {"mean_score": 0.8999999999999999}
     assert check_gate(Gate(name="mean_score", limit=0.9), almost).passed
     slightly_more = {"mean_score": 0.05000000000000001}
@@ -69,14 +69,14 @@ def test_a_figure_is_not_failed_for_a_rounding_error():
 
 
 @pytest.mark.parametrize("kind", GateKind)
-def test_an_undefined_figure_fails_and_says_so(kind):
+def test_undefined_metric_fails_with_a_note(kind):
     result = check_gate(Gate(name="micro.recall", limit=0.5, kind=kind), SUMMARY)
     assert result == GateResult(
         name="micro.recall", kind=kind, limit=0.5, value=None, passed=False, note="undefined"
     )
 
 
-def test_a_defined_figure_needs_no_note():
+def test_defined_metric_has_no_note():
     (result,) = check_gates([Gate(name="micro.f1", limit=0.5)], SUMMARY)
     assert (result.note, result.known) == ("", True)
 
@@ -84,73 +84,76 @@ def test_a_defined_figure_needs_no_note():
 @pytest.mark.parametrize(
     ("name", "guess"),
     [
-        pytest.param("halucination", "hallucination", id="a-short-name"),
-        pytest.param("attributes.totl.recall", "attributes.total.recall", id="an-attribute"),
-        pytest.param("micro", "micro", id="a-group-is-no-figure"),
-        pytest.param("convention.version", None, id="the-convention-is-no-figure"),
-        pytest.param("quality.flags.safety", None, id="a-flag-is-no-figure"),
-        pytest.param("macro.by_case.vacuous", None, id="a-yes-or-no-is-no-figure"),
+        pytest.param("halucination", "hallucination", id="short-name"),
+        pytest.param("attributes.totl.recall", "attributes.total.recall", id="attribute"),
+        pytest.param("micro", "micro", id="group-is-not-a-metric"),
+        pytest.param("convention.version", None, id="convention-is-not-a-metric"),
+        pytest.param("quality.flags.safety", None, id="flag-is-not-a-metric"),
+        pytest.param("macro.by_case.vacuous", None, id="boolean-is-not-a-metric"),
     ],
 )
-def test_an_unknown_figure_is_refused_with_the_nearest(name, guess):
-    question = "$" if guess is None else f". Did you mean .*{guess}"
-    with pytest.raises(OptionError, match=f"unknown figure '{name}'{question}"):
+def test_unknown_metric_is_rejected_with_a_suggestion(name, guess):
+    examples = "; for example mean_score, micro_f1 or attributes.total.f1$"
+    question = examples if guess is None else f"; did you mean '.*{guess}"
+    with pytest.raises(OptionError, match=f"unknown metric '{name}'{question}"):
         check_gate(Gate(name=name, limit=0.5), SUMMARY)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param("micro.f1", "not of the form name=limit", id="no-limit"),
-        pytest.param("micro.f1=high", "'high' in 'micro.f1=high' is no number", id="no-number"),
+        pytest.param("micro.f1", "expected METRIC=LIMIT, got 'micro.f1'", id="no-limit"),
+        pytest.param(
+            "micro.f1=high", "expected a number, got 'high' in 'micro.f1=high'", id="not-a-number"
+        ),
         pytest.param("micro.f1=nan", "must be a finite number", id="not-finite"),
-        pytest.param("=0.5", "needs the name of a figure", id="no-name"),
+        pytest.param("=0.5", "the name of a metric is required", id="no-name"),
     ],
 )
-def test_a_gate_that_cannot_be_read_is_refused(text, message):
+def test_invalid_gate_is_rejected(text, message):
     with pytest.raises(OptionError, match=message):
         parse_gate(text, MIN)
 
 
-def test_a_name_may_hold_an_equals_sign():
+def test_name_may_contain_an_equals_sign():
     assert parse_gate("attributes.a=b.f1=0.5", MIN).name == "attributes.a=b.f1"
 
 
-def test_a_gate_can_stand_on_an_evaluator():
-    said = {"evaluators": {"house.rule": {"mean_score": 0.4}}}
+def test_gate_on_an_evaluator():
+    summary = {"evaluators": {"house.rule": {"mean_score": 0.4}}}
     gate = Gate(name="evaluators.house.rule.mean_score", limit=0.5, kind=GateKind.MAX)
-    assert check_gate(gate, said).passed
+    assert check_gate(gate, summary).passed
 
 
 PAIR = [({"total": 5}, {"total": 5})]
 
 
 @pytest.mark.parametrize(
-    "figure", ["macro_f1_by_attribute", "macro_f1_by_case", "mean_score", "micro.f1", "rqs"]
+    "metric", ["macro_f1_by_attribute", "macro_f1_by_case", "mean_score", "micro.f1", "rqs"]
 )
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         pytest.param({"rules": {"scope": "configured", "fields": [{"path": "totl"}]}}, id="typo"),
         pytest.param({"match": "ignore"}, id="everything-ignored"),
     ],
 )
-def test_a_perfect_figure_over_nothing_passes_no_gate(asked, figure):
-    run = fm.score(PAIR, at_least={figure: 0.5}, **asked)
+def test_vacuous_metric_passes_no_gate(options, metric):
+    run = fm.score(PAIR, at_least={metric: 0.5}, **options)
     assert not run.passed
     assert run.summary.gates[0].note in ("nothing was scored", "undefined")
 
 
-def test_a_run_that_scored_something_passes():
+def test_run_with_scored_fields_passes():
     assert fm.score(PAIR, at_least={"macro_f1_by_attribute": 1, "mean_score": 1}).passed
 
 
-def test_only_configured_fields_and_none_configured_is_refused():
-    with pytest.raises(fm.FieldmarkError, match="there are none"):
+def test_configured_scope_without_fields_is_rejected():
+    with pytest.raises(fm.FieldmarkError, match="no fields are configured"):
         fm.score(PAIR, scope="configured")
 
 
-def test_the_stamp_says_what_was_used():
+def test_applied_convention_names_its_options():
     options = fm.score(PAIR, scope="truth", match="fuzzy", align="index").summary.convention.options
     assert (options["scope"], options["comparator"], options["aligner"]) == (
         "truth",
@@ -159,7 +162,7 @@ def test_the_stamp_says_what_was_used():
     )
 
 
-def test_a_case_scores_by_attribute_whatever_places_rules_name():
+def test_rules_for_single_items_do_not_change_the_score_by_attribute():
     expected = {"rows": [{"a": 1}, {"a": 2}, {"a": 3}]}
     candidate = {"rows": [{"a": 1}, {"a": 2}, {"a": 4}]}
     rules = {"rows[0].a": {"match": "exact", "weight": 2}, "rows": {"align": "index"}}

@@ -6,13 +6,13 @@ from metrics_cells import EXACT_PAIR, STRATEGY_PAIR, block_of
 from fieldmark.metrics.averages import MacroMean
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.conventions import CONVENTIONS
-from fieldmark.metrics.summary import summarise
+from fieldmark.metrics.summary import summarize
 from fieldmark.metrics.tally import Tally
 from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules
 
 ITEMS = (("id", "match"), ("items[].price", "match"), ("items[].price", "wrong"))
-MISSED = (("id", "omission"), ("items[].price", "invented-key"))
+MISSED = (("id", "omission"), ("items[].price", "extra-key"))
 
 
 def summary_of(*cases, convention="confusion", **more):
@@ -22,7 +22,7 @@ def summary_of(*cases, convention="confusion", **more):
     for fields in cases:
         block = block_of(fields, table)
         tally.add(block, counter.stats(block))
-    return summarise(tally, CONVENTIONS[convention], **more)
+    return summarize(tally, CONVENTIONS[convention], **more)
 
 
 def test_both_macro_means():
@@ -33,12 +33,12 @@ def test_both_macro_means():
     assert summary.macro.by_case.precision == pytest.approx((2 / 3 + 0.0) / 2)
 
 
-def test_the_primary_score_of_a_taxonomy_is_its_mean_by_case():
+def test_primary_score_of_a_taxonomy_is_the_mean_by_case():
     summary = summary_of(ITEMS, MISSED, (("id", "null-null"),), convention="taxonomy")
     assert summary.mean_score == summary.macro_f1_by_case == pytest.approx(2 / 9)
 
 
-def test_errors_are_counted_beside_everything_else():
+def test_errors_are_counted_separately():
     summary = summary_of((("a", "error"), ("b", "match")))
     assert summary.attributes["a"].errors == 1
     assert summary.attributes["a"].accuracy is None
@@ -48,12 +48,12 @@ def test_errors_are_counted_beside_everything_else():
     assert summary.macro_f1_by_attribute == 1.0
 
 
-def test_a_run_with_nothing_to_find_is_vacuously_perfect():
+def test_run_with_nothing_expected_is_vacuously_perfect():
     macro = summary_of((("a", "null-null"),)).macro
     assert macro.by_attribute == macro.by_case == MacroMean(None, None, 1.0, vacuous=True)
 
 
-def test_a_run_without_a_scored_case_has_no_score():
+def test_run_without_a_scored_case_has_no_score():
     summary = summary_of()
     assert (summary.macro_f1_by_attribute, summary.macro_f1_by_case) == (None, None)
     assert summary.mean_score is None
@@ -66,7 +66,7 @@ def test_quality_pools_the_keys_of_all_cases():
     assert quality.depth is Depth.TOP
 
 
-def test_every_convention_reports_quality_on_its_own_leaves():
+def test_every_convention_reports_quality_of_its_own_fields():
     assert summary_of(EXACT_PAIR).quality.depth is Depth.LEAF
     assert summary_of(EXACT_PAIR, rules=Rules(depth=Depth.TOP)).quality.depth is Depth.TOP
     assert summary_of(EXACT_PAIR).quality.accuracy == pytest.approx(1 / 3)

@@ -32,7 +32,7 @@ BROKEN = (("a", "match"), ("b", "error"))
 WRONG_ALONE = (("a", "wrong"),)
 
 
-def test_what_became_of_the_cases():
+def test_cases_by_status():
     sums = tally_of(PERFECT, PERFECT, PARTLY, BROKEN, WRONG_ALONE).sums()
     assert sums.cases == CaseTotals(total=5, scored=4, perfect=2, errors=1)
     assert sums.verdicts == VerdictCounts(passed=2, partial=1, failed=1)
@@ -47,11 +47,11 @@ def test_what_became_of_the_cases():
         ),
     ],
 )
-def test_a_case_without_a_readable_candidate_is_scored_and_never_perfect(read, expected):
+def test_case_without_a_readable_candidate_is_scored_and_never_perfect(read, expected):
     assert tally_of((("a", "null-absent"),), read=read).sums().cases == expected
 
 
-def test_cases_beside_the_scored_ones():
+def test_unscored_cases_are_counted():
     tally = tally_of()
     tally.add_invalid_truth()
     tally.add_failed()
@@ -59,53 +59,53 @@ def test_cases_beside_the_scored_ones():
     assert tally.sums().cases == CaseTotals(total=2, errors=1, invalid_truth=1, unexpected=2)
 
 
-def test_facts_by_attribute_in_order_of_paths():
+def test_facts_by_attribute_are_sorted_by_path():
     facts = tally_of((("b", "wrong"), ("a", "match"), ("a", "match"))).facts()
     assert facts == {"a": {MATCH: 2}, "b": {WRONG: 1}}
     assert list(facts) == ["a", "b"]
 
 
-def test_a_case_with_an_error_leaves_the_means_by_case_but_not_the_counts():
+def test_case_with_an_error_is_excluded_from_means_by_case_but_not_from_counts():
     tally = tally_of(PERFECT, BROKEN)
     assert tally.sums().scores.number == 1
-    assert tally.sums().by_case.f1.number == 1
+    assert tally.sums().f1s.number == 1
     assert tally.facts()["a"] == {MATCH: 2}
 
 
 @pytest.mark.parametrize(
     ("convention", "case", "number"),
     [
-        pytest.param("confusion", (("a", "null-null"),), 0, id="only-negatives-are-left-out"),
-        pytest.param("confusion", (("a", "omission"),), 1, id="undefined-with-a-loss-counts-zero"),
+        pytest.param("confusion", (("a", "null-null"),), 0, id="only-negatives-are-excluded"),
+        pytest.param("confusion", (("a", "omission"),), 1, id="undefined-with-a-miss-is-zero"),
         pytest.param("taxonomy", (("a", "null-null"),), 1, id="zero-rule-counts-every-case"),
     ],
 )
-def test_which_cases_are_in_the_mean_f1(convention, case, number):
-    assert tally_of(case, convention=convention).sums().by_case.f1 == (number, 0)
+def test_cases_in_the_mean_f1(convention, case, number):
+    assert tally_of(case, convention=convention).sums().f1s == (number, 0)
 
 
-def test_merging_finds_attributes_by_their_paths():
+def test_merging_matches_attributes_by_path():
     left, right = tally_of((("a", "match"), ("b", "wrong"))), tally_of((("b", "match"),))
     left.merge(right)
     assert left.facts() == {"a": {MATCH: 1}, "b": {WRONG: 1, MATCH: 1}}
     assert left.sums().cases.total == 2
 
 
-def test_merging_takes_in_cases_that_still_wait_on_both_sides():
+def test_merging_includes_buffered_cases_of_both_sides():
     left, right = tally_of(PARTLY), tally_of(PERFECT)
     left.merge(right)
     assert left.sums() == tally_of(PARTLY, PERFECT).sums()
 
 
-def test_a_tally_travels_between_processes():
+def test_tally_can_be_pickled():
     tally = tally_of(PERFECT, EXACT_PAIR)
-    there = pickle.loads(pickle.dumps(tally))  # noqa: S301 - our own bytes
+    there = pickle.loads(pickle.dumps(tally))  # noqa: S301 - trusted bytes
     assert (there.facts(), there.sums()) == (tally.facts(), tally.sums())
     there.merge(tally_of(PERFECT))
     assert there.sums().cases.total == 3
 
 
-def test_waiting_cases_are_counted_in_batches(monkeypatch):
+def test_buffered_cases_are_counted_in_batches(monkeypatch):
     monkeypatch.setattr(tally_module, "_BATCH", 2)
     tally = tally_of(PERFECT, PARTLY, PERFECT)
     assert len(tally._stats) == 1
@@ -113,7 +113,7 @@ def test_waiting_cases_are_counted_in_batches(monkeypatch):
     assert not tally._stats
 
 
-def test_cases_with_long_lists_wait_for_fewer_others(monkeypatch):
+def test_buffer_holds_fewer_cases_with_long_lists(monkeypatch):
     counter = CaseCounter(CONVENTIONS["confusion"], AttributeTable())
     cases = [Outcomes([number] * 100) for number in range(40)]
     stats = [counter.stats(block) for block in cases]

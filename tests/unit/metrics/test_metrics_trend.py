@@ -1,11 +1,11 @@
-"""A figure over iterations: when to go on, and when to stop."""
+"""A metric over iterations: when to continue and when to stop."""
 
 from __future__ import annotations
 
 import pytest
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.trend import Stop, TrendOptions, trend
+from fieldmark.metrics.trend import TrendConclusion, TrendOptions, trend
 
 
 def steps(*values):
@@ -13,39 +13,59 @@ def steps(*values):
 
 
 @pytest.mark.parametrize(
-    ("values", "best", "stop"),
+    ("values", "best", "conclusion"),
     [
-        pytest.param([], None, Stop.GO_ON, id="nothing-yet"),
-        pytest.param([0.5], "run-0", Stop.GO_ON, id="a-beginning"),
-        pytest.param([0.5, 0.6, 0.7], "run-2", Stop.GO_ON, id="steady-gains"),
-        pytest.param([0.5, 0.95], "run-1", Stop.TARGET, id="the-target-is-reached"),
-        pytest.param([0.5, 0.90], "run-1", Stop.TARGET, id="at-the-target-is-reached"),
-        pytest.param([0.95, 0.5], "run-0", Stop.TARGET, id="the-best-run-counts-not-the-last"),
-        pytest.param([0.7, 0.7, 0.7], "run-0", Stop.GO_ON, id="two-without-gain-are-patience"),
-        pytest.param([0.7, 0.7, 0.7, 0.7], "run-0", Stop.PLATEAU, id="three-are-a-plateau"),
+        pytest.param([], None, TrendConclusion.CONTINUE, id="no-runs"),
+        pytest.param([0.5], "run-0", TrendConclusion.CONTINUE, id="first-run"),
+        pytest.param([0.5, 0.6, 0.7], "run-2", TrendConclusion.CONTINUE, id="steady-gains"),
+        pytest.param([0.5, 0.95], "run-1", TrendConclusion.TARGET_REACHED, id="target-reached"),
         pytest.param(
-            [0.7, 0.705, 0.708, 0.709], "run-3", Stop.PLATEAU, id="gains-too-small-to-count"
+            [0.5, 0.90], "run-1", TrendConclusion.TARGET_REACHED, id="target-reached-exactly"
         ),
-        pytest.param([0.7, 0.705, 0.711, 0.712], "run-3", Stop.GO_ON, id="small-gains-add-up"),
-        pytest.param([0.7, 0.6, 0.6, 0.72], "run-3", Stop.GO_ON, id="a-gain-after-losses"),
-        pytest.param([0.7, None, None, None], "run-0", Stop.PLATEAU, id="undefined-is-no-gain"),
+        pytest.param(
+            [0.95, 0.5], "run-0", TrendConclusion.TARGET_REACHED, id="best-run-reached-the-target"
+        ),
+        pytest.param(
+            [0.7, 0.7, 0.7], "run-0", TrendConclusion.CONTINUE, id="two-without-gain-continue"
+        ),
+        pytest.param(
+            [0.7, 0.7, 0.7, 0.7],
+            "run-0",
+            TrendConclusion.PLATEAU,
+            id="three-without-gain-are-a-plateau",
+        ),
+        pytest.param(
+            [0.7, 0.705, 0.708, 0.709],
+            "run-3",
+            TrendConclusion.PLATEAU,
+            id="small-gains-are-a-plateau",
+        ),
+        pytest.param(
+            [0.7, 0.705, 0.711, 0.712], "run-3", TrendConclusion.CONTINUE, id="small-gains-add-up"
+        ),
+        pytest.param(
+            [0.7, 0.6, 0.6, 0.72], "run-3", TrendConclusion.CONTINUE, id="gain-after-losses"
+        ),
+        pytest.param(
+            [0.7, None, None, None], "run-0", TrendConclusion.PLATEAU, id="undefined-is-not-a-gain"
+        ),
     ],
 )
-def test_when_to_stop(values, best, stop):
+def test_conclusion_says_when_to_stop(values, best, conclusion):
     found = trend(steps(*values))
-    assert (found.best, found.stop) == (best, stop)
+    assert (found.best, found.conclusion) == (best, conclusion)
 
 
-def test_gains_are_over_the_best_before():
+def test_gains_are_relative_to_the_previous_best():
     found = trend(steps(0.5, 0.7, 0.6, 0.75))
     assert [step.gain for step in found.steps] == [None, *map(pytest.approx, (0.2, -0.1, 0.05))]
     assert [step.best for step in found.steps] == [0.5, 0.7, 0.7, 0.75]
-    assert [step.counts for step in found.steps] == [True, True, False, True]
+    assert [step.progress for step in found.steps] == [True, True, False, True]
 
 
 @pytest.mark.parametrize(
     "options", [{"target": 1.5}, {"patience": 0}, {"min_gain": -0.1}, {"target": float("nan")}]
 )
-def test_what_cannot_be_a_setting(options):
+def test_invalid_settings_are_rejected(options):
     with pytest.raises(OptionError):
         TrendOptions(**options)

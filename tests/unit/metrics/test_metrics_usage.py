@@ -12,9 +12,11 @@ LOCAL = {"name": "local", "model": "n", "calls": 1, "output_tokens": 9, "cost": 
     ("providers", "totals"),
     [
         pytest.param([], (0, 0, 0, 0, 0.0), id="no-providers-cost-nothing"),
-        pytest.param([OPENAI, OPENAI], (4, 160, 0, 0, 1.0), id="figures-add"),
-        pytest.param([OPENAI, LOCAL], (3, 80, 9, 0, None), id="one-unknown-cost-is-unknown"),
-        pytest.param([{"estimated_calls": 3}], (0, 0, 0, 3, None), id="a-missing-cost-is-unknown"),
+        pytest.param([OPENAI, OPENAI], (4, 160, 0, 0, 1.0), id="usage-is-added"),
+        pytest.param(
+            [OPENAI, LOCAL], (3, 80, 9, 0, None), id="one-unknown-cost-makes-the-total-unknown"
+        ),
+        pytest.param([{"estimated_calls": 3}], (0, 0, 0, 3, None), id="missing-cost-is-unknown"),
     ],
 )
 def test_totals_over_providers(providers, totals):
@@ -22,7 +24,7 @@ def test_totals_over_providers(providers, totals):
     assert total_usage(providers) == {**dict(zip(names, totals, strict=True)), "asked": providers}
 
 
-def test_no_usage_has_every_figure():
+def test_empty_usage_has_all_keys():
     assert total_usage([]) == NO_USAGE
 
 
@@ -33,7 +35,7 @@ def test_no_usage_has_every_figure():
             [OPENAI],
             [OPENAI],
             [{**OPENAI, "calls": 4, "input_tokens": 160, "cost": 1.0}],
-            id="the-same-providers-add",
+            id="same-providers-are-added",
         ),
         pytest.param([OPENAI], [LOCAL], [OPENAI, LOCAL], id="other-providers-are-listed"),
         pytest.param(
@@ -41,13 +43,13 @@ def test_no_usage_has_every_figure():
             id="another-model-is-another-provider",
         ),
         pytest.param([LOCAL], [LOCAL], [{**LOCAL, "calls": 2, "output_tokens": 18}],
-                     id="an-unknown-cost-stays-unknown"),
+                     id="unknown-cost-stays-unknown"),
         pytest.param(
             [{"models": ["b"]}], [{"models": ["a", "b"]}], [{"models": ["a", "b"]}],
-            id="models-are-united-and-sorted",
+            id="models-are-merged-and-sorted",
         ),
-        pytest.param([{"models": ["b"]}], [{}], [{}], id="only-figures-of-the-resumption-are-given"),
-        pytest.param([], [OPENAI], [OPENAI], id="nothing-before"),
+        pytest.param([{"models": ["b"]}], [{}], [{}], id="keys-of-the-resumed-run-only"),
+        pytest.param([], [OPENAI], [OPENAI], id="no-earlier-usage"),
     ],
 )  # fmt: skip
 def test_usage_of_a_resumed_run(before, now, merged):

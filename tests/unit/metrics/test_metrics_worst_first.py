@@ -2,28 +2,43 @@ from __future__ import annotations
 
 import pytest
 
-from fieldmark.metrics.worst_first import attribute_sort_key, case_sort_key
+from fieldmark.metrics.summary import AttributeSummary
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.worst_first import case_sort_key, worst_attributes
 
 
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        pytest.param(("b", 0.2, 1, 0), ("a", 0.5, 9, 0), id="a-lower-f1-comes-first"),
+        pytest.param(("b", 0.2, 1, 0), ("a", 0.5, 9, 0), id="lower-f1-comes-first"),
         pytest.param(("b", 0.5, 3, 0), ("a", 0.5, 2, 0), id="then-more-mistakes"),
         pytest.param(("a", 0.5, 2, 0), ("b", 0.5, 2, 0), id="then-the-path"),
         pytest.param(("b", None, 1, 0), ("a", 0.1, 1, 0), id="undefined-with-mistakes-is-worst"),
         pytest.param(("b", None, 0, 1), ("a", 0.1, 1, 0), id="undefined-with-errors-is-worst"),
-        pytest.param(("b", 1.0, 0, 0), ("a", None, 0, 0), id="undefined-without-either-is-best"),
+        pytest.param(
+            ("b", 1.0, 0, 0), ("a", None, 0, 0), id="undefined-without-mistakes-or-errors-is-best"
+        ),
     ],
 )
-def test_order_of_attributes(first, second):
-    assert attribute_sort_key(*first) < attribute_sort_key(*second)
+@pytest.mark.parametrize("by_cost", [False, True])
+def test_order_of_attributes(first, second, by_cost):
+    found = dict(attribute(*row, by_cost=by_cost) for row in (second, first))
+    assert [path for path, _ in worst_attributes(found, by_cost=by_cost)] == [first[0], second[0]]
+
+
+def attribute(path, f1, mistakes, errors, *, by_cost):
+    """Return an attribute whose mistakes by type and by cost differ."""
+    by_type, cost = (9 - mistakes, mistakes) if by_cost else (mistakes, 9 - mistakes)
+    return path, AttributeSummary(
+        tp=0, tn=0, fp=cost, fn=0, precision=None, recall=None, f1=f1, accuracy=None,
+        errors=errors, errors_by_type=ErrorCounts(wrong_value=by_type),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        pytest.param((0.2, 1, 7), (0.5, 9, 0), id="a-lower-score-comes-first"),
+        pytest.param((0.2, 1, 7), (0.5, 9, 0), id="lower-score-comes-first"),
         pytest.param((0.5, 3, 7), (0.5, 2, 0), id="then-more-mistakes"),
         pytest.param((0.5, 2, 0), (0.5, 2, 7), id="then-the-order-of-the-run"),
         pytest.param((None, 0, 7), (0.0, 9, 0), id="no-score-is-worst"),

@@ -31,18 +31,18 @@ EMPTY = ABSENT, NULL, BLANK
         (VALUE, VALUE, Outcome.ERROR),
     ],
 )
-def test_the_outcome_of_two_presences(expected, candidate, outcome):
+def test_outcome_of_two_presences(expected, candidate, outcome):
     assert fact_of(PRESENCE_FACTS[expected][candidate]) == (outcome, expected, candidate)
 
 
 @pytest.mark.parametrize(("expected", "candidate"), list(product(Presence, Presence)))
-def test_an_ignored_field_keeps_both_presences(expected, candidate):
+def test_ignored_field_keeps_both_presences(expected, candidate):
     found = fact_of(IGNORED_FACTS[expected][candidate])
     assert found == (Outcome.IGNORED, expected, candidate)
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_the_fact_of_two_values_has_every_outcome(outcome):
+def test_every_outcome_of_two_values_has_a_fact(outcome):
     assert fact_of(VALUE_FACTS[outcome]) == (outcome, VALUE, VALUE)
 
 
@@ -53,11 +53,11 @@ DIFFERS = Comparison.differs(Reason.DIFFERENT)
     ("comparison", "expected", "candidate", "outcome"),
     [
         pytest.param(MATCHED, "a", "a", Outcome.MATCH, id="match"),
-        pytest.param(MATCHED, "1", 1, Outcome.MATCH, id="a-match-after-coercion-of-the-type"),
+        pytest.param(MATCHED, "1", 1, Outcome.MATCH, id="match-after-coercion-of-the-type"),
         pytest.param(DIFFERS, "a", "b", Outcome.WRONG_VALUE, id="same-type-no-match"),
         pytest.param(DIFFERS, 1, 1.5, Outcome.WRONG_VALUE, id="integers-and-floats-are-numbers"),
         pytest.param(DIFFERS, "1", 1, Outcome.FORMAT_ERROR, id="text-against-a-number"),
-        pytest.param(DIFFERS, 1, True, Outcome.FORMAT_ERROR, id="a-boolean-is-not-a-number"),
+        pytest.param(DIFFERS, 1, True, Outcome.FORMAT_ERROR, id="boolean-is-not-a-number"),
         pytest.param(DIFFERS, [1], {"a": 1}, Outcome.FORMAT_ERROR, id="array-against-object"),
         pytest.param(DIFFERS, [1], [2], Outcome.WRONG_VALUE, id="array-against-array"),
         pytest.param(
@@ -65,34 +65,34 @@ DIFFERS = Comparison.differs(Reason.DIFFERENT)
             "2024-01-01",
             "soon",
             Outcome.FORMAT_ERROR,
-            id="the-candidate-cannot-be-read-as-the-comparators-type",
+            id="candidate-cannot-be-read-as-the-comparators-type",
         ),
         pytest.param(
             Comparison.error(Reason.PROVIDER_FAILED),
             "a",
             "a",
             Outcome.ERROR,
-            id="the-comparison-could-not-be-made",
+            id="comparison-could-not-be-made",
         ),
     ],
 )
-def test_the_outcome_of_two_values(comparison, expected, candidate, outcome):
+def test_outcome_of_two_values(comparison, expected, candidate, outcome):
     assert outcome_of_values(comparison, expected, candidate) is outcome
 
 
 @pytest.mark.parametrize(
     ("expected", "candidate", "answers", "present"),
     [
-        pytest.param(["a", "b"], VALUE, ["a", "b"], VALUE, id="several-answers"),
-        pytest.param(["a", None, " "], VALUE, ["a"], VALUE, id="empty-answers-are-left-out"),
-        pytest.param(["a", None], NULL, ["a", None], NULL, id="an-empty-answer-is-acceptable"),
-        pytest.param(["a", "b"], NULL, ["a", "b"], VALUE, id="no-empty-answer-is-acceptable"),
-        pytest.param([], VALUE, [], BLANK, id="an-empty-list-is-empty"),
-        pytest.param([None, ""], VALUE, [None, ""], BLANK, id="a-list-of-empty-answers-is-empty"),
-        pytest.param("a", VALUE, "a", VALUE, id="one-answer-without-a-list"),
+        pytest.param(["a", "b"], VALUE, ["a", "b"], VALUE, id="several-values"),
+        pytest.param(["a", None, " "], VALUE, ["a"], VALUE, id="empty-values-are-omitted"),
+        pytest.param(["a", None], NULL, ["a", None], NULL, id="empty-value-is-acceptable"),
+        pytest.param(["a", "b"], NULL, ["a", "b"], VALUE, id="no-empty-value-is-acceptable"),
+        pytest.param([], VALUE, [], BLANK, id="empty-list-is-empty"),
+        pytest.param([None, ""], VALUE, [None, ""], BLANK, id="list-of-empty-values-is-empty"),
+        pytest.param("a", VALUE, "a", VALUE, id="single-value"),
         pytest.param(None, VALUE, None, NULL, id="null"),
-        pytest.param(MISSING, VALUE, MISSING, ABSENT, id="no-answer"),
+        pytest.param(MISSING, VALUE, MISSING, ABSENT, id="absent"),
     ],
 )
-def test_acceptable_answers(expected, candidate, answers, present):
+def test_acceptable_values(expected, candidate, answers, present):
     assert acceptable(expected, candidate, presence) == (answers, present)

@@ -1,4 +1,4 @@
-"""Whole documents: what has no fields, and what is no object."""
+"""Documents without fields, and documents that are not objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fieldmark.model.rule import Depth, Rules
 from fieldmark.plan import compile_plan
 
 
-def told(expected, candidate, rules=None):
+def outcomes(expected, candidate, rules=None):
     plan = compile_plan(rules or Rules())
     block = plan.compare(expected, candidate)
     return [(record.path, record.outcome.label) for record in block.records(plan.table)]
@@ -20,22 +20,22 @@ def told(expected, candidate, rules=None):
     ("expected", "candidate", "fields"),
     [
         pytest.param({}, {}, [], id="two-empty-objects-have-no-fields"),
-        pytest.param({}, MISSING, [], id="an-empty-object-without-candidate-has-no-fields"),
-        pytest.param({}, {"a": 1}, [("a", "hallucination")], id="what-the-truth-lacks-is-invented"),
+        pytest.param({}, MISSING, [], id="empty-object-without-candidate-has-no-fields"),
+        pytest.param({}, {"a": 1}, [("a", "hallucination")], id="what-the-truth-lacks-is-extra"),
         pytest.param({"a": 1}, {}, [("a", "omission")], id="what-the-candidate-lacks-is-missing"),
-        pytest.param({}, 5, [("$", "hallucination")], id="a-value-where-no-field-is-expected"),
+        pytest.param({}, 5, [("$", "hallucination")], id="value-where-no-field-is-expected"),
         pytest.param([], [], [("$", "match")], id="two-empty-lists-are-one-value-each"),
-        pytest.param(7, 7, [("$", "match")], id="a-document-that-is-a-number"),
-        pytest.param("x", ["x"], [("$", "format_error")], id="a-text-against-a-list"),
-        pytest.param([1], [1], [("[0]", "match")], id="a-list-is-aligned"),
+        pytest.param(7, 7, [("$", "match")], id="document-that-is-a-number"),
+        pytest.param("x", ["x"], [("$", "format_error")], id="text-against-a-list"),
+        pytest.param([1], [1], [("[0]", "match")], id="list-is-aligned"),
     ],
 )
-def test_a_document_is_its_fields(expected, candidate, fields):
-    assert told(expected, candidate) == fields
+def test_fields_of_a_document(expected, candidate, fields):
+    assert outcomes(expected, candidate) == fields
 
 
-def test_without_keys_there_is_nothing_to_judge():
+def test_documents_without_keys_have_no_fields():
     result = fm.compare({}, {}, convention="four_phase")
     assert result.fields == ()
     assert "vacuous" in result.quality.flags["completeness"]
-    assert told({}, {}, Rules(depth=Depth.TOP)) == []
+    assert outcomes({}, {}, Rules(depth=Depth.TOP)) == []

@@ -1,4 +1,4 @@
-"""Pairs of lines: what happened in them is what happened in the documents that they hold."""
+"""Pairs of lines have the same outcomes as their parsed documents."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def line(kind, text):
     return read
 
 
-def told(plan, pairs):
-    """How often each field had each outcome, with what was said of it."""
+def outcomes_of(plan, pairs):
+    """Return how often each field had each outcome, with its comparison."""
     return [
         Counter(
             (record.path, record.outcome, record.comparison) for record in block.records(plan.table)
@@ -45,17 +45,17 @@ def told(plan, pairs):
 
 
 def agreeing(rules, texts):
-    """Outcomes of pairs of texts as lines and as values, which must be the same."""
+    """Check that pairs have the same outcomes as lines and as values, and return them."""
     kind, lines, values = kind_of(FULL), plan_of(rules), plan_of(rules)
     assert lines.takes_lines
     pairs = [tuple(line(kind, text) for text in pair) for pair in texts]
     documents = [tuple(map(kind.document, pair)) for pair in pairs]
     first = (FULL, FULL)
-    as_values = told(values, [first, *documents, *documents])
+    as_values = outcomes_of(values, [first, *documents, *documents])
     # What a run begins with are values; then fields have been met, and are met as lines again.
-    as_lines = told(lines, [first]) + told(lines, pairs) + told(lines, pairs)
+    as_lines = outcomes_of(lines, [first]) + outcomes_of(lines, pairs) + outcomes_of(lines, pairs)
     assert as_lines == as_values
-    fresh = told(plan_of(rules), pairs)
+    fresh = outcomes_of(plan_of(rules), pairs)
     assert fresh == as_values[1 : 1 + len(pairs)]
     return fresh
 
@@ -63,34 +63,34 @@ def agreeing(rules, texts):
 PAIRS = [
     pytest.param('{"a": 1, "b": "x"}', '{"b": "x", "a": 1}', id="keys-in-another-order"),
     pytest.param('{"a": 0}', '{"a": -0.0}', id="zeros-of-other-signs"),
-    pytest.param('{"a": 1}', '{"a": 1.0}', id="a-number-in-another-spelling"),
-    pytest.param('{"b": "a/b"}', '{"b": "a\\/b"}', id="a-text-in-another-spelling"),
-    pytest.param('{"a": 1, "b": "x"}', '{"a": 1}', id="a-text-that-is-gone"),
+    pytest.param('{"a": 1}', '{"a": 1.0}', id="number-in-another-spelling"),
+    pytest.param('{"b": "a/b"}', '{"b": "a\\/b"}', id="text-in-another-spelling"),
+    pytest.param('{"a": 1, "b": "x"}', '{"a": 1}', id="text-that-is-missing"),
     pytest.param('{"a": 1, "b": "x"}', '{"a": null, "b": null}', id="values-that-became-null"),
-    pytest.param('{"a": 1}', '{"a": 1, "b": "x"}', id="a-text-that-only-the-candidate-has"),
+    pytest.param('{"a": 1}', '{"a": 1, "b": "x"}', id="text-that-only-the-candidate-has"),
     pytest.param('{"a": 1}', '{"a": 1, "b": null}', id="null-that-only-the-candidate-has"),
-    pytest.param('{"a": null}', '{"b": "x"}', id="null-that-is-gone"),
-    pytest.param('{"b": " "}', '{"b": " "}', id="blanks-on-both-sides"),
-    pytest.param('{"b": "\u00a0"}', '{"a": 1}', id="a-wide-blank-that-is-gone"),
-    pytest.param('{"b": "\\n"}', '{"b": "x"}', id="a-text-for-an-escaped-blank"),
-    pytest.param('{"b": "N/A"}', '{"b": "N/A"}', id="a-text-that-may-count-as-blank"),
-    pytest.param('{"b": "n/a"}', '{"a": 1}', id="one-that-is-gone"),
+    pytest.param('{"a": null}', '{"b": "x"}', id="null-that-is-missing"),
+    pytest.param('{"b": " "}', '{"b": " "}', id="whitespace-on-both-sides"),
+    pytest.param('{"b": "\u00a0"}', '{"a": 1}', id="missing-no-break-space"),
+    pytest.param('{"b": "\\n"}', '{"b": "x"}', id="string-for-escaped-whitespace"),
+    pytest.param('{"b": "N/A"}', '{"b": "N/A"}', id="possible-empty-token"),
+    pytest.param('{"b": "n/a"}', '{"a": 1}', id="one-that-is-missing"),
     pytest.param('{"b": "01/02/2024"}', '{"b": "2024-01-02"}', id="dates-in-two-formats"),
-    pytest.param('{"b": "01/02/2024"}', '{"b": "01/02/2024"}', id="a-date-in-doubt"),
-    pytest.param('{"b": "("}', '{"b": "x"}', id="a-pattern-that-is-broken"),
-    pytest.param('{"b": true}', '{"b": true}', id="the-same-truth-value"),
-    pytest.param('{"b": true}', '{"b": 1}', id="a-number-for-a-truth-value"),
-    pytest.param('{"n": {"x": "y"}}', '{"a": 1}', id="an-object-that-is-gone"),
+    pytest.param('{"b": "01/02/2024"}', '{"b": "01/02/2024"}', id="date-in-doubt"),
+    pytest.param('{"b": "("}', '{"b": "x"}', id="pattern-that-is-broken"),
+    pytest.param('{"b": true}', '{"b": true}', id="same-truth-value"),
+    pytest.param('{"b": true}', '{"b": 1}', id="number-for-a-truth-value"),
+    pytest.param('{"n": {"x": "y"}}', '{"a": 1}', id="object-that-is-missing"),
     pytest.param('{"n": {"x": null, "m": {"z": 1}}}', '{"a": 1}', id="null-in-an-object-gone"),
-    pytest.param('{"a": 1}', '{"n": {"x": "y", "m": {"z": null}}}', id="an-object-invented"),
+    pytest.param('{"a": 1}', '{"n": {"x": "y", "m": {"z": null}}}', id="extra-object"),
     pytest.param('{"n": {"x": "y"}}', '{"n": {"m": {"z": 1}}}', id="objects-with-other-keys"),
     pytest.param(
-        '{"b": "é"}', '{"a": 1, "b": "è"}', id="a-doubtful-text-behind-one-that-only-one-side-has"
+        '{"b": "é"}', '{"a": 1, "b": "è"}', id="doubtful-text-behind-one-that-only-one-side-has"
     ),
-    pytest.param('{"n": {"x": "\\""}}', '{"n": {"x": "y"}}', id="a-quote-for-a-letter"),
+    pytest.param('{"n": {"x": "\\""}}', '{"n": {"x": "y"}}', id="quote-for-a-letter"),
 ]
 RULES = {
-    "nothing-is-said": None,
+    "no-rules": None,
     "only-the-truth-counts": {"scope": "truth"},
     "fields-are-ignored": fields(("a", "ignore"), ("b", "ignore"), ("n.x", "ignore")),
     "fields-are-ignored-and-only-the-truth-counts": fields(
@@ -104,7 +104,7 @@ RULES = {
     "dates": fields(("b", "date")),
     "patterns": fields(("**", "regex")),
     "tokens": {"empty_tokens": ["n/a"]},
-    "blanks-are-values": {"empty_blanks": False},
+    "blank-strings-are-values": {"empty_blanks": False},
     "right-answers": {"fields": [{"path": "b", "any_of": True}]},
     "all-is-configured": fields(("**", "exact"), scope="configured"),
     "the-whole-document": fields(("$", "exact")),
@@ -112,16 +112,16 @@ RULES = {
 
 
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
-def test_lines_are_compared_like_their_documents_where(rules):
+def test_lines_are_compared_like_documents_under_rules(rules):
     agreeing(rules, [each.values for each in PAIRS])
 
 
 @pytest.mark.parametrize(("expected", "candidate"), PAIRS)
-def test_lines_are_compared_like_their_documents_with(expected, candidate):
+def test_lines_are_compared_like_documents(expected, candidate):
     agreeing(None, [(expected, candidate)])
 
 
-def test_what_only_the_candidate_has_is_not_even_ignored_where_the_truth_alone_counts():
+def test_extra_fields_are_not_recorded_in_truth_scope():
     rules = fields(("b", "ignore"), scope="truth")
     (cells,) = agreeing(rules, [('{"a": 1}', '{"a": 1, "b": "x"}')])
     assert [path for path, *_ in cells] == ["a"]
@@ -132,24 +132,26 @@ def test_what_only_the_candidate_has_is_not_even_ignored_where_the_truth_alone_c
     [
         pytest.param(None, True, id="no-rules"),
         pytest.param(fields(("a", "date")), True, id="fields-with-a-comparator"),
-        pytest.param(fields(("a", "exact"), scope="configured"), False, id="fields-looked-up"),
+        pytest.param(
+            fields(("a", "exact"), scope="configured"), False, id="fields-resolved-by-path"
+        ),
         pytest.param(fields(("**.a", "exact"), scope="configured"), False, id="fields-searched"),
         pytest.param(fields(("**", "exact"), scope="configured"), True, id="all-fields-configured"),
         pytest.param(
             fields(("**", "exact"), ("a", "exact"), scope="configured"),
             False,
-            id="and-one-looked-up",
+            id="and-one-resolved-by-path",
         ),
         pytest.param(
             fields(("**", "exact"), ("a[", "exact"), scope="configured"),
             False,
             id="and-one-unreadable",
         ),
-        pytest.param(fields(("a", "semantic")), False, id="a-field-that-asks-a-provider"),
+        pytest.param(fields(("a", "semantic")), False, id="field-that-asks-a-provider"),
         pytest.param(fields(("**", "semantic")), False, id="all-fields-ask-a-provider"),
     ],
 )
-def test_a_plan_takes_lines_with(rules, takes):
+def test_plan_takes_lines(rules, takes):
     assert plan_of(rules).takes_lines is takes
 
 
@@ -162,20 +164,20 @@ def test_lines_and_values_may_be_mixed():
         tuple(kind.document(each) if isinstance(each, Line) else each for each in pair)
         for pair in pairs
     ]
-    assert told(plan, pairs) == told(plain, as_values)
+    assert outcomes_of(plan, pairs) == outcomes_of(plain, as_values)
 
 
-def test_one_plan_may_meet_lines_of_several_forms():
+def test_plan_accepts_lines_of_several_forms():
     plan, plain = compile_plan(Rules()), compile_plan(Rules())
     for document, text in (({"a": 1, "b": 1}, '{"a": 1, "b": 2}'), ({"b": 1, "a": 1}, '{"b": 1}')):
         kind = kind_of(document)
         ours, theirs = line(kind, text), line(kind, '{"a": 1, "b": 1}')
         for _ in range(2):
             documents = [(kind.document(ours), kind.document(theirs))]
-            assert told(plan, [(ours, theirs)]) == told(plain, documents)
+            assert outcomes_of(plan, [(ours, theirs)]) == outcomes_of(plain, documents)
 
 
-def test_a_field_that_failed_is_told_in_the_order_of_the_document():
+def test_failed_fields_are_in_document_order():
     kind, plan = kind_of({"a": "x", "b": "x"}), plan_of(fields(("**", "regex")))
     ours, theirs = line(kind, '{"b": "(", "a": "("}'), line(kind, '{"a": "x", "b": "x"}')
     for _ in range(2):
@@ -183,7 +185,7 @@ def test_a_field_that_failed_is_told_in_the_order_of_the_document():
         assert [record.path for record in block.records(plan.table)] == ["b", "a"]
 
 
-def test_pairs_that_match_throughout_share_what_is_written():
+def test_pairs_that_match_completely_share_outcomes():
     kind, plan = kind_of({"a": 1, "b": "x"}), compile_plan(Rules())
     same = line(kind, '{"a": 1, "b": "x"}')
     plan.compare_all([(same, same)])

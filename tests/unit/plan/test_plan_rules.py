@@ -1,4 +1,4 @@
-"""Which rule applies where."""
+"""Which rules apply to which fields."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 import fieldmark as fm
 
 
-def told(expected, candidate, rules):
+def outcomes_of(expected, candidate, rules):
     result = fm.compare(expected, candidate, rules=rules)
     return {field.path: field.outcome for field in result.fields}
 
@@ -22,37 +22,37 @@ NESTED = {"a": {"b": 1, "c": 2}}
         pytest.param(
             {"**": IGNORE, "a.b": EXACT},
             {"a.b": "wrong_value", "a.c": "ignored"},
-            id="an-exact-path-wins-over-ignoring-everything",
+            id="exact-path-wins-over-ignoring-everything",
         ),
         pytest.param(
             {"a.**": IGNORE, "a.b": EXACT},
             {"a.b": "wrong_value", "a.c": "ignored"},
-            id="an-exact-path-wins-over-ignoring-a-branch",
+            id="exact-path-wins-over-ignoring-a-branch",
         ),
         pytest.param(
             {"**": IGNORE, "**.b": EXACT},
             {"a.b": "wrong_value", "a.c": "ignored"},
-            id="a-later-pattern-wins-over-an-earlier-one",
+            id="later-pattern-wins-over-an-earlier-one",
         ),
-        pytest.param({"a": IGNORE}, {"a": "ignored"}, id="a-named-container-is-ignored-whole"),
+        pytest.param({"a": IGNORE}, {"a": "ignored"}, id="named-container-is-ignored-whole"),
         pytest.param(
             {"**": IGNORE}, {"a.b": "ignored", "a.c": "ignored"}, id="every-leaf-is-ignored"
         ),
     ],
 )
-def test_what_is_ignored(rules, outcomes):
-    assert told(NESTED, {"a": {"b": 2, "c": 2}}, rules) == outcomes
+def test_ignored_fields(rules, outcomes):
+    assert outcomes_of(NESTED, {"a": {"b": 2, "c": 2}}, rules) == outcomes
 
 
 @pytest.mark.parametrize(
     ("expected", "candidate", "rules", "score"),
     [
-        pytest.param("X", "x", {"$": LOOSE}, 1.0, id="a-text"),
-        pytest.param([1, 2], [2, 1], {"$": {"align": "index"}}, 0.0, id="a-list"),
+        pytest.param("X", "x", {"$": LOOSE}, 1.0, id="text"),
+        pytest.param([1, 2], [2, 1], {"$": {"align": "index"}}, 0.0, id="list"),
         pytest.param({"$": "X"}, {"$": "x"}, {"$": EXACT}, 0.0, id="not-an-object-with-such-a-key"),
     ],
 )
-def test_a_rule_for_the_document_is_about_documents_that_are_no_objects(
+def test_rule_for_the_document_applies_to_documents_that_are_not_objects(
     expected, candidate, rules, score
 ):
     assert fm.compare(expected, candidate, rules=rules).score == score
@@ -61,25 +61,25 @@ def test_a_rule_for_the_document_is_about_documents_that_are_no_objects(
 @pytest.mark.parametrize(
     ("key", "path", "outcome"),
     [
-        pytest.param("7", "m.7", "match", id="a-number-is-a-key-on-objects"),
+        pytest.param("7", "m.7", "match", id="number-is-a-key-on-objects"),
         pytest.param("007", "m.7", "wrong_value", id="another-spelling-is-another-key"),
-        pytest.param("1" * 5000, "m.7", "wrong_value", id="a-key-of-many-digits-is-a-key"),
+        pytest.param("1" * 5000, "m.7", "wrong_value", id="key-of-many-digits-is-a-key"),
     ],
 )
 def test_numbers_as_keys(key, path, outcome):
-    (found,) = told({"m": {key: "X"}}, {"m": {key: "x"}}, {path: LOOSE}).values()
+    (found,) = outcomes_of({"m": {key: "X"}}, {"m": {key: "x"}}, {path: LOOSE}).values()
     assert found == outcome
 
 
 @pytest.mark.parametrize(
     ("expected", "candidate", "outcome"),
     [
-        pytest.param([], [1], "wrong_value", id="an-empty-list-against-a-list"),
-        pytest.param({}, {"x": 1}, "wrong_value", id="an-empty-object-against-an-object"),
+        pytest.param([], [1], "wrong_value", id="empty-list-against-a-list"),
+        pytest.param({}, {"x": 1}, "wrong_value", id="empty-object-against-an-object"),
         pytest.param(None, [1], "hallucination", id="null-against-a-list"),
         pytest.param("text", [1], "format_error", id="text-against-a-list"),
     ],
 )
-def test_what_the_truth_has_counts_where_only_the_truth_counts(expected, candidate, outcome):
+def test_only_fields_of_the_truth_count_in_truth_scope(expected, candidate, outcome):
     rules = {"scope": "truth"}
-    assert told({"a": expected, "b": 1}, {"a": candidate, "b": 1}, rules)["a"] == outcome
+    assert outcomes_of({"a": expected, "b": 1}, {"a": candidate, "b": 1}, rules)["a"] == outcome

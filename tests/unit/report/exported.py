@@ -1,4 +1,4 @@
-"""Runs to export: an ordinary one, and one whose every text is hostile."""
+"""Runs to export: an ordinary run, and a run in which every string is hostile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import fieldmark as fm
 from fieldmark.report.shown_run import ShownRun
-from fieldmark.store.run_reader import open_run
+from fieldmark.store.reader import open_run
 
 DATA = Path(__file__).parents[2] / "data"
 FORMULAS = (DATA / "csv-injection" / "csv-payload.txt").read_text("utf-8").splitlines()
@@ -28,7 +28,7 @@ ODD = [
     " ",
     "line\nbreak\r\n\u2028",
     "\u202egnp.exe",
-    "half a pair: \ud800",
+    "lone surrogate: \ud800",
 ]
 HOSTILE = list(dict.fromkeys([*FORMULAS, *ODD, *NAUGHTY]))
 
@@ -37,7 +37,7 @@ TRUTH = [
     {"id": "b", "expected": {"vendor": "Bolt", "total": 1, "items": []}},
     {"id": "c", "expected": {"vendor": "Gone", "total": 2, "items": []}},
 ]
-FOUND = [
+CANDIDATES = [
     {
         "id": "a",
         "candidate": {"vendor": "Acme Gmbh", "total": "twelve", "items": [{"d": "y", "q": 3}]},
@@ -47,8 +47,8 @@ FOUND = [
 SECRETS = ("Acme", "Gmbh", "twelve", "Gone", "Bolt", "12.5")
 
 
-def shown(folder):
-    run = open_run(folder)
+def shown(directory):
+    run = open_run(directory)
     return ShownRun(
         name=run.path.name,
         manifest=run.manifest,
@@ -58,22 +58,22 @@ def shown(folder):
     )
 
 
-def ordinary_run(folder, **options):
-    fm.score(TRUTH, FOUND, out=folder, **options)
-    return shown(folder)
+def ordinary_run(directory, **options):
+    fm.score(TRUTH, CANDIDATES, out=directory, **options)
+    return shown(directory)
 
 
-def hostile_run(folder):
-    """Every hostile text as a key, as a value on each side, and as the id of a case."""
+def hostile_run(directory):
+    """Score a run with every hostile string as a key, as a value on each side, and as a case id."""
     truth = [
-        {"id": text, "expected": {text: text, "same": text, "lost": text}}
+        {"id": text, "expected": {text: text, "same": text, "missing": text}}
         for text in HOSTILE
         if text
     ]
-    found = [
-        {"id": text, "candidate": {text: f"{text}!", "same": text, "new": text}}
+    candidates = [
+        {"id": text, "candidate": {text: f"{text}!", "same": text, "extra": text}}
         for text in HOSTILE
         if text
     ]
-    fm.score(truth, found, out=folder)
-    return shown(folder)
+    fm.score(truth, candidates, out=directory)
+    return shown(directory)

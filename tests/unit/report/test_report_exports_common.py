@@ -1,4 +1,4 @@
-"""What every export of tables has in common: complete files, columns, extras."""
+"""Shared behavior of table exports: atomic files, columns, optional dependencies."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def read_csv(path):
 
 
 @pytest.mark.parametrize("write", [write_outcomes_csv, write_parquet, write_xlsx])
-def test_a_run_without_cases_is_written_too(ordinary, tmp_path, write):
+def test_a_run_without_cases_is_exported(ordinary, tmp_path, write):
     write(replace(ordinary, cases=list), tmp_path / "x")
     assert (tmp_path / "x").stat().st_size
 
 
 @pytest.mark.parametrize("write", [write_csv, write_outcomes_csv, write_parquet, write_xlsx])
-def test_a_file_that_cannot_be_written_is_no_half_file(ordinary, tmp_path, write):
+def test_a_failed_export_leaves_no_partial_file(ordinary, tmp_path, write):
     with pytest.raises(StorageError, match="cannot write"):
         write(ordinary, tmp_path / "missing" / "x")
 
@@ -54,13 +54,13 @@ def test_a_file_that_cannot_be_written_is_no_half_file(ordinary, tmp_path, write
 @pytest.mark.parametrize(
     ("write", "module"), [(write_parquet, "pyarrow"), (write_xlsx, "openpyxl")]
 )
-def test_tables_need_the_extra(ordinary, tmp_path, monkeypatch, write, module):
+def test_tables_require_the_extra(ordinary, tmp_path, monkeypatch, write, module):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=r"fieldmark\[tables\]"):
         write(ordinary, tmp_path / "x")
 
 
-def test_without_values_there_are_no_columns_for_them(ordinary, tmp_path):
+def test_without_values_the_value_columns_are_omitted(ordinary, tmp_path):
     write_outcomes_csv(ordinary.without_values(), tmp_path / "o.csv")
     write_parquet(ordinary.without_values(), tmp_path / "o.parquet")
     expected = [name for name in FIELD_COLUMNS if name not in ("expected", "candidate", "note")]

@@ -1,4 +1,4 @@
-"""CSV exports: the same figures as the terminal, and no cell is a formula."""
+"""CSV exports: same metrics as in the terminal, and no cell is a formula."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.report.exports.csv import write_csv, write_outcomes_csv
 from fieldmark.report.text_tables import csv_table
-from unit.report.exported import FORMULAS, FOUND, TRUTH, hostile_run, ordinary_run, shown
+from unit.report.exported import CANDIDATES, FORMULAS, TRUTH, hostile_run, ordinary_run, shown
 
 FORMULA = re.compile(r"[=+\-@\t\r]")
 
@@ -32,20 +32,24 @@ def read_csv(path):
         return list(csv.DictReader(file, strict=True))
 
 
-def test_the_csv_of_a_run_is_the_table_that_score_prints(tmp_path):
-    # Both attributes have the same F1: the order of a tie is told by the mistakes.
+def test_attributes_are_those_that_score_prints(tmp_path):
+    # Both attributes have the same F1, so mistakes determine their order.
     truth = [*TRUTH, {"id": "d", "expected": {"p": 1, "q": 1}}, {"id": "e", "expected": {"q": 1}}]
-    found = [*FOUND, {"id": "d", "candidate": {"p": 2, "q": None}}, {"id": "e", "candidate": {}}]
-    result = fm.score(truth, found, out=tmp_path / "run")
+    candidates = [
+        *CANDIDATES,
+        {"id": "d", "candidate": {"p": 2, "q": None}},
+        {"id": "e", "candidate": {}},
+    ]
+    result = fm.score(truth, candidates, out=tmp_path / "run")
     write_csv(shown(tmp_path / "run"), tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text("utf-8") == csv_table(result.summary)
 
 
-def test_outcomes_have_one_row_a_field(ordinary, tmp_path):
+def test_outcomes_have_one_row_per_field(ordinary, tmp_path):
     write_outcomes_csv(ordinary, tmp_path / "o.csv")
     rows = read_csv(tmp_path / "o.csv")
-    told = [(row["case_id"], row["path"], row["outcome"]) for row in rows]
-    assert told == [
+    outcomes = [(row["case_id"], row["path"], row["outcome"]) for row in rows]
+    assert outcomes == [
         ("a", "vendor", "wrong_value"),
         ("a", "total", "format_error"),
         ("a", "items[0].d", "wrong_value"),
@@ -63,7 +67,7 @@ def test_outcomes_have_one_row_a_field(ordinary, tmp_path):
     assert (rows[7]["candidate"], rows[7]["score"]) == ("", "")
 
 
-def test_no_cell_of_a_csv_begins_like_a_formula(hostile, tmp_path):
+def test_no_cell_starts_like_a_formula(hostile, tmp_path):
     for write in (write_csv, write_outcomes_csv):
         write(hostile, tmp_path / "x.csv")
         texts = [cell for row in read_csv(tmp_path / "x.csv") for cell in row.values()]

@@ -1,4 +1,4 @@
-"""`eval-results.json`: the shape and the figures that an improvement loop reads."""
+"""`eval-results.json`: structure and metrics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import fieldmark as fm
 from fieldmark.model.case import CaseInput
 from fieldmark.report.exports.eval_results import write_eval_results
-from unit.report.exported import FOUND, TRUTH, hostile_run, ordinary_run, shown
+from unit.report.exported import CANDIDATES, TRUTH, hostile_run, ordinary_run, shown
 
 SCHEMA = json.loads(
     (Path(__file__).parents[3] / "schemas" / "eval-results.schema.json").read_text("utf-8")
@@ -20,7 +20,7 @@ SCHEMA = json.loads(
 
 
 def compute_metrics(total_gt_fields, counts, *, both):
-    """The guide's formulas; `both` counts a wrong value as invented and as lost."""
+    """Compute metrics by the guide; with `both`, a wrong value is an FP and an FN."""
     wrong = counts["format_error"] + counts["wrong_value"]
     tp = total_gt_fields - counts["omission"] - wrong
     fp = counts["hallucination"] + wrong
@@ -41,7 +41,7 @@ def compute_metrics(total_gt_fields, counts, *, both):
 
 
 def compute_aggregate_metrics(eval_results):
-    """The guide's aggregate."""
+    """Compute macro and micro averages by the guide."""
     number = len(eval_results)
     macro = {
         name: sum(each["metrics"][name] for each in eval_results) / number
@@ -64,8 +64,8 @@ def compute_aggregate_metrics(eval_results):
     }
 
 
-def flat(figures):
-    parts = figures.items()
+def flat(metrics):
+    parts = metrics.items()
     return {k: v for k, v in parts if not isinstance(v, dict)} | {
         f"{k}.{name}": value for k, v in parts if isinstance(v, dict) for name, value in v.items()
     }
@@ -83,11 +83,11 @@ def written(run, tmp_path):
     [
         pytest.param("confusion", True, id="confusion"),
         pytest.param("taxonomy", True, id="taxonomy"),
-        pytest.param("taxonomy_code", False, id="taxonomy-as-its-code-counts"),
+        pytest.param("taxonomy_code", False, id="taxonomy-code"),
     ],
 )
-def test_figures_are_those_of_the_guide(tmp_path, convention, both):
-    fm.score(TRUTH, FOUND, convention=convention, out=tmp_path / "run")
+def test_metrics_follow_the_guide(tmp_path, convention, both):
+    fm.score(TRUTH, CANDIDATES, convention=convention, out=tmp_path / "run")
     document = written(shown(tmp_path / "run"), tmp_path)
     for each in document["eval_results"]:
         total = each["metrics"]["total_gt_fields"]
@@ -98,14 +98,14 @@ def test_figures_are_those_of_the_guide(tmp_path, convention, both):
 
 
 @pytest.mark.parametrize("convention", ["taxonomy", "taxonomy_code"])
-def test_the_aggregate_is_what_the_summary_says(tmp_path, convention):
-    result = fm.score(TRUTH, FOUND, convention=convention, out=tmp_path / "run")
+def test_the_aggregate_equals_the_summary(tmp_path, convention):
+    result = fm.score(TRUTH, CANDIDATES, convention=convention, out=tmp_path / "run")
     aggregate = written(shown(tmp_path / "run"), tmp_path)["aggregate"]
     assert aggregate["macro"]["f1"] == result.summary.macro_f1_by_case
     assert aggregate["micro"]["f1"] == result.summary.micro.f1
 
 
-def test_discrepancies_name_the_path_the_type_and_the_values(tmp_path):
+def test_discrepancies_have_path_type_and_values(tmp_path):
     first, second, third = written(ordinary_run(tmp_path / "run"), tmp_path)["eval_results"]
     assert first["discrepancies"][1] == {
         "path": "total",
@@ -123,13 +123,13 @@ def test_discrepancies_name_the_path_the_type_and_the_values(tmp_path):
     }
 
 
-def test_an_extraction_without_output_scores_nothing(tmp_path):
+def test_all_fields_of_a_missing_prediction_are_false_negatives(tmp_path):
     *_, third = written(ordinary_run(tmp_path / "run"), tmp_path)["eval_results"]
     assert third["metrics"] == compute_metrics(3, third["errors_by_type"], both=True)
     assert third["metrics"]["false_negatives"] == 3
 
 
-def test_what_could_not_be_evaluated_is_in_no_figure(tmp_path):
+def test_cases_with_errors_are_listed_but_not_counted(tmp_path):
     run = ordinary_run(tmp_path / "run")
     cases = list(run.cases())
     case, stats = cases[0].case, cases[0].stats
@@ -150,12 +150,12 @@ def test_without_evals_every_rate_is_zero(tmp_path):
     assert set(flat(aggregate).values()) == {0}
 
 
-def test_without_values_only_paths_and_types_are_left(tmp_path):
+def test_without_values_discrepancies_have_only_path_and_type(tmp_path):
     document = written(ordinary_run(tmp_path / "run").without_values(), tmp_path)
     assert set(document["eval_results"][0]["discrepancies"][0]) == {"path", "error_type", "reason"}
 
 
-def test_hostile_text_stays_what_it_is(tmp_path):
+def test_hostile_ids_are_unchanged(tmp_path):
     run = hostile_run(tmp_path / "run")
     document = written(run, tmp_path)
     assert [each["eval_id"] for each in document["eval_results"]] == [c.id for c in run.cases()]

@@ -1,4 +1,4 @@
-"""JUnit XML: schema, counts, and text that any XML reader takes."""
+"""JUnit XML: schema, counts and valid text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = {
     "failure": ({"message"}, {"type"}, set()),
     "error": ({"message"}, {"type"}, set()),
 }
-"""Element: attributes that it must have, that it may have, and what may be inside of it."""
+"""Elements with their required attributes, optional attributes and children."""
 
 
 def check(element):
@@ -50,38 +50,40 @@ def run(tmp_path):
     return ordinary_run(tmp_path / "run", at_least={"micro.f1": 0.9})
 
 
-def test_wrong_is_a_failure_and_right_is_nothing(run, tmp_path):
+def test_a_case_with_mistakes_is_a_failure(run, tmp_path):
     root = parsed(run, tmp_path)
-    told = {case.get("name"): [child.get("message") for child in case] for case in root}
-    assert told == {
+    messages = {case.get("name"): [child.get("message") for child in case] for case in root}
+    assert messages == {
         "a": ["partial: 3 mistakes"],
         "b": [],
-        "c": ["fail: the candidate is missing"],
-        "gate micro.f1 = 0.4706, wanted ≥ 0.9": ["fail: micro.f1 = 0.4706, wanted ≥ 0.9"],
+        "c": ["fail: no prediction"],
+        "gate micro.f1 is 0.4706, must be at least 0.9": [
+            "fail: micro.f1 is 0.4706, must be at least 0.9"
+        ],
     }
     assert root[0][0].text.splitlines() == [
-        'vendor: wrong value (different): expected "Acme GmbH", found "Acme Gmbh"',
-        'total: format error (type mismatch): expected 12.5, found "twelve"',
-        'items[0].d: wrong value (different): expected "x", found "y"',
+        'vendor: wrong value (different): expected "Acme GmbH", predicted "Acme Gmbh"',
+        'total: wrong type (type mismatch): expected 12.5, predicted "twelve"',
+        'items[0].d: wrong value (different): expected "x", predicted "y"',
     ]
 
 
-def test_what_could_not_run_is_an_error(run, tmp_path):
+def test_a_case_that_could_not_be_evaluated_is_an_error(run, tmp_path):
     first = next(iter(run.cases()))
     stats = first.stats._replace(score=None, verdict=None, errors_count=1)
-    broken = replace(first, stats=stats, overall=Score.error("no answer"))
+    broken = replace(first, stats=stats, overall=Score.error("no response"))
     unscored = replace(first, stats=first.stats._replace(score=None))
     root = parsed(replace(run, cases=lambda: [broken, unscored]), tmp_path)
-    told = [case.find("error").get("message") for case in root[:2]]
-    assert told == ["no answer", "3 mistakes"]
+    messages = [case.find("error").get("message") for case in root[:2]]
+    assert messages == ["no response", "3 mistakes"]
 
 
-def test_without_values_only_paths_and_reasons_are_left(run, tmp_path):
+def test_without_values_paths_and_reasons_are_written(run, tmp_path):
     root = parsed(run.without_values(), tmp_path)
     assert root[0][0].text.splitlines()[0] == "vendor: wrong value (different)"
 
 
-def test_hostile_text_parses_and_stays_text(tmp_path):
+def test_a_hostile_run_is_valid_xml(tmp_path):
     run = hostile_run(tmp_path / "run")
     root = parsed(run, tmp_path)
     assert len(root) == len(list(run.cases()))
@@ -96,13 +98,13 @@ def _written(path: Path) -> Element:
     return parse(path).getroot()  # noqa: S314 - our own file
 
 
-def test_totals_and_kinds(path: Path) -> None:
+def test_verdicts_become_failures_and_errors(path: Path) -> None:
     with JunitFile(path, "invoices") as junit:
         junit.add("a", Verdict.PASS, "2/2 fields matched", [])
         junit.add("b", Verdict.PARTIAL, "1/2 fields matched", ["total (value mismatch)"])
         junit.add("c", Verdict.FAIL, "0/2 fields matched", ["total", "date"])
         junit.add("d", None, "judge: timed out", [])
-        junit.add_gate("mean_score 0.5, at least 0.9", passed=False)
+        junit.add_gate("mean_score is 0.5, must be at least 0.9", passed=False)
     suite = _written(path)
     assert dict(suite.attrib) == {"name": "invoices", "tests": "5", "failures": "3", "errors": "1"}
     kinds = {case.get("name"): [child.tag for child in case] for case in suite}
@@ -111,7 +113,7 @@ def test_totals_and_kinds(path: Path) -> None:
         "b": ["failure"],
         "c": ["failure"],
         "d": ["error"],
-        "gate mean_score 0.5, at least 0.9": ["failure"],
+        "gate mean_score is 0.5, must be at least 0.9": ["failure"],
     }
     failure = suite.find("testcase[@name='b']/failure")
     assert failure is not None
@@ -125,35 +127,35 @@ def test_totals_and_kinds(path: Path) -> None:
         pytest.param('"><x y="', id="quotes-and-tags"),
         pytest.param("]]> &amp; <!--", id="markup"),
         pytest.param("bell \x07 and \x1b[31m", id="control-characters"),
-        pytest.param("lone \ud800 surrogate", id="half-a-pair"),
-        pytest.param("\ufffe\uffff", id="no-characters"),
+        pytest.param("lone \ud800 surrogate", id="lone-surrogate"),
+        pytest.param("\ufffe\uffff", id="noncharacters"),
     ],
 )
-def test_hostile_text_stays_text(path: Path, hostile: str) -> None:
+def test_hostile_text_is_escaped(path: Path, hostile: str) -> None:
     with JunitFile(path, hostile) as junit:
         junit.add(hostile, Verdict.FAIL, hostile, [hostile])
     [case] = _written(path)
     assert [child.tag for child in case] == ["failure"]
 
 
-def test_misses_are_bounded_and_counted(path: Path) -> None:
+def test_misses_beyond_the_limit_are_counted(path: Path) -> None:
     with JunitFile(path, "many") as junit:
         junit.add("a", Verdict.FAIL, "", [f"field {number}" for number in range(60)])
     text = _written(path)[0][0].text or ""
     assert text.endswith("field 49\n… and 10 more")
 
 
-def test_a_run_that_broke_off_leaves_no_file(path: Path) -> None:
-    def broken_off() -> None:
-        with JunitFile(path, "cut") as junit:
+def test_an_interrupted_run_leaves_no_file(path: Path) -> None:
+    def interrupted() -> None:
+        with JunitFile(path, "interrupted") as junit:
             junit.add("a", Verdict.PASS, "", [])
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        broken_off()
+        interrupted()
     assert list(path.parent.iterdir()) == []
 
 
-def test_a_place_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot write"), JunitFile(tmp_path / "no" / "x", "a"):
         pass

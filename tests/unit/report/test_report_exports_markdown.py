@@ -1,4 +1,4 @@
-"""Markdown for a pull request: short, right, and nothing in it is markup but ours."""
+"""Markdown for pull requests: contents, size and escaping."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fieldmark.report.exports.markdown import (
 from unit.report.exported import HOSTILE, hostile_run, ordinary_run
 
 COMMENT: int = 65_536
-"""Characters of a comment on a pull request."""
+"""The maximum length of a comment on a pull request."""
 
 
 @pytest.fixture
@@ -30,67 +30,65 @@ def run(tmp_path):
     ("text", "shown"),
     [
         pytest.param("vendor.name", "`vendor.name`", id="plain"),
-        pytest.param("@everyone #tag", "`@everyone #tag`", id="nobody-is-called"),
+        pytest.param("@everyone #tag", "`@everyone #tag`", id="no-mention"),
         pytest.param("a|b", "<code>a&#124;b</code>", id="no-new-cell"),
         pytest.param("a\\|b", "<code>a&#92;&#124;b</code>", id="no-new-cell-by-escape"),
         pytest.param("a`b", "<code>a&#96;b</code>", id="code-does-not-end"),
         pytest.param("</code>`", "<code>&#60;&#47;code&#62;&#96;</code>", id="no-tag"),
         pytest.param(" a", "<code> a</code>", id="spaces-stay"),
         pytest.param("  ", "<code>&nbsp;&nbsp;</code>", id="only-spaces"),
-        pytest.param("", "", id="nothing"),
+        pytest.param("", "", id="empty"),
         pytest.param("a\nb", "<code>a&#92;nb</code>", id="one-line"),
         pytest.param("\x1b[2J", "<code>&#92;x1b&#91;2J</code>", id="no-control-characters"),
     ],
 )
-def test_text_stands_in_code(text, shown):
+def test_text_is_written_as_code(text, shown):
     assert in_code(text) == shown
 
 
-def test_no_text_leaves_its_cell():
+def test_no_text_ends_its_cell():
     for text in HOSTILE:
         shown = in_code(text, 10_000)
         assert re.fullmatch(r"`[^`|\n\\]+`|<code>(?:[0-9A-Za-z ]|&#\d+;|&nbsp;)+</code>|", shown)
 
 
-def test_the_account_tells_verdict_gates_figures_and_what_is_worst(run):
+def test_the_report_has_gates_metrics_worst_attributes_and_worst_cases(run):
     text = markdown(run)
     head, *rest = text.splitlines()
     assert head == "### `run`: **failed**"
-    assert rest[1].startswith("- gate **failed**: `micro.f1 = 0.4706, wanted ≥ 0.9`")
-    assert rest[2].startswith("- gate passed: `rqs = ")
+    assert rest[1].startswith("- gate **failed**: `micro.f1 is 0.4706, must be at least 0.9`")
+    assert rest[2].startswith("- gate passed: `rqs is ")
     [pooled] = [line for line in rest if line.startswith("| Micro F1 | 0.471 | ")]
     assert pooled.endswith(" | all fields pooled |")
-    assert (
-        "| `total` | 1 | 0 | 1 | 2 | 0.500 | 0.333 | 0.400 | 1 omission, 1 format error |" in rest
-    )
-    assert '| `c` | 0.000 | `vendor` | omission | `"Gone"` |  |' in rest
-    assert '|  |  | `total` | format error | `12.5` | `"twelve"` |' in rest
+    assert "| `total` | 1 | 0 | 1 | 2 | 0.500 | 0.333 | 0.400 | 1 missing, 1 wrong type |" in rest
+    assert '| `c` | 0.000 | `vendor` | missing | `"Gone"` |  |' in rest
+    assert '|  |  | `total` | wrong type | `12.5` | `"twelve"` |' in rest
 
 
-def test_the_short_form_has_one_line_of_figures_and_the_worst_attributes(run):
+def test_the_short_form_has_one_line_of_metrics_and_the_worst_attributes(run):
     text = short_markdown(run)
     assert re.search(
         r"macro F1 \*\*0\.\d{3}\*\* by attribute, .* 3 of 3 cases scored, 1 perfect", text
     )
     assert len(text) < len(markdown(run)) / 2
-    assert "`items[].q`" not in text  # nothing is wrong with it
+    assert "`items[].q`" not in text  # it has no mistakes
 
 
-def test_without_values_only_paths_and_scores_are_left(run):
+def test_without_values_paths_and_scores_are_written(run):
     text = markdown(run.without_values())
     assert "Expected" not in text
     assert "`vendor`" in text
     assert "Acme" not in text
 
 
-def test_intervals_have_a_column_where_there_are_some(run):
-    intervals = RunIntervals(figures={"macro_f1_by_attribute": (0.25, 0.75)})
+def test_intervals_have_a_column_if_available(run):
+    intervals = RunIntervals(metrics={"macro_f1_by_attribute": (0.25, 0.75)})
     text = markdown(replace(run, summary=replace(run.summary, intervals=intervals)))
     assert "| 0.250 to 0.750 |" in text
-    assert "| Figure | Value | 95 % | |" in text
+    assert "| Metric | Value | 95% CI | |" in text
 
 
-def test_a_comment_has_room_for_it_however_large_the_run(tmp_path):
+def test_the_report_of_a_large_run_fits_into_a_comment(tmp_path):
     run = hostile_run(tmp_path / "run")
     text = markdown(run)
     assert len(text) < COMMENT
@@ -99,7 +97,7 @@ def test_a_comment_has_room_for_it_however_large_the_run(tmp_path):
     assert widths == {5, 10, 7}
 
 
-def test_a_run_that_is_all_right_has_no_worst_cases(tmp_path):
+def test_a_run_without_mistakes_has_no_worst_cases(tmp_path):
     import fieldmark as fm
     from unit.report.exported import TRUTH, shown
 
@@ -107,7 +105,7 @@ def test_a_run_that_is_all_right_has_no_worst_cases(tmp_path):
     fm.score(TRUTH, same, out=tmp_path / "run")
     text = markdown(shown(tmp_path / "run"))
     assert "Worst cases" not in text
-    assert text.splitlines()[0] == "### `run`: no gates were set"
+    assert text.splitlines()[0] == "### `run`: no gates"
     assert "| Attribute |" not in short_markdown(shown(tmp_path / "run"))
 
 

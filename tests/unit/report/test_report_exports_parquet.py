@@ -1,4 +1,4 @@
-"""Parquet exports: every field with its values as JSON."""
+"""Parquet exports: all fields with values as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def hostile(tmp_path_factory):
     return hostile_run(tmp_path_factory.mktemp("runs") / "hostile")
 
 
-def test_parquet_holds_every_field_with_its_values_as_json(ordinary, tmp_path):
+def test_every_field_is_written_with_values_as_json(ordinary, tmp_path):
     write_parquet(ordinary, tmp_path / "o.parquet")
     table = pq.read_table(tmp_path / "o.parquet")
     assert table.column_names == list(FIELD_COLUMNS)
@@ -34,7 +34,7 @@ def test_parquet_holds_every_field_with_its_values_as_json(ordinary, tmp_path):
     assert (last["candidate"], last["required"], last["weight"]) == (None, True, 1.0)
 
 
-def test_parquet_is_written_in_row_groups(ordinary, tmp_path, monkeypatch):
+def test_rows_are_written_in_row_groups(ordinary, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_ROW_GROUP", 4)
     monkeypatch.setattr(parquet, "_BATCH", 2)
     write_parquet(ordinary, tmp_path / "o.parquet")
@@ -49,7 +49,7 @@ def whole(run, tmp_path, monkeypatch):
     return pq.read_table(tmp_path / "whole.parquet").to_pylist()
 
 
-def test_every_string_survives_in_parquet(hostile, tmp_path):
+def test_every_string_round_trips(hostile, tmp_path):
     write_parquet(hostile, tmp_path / "o.parquet")
     rows = pq.read_table(tmp_path / "o.parquet").to_pylist()
     found = {json.loads(row["expected"]) for row in rows if row["path"] == "same"}

@@ -1,4 +1,4 @@
-"""XLSX exports: four sheets, and no cell is a formula."""
+"""XLSX exports: four sheets, headings, and no formulas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cells(path):
     return [cell for sheet in book for row in sheet.iter_rows() for cell in row]
 
 
-def test_no_cell_of_a_workbook_is_a_formula(hostile, tmp_path):
+def test_no_cell_is_a_formula(hostile, tmp_path):
     write_xlsx(hostile, tmp_path / "x.xlsx")
     found = cells(tmp_path / "x.xlsx")
     assert {cell.data_type for cell in found} <= {"s", "n", "b"}
@@ -41,26 +41,26 @@ def test_no_cell_of_a_workbook_is_a_formula(hostile, tmp_path):
             assert b"<hyperlink" not in book.read(name)
 
 
-def test_a_text_that_looks_like_a_formula_stays_text_when_it_is_edited(hostile, tmp_path):
+def test_text_that_looks_like_a_formula_has_a_quote_prefix(hostile, tmp_path):
     write_xlsx(hostile, tmp_path / "x.xlsx")
     marked = [cell for cell in cells(tmp_path / "x.xlsx") if str(cell.value).startswith("=")]
     assert marked
     assert all(cell.quotePrefix for cell in marked)
 
 
-def test_a_text_that_looks_like_an_escape_is_escaped(hostile, tmp_path):
+def test_text_that_looks_like_an_escape_is_escaped(hostile, tmp_path):
     write_xlsx(hostile, tmp_path / "x.xlsx")
     assert "_x005F_x0041_" in {cell.value for cell in cells(tmp_path / "x.xlsx")}
 
 
-def test_a_workbook_has_the_figures_the_attributes_the_cases_and_the_mistakes(ordinary, tmp_path):
+def test_sheets_contain_metrics_attributes_cases_and_mistakes(ordinary, tmp_path):
     write_xlsx(ordinary, tmp_path / "x.xlsx")
     book = openpyxl.load_workbook(tmp_path / "x.xlsx")
     assert book.sheetnames == ["Summary", "Attributes", "Cases", "Mistakes"]
     assert all(sheet.freeze_panes == "A2" for sheet in book)
-    figures = {row[0]: row[1] for row in book["Summary"].iter_rows(values_only=True)}
-    assert figures["Micro F1"] == pytest.approx(ordinary.summary.micro.f1)
-    assert figures["cases: total"] == 3
+    metrics = {row[0]: row[1] for row in book["Summary"].iter_rows(values_only=True)}
+    assert metrics["Micro F1"] == pytest.approx(ordinary.summary.micro.f1)
+    assert metrics["cases: total"] == 3
     cases = list(book["Cases"].iter_rows(min_row=2, values_only=True))
     assert [row[:3] for row in cases] == [
         ("a", cases[0][1], "partial"),
@@ -72,9 +72,38 @@ def test_a_workbook_has_the_figures_the_attributes_the_cases_and_the_mistakes(or
         "vendor", "total", "items[0].d", "vendor", "total", "items",
     ]  # fmt: skip
     assert mistakes[1][-3:-1] == (12.5, "twelve")
+    assert [row[2] for row in mistakes[:4]] == [
+        "wrong value", "wrong type", "wrong value", "missing",
+    ]  # fmt: skip
 
 
-def test_rows_that_a_sheet_cannot_hold_are_counted(ordinary, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("sheet", "headings"),
+    [
+        ("Summary", "Metric, Value, Low, High, Meaning"),
+        (
+            "Attributes",
+            (
+                "Attribute, TP, TN, FP, FN, Precision, Recall, F1, Accuracy, Missing, Extra, "
+                "Wrong type, Wrong value, Errors"
+            ),
+        ),
+        (
+            "Cases",
+            "Case, Score, Verdict, Status, Input, Tags, Missing, Extra, Wrong type, Wrong value",
+        ),
+        ("Mistakes", "Case, Field, Outcome, Reason, Similarity, Expected, Predicted, Note"),
+    ],
+)
+def test_headings_are_for_people(ordinary, tmp_path, sheet, headings):
+    write_xlsx(ordinary, tmp_path / "x.xlsx")
+    [first] = openpyxl.load_workbook(tmp_path / "x.xlsx")[sheet].iter_rows(
+        max_row=1, values_only=True
+    )
+    assert ", ".join(first) == headings
+
+
+def test_rows_beyond_the_limit_of_a_sheet_are_counted(ordinary, tmp_path, monkeypatch):
     monkeypatch.setattr(xlsx, "_LAST_ROW", 4)
     write_xlsx(ordinary, tmp_path / "x.xlsx")
     mistakes = openpyxl.load_workbook(tmp_path / "x.xlsx")["Mistakes"]
@@ -85,25 +114,25 @@ def test_rows_that_a_sheet_cannot_hold_are_counted(ordinary, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("value", "written"),
     [
-        pytest.param(2**53, str(2**53), id="whole-numbers-that-a-spreadsheet-would-round-are-text"),
-        pytest.param(7, 7, id="other-whole-numbers-are-numbers"),
+        pytest.param(2**53, str(2**53), id="large-integers-are-strings"),
+        pytest.param(7, 7, id="small-integers-are-numbers"),
         pytest.param(True, True, id="booleans"),
-        pytest.param([1, {"a": None}], '[1,{"a":null}]', id="lists-are-json-text"),
-        pytest.param("#N/A", "#N/A", id="an-error-code-is-text"),
+        pytest.param([1, {"a": None}], '[1,{"a":null}]', id="lists-are-json"),
+        pytest.param("#N/A", "#N/A", id="error-codes-are-strings"),
     ],
 )
-def test_values_in_a_workbook(ordinary, tmp_path, value, written):
+def test_values_are_written_to_typed_cells(ordinary, tmp_path, value, written):
     case = next(iter(ordinary.cases()))
-    told = replace(case, case=case.case._replace(expected={"vendor": value}))
-    write_xlsx(replace(ordinary, cases=lambda: [told]), tmp_path / "x.xlsx")
+    changed = replace(case, case=case.case._replace(expected={"vendor": value}))
+    write_xlsx(replace(ordinary, cases=lambda: [changed]), tmp_path / "x.xlsx")
     book = openpyxl.load_workbook(tmp_path / "x.xlsx")
-    heads, first, *_ = book["Mistakes"].iter_rows(values_only=True)
-    assert first[heads.index("expected")] == written
+    headings, first, *_ = book["Mistakes"].iter_rows(values_only=True)
+    assert first[headings.index("Expected")] == written
 
 
-def test_a_long_text_is_cut_to_what_a_cell_holds(ordinary, tmp_path):
+def test_long_text_is_truncated_to_the_limit_of_a_cell(ordinary, tmp_path):
     case = next(iter(ordinary.cases()))
-    told = replace(case, case=case.case._replace(expected={"vendor": "x" * 40_000}))
-    write_xlsx(replace(ordinary, cases=lambda: [told]), tmp_path / "x.xlsx")
+    changed = replace(case, case=case.case._replace(expected={"vendor": "x" * 40_000}))
+    write_xlsx(replace(ordinary, cases=lambda: [changed]), tmp_path / "x.xlsx")
     longest = max(len(str(cell.value)) for cell in cells(tmp_path / "x.xlsx"))
     assert 32_000 <= longest < 32_767

@@ -1,4 +1,4 @@
-"""`fieldmark report`, as people type it."""
+"""The `fieldmark report` command."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import fieldmark as fm
 
 @pytest.fixture
 def run(tmp_path):
-    for name, found in (("old", 1), ("new", 2)):
-        fm.score([{"id": "a", "n": 1}], [{"id": "a", "n": found}], out=tmp_path / "runs" / name)
+    for name, predicted in (("old", 1), ("new", 2)):
+        fm.score([{"id": "a", "n": 1}], [{"id": "a", "n": predicted}], out=tmp_path / "runs" / name)
 
-    def command(*words):
+    def command(*arguments):
         return subprocess.run(
-            [Path(sys.executable).with_name("fieldmark"), "report", *words],
+            [Path(sys.executable).with_name("fieldmark"), "report", *arguments],
             cwd=tmp_path,
             capture_output=True,
             check=False,
@@ -28,42 +28,42 @@ def run(tmp_path):
     return command
 
 
-def test_the_report_goes_into_the_folder_of_the_run(run, tmp_path):
+def test_the_report_is_written_to_the_run_directory(run, tmp_path):
     done = run("runs/new")
     assert (done.returncode, done.stdout) == (0, b"")
-    assert b"report written to runs/new/report.html" in done.stderr
+    assert b"wrote report to runs/new/report.html" in done.stderr
     assert (tmp_path / "runs" / "new" / "report.html").read_bytes().startswith(b"<!doctype html>")
 
 
-def test_a_run_is_found_by_its_name(run, tmp_path):
+def test_a_run_can_be_named_latest(run, tmp_path):
     assert run("latest", "--out", "here.html").returncode == 0
     assert (tmp_path / "here.html").exists()
 
 
-def test_a_dash_prints_it(run):
+def test_a_dash_prints_to_standard_output(run):
     done = run("runs/new", "--out", "-")
     assert done.stdout.startswith(b"<!doctype html>")
     assert done.stdout.endswith(b"</html>\n")
 
 
-def test_two_runs_are_compared(run):
-    assert b'"versus":' in run("runs/new", "--against", "runs/old", "--out", "-").stdout
+def test_against_adds_a_comparison(run):
+    assert b'"comparison":' in run("runs/new", "--against", "runs/old", "--out", "-").stdout
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
-        pytest.param(["runs/none"], b"There is no run", id="a-run-that-is-not-there"),
-        pytest.param(["runs/new", "--as", "pdf"], b"'pdf' is not one of", id="an-unknown-kind"),
-        pytest.param(["runs/new", "--out", "no/such/folder/x.html"], b"cannot write", id="no-such-folder"),
+        pytest.param(["runs/none"], b"run 'runs/none' not found", id="unknown-run"),
+        pytest.param(["runs/new", "--as", "pdf"], b"--as: unknown value 'pdf'; must be one of: html", id="unknown-kind"),
+        pytest.param(["runs/new", "--out", "no/such/directory/x.html"], b"cannot write", id="unknown-directory"),
         pytest.param(
-            ["runs/new", "--as", "junit", "--against", "runs/old"], b"Only an HTML report",
-            id="a-comparison-in-another-form",
+            ["runs/new", "--as", "junit", "--against", "runs/old"], b"only HTML reports can compare two runs, not junit",
+            id="comparison-in-another-format",
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_one_line(run, words, said):
-    done = run(*words)
+def test_errors_are_one_message(run, arguments, message):
+    done = run(*arguments)
     assert done.returncode in {2, 74}
-    assert said in done.stderr
+    assert message in done.stderr
     assert b"Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""The page itself: one file that asks for nothing and lets nothing in."""
+"""The report page: one self-contained file with a strict content security policy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAUGHTY = json.loads(
 
 
 class Parts(html.parser.HTMLParser):
-    """Every element with its attributes, and the text of scripts and styles."""
+    """All elements with their attributes, and the text of scripts and styles."""
 
     def __init__(self, page):
         super().__init__()
@@ -60,24 +60,24 @@ def test_no_text_from_data_is_markup(page):
     assert [tag for tag, _ in parts.tags].count("script") == 3
     run = json.loads(parts.one("script", "run"))
     opened = json.loads(parts.one("script", "opened"))
-    told = {node[0] for case in opened.values() for node in case["tree"]}
-    assert told == {text for texts in NAUGHTY.values() for text in texts}
+    keys = {node[0] for case in opened.values() for node in case["tree"]}
+    assert keys == {text for texts in NAUGHTY.values() for text in texts}
     assert run["cases"]["opened"] == len(opened)
 
 
-def test_the_policy_names_the_only_script_and_style(page):
+def test_the_policy_allows_only_the_script_and_style_of_the_page(page):
     parts = Parts(page)
     policy = next(
         attributes["content"]
         for tag, attributes in parts.tags
         if attributes.get("http-equiv") == "Content-Security-Policy"
     )
-    told = dict(each.split(" ", 1) for each in policy.split("; "))
-    assert told["default-src"] == "'none'"
-    assert told["script-src"] == f"'{hashed(parts.one('script'))}'"
-    assert told["style-src"] == f"'{hashed(parts.one('style'))}'"
-    assert {told["base-uri"], told["form-action"]} == {"'none'"}
-    assert told["img-src"] == "data:"
+    directives = dict(each.split(" ", 1) for each in policy.split("; "))
+    assert directives["default-src"] == "'none'"
+    assert directives["script-src"] == f"'{hashed(parts.one('script'))}'"
+    assert directives["style-src"] == f"'{hashed(parts.one('style'))}'"
+    assert {directives["base-uri"], directives["form-action"]} == {"'none'"}
+    assert directives["img-src"] == "data:"
 
 
 def hashed(text):
@@ -85,7 +85,7 @@ def hashed(text):
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def test_the_page_asks_for_nothing(page):
+def test_the_page_makes_no_requests(page):
     links = [
         value for _, a in Parts(page).tags for name, value in a.items() if name in {"src", "href"}
     ]
@@ -99,7 +99,7 @@ def test_the_page_asks_for_nothing(page):
     ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function",
      "DOMParser", "createContextualFragment", "fetch(", "XMLHttpRequest", "import(", "WebSocket"],
 )  # fmt: skip
-def test_the_script_has_no_way_to_make_markup_of_text(word):
+def test_the_script_never_parses_markup_or_sends_requests(word):
     assert word.encode() not in script()
 
 
@@ -113,25 +113,27 @@ def test_every_asset_is_used_once():
 
 
 @pytest.mark.parametrize("asset", sorted(ASSETS.glob("*.js")), ids=lambda each: each.name)
-def test_a_script_makes_one_decision(asset):
+def test_scripts_are_short(asset):
     assert len(asset.read_text("utf-8").splitlines()) <= 300
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        pytest.param("</script>", b'"\\u003c/script\\u003e"', id="the-end-of-a-script"),
-        pytest.param("a&b", b'"a\\u0026b"', id="an-entity"),
-        pytest.param("\u2028\u2029", b'"\\u2028\\u2029"', id="ends-of-lines-in-old-scripts"),
-        pytest.param("a\ud800b", '"a\ufffdb"'.encode(), id="half-a-character"),
-        pytest.param({"\ud800": ["\udc00"]}, '{"\ufffd":["\ufffd"]}'.encode(), id="however-deep"),
-        pytest.param(2**70, b'"1180591620717411303424"', id="a-number-too-long-for-a-page"),
-        pytest.param("\\u003c", b'"\\\\u003c"', id="an-escape-that-was-there-before"),
+        pytest.param("</script>", b'"\\u003c/script\\u003e"', id="end-of-script"),
+        pytest.param("a&b", b'"a\\u0026b"', id="ampersand"),
+        pytest.param("\u2028\u2029", b'"\\u2028\\u2029"', id="line-separators"),
+        pytest.param("a\ud800b", '"a\ufffdb"'.encode(), id="lone-surrogate"),
+        pytest.param(
+            {"\ud800": ["\udc00"]}, '{"\ufffd":["\ufffd"]}'.encode(), id="nested-surrogates"
+        ),
+        pytest.param(2**70, b'"1180591620717411303424"', id="large-integer"),
+        pytest.param("\\u003c", b'"\\\\u003c"', id="existing-escape"),
     ],
 )
-def test_json_is_embedded_so_that_it_stays_json(value, text):
+def test_embedded_json_is_escaped(value, text):
     assert embedded(value) == text
 
 
-def test_what_is_embedded_reads_back_as_it_was():
+def test_embedded_json_round_trips():
     assert json.loads(embedded(NAUGHTY)) == NAUGHTY

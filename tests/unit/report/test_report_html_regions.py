@@ -1,4 +1,4 @@
-"""Regions of a page: which fields are regions, and how their corners are read."""
+"""Regions of a page: which fields are regions, and which format their boxes have."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import pytest
 import fieldmark as fm
 from fieldmark.report.html.cases import case_documents
 from fieldmark.report.html.regions import Region, drawn_regions
-from fieldmark.store.run_reader import open_run
+from fieldmark.store.reader import open_run
 
 
 @pytest.mark.parametrize(
     ("expected", "candidate", "form", "corners"),
     [
         pytest.param([1, 2, 3, 4], None, "xyxy", [[1, 2], [3, 2], [3, 4], [1, 4]], id="two-corners"),
-        pytest.param([9, 9, 3, 4], None, "xywh", [[9, 9], [12, 9], [12, 13], [9, 13]], id="a-corner-and-a-size"),
-        pytest.param([[0, 0], [4, 0], [0, 4]], None, "xyxy", [[0, 0], [4, 0], [0, 4]], id="a-polygon"),
+        pytest.param([9, 9, 3, 4], None, "xywh", [[9, 9], [12, 9], [12, 13], [9, 13]], id="corner-and-size"),
+        pytest.param([[0, 0], [4, 0], [0, 4]], None, "xyxy", [[0, 0], [4, 0], [0, 4]], id="polygon"),
         pytest.param(
             {"format": "xywh", "coordinates": [0, 0, 2, 2]}, None, "xyxy", [[0, 0], [2, 0], [2, 2], [0, 2]],
-            id="one-that-says-what-it-is",
+            id="explicit-format",
         ),
     ],
 )  # fmt: skip
@@ -32,17 +32,17 @@ def test_regions_are_drawn(expected, candidate, form, corners):
 @pytest.mark.parametrize(
     ("overlap", "form"),
     [
-        pytest.param(0.9, "xywh", id="a-corner-and-a-size"),
+        pytest.param(0.9, "xywh", id="corner-and-size"),
         pytest.param(26 / 30, "xyxy", id="two-corners"),
-        pytest.param(None, "xyxy", id="two-corners-where-nothing-was-measured"),
+        pytest.param(None, "xyxy", id="two-corners-without-measured-overlap"),
     ],
 )
-def test_boxes_are_read_so_that_they_overlap_as_it_was_measured(overlap, form):
+def test_boxes_are_read_in_the_format_of_the_measured_overlap(overlap, form):
     boxes = ([10, 10, 50, 40], [10, 10, 50, 36])
     assert drawn_regions([Region("box", *boxes, None, overlap)])["form"] == form
 
 
-def test_boxes_of_a_run_are_drawn_as_they_were_compared(tmp_path):
+def test_boxes_of_a_run_are_drawn_in_the_format_of_the_rules(tmp_path):
     rules = {"box": {"match": "iou", "format": "xywh"}}
     pair = {"box": [10, 10, 50, 40]}, {"box": [10, 10, 50, 36]}
     fm.score([pair], rules=rules, out=tmp_path / "run")
@@ -51,5 +51,5 @@ def test_boxes_of_a_run_are_drawn_as_they_were_compared(tmp_path):
 
 
 @pytest.mark.parametrize("value", ["none", 5, [1, 2], ["a", "b", "c", "d"], {"x": 1}])
-def test_what_is_no_region_is_not_drawn(value):
+def test_other_values_are_not_drawn(value):
     assert drawn_regions([Region("box", value, value, None)]) is None

@@ -1,4 +1,4 @@
-"""The view of a run: the figures of its summary, its worst cases, and what changed."""
+"""The view of a run: metrics of its summary, worst cases, and comparison with another run."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import fieldmark as fm
 from fieldmark.api.report import html_report, write_report
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.summary import RunIntervals
-from fieldmark.report.html.cases import LARGEST_CASE, ReportLimits, case_documents
-from fieldmark.report.html.figures import EarlierRun, trends
+from fieldmark.report.html.cases import MAX_CASE_BYTES, ReportLimits, case_documents
+from fieldmark.report.html.metrics import EarlierRun, trends
 from fieldmark.report.html.view import view_of
-from fieldmark.store.run_reader import open_run
+from fieldmark.store.reader import open_run
 from unit.report.exported import shown
 
 TRUTH = [{"id": str(n), "total": n, "vendor": {"name": f"v{n}"}} for n in range(20)]
 
 
 def worse_by(wrong, missing=0):
-    """The truth with some totals wrong and, in the first cases, vendors left out."""
+    """Return the ground truth with some wrong totals and missing vendors."""
     return [
         {
             "id": row["id"],
@@ -34,14 +34,14 @@ def worse_by(wrong, missing=0):
 
 @pytest.fixture
 def run(tmp_path):
-    def made(candidate, name="run", truth=TRUTH, **options):
+    def score(candidate, name="run", truth=TRUTH, **options):
         fm.score(truth, candidate, out=tmp_path / name, **options)
         return shown(tmp_path / name)
 
-    return made
+    return score
 
 
-def test_the_figures_are_those_of_the_summary(run):
+def test_metrics_are_those_of_the_summary(run):
     shown = run(worse_by(4, 2), at_least={"micro_f1": 0.99}, at_most={"hallucination": 1})
     view, summary = view_of(shown).run, shown.summary
     tiles = {tile["label"]: tile["value"] for tile in view["tiles"]}
@@ -58,9 +58,9 @@ def test_the_figures_are_those_of_the_summary(run):
     assert view["domains"] == [["total", 1, 20, 0, 0, 0, 4], ["vendor", 1, 20, 2, 0, 0, 0]]
 
 
-def test_intervals_are_shown_where_the_summary_has_them(run):
+def test_intervals_are_shown_if_the_summary_has_them(run):
     shown = run(worse_by(4))
-    intervals = RunIntervals(figures={"micro_f1": (0.7, 0.95)}, attributes={"total": (0.6, 0.9)})
+    intervals = RunIntervals(metrics={"micro_f1": (0.7, 0.95)}, attributes={"total": (0.6, 0.9)})
     view = view_of(replace(shown, summary=replace(shown.summary, intervals=intervals))).run
     tiles = {tile["label"]: tile.get("interval") for tile in view["tiles"]}
     assert tiles["Micro F1"] == [0.7, 0.95]
@@ -68,7 +68,7 @@ def test_intervals_are_shown_where_the_summary_has_them(run):
     assert {line[0]: line[3] for line in view["attributes"]}["total"] == [0.6, 0.9]
 
 
-def test_mistakes_of_a_kind_are_counted_together(run):
+def test_mistakes_are_grouped_by_attribute_outcome_and_reason(run):
     view = view_of(run(worse_by(4, 2))).run
     assert view["mistakes"] == [
         ["total", 1, "different", 4, 4, 0, 0, 1],
@@ -76,43 +76,43 @@ def test_mistakes_of_a_kind_are_counted_together(run):
     ]
 
 
-def test_an_invented_item_has_no_expected_value(run):
-    """Another item of the truth may stand at its place."""
+def test_an_extra_item_has_no_expected_value(run):
+    """The ground truth has another item at the same index."""
     shown = run(
         [{"id": "a", "items": [{"t": "new"}, {"t": "b"}]}],
         truth=[{"id": "a", "items": [{"t": "b"}, {"t": "b"}]}],
         align="greedy",
     )
-    invented = next(each for each in view_of(shown).run["mistakes"] if each[1] == 4)
-    assert invented[-2:] == [{"m": 1}, "new"]
+    extra = next(each for each in view_of(shown).run["mistakes"] if each[1] == 4)
+    assert extra[-2:] == [{"m": 1}, "new"]
 
 
 class TestLimits:
-    def test_the_worst_are_listed_first(self, run):
+    def test_the_worst_cases_are_listed_first(self, run):
         lines = view_of(run(worse_by(6, 3))).run["cases"]["lines"]
         assert [line[0] for line in lines[:6]] == ["0", "1", "2", "3", "4", "5"]
         assert lines[0][6] == [1, 0, 0, 1]
 
-    def test_a_long_list_is_cut_after_the_worst(self, run):
+    def test_a_long_list_contains_the_worst_cases(self, run):
         view = view_of(run(worse_by(6)), limits=ReportLimits(listed=8, opened=3))
         assert [line[0] for line in view.run["cases"]["lines"]] == [str(n) for n in range(8)]
         assert view.run["cases"]["total"] == 20
         assert [rank for rank, _ in view.opened] == [0, 1, 2]
 
-    def test_documents_stop_where_the_bytes_do(self, run):
+    def test_documents_stop_at_the_size_limit(self, run):
         whole = view_of(run(worse_by(6)))
         size = sum(len(each) for _, each in whole.opened[:5])
         view = view_of(run(worse_by(6), "again"), limits=ReportLimits(opened_bytes=size))
         assert [rank for rank, _ in view.opened] == [0, 1, 2, 3, 4]
         assert view.run["cases"]["opened"] == 5
 
-    def test_the_heat_map_has_a_column_for_what_the_list_leaves_out(self, run):
+    def test_the_heat_map_has_a_column_for_cases_that_are_not_listed(self, run):
         heat = view_of(run(worse_by(20)), limits=ReportLimits(listed=8)).run["heat"]
         assert heat["attributes"] == ["total"]
         assert heat["rest"] == 12
         assert heat["cells"] == [[[0, 1]] * 8 + [[0, 12]]]
 
-    def test_columns_of_the_heat_map_hold_neighbours(self, run, monkeypatch):
+    def test_a_heat_map_column_combines_consecutive_cases(self, run, monkeypatch):
         monkeypatch.setattr("fieldmark.report.html.heat_map.COLUMNS", 5)
         heat = view_of(run(worse_by(4))).run["heat"]
         assert heat["starts"] == [0, 4, 8, 12, 16]
@@ -121,15 +121,15 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("columns", "cases"), [(7, 20), (6, 19), (3, 20)], ids=["sevenths", "sixths", "thirds"]
     )
-    def test_every_case_is_in_the_column_that_says_so(self, run, monkeypatch, columns, cases):
+    def test_columns_contain_the_cases_from_their_start(self, run, monkeypatch, columns, cases):
         monkeypatch.setattr("fieldmark.report.html.heat_map.COLUMNS", columns)
         heat = view_of(run(worse_by(20)), limits=ReportLimits(listed=cases)).run["heat"]
         ends = [*heat["starts"][1:], cases]
         wide = [end - start for start, end in zip(heat["starts"], ends, strict=True)]
         assert [cell[1] for cell in heat["cells"][0][:columns]] == wide
 
-    def test_a_large_case_shows_its_mistakes_only(self, tmp_path):
-        many = {f"key{n}": "x" * 3_000 for n in range(LARGEST_CASE // 3_000 + 1)}
+    def test_a_large_case_shows_only_its_mistakes(self, tmp_path):
+        many = {f"key{n}": "x" * 3_000 for n in range(MAX_CASE_BYTES // 3_000 + 1)}
         fm.score([(many, {**many, "key7": "y"})], out=tmp_path / "run")
         (case,) = open_run(tmp_path / "run").cases()
         view = json.loads(case_documents(case))
@@ -137,15 +137,15 @@ class TestLimits:
         assert [node[0] for node in view["tree"]] == ["key7"]
 
     def test_a_case_with_too_many_mistakes_cannot_be_opened(self, tmp_path):
-        many = {f"key{n}": "x" * 3_000 for n in range(LARGEST_CASE // 3_000 + 1)}
+        many = {f"key{n}": "x" * 3_000 for n in range(MAX_CASE_BYTES // 3_000 + 1)}
         fm.score([(many, {})], out=tmp_path / "run")
         (case,) = open_run(tmp_path / "run").cases()
         assert case_documents(case) is None
 
 
 class TestTwoRuns:
-    def test_what_became_worse_comes_first(self, run):
-        view = view_of(run(worse_by(4, 2), "new"), run(worse_by(3), "old")).run["versus"]
+    def test_regressed_cases_come_first(self, run):
+        view = view_of(run(worse_by(4, 2), "new"), run(worse_by(3), "old")).run["comparison"]
         assert view["counts"] == [3, 0, 17, 0, 0]
         names = [(line[0], line[7], line[8]) for line in view["cases"]]
         assert names == [
@@ -155,23 +155,25 @@ class TestTwoRuns:
         ]
         assert [line[0] for line in view["attributes"]] == ["vendor.name", "total"]
 
-    def test_what_became_better_is_told_as_well(self, run):
-        view = view_of(run(worse_by(1), "new"), run(worse_by(3), "old")).run["versus"]
+    def test_improved_cases_are_listed(self, run):
+        view = view_of(run(worse_by(1), "new"), run(worse_by(3), "old")).run["comparison"]
         assert view["counts"] == [0, 2, 18, 0, 0]
         assert [line[0] for line in view["cases"]] == ["1", "2"]
 
-    def test_cases_of_one_run_alone_are_counted(self, run):
+    def test_cases_of_only_one_run_are_counted(self, run):
         old = run(worse_by(0)[:19], "old", TRUTH[:19])
         new = run(worse_by(0)[1:], "new", TRUTH[1:])
-        assert view_of(new, old).run["versus"]["counts"] == [0, 0, 18, 1, 1]
+        assert view_of(new, old).run["comparison"]["counts"] == [0, 0, 18, 1, 1]
 
-    def test_unlike_figures_are_not_compared(self, run):
+    def test_runs_with_different_conventions_are_not_compared(self, run):
         old = run(worse_by(0), "old", convention="taxonomy")
-        with pytest.raises(ConfigError, match="compared or counted differently"):
+        with pytest.raises(
+            ConfigError, match="new and old have different rules or conventions; score both runs"
+        ):
             view_of(run(worse_by(0), "new"), old)
 
 
-def test_figures_of_earlier_runs_make_a_trend(run):
+def test_earlier_runs_give_a_trend(run):
     new, old = run(worse_by(4), "new").summary, run(worse_by(8), "old").summary
     found = trends(new, [EarlierRun("old", old)])
     assert dict(map(tuple, found["attributes"]))["total"] == [
@@ -182,35 +184,37 @@ def test_figures_of_earlier_runs_make_a_trend(run):
 
 
 class TestFile:
-    def test_it_is_written_into_the_folder_of_its_run(self, tmp_path):
+    def test_it_is_written_to_the_run_directory(self, tmp_path):
         fm.score(TRUTH, worse_by(1), out=tmp_path / "run")
-        place = write_report(tmp_path / "run")
-        assert place == tmp_path / "run" / "report.html"
-        assert place.read_bytes() == html_report(tmp_path / "run")
+        path = write_report(tmp_path / "run")
+        assert path == tmp_path / "run" / "report.html"
+        assert path.read_bytes() == html_report(tmp_path / "run")
 
-    def test_values_can_be_left_out(self, tmp_path):
+    def test_values_can_be_omitted(self, tmp_path):
         fm.score([({"k": "SECRET"}, {"k": "SECRET too"})], out=tmp_path / "run")
         assert b"SECRET" in html_report(tmp_path / "run")
         assert b"SECRET" not in html_report(tmp_path / "run", values=False)
 
-    def test_intervals_are_drawn_where_a_run_has_none(self, tmp_path):
+    def test_missing_intervals_are_computed(self, tmp_path):
         fm.score(TRUTH, worse_by(4), out=tmp_path / "run")
         summary = json.loads((tmp_path / "run" / "summary.json").read_text("utf-8"))
         summary.pop("intervals", None)
         (tmp_path / "run" / "summary.json").write_text(json.dumps(summary), "utf-8")
         assert html_report(tmp_path / "run").count(b'"interval":[') >= 7
 
-    def test_a_run_that_did_not_end_is_refused(self, tmp_path):
+    def test_an_unfinished_run_is_rejected(self, tmp_path):
         fm.score(TRUTH, worse_by(1), out=tmp_path / "run")
         (tmp_path / "run" / "summary.json").unlink()
         with pytest.raises(DataError, match="no summary"):
             write_report(tmp_path / "run")
 
-    def test_an_unknown_kind_is_refused(self, tmp_path):
-        with pytest.raises(ConfigError, match=r"no report of kind 'htm'.*html"):
+    def test_an_unknown_kind_is_rejected(self, tmp_path):
+        with pytest.raises(
+            ConfigError, match=r"unknown kind of report 'htm'; did you mean 'html'\?"
+        ):
             write_report(tmp_path, kind="htm")
 
-    def test_earlier_runs_beside_it_make_a_trend(self, tmp_path):
+    def test_earlier_runs_in_the_same_directory_give_a_trend(self, tmp_path):
         for name, wrong in (("one", 8), ("two", 4)):
             fm.score(TRUTH, worse_by(wrong), out=tmp_path / "runs" / name)
         assert b'"trends"' not in html_report(tmp_path / "runs" / "one")

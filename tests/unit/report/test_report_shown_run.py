@@ -1,4 +1,4 @@
-"""`--no-values`: paths and scores stay, and no export quotes a document."""
+"""`--no-values`: exports contain paths and scores, but no values."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ EXPORTS = [
     ("eval_results", "write_eval_results"),
     ("json", "write_json"),
 ]
-QUOTE = "Acme said twelve"
+QUOTE = "Acme twelve"
 
 
 @pytest.fixture
 def run(tmp_path):
-    """A run in which everything that may quote a value does so."""
+    """A run in which every text that may quote a value does so."""
     plain = ordinary_run(tmp_path / "run", at_least={"micro.f1": 0.1})
 
-    def loud(case):
-        said = {
+    def with_quotes(case):
+        comparisons = {
             place: each._replace(note=QUOTE) for place, each in case.outcomes.comparisons.items()
         }
         score = Score(
@@ -49,7 +49,7 @@ def run(tmp_path):
         return replace(
             case,
             case=case.case._replace(note=QUOTE),
-            outcomes=Outcomes(case.outcomes.cells, said, case.outcomes.items),
+            outcomes=Outcomes(case.outcomes.cells, comparisons, case.outcomes.items),
             evaluator_results=(judge,),
             overall=score,
         )
@@ -58,7 +58,7 @@ def run(tmp_path):
         plain,
         manifest=replace(plain.manifest, options={"rules": QUOTE}),
         summary=replace(plain.summary, warnings=(QUOTE, QUOTE)),
-        cases=lambda: map(loud, plain.cases()),
+        cases=lambda: map(with_quotes, plain.cases()),
     )
 
 
@@ -85,7 +85,7 @@ def test_no_export_quotes_a_document(run, tmp_path, module, function):
         assert any(secret in text_of(out) for secret in SECRETS)
 
 
-def test_scores_and_paths_stay(run):
+def test_scores_and_paths_are_unchanged(run):
     hidden = run.without_values()
     for case, plain in zip(hidden.cases(), run.cases(), strict=True):
         assert (case.id, case.score, case.verdict) == (plain.id, plain.score, plain.verdict)
@@ -96,16 +96,16 @@ def test_scores_and_paths_stay(run):
         assert case.evaluator_results[0].score.score == 0.5
         assert QUOTE not in repr(case)
     assert hidden.summary.micro == run.summary.micro
-    assert hidden.summary.warnings == ("2 warnings are not shown: values are left out",)
+    assert hidden.summary.warnings == ("2 warnings hidden, because warnings may quote values",)
 
 
-def test_the_run_that_was_given_stays_as_it_is(run):
+def test_the_original_case_is_unchanged(run):
     before = next(iter(run.cases()))
     before.without_values()
     assert before.note == QUOTE
 
 
-def test_json_holds_the_run_with_every_field(run, tmp_path):
+def test_json_contains_the_run_with_all_fields(run, tmp_path):
     write_json(run, tmp_path / "run.json")
     document = json.loads((tmp_path / "run.json").read_text("utf-8"))
     assert list(document) == ["format", "name", "manifest", "summary", "cases"]

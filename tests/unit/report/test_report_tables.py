@@ -1,4 +1,4 @@
-"""The figures of a run as tables: worst first, undefined as a dash, numbers never cut."""
+"""Tables of a run: worst first, undefined as a dash, numbers never truncated."""
 
 from __future__ import annotations
 
@@ -41,33 +41,37 @@ def test_the_worst_attribute_comes_first(run):
         pytest.param(2 / 3, "0.667", id="rounded"),
     ],
 )
-def test_a_figure_for_people(value, shown):
+def test_metrics_are_rounded(value, shown):
     assert number(value) == shown
 
 
 @pytest.mark.parametrize(
-    ("found", "shown"),
+    ("result", "shown"),
     [
-        pytest.param({"value": 0.5}, "rqs = 0.5000, wanted ≥ 0.9", id="a-least-value"),
+        pytest.param({"value": 0.5}, "rqs is 0.5000, must be at least 0.9", id="minimum"),
         pytest.param(
-            {"value": 1.0, "kind": GateKind.MAX}, "rqs = 1.0000, wanted ≤ 0.9", id="a-most-value"
+            {"value": 1.0, "kind": GateKind.MAX},
+            "rqs is 1.0000, must be at most 0.9",
+            id="maximum",
         ),
         pytest.param(
-            {"value": None, "note": "undefined"}, "rqs = undefined, wanted ≥ 0.9", id="undefined"
+            {"value": None, "note": "undefined"},
+            "rqs is undefined, must be at least 0.9",
+            id="undefined",
         ),
         pytest.param(
             {"value": 1.0, "note": "nothing was scored"},
-            "rqs = 1.0000, wanted ≥ 0.9 (nothing was scored)",
-            id="a-reason-that-the-figures-do-not-show",
+            "rqs is 1.0000, must be at least 0.9 (nothing was scored)",
+            id="vacuous",
         ),
     ],
 )
-def test_a_gate_in_words(found, shown):
-    gate = {"name": "rqs", "limit": 0.9, "kind": GateKind.MIN, "passed": False, **found}
+def test_a_gate_shows_metric_and_limit(result, shown):
+    gate = {"name": "rqs", "limit": 0.9, "kind": GateKind.MIN, "passed": False, **result}
     assert gate_text(GateResult(**gate)) == shown
 
 
-def test_csv_has_full_precision_and_an_empty_cell_for_undefined(run):
+def test_csv_has_full_precision_and_empty_cells_for_undefined(run):
     rows = {row["attribute"]: row for row in csv.DictReader(io.StringIO(csv_table(run.summary)))}
     assert rows["half"]["f1"] == "0.5"
     assert rows["none"]["f1"] == ""
@@ -80,24 +84,24 @@ def test_markdown_has_headline_gates_and_table(run):
     assert "- gate **failed**: `micro.f1`" in text
     assert "- gate passed: `hallucination`" in text
     assert "| worse | 0 | 0 | 2 | 2 | 0.000 | 0.000 | – |" in text
-    assert "… and 5 more attributes." in text
+    assert "… and 5 more attributes\n" in text
 
 
-def test_the_terminal_view_has_everything(run):
+def test_the_terminal_view_has_all_parts(run):
     text = as_text(run_view(run.summary, ["paired by position"], top=3))
     assert text.startswith("· paired by position\nAttribute")
-    assert "… and 4 more attributes: --top 0 shows them all" in text
+    assert "… and 4 more attributes; --top 0 shows all" in text
     assert "micro (all fields pooled)" in text
     assert "2 cases, 2 scored, 0 perfect; verdicts: 0 pass, 2 partial, 0 fail" in text
-    assert "gate FAIL: micro.f1 = " in text
-    assert "gate pass: hallucination = " in text
+    assert "gate failed: micro.f1 is " in text
+    assert "gate passed: hallucination is " in text
 
 
 LONG_NAME = "a_rather_long_name_of_an_attribute_with_parts"
 
 
 @pytest.mark.parametrize("width", [40, 50, 60, 70, 80, 90, 100, 120])
-def test_a_narrow_terminal_folds_names_and_cuts_neither_them_nor_numbers(width):
+def test_a_narrow_terminal_folds_names_and_truncates_nothing(width):
     long = {LONG_NAME: 1}
     summary = fm.score([(long, dict.fromkeys(long, 2))] * 12345).summary
     text = as_text(run_view(summary), width=width)
@@ -112,10 +116,10 @@ def test_a_narrow_terminal_folds_names_and_cuts_neither_them_nor_numbers(width):
     ("width", "columns"),
     [
         pytest.param(90, "TP TN FP FN Precision Recall F1 Mistakes", id="all"),
-        pytest.param(70, "TP TN FP FN Precision Recall F1 Mistakes", id="the-bar-goes-first"),
-        pytest.param(69, "TP TN FP FN Precision Recall F1", id="then-mistakes"),
-        pytest.param(59, "TP FP FN Precision Recall F1", id="then-what-is-rightly-empty"),
-        pytest.param(49, "TP FP FN F1", id="then-the-rates-that-f1-sums-up"),
+        pytest.param(70, "TP TN FP FN Precision Recall F1 Mistakes", id="without-bar"),
+        pytest.param(69, "TP TN FP FN Precision Recall F1", id="without-mistakes"),
+        pytest.param(59, "TP FP FN Precision Recall F1", id="without-true-negatives"),
+        pytest.param(49, "TP FP FN F1", id="without-rates"),
     ],
 )
 def test_a_narrow_terminal_has_fewer_columns(run, width, columns):
@@ -124,7 +128,7 @@ def test_a_narrow_terminal_has_fewer_columns(run, width, columns):
     assert ("█" in text) is (width >= 90)
 
 
-def test_one_case_is_a_case():
+def test_one_case_is_singular():
     assert "1 case, 1 scored" in as_text(run_view(fm.score([({"a": 1}, {"a": 1})]).summary))
 
 
@@ -133,7 +137,7 @@ def test_a_notebook_table_is_escaped():
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "<td>–</td><td>0.500</td>" in html
-    assert html_table([]) == "<p>nothing to show</p>"
+    assert html_table([]) == "<p>No rows.</p>"
 
 
 def test_a_case_in_a_notebook_shows_both_values():

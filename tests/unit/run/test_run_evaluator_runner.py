@@ -1,4 +1,4 @@
-"""Evaluators with figures for all cases: gathered once a case, whoever asks, and after a crash."""
+"""Evaluators with metrics over all cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fieldmark.run.evaluator_runner import open_evaluators
 
 
 class Counting:
-    """Gathers the ids that truths hold; a truth that says so breaks it."""
+    """Counts cases; raises an exception for one expected value."""
 
     def __init__(self):
         self.seen = []
@@ -48,40 +48,40 @@ def member(name, evaluator=None):
 CASES = [Case("a", 1, 1), Case("b", 2, 2, CaseInput.PARSE_ERROR)]
 
 
-def test_every_case_is_gathered_once_in_each_place():
+def test_accumulators_see_each_case_once():
     inner = Composite(evaluators=(member("inner"),))
     with open_evaluators([member("one"), member("all", inner)]) as runner:
         results = [runner.score(case) for case in CASES]
-        figures = {"seen": 2, "unreadable": 1}
-        assert runner.figures() == {"one": figures, "all": {"inner": figures}}
+        expected = {"seen": 2, "unreadable": 1}
+        assert runner.metrics() == {"one": expected, "all": {"inner": expected}}
     assert [[each.score.score for each in row] for row in results] == [[1.0, 1.0]] * 2
 
 
-def test_cases_that_are_known_are_gathered_without_a_score():
+def test_stored_cases_are_accumulated_without_scoring():
     with open_evaluators([member("one")]) as runner:
         runner.accumulate(CASES)
         runner.score(Case("c", 3, 3))
-        assert runner.figures()["one"]["seen"] == 3
+        assert runner.metrics()["one"]["seen"] == 3
 
 
-def test_a_case_of_its_own_evaluators_is_gathered_there_alone():
+def test_case_with_own_evaluators_is_accumulated_only_there():
     with open_evaluators([member("one")], {"b": [member("own")]}) as runner:
         [runner.score(case) for case in CASES]
-        assert {name: each["seen"] for name, each in runner.figures().items()} == {
+        assert {name: each["seen"] for name, each in runner.metrics().items()} == {
             "one": 1,
             "own": 1,
         }
 
 
-def test_a_crash_is_an_error_of_its_case():
+def test_exception_in_an_evaluator_is_an_error_of_its_case():
     with open_evaluators([member("one")]) as runner:
         (result,) = runner.score(Case("x", "crash", 1))
         runner.accumulate([Case("x", "crash", 1)])
         assert result.score.status is Status.ERROR
-        assert runner.figures()["one"]["seen"] == 0
+        assert runner.metrics()["one"]["seen"] == 0
 
 
-def test_evaluators_of_single_cases_have_no_figures():
+def test_evaluators_without_accumulators_have_no_metrics():
     with open_evaluators([]) as runner:
         assert not runner.has_accumulators
-        assert runner.figures() == {}
+        assert runner.metrics() == {}

@@ -1,4 +1,4 @@
-"""The cycle collector during a run."""
+"""Garbage collection during a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from fieldmark.run.gc_tuning import relaxed_gc
 
 
-def test_the_collector_looks_less_often_during_a_run_and_as_before_afterwards():
+def test_garbage_collection_is_relaxed_during_a_run_and_restored():
     before = gc.get_threshold()
     with relaxed_gc():
         assert gc.isenabled()
@@ -17,7 +17,7 @@ def test_the_collector_looks_less_often_during_a_run_and_as_before_afterwards():
     assert gc.get_threshold() == before
 
 
-def test_the_last_of_several_runs_restores_what_held_before_the_first():
+def test_last_of_several_runs_restores_the_original_thresholds():
     before = gc.get_threshold()
     first, second = relaxed_gc(), relaxed_gc()
     first.__enter__()
@@ -28,7 +28,7 @@ def test_the_last_of_several_runs_restores_what_held_before_the_first():
     assert gc.get_threshold() == before
 
 
-def test_a_run_that_fails_leaves_the_collector_as_it_was():
+def test_failed_run_restores_the_thresholds():
     before = gc.get_threshold()
     with pytest.raises(ZeroDivisionError), relaxed_gc():
         _ = 1 / 0

@@ -1,10 +1,12 @@
-"""Partitions are done by worker processes that may die or raise."""
+"""Worker processes that die or raise exceptions."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+from concurrent.futures import Future
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +18,7 @@ from waiting import eventually
 
 
 def start(work):
-    """The initializer of workers that do this with a task; the job is the function itself."""
+    """Initialize a worker that calls a function with each task; the job is the function."""
 
     def initialize(job, spools, parent, files):
         process_pool._worker = work
@@ -35,7 +37,7 @@ def done(pool, tasks):
 
 @pytest.fixture
 def pool(monkeypatch):
-    """A pool whose workers do something else than partitions.
+    """Return a pool whose workers call a function instead of processing partitions.
 
     Workers are forked, which needs a process without threads left over from other tests.
     """
@@ -43,18 +45,18 @@ def pool(monkeypatch):
 
     def make(work, workers=2):
         monkeypatch.setattr(process_pool, "_start_worker", start(work))
-        return _WorkerPool(workers, (None, ""), ())
+        return closing(_WorkerPool(workers, (None, ""), ()))
 
     return make
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-def test_every_task_has_its_own_result(pool, workers):
+def test_each_task_has_its_own_result(pool, workers):
     with pool(lambda number: 2 * number, workers) as own:
         assert done(own, range(1, 20)) == [2 * number for number in range(1, 20)]
 
 
-def test_a_worker_that_is_killed_is_replaced_and_its_tasks_are_redone(pool, tmp_path):
+def test_killed_worker_is_replaced_and_its_tasks_are_repeated(pool, tmp_path):
     marker = tmp_path / "died"
 
     def die_once(number):
@@ -68,7 +70,18 @@ def test_a_worker_that_is_killed_is_replaced_and_its_tasks_are_redone(pool, tmp_
     assert marker.exists()
 
 
-def test_a_task_that_is_submitted_while_the_pool_breaks_is_done_again(pool, monkeypatch):
+def test_task_that_is_dropped_by_a_breaking_pool_is_submitted_again(pool, monkeypatch):
+    monkeypatch.setattr(process_pool, "_POLL_SECONDS", 0.01)
+    with pool(lambda number: 2 * number) as own:
+        executor = own._executor
+        monkeypatch.setattr(executor, "submit", lambda *_: Future())
+        pending = [own.submit(4)]
+        executor._broken = "a worker died"
+        assert own.result(pending) == 8
+        assert own._executor is not executor
+
+
+def test_task_submitted_while_the_pool_breaks_is_repeated(pool, monkeypatch):
     with pool(lambda number: 2 * number) as own:
         submit, failures = own._executor.submit, [OSError("handle is closed")]
 
@@ -82,12 +95,15 @@ def test_a_task_that_is_submitted_while_the_pool_breaks_is_done_again(pool, monk
     assert not failures
 
 
-def test_workers_that_die_again_and_again_end_the_run(pool):
-    with pool(lambda _: os._exit(1)) as own, pytest.raises(WorkersDiedError, match="--workers 1"):
+def test_workers_that_die_repeatedly_end_the_run(pool):
+    with (
+        pool(lambda _: os._exit(1)) as own,
+        pytest.raises(WorkersDiedError, match="reduce the number of workers"),
+    ):
         done(own, range(10))
 
 
-def test_an_error_is_raised_where_the_result_is_wanted(pool):
+def test_error_in_a_task_is_raised_with_its_result(pool):
     def fail(_):
         raise DataError("unreadable")
 
@@ -95,7 +111,7 @@ def test_an_error_is_raised_where_the_result_is_wanted(pool):
         done(own, [1])
 
 
-def test_no_worker_is_left_at_the_end(pool):
+def test_no_worker_is_left_after_closing(pool):
     with pool(lambda _: os.getpid(), 3) as own:
         processes = set(done(own, range(12)))
     for number in processes:
@@ -103,7 +119,7 @@ def test_no_worker_is_left_at_the_end(pool):
             os.kill(number, 0)
 
 
-def test_a_process_with_other_threads_does_not_fork(monkeypatch):
+def test_process_with_other_threads_does_not_fork(monkeypatch):
     contexts = []
     monkeypatch.setattr(
         process_pool,
@@ -122,8 +138,8 @@ def test_a_process_with_other_threads_does_not_fork(monkeypatch):
     assert contexts[0]["initargs"][-1] == ()
 
 
-def test_rows_that_were_lost_on_the_way_are_an_error(tmp_path):
+def test_truncated_spool_file_is_an_error(tmp_path):
     spool = tmp_path / "rows"
     spool.write_bytes(b"short")
-    with pytest.raises(Exception, match="shorter than what was put into it"):
+    with pytest.raises(Exception, match="is truncated"):
         list(_SpooledResult(None, str(spool), 10).rows())

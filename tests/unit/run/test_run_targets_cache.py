@@ -1,4 +1,4 @@
-"""Cached responses: their keys, no failures, and damaged entries are replaced."""
+"""Cached responses: their keys, no failures, and corrupt entries are replaced."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ class Counting:
         return self.answers[min(self.times, len(self.answers)) - 1]
 
 
-def asking(folder, ask, identity=None, warnings=None):
+def asking(directory, ask, identity=None, warnings=None):
     warn = pytest.fail if warnings is None else warnings.append
-    return TargetCache(folder, identity or {}, warn).cached(ask)
+    return TargetCache(directory, identity or {}, warn).cached(ask)
 
 
 @pytest.mark.parametrize(
     "answer",
     [
         pytest.param(TargetResponse(text="Total: ä"), id="text"),
-        pytest.param(TargetResponse(text=""), id="no-text"),
+        pytest.param(TargetResponse(text=""), id="no-string"),
         pytest.param(TargetResponse(text="\ud800"), id="half-a-character"),
-        pytest.param(TargetResponse(value={"a": [1, 1.5, None, True]}), id="a-value"),
+        pytest.param(TargetResponse(value={"a": [1, 1.5, None, True]}), id="value"),
         pytest.param(TargetResponse(value=None), id="null"),
-        pytest.param(TargetResponse(value=12345678901234567890123), id="a-long-integer"),
+        pytest.param(TargetResponse(value=12345678901234567890123), id="long-integer"),
     ],
 )
-def test_an_answer_is_given_again_exactly(tmp_path, answer):
+def test_cached_response_is_returned_unchanged(tmp_path, answer):
     ask = Counting(answer)
     for _ in range(3):
         assert asking(tmp_path / "cache", ask)(REQUEST) == answer
@@ -58,20 +58,20 @@ def test_an_answer_is_given_again_exactly(tmp_path, answer):
     ("identity", "request_"),
     [
         pytest.param({"model": "a"}, {"case_id": "b", "input": 1}, id="another-case"),
-        pytest.param({"model": "a"}, {"case_id": "a", "input": 1.0}, id="a-number-written-otherwise"),
-        pytest.param({"model": "a"}, {"case_id": "a", "input": True}, id="a-boolean-for-a-number"),
-        pytest.param({"model": "a"}, {"case_id": "a", "input": "1"}, id="a-text-for-a-number"),
+        pytest.param({"model": "a"}, {"case_id": "a", "input": 1.0}, id="number-written-otherwise"),
+        pytest.param({"model": "a"}, {"case_id": "a", "input": True}, id="boolean-for-a-number"),
+        pytest.param({"model": "a"}, {"case_id": "a", "input": "1"}, id="text-for-a-number"),
         pytest.param({"model": "b"}, REQUEST, id="another-option"),
     ],
 )  # fmt: skip
-def test_another_question_is_asked(tmp_path, identity, request_):
+def test_other_request_is_sent(tmp_path, identity, request_):
     ask = Counting(TargetResponse(value=1))
     asking(tmp_path, ask, {"model": "a"})(REQUEST)
     asking(tmp_path, ask, identity)(request_)
     assert ask.times == 2
 
 
-def test_the_order_of_keys_makes_no_other_question(tmp_path):
+def test_order_of_keys_does_not_change_the_cache_key(tmp_path):
     ask = Counting(TargetResponse(value=1))
     asking(tmp_path, ask)(REQUEST)
     asking(tmp_path, ask)(dict(reversed(REQUEST.items())))
@@ -81,14 +81,12 @@ def test_the_order_of_keys_makes_no_other_question(tmp_path):
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(TargetResponse(failure="down"), id="a-failure"),
-        pytest.param(TargetResponse(failure="busy", transient=True), id="a-failure-that-may-pass"),
-        pytest.param(
-            TargetResponse(value={"a": float("nan")}), id="a-number-that-json-does-not-have"
-        ),
+        pytest.param(TargetResponse(failure="down"), id="failure"),
+        pytest.param(TargetResponse(failure="busy", transient=True), id="failure-that-may-pass"),
+        pytest.param(TargetResponse(value={"a": float("nan")}), id="non-finite-number"),
     ],
 )
-def test_what_is_not_kept(tmp_path, answer):
+def test_responses_that_are_not_cached(tmp_path, answer):
     ask = Counting(answer, TargetResponse(value=1))
     first = asking(tmp_path, ask)(REQUEST)
     assert first is answer
@@ -100,17 +98,17 @@ def test_what_is_not_kept(tmp_path, answer):
     "broken",
     [
         pytest.param(lambda _: b"", id="empty"),
-        pytest.param(lambda whole: whole[: len(whole) // 2], id="cut-off"),
-        pytest.param(lambda whole: b"\xff" + whole, id="no-text"),
+        pytest.param(lambda whole: whole[: len(whole) // 2], id="truncated"),
+        pytest.param(lambda whole: b"\xff" + whole, id="no-string"),
         pytest.param(lambda _: b"[]", id="no-entry"),
         pytest.param(lambda whole: whole.replace(b'"format":1', b'"format":2'), id="another-format"),
-        pytest.param(lambda whole: whole.replace(b'"key":"', b'"key":"0'), id="another-answer"),
-        pytest.param(lambda whole: whole.replace(b'"value":', b'"other":'), id="without-an-answer"),
-        pytest.param(lambda whole: whole.replace(b'"value":1', b'"text":1'), id="a-text-that-is-none"),
-        pytest.param(lambda whole: whole.replace(b'"value":1', b'"value":1,"text":"1"'), id="two-answers"),
+        pytest.param(lambda whole: whole.replace(b'"key":"', b'"key":"0'), id="other-key"),
+        pytest.param(lambda whole: whole.replace(b'"value":', b'"other":'), id="without-a-response"),
+        pytest.param(lambda whole: whole.replace(b'"value":1', b'"text":1'), id="text-that-is-none"),
+        pytest.param(lambda whole: whole.replace(b'"value":1', b'"value":1,"text":"1"'), id="two-responses"),
     ],
 )  # fmt: skip
-def test_a_broken_entry_is_asked_for_again_with_a_warning(tmp_path, broken):
+def test_corrupt_entry_is_requested_again_with_a_warning(tmp_path, broken):
     ask = Counting(TargetResponse(value=1))
     asking(tmp_path, ask)(REQUEST)
     (entry,) = tmp_path.rglob("*.json")
@@ -120,11 +118,11 @@ def test_a_broken_entry_is_asked_for_again_with_a_warning(tmp_path, broken):
     assert asking(tmp_path, ask, warnings=warnings)(REQUEST) == TargetResponse(value=1)
     assert ask.times == 2
     assert len(warnings) == 1
-    assert f"{entry}: this cached answer cannot be used" in warnings[0]
+    assert f"{entry}: invalid cached response, requested again" in warnings[0]
     assert entry.read_bytes() == whole
 
 
-def test_an_entry_is_whole_or_not_there(tmp_path, monkeypatch):
+def test_entries_are_written_atomically(tmp_path, monkeypatch):
     written = []
     real = module.write_atomic
     monkeypatch.setattr(module, "write_atomic", lambda *a: (written.append(a[0]), real(*a)))
@@ -134,16 +132,16 @@ def test_an_entry_is_whole_or_not_there(tmp_path, monkeypatch):
     assert json.loads(entry.read_bytes()) == {"format": 1, "key": entry.stem, "value": 1}
 
 
-def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_answer(tmp_path):
+def test_unwritable_cache_directory_is_one_warning(tmp_path):
     (tmp_path / "file").touch()
     warnings = []
     ask = asking(tmp_path / "file" / "cache", Counting(TargetResponse(value=1)), warnings=warnings)
     for name in "abc":
         assert ask({"case_id": name}) == TargetResponse(value=1)
-    assert sum("no further answers are cached" in warning for warning in warnings) == 1
+    assert sum("responses are no longer cached" in warning for warning in warnings) == 1
 
 
-def test_a_folder_that_is_made_stays_out_of_repositories(tmp_path):
+def test_new_cache_directory_has_a_gitignore(tmp_path):
     asking(tmp_path / "new", Counting(TargetResponse(value=1)))(REQUEST)
     assert (tmp_path / "new" / ".gitignore").read_text("utf-8") == "*\n"
     asking(tmp_path, Counting(TargetResponse(value=1)))(REQUEST)
@@ -151,7 +149,7 @@ def test_a_folder_that_is_made_stays_out_of_repositories(tmp_path):
 
 
 @pytest.mark.parametrize("turn", range(10))
-def test_the_first_answers_may_come_at_the_same_moment(tmp_path, turn):
+def test_first_entries_can_be_written_concurrently(tmp_path, turn):
     together = threading.Barrier(8, timeout=20)
 
     def ask(_):
@@ -169,7 +167,7 @@ def test_the_first_answers_may_come_at_the_same_moment(tmp_path, turn):
 
 @pytest.fixture
 def waiting(monkeypatch):
-    """Counts those who wait for the answer to somebody else's question."""
+    """Counts the threads that wait for the response to another request."""
     found = []
 
     class Watched(Future):
@@ -181,7 +179,7 @@ def waiting(monkeypatch):
     return found
 
 
-def test_the_same_question_at_the_same_time_is_asked_once(tmp_path, waiting):
+def test_identical_concurrent_requests_are_sent_once(tmp_path, waiting):
     under_way, over = threading.Event(), threading.Event()
     times = []
 
@@ -205,7 +203,7 @@ def test_the_same_question_at_the_same_time_is_asked_once(tmp_path, waiting):
     assert len(times) == 1
 
 
-def test_those_who_wait_for_an_answer_are_told_that_asking_crashed(tmp_path, waiting):
+def test_exception_is_raised_for_all_waiting_requests(tmp_path, waiting):
     under_way, over = threading.Event(), threading.Event()
 
     def ask(_):
@@ -233,7 +231,7 @@ def test_those_who_wait_for_an_answer_are_told_that_asking_crashed(tmp_path, wai
     assert got == ["bug"] * 3
 
 
-def test_a_run_that_is_repeated_asks_nothing_and_gives_the_same(tmp_path):
+def test_repeated_run_uses_only_cached_responses(tmp_path):
     (tmp_path / "extract.py").write_text(
         "import pathlib\n"
         "log = pathlib.Path(__file__).with_name('log')\n"
@@ -249,6 +247,6 @@ def test_a_run_that_is_repeated_asks_nothing_and_gives_the_same(tmp_path):
         for n in range(5)
     ]
     first = list(produce_candidates(target, cases))
-    assert first[3].case.candidate == {"q": "q3"}
+    assert first[3].candidate == {"q": "q3"}
     assert list(produce_candidates(target, cases)) == first
     assert (tmp_path / "log").read_text("utf-8") == "x" * 5

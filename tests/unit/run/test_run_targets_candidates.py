@@ -20,7 +20,6 @@ from fieldmark.judges.time_limit import OverdueError, TimeLimit
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING
 from fieldmark.run.targets.candidates import (
-    ProducedCase,
     ThreadPool,
     produce_candidates,
     target_request,
@@ -35,7 +34,7 @@ AT_ONCE = Backoff(first=0.0, longest=0.0, longest_retry_after=0.0)
 
 @dataclass
 class Scripted:
-    """A source that answers by a function, and tells what it was asked."""
+    """A source whose responses come from a function, and that records the requests."""
 
     answer: object
     name: ClassVar[str] = "scripted"
@@ -70,6 +69,10 @@ def cases(number):
     return (Case(str(n), {"n": n}, MISSING, CaseInput.MISSING) for n in range(number))
 
 
+def failure_of(case):
+    return case.note if case.input is CaseInput.FAILED else ""
+
+
 def made(source, some, **options):
     options.setdefault("backoff", AT_ONCE)
     settings = {
@@ -80,32 +83,34 @@ def made(source, some, **options):
 
 def one(answer, case=None, **options):
     case = case or Case("a", {"total": 1}, MISSING, CaseInput.MISSING)
-    (asked,) = made(Scripted(lambda _: answer), [case], **options)
-    return asked
+    (case,) = made(Scripted(lambda _: answer), [case], **options)
+    return case
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 16])
-def test_cases_keep_their_order_whatever_is_finished_first(concurrency):
+def test_cases_keep_their_order(concurrency):
     def answer(request):
         time.sleep(0.01 if int(request["case_id"]) % 3 == 0 else 0)
         return TargetResponse(value={"n": int(request["case_id"])})
 
     source = Scripted(answer)
     got = list(made(source, cases(40), concurrency=concurrency))
-    assert [asked.case.candidate for asked in got] == [{"n": n} for n in range(40)]
-    assert [asked.case.id for asked in got] == [str(n) for n in range(40)]
+    assert [case.candidate for case in got] == [{"n": n} for n in range(40)]
+    assert [case.id for case in got] == [str(n) for n in range(40)]
     assert source.busiest <= concurrency
     assert source.closed
 
 
-def test_as_many_are_asked_side_by_side_as_may_be():
+def test_concurrency_is_used():
     together = threading.Barrier(4, timeout=PATIENCE)
 
     def answer(_):
         together.wait()
         return TargetResponse(value=1)
 
-    assert [asked.failure for asked in made(Scripted(answer), cases(8), concurrency=4)] == [""] * 8
+    assert [failure_of(case) for case in made(Scripted(answer), cases(8), concurrency=4)] == [
+        ""
+    ] * 8
 
 
 def test_only_a_few_cases_are_read_ahead():
@@ -139,7 +144,7 @@ def test_memory_does_not_grow_with_the_number_of_cases():
     assert peak(600) < peak(60) * 2 + 200_000
 
 
-def test_the_time_limit_reaches_the_target():
+def test_time_limit_reaches_the_target():
     source = Scripted(lambda _: TargetResponse(value=1))
     list(made(source, cases(1), timeout=1.5))
     assert source.opened_for == [1.5]
@@ -148,7 +153,7 @@ def test_the_time_limit_reaches_the_target():
 @pytest.mark.parametrize(
     ("answer", "candidate", "read", "parsed_from"),
     [
-        pytest.param(TargetResponse(value={"a": 1}), {"a": 1}, CaseInput.OK, "", id="a-value"),
+        pytest.param(TargetResponse(value={"a": 1}), {"a": 1}, CaseInput.OK, "", id="value"),
         pytest.param(TargetResponse(value=None), None, CaseInput.OK, "", id="null"),
         pytest.param(TargetResponse(text='{"a": 1}'), {"a": 1}, CaseInput.OK, "", id="json-as-text"),
         pytest.param(TargetResponse(text='Here:\n```json\n{"a": 1}\n```'), {"a": 1}, CaseInput.OK, "fence", id="json-in-a-fence"),
@@ -157,38 +162,38 @@ def test_the_time_limit_reaches_the_target():
         pytest.param(TargetResponse(text="I cannot."), MISSING, CaseInput.PARSE_ERROR, "", id="no-json"),
         pytest.param(TargetResponse(text=""), MISSING, CaseInput.PARSE_ERROR, "", id="nothing"),
         pytest.param(TargetResponse(text='{"a": 1} {"a": 2}'), MISSING, CaseInput.PARSE_ERROR, "", id="two-values"),
-        pytest.param(TargetResponse(text='{"a": 1, "a": 2}'), MISSING, CaseInput.PARSE_ERROR, "", id="one-key-twice"),
+        pytest.param(TargetResponse(text='{"a": 1, "a": 2}'), MISSING, CaseInput.PARSE_ERROR, "", id="one-duplicate-key"),
     ],
 )  # fmt: skip
-def test_an_answer_becomes_the_candidate(answer, candidate, read, parsed_from):
-    case, failure = one(answer)
+def test_response_becomes_the_candidate(answer, candidate, read, parsed_from):
+    case = one(answer)
     assert (case.candidate, case.input, case.parsed_from) == (candidate, read, parsed_from)
     assert bool(case.note) == (read is CaseInput.PARSE_ERROR)
     assert case.context.text == answer.text
-    assert failure == ""
 
 
-def test_where_the_truth_is_text_the_answer_is_compared_as_text():
+def test_response_for_a_string_truth_is_a_string():
     case = Case("a", "yes", MISSING, CaseInput.MISSING)
-    assert one(TargetResponse(text='{"a": 1}'), case).case.candidate == '{"a": 1}'
+    assert one(TargetResponse(text='{"a": 1}'), case).candidate == '{"a": 1}'
 
 
-def test_numbers_that_json_does_not_have_are_counted():
+def test_non_finite_numbers_are_counted():
     dialect = JsonDialect(role=Role.CANDIDATE)
     one(TargetResponse(text='{"a": NaN}'), dialect=dialect)
     assert dialect.non_finite == 1
 
 
-def test_what_came_with_a_case_stays_with_it():
+def test_context_of_a_case_is_preserved():
     context = CaseContext(input="q", metadata={"m": 1})
     case = Case("a", {}, MISSING, CaseInput.MISSING, tags=("t",), context=context)
-    got = one(TargetResponse(text="{}"), case).case
+    got = one(TargetResponse(text="{}"), case)
     assert (got.tags, got.context) == (("t",), context._replace(text="{}"))
 
 
-def test_a_failure_leaves_the_case_without_a_candidate_and_says_why():
+def test_failed_case_has_no_candidate_and_a_note():
     case = Case("a", {}, MISSING, CaseInput.MISSING)
-    assert one(TargetResponse(failure="it broke"), case) == ProducedCase(case, "it broke")
+    failed = case._replace(input=CaseInput.FAILED, note="it broke")
+    assert one(TargetResponse(failure="it broke"), case) == failed
 
 
 @pytest.mark.parametrize(
@@ -196,16 +201,16 @@ def test_a_failure_leaves_the_case_without_a_candidate_and_says_why():
     [
         pytest.param(Case("a", {}, {"own": 1}), id="with-a-candidate-of-its-own"),
         pytest.param(Case("a", {}, None), id="with-null-as-its-candidate"),
-        pytest.param(Case("a", {}, MISSING, CaseInput.PARSE_ERROR, "bad"), id="with-one-that-cannot-be-read"),
-        pytest.param(Case("a", None, MISSING, CaseInput.INVALID_TRUTH, "bad"), id="whose-truth-cannot-be-read"),
+        pytest.param(Case("a", {}, MISSING, CaseInput.PARSE_ERROR, "bad"), id="unparseable-candidate"),
+        pytest.param(Case("a", None, MISSING, CaseInput.INVALID_TRUTH, "bad"), id="invalid-truth"),
     ],
 )  # fmt: skip
-def test_a_case_is_passed_on_as_it_is(case):
-    source = Scripted(lambda _: pytest.fail("asked"))
-    assert list(made(source, [case])) == [ProducedCase(case)]
+def test_case_that_needs_no_candidate_is_unchanged(case):
+    source = Scripted(lambda _: pytest.fail("case"))
+    assert list(made(source, [case])) == [case]
 
 
-def test_a_target_never_sees_the_truth():
+def test_request_never_contains_the_truth():
     context = CaseContext(input={"file": "a.pdf"}, metadata={"page": 1}, text="sentinel")
     request = target_request(Case("a", {"sentinel": 1}, context=context))
     assert request == {
@@ -217,43 +222,42 @@ def test_a_target_never_sees_the_truth():
 
 
 @pytest.mark.parametrize(
-    ("transient", "retries", "times", "said"),
+    ("transient", "retries", "times", "message"),
     [
-        pytest.param(True, 2, 3, "busy (asked 3 times)", id="what-may-pass-is-asked-again"),
+        pytest.param(True, 2, 3, "busy (3 attempts)", id="transient"),
         pytest.param(True, 0, 1, "busy", id="unless-it-must-not-be"),
         pytest.param(False, 2, 1, "busy", id="what-stays-is-not"),
     ],
 )
-def test_a_failure_is_tried_again_only_if_it_may_pass(transient, retries, times, said):
+def test_only_transient_failures_are_retried(transient, retries, times, message):
     source = Scripted(lambda _: TargetResponse(failure="busy", transient=transient))
-    (asked,) = made(source, cases(1), retries=retries)
-    assert asked.failure == said
+    (case,) = made(source, cases(1), retries=retries)
+    assert failure_of(case) == message
     assert len(source.requests) == times
 
 
-def test_an_answer_after_a_failure_counts():
+def test_response_after_a_retry_is_used():
     answers = iter([TargetResponse(failure="busy", transient=True), TargetResponse(value=7)])
-    (asked,) = made(Scripted(lambda _: next(answers)), cases(1))
-    assert asked == ProducedCase(asked.case)
-    assert asked.case.candidate == 7
+    (case,) = made(Scripted(lambda _: next(answers)), cases(1))
+    assert (case.input, case.note, case.candidate) == (CaseInput.OK, "", 7)
 
 
-def test_a_source_that_crashes_costs_its_case_only():
+def test_exception_in_a_target_is_a_failure_of_its_case():
     def answer(request):
         if request["case_id"] == "1":
             raise RuntimeError("bug")
         return TargetResponse(value=1)
 
     got = list(made(Scripted(answer), cases(3)))
-    assert [asked.failure for asked in got] == ["", "the target crashed: RuntimeError: bug", ""]
+    assert [failure_of(case) for case in got] == ["", "the target raised RuntimeError: bug", ""]
 
 
 def workers(before):
-    """The threads of targets that were started since then and still run."""
+    """Return the running threads of targets that were started since then."""
     return [thread for thread in set(threading.enumerate()) - before if "target-" in thread.name]
 
 
-def test_a_run_that_is_broken_off_does_not_wait():
+def test_interrupted_run_does_not_wait_for_calls():
     over, before = threading.Event(), set(threading.enumerate())
 
     def answer(request):
@@ -269,13 +273,13 @@ def test_a_run_that_is_broken_off_does_not_wait():
     running.close()
     assert source.busy == 2
     assert source.closed
-    asked = len(source.requests)
+    sent = len(source.requests)
     over.set()
     assert eventually(lambda: not workers(before))
-    assert len(source.requests) == asked
+    assert len(source.requests) == sent
 
 
-def test_a_pause_ends_when_the_run_is_broken_off():
+def test_interrupt_ends_the_backoff():
     paused = threading.Event()
 
     def task():
@@ -289,7 +293,7 @@ def test_a_pause_ends_when_the_run_is_broken_off():
     assert answer.result(PATIENCE) == TargetResponse(value=True)
 
 
-def test_nothing_is_asked_again_when_the_run_is_broken_off():
+def test_interrupted_run_does_not_retry():
     before = set(threading.enumerate())
     source = Scripted(lambda _: TargetResponse(failure="busy", transient=True, retry_after=60))
     running = made(
@@ -310,23 +314,23 @@ def http(server):
 @pytest.mark.parametrize(
     ("answers", "times", "failure"),
     [
-        pytest.param([Answer(status=429), replied({})], 2, "", id="too-many-requests-then-an-answer"),
-        pytest.param([Answer(status=500), Answer(status=503), replied({})], 3, "", id="down-twice-then-an-answer"),
-        pytest.param([Answer(hang_up=True), replied({})], 2, "", id="hung-up-then-an-answer"),
-        pytest.param([Answer(status=502)], 3, "HTTP 502: {} (asked 3 times)", id="down-for-good"),
-        pytest.param([Answer(status=400), replied({})], 1, "HTTP 400: {}", id="a-bad-request-stays-bad"),
-        pytest.param([Answer(status=302, headers={"Location": "/"}), replied({})], 1, "redirects", id="a-redirect-stays-one"),
+        pytest.param([Answer(status=429), replied({})], 2, "", id="too-many-requests-then-success"),
+        pytest.param([Answer(status=500), Answer(status=503), replied({})], 3, "", id="two-failures-then-success"),
+        pytest.param([Answer(hang_up=True), replied({})], 2, "", id="connection-closed-then-success"),
+        pytest.param([Answer(status=502)], 3, "HTTP 502: {} (3 attempts)", id="permanent-failure"),
+        pytest.param([Answer(status=400), replied({})], 1, "HTTP 400: {}", id="bad-request-is-not-retried"),
+        pytest.param([Answer(status=302, headers={"Location": "/"}), replied({})], 1, "redirects", id="redirect-is-not-retried"),
     ],
 )  # fmt: skip
-def test_an_endpoint_is_asked_again_if_it_may_answer(answers, times, failure):
+def test_transient_http_failures_are_retried(answers, times, failure):
     with loopback(*answers) as server:
-        (asked,) = produce_candidates(http(server), cases(1), backoff=AT_ONCE)
+        (case,) = produce_candidates(http(server), cases(1), backoff=AT_ONCE)
         assert len(server.received) == times
-    assert failure in asked.failure
-    assert bool(asked.failure) == bool(failure)
+    assert failure in failure_of(case)
+    assert bool(failure_of(case)) == bool(failure)
 
 
-def test_an_endpoint_that_was_too_slow_is_asked_again(monkeypatch):
+def test_http_timeout_is_retried(monkeypatch):
     calls = []
 
     class FirstCallIsOverdue(TimeLimit):
@@ -338,12 +342,12 @@ def test_an_endpoint_that_was_too_slow_is_asked_again(monkeypatch):
 
     monkeypatch.setattr(http_client, "TimeLimit", FirstCallIsOverdue)
     with loopback(replied({"reply": 1}), replied({"reply": 2})) as server:
-        (asked,) = produce_candidates(http(server), cases(1), backoff=AT_ONCE)
+        (case,) = produce_candidates(http(server), cases(1), backoff=AT_ONCE)
         assert len(server.received) == 2
-    assert (asked.failure, asked.case.candidate) == ("", {"reply": 2})
+    assert (failure_of(case), case.candidate) == ("", {"reply": 2})
 
 
-def test_a_run_that_is_broken_off_ends_its_connections():
+def test_interrupted_run_closes_its_connections():
     def script(received, _):
         return replied({}, after=0 if received.value["case_id"] == "0" else PATIENCE)
 
@@ -356,16 +360,16 @@ def test_a_run_that_is_broken_off_ends_its_connections():
         assert server.busy
 
 
-def test_an_endpoint_says_when_to_come_again():
+def test_retry_after_header_is_honored():
     backoff = Backoff(first=0.0, longest=0.0, longest_retry_after=0.3)
     with loopback(Answer(status=429, headers={"Retry-After": "3600"}), replied({})) as server:
         started = time.monotonic()
-        (asked,) = produce_candidates(http(server), cases(1), backoff=backoff)
+        (case,) = produce_candidates(http(server), cases(1), backoff=backoff)
         assert time.monotonic() - started >= 0.3
-    assert asked.failure == ""
+    assert failure_of(case) == ""
 
 
-def test_functions_of_python_are_called_side_by_side(tmp_path):
+def test_python_functions_are_called_concurrently(tmp_path):
     (tmp_path / "extract.py").write_text(
         "import threading\n"
         "together = threading.Barrier(3, timeout=20)\n"
@@ -376,5 +380,5 @@ def test_functions_of_python_are_called_side_by_side(tmp_path):
     )
     source = PythonTarget(function="extract.py:run", cwd=tmp_path)
     target = Target(type="python", source=source, concurrency=3)
-    got = [asked.case.candidate for asked in produce_candidates(target, cases(6))]
+    got = [case.candidate for case in produce_candidates(target, cases(6))]
     assert got == [{"id": str(n)} for n in range(6)]

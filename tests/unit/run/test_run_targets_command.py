@@ -1,4 +1,4 @@
-"""The command target: JSON in, text out, and nothing of the case on the command line."""
+"""The command target: requests, responses and failures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def target(source, **options):
     return CommandTarget(command=(sys.executable, "-c", source), **options)
 
 
-def asked(source, timeout=10.0, **options):
+def call(source, timeout=10.0, **options):
     with target(source, **options).opened(timeout) as ask:
         return ask(REQUEST)
 
@@ -37,56 +37,56 @@ def asked(source, timeout=10.0, **options):
         pytest.param("print('{}')", "{}", id="without-the-last-line-break"),
         pytest.param("print('a\\n\\n')", "a\n\n", id="without-the-last-alone"),
         pytest.param("print('a', end='\\r\\n')", "a", id="of-either-kind"),
-        pytest.param("", "", id="nothing-is-an-answer"),
+        pytest.param("", "", id="empty-response"),
         pytest.param("print('Total: 1')", "Total: 1", id="text"),
         pytest.param("import sys; sys.stdout.buffer.write('ä€'.encode())", "ä€", id="in-utf-8"),
         pytest.param("import sys; sys.stdin.close(); print(1)", "1", id="without-reading-the-request"),
     ],
 )  # fmt: skip
-def test_what_a_program_prints_is_taken(source, text):
-    assert asked(source) == TargetResponse(text=text)
+def test_output_of_the_program_is_the_response(source, text):
+    assert call(source) == TargetResponse(text=text)
 
 
-def test_the_request_is_the_case_as_json_with_the_configuration():
-    got = asked("import sys; print(sys.stdin.read())", config={"model": "m"})
+def test_request_contains_the_case_and_the_config():
+    got = call("import sys; print(sys.stdin.read())", config={"model": "m"})
     assert json.loads(got.text) == {**REQUEST, "config": {"model": "m"}}
 
 
-def test_nothing_of_a_case_becomes_part_of_the_command(tmp_path):
-    got = asked("import sys; print(len(sys.argv))", cwd=tmp_path)
+def test_case_data_is_not_part_of_the_command(tmp_path):
+    got = call("import sys; print(len(sys.argv))", cwd=tmp_path)
     assert got.text == "1"
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("source", "why", "transient"),
+    ("source", "reason", "transient"),
     [
-        pytest.param("print('{}'); raise SystemExit(3)", "exit code 3", False, id="another-exit-code"),
-        pytest.param("raise SystemExit(75)", "exit code 75", True, id="the-code-for-come-again"),
-        pytest.param("raise ValueError('no model')", "ValueError: no model", False, id="a-crash-with-its-last-words"),
-        pytest.param("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV", False, id="a-signal"),
-        pytest.param("import sys; sys.stdout.buffer.write(b'caf\\xe9')", "not UTF-8", False, id="another-encoding"),
+        pytest.param("print('{}'); raise SystemExit(3)", "exited with code 3", False, id="another-exit-code"),
+        pytest.param("raise SystemExit(75)", "exited with code 75", True, id="exit-code-75"),
+        pytest.param("raise ValueError('no model')", "ValueError: no model", False, id="exception-with-message"),
+        pytest.param("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV", False, id="signal"),
+        pytest.param("import sys; sys.stdout.buffer.write(b'caf\\xe9')", "invalid UTF-8", False, id="another-encoding"),
     ],
 )  # fmt: skip
-def test_a_program_that_goes_wrong_is_a_failure(source, why, transient):
-    got = asked(source)
+def test_failing_program_is_a_failure(source, reason, transient):
+    got = call(source)
     assert (got.text, got.value, got.transient) == (None, MISSING, transient)
-    assert why in got.failure
+    assert reason in got.failure
 
 
-def test_a_program_that_takes_too_long_is_ended():
-    got = asked("import time; time.sleep(60)", timeout=0.3)
+def test_program_that_times_out_is_ended():
+    got = call("import time; time.sleep(60)", timeout=0.3)
     assert "timeout" in got.failure
     assert got.transient
 
 
-def test_a_program_that_prints_without_end_is_ended():
-    got = asked("while True: print('y' * 65536)")
+def test_program_with_too_much_output_is_ended():
+    got = call("while True: print('y' * 65536)")
     assert "output_limit" in got.failure
     assert not got.transient
 
 
-def test_leaving_ends_the_programs_that_still_run(tmp_path):
+def test_leaving_the_context_ends_running_programs(tmp_path):
     got, started = [], tmp_path / "started"
     source = f"import time; open({str(started)!r}, 'w').close(); time.sleep({PATIENCE})"
     with target(source).opened(PATIENCE) as ask:
@@ -107,24 +107,24 @@ def test_leaving_ends_the_programs_that_still_run(tmp_path):
         pytest.param({"FM_TEST_MODE": "env:FM_TEST_OTHER"}, ["other", None], id="what-is-referred-to"),
     ],
 )  # fmt: skip
-def test_a_program_sees_of_the_environment(monkeypatch, env, seen):
+def test_environment_of_the_program(monkeypatch, env, seen):
     monkeypatch.setenv("FM_TEST_MODE", "fast")
     monkeypatch.setenv("FM_TEST_OTHER", "other")
     source = "import os, json, sys; print(len([os.environ.get(k) for k in ('FM_TEST_MODE', 'FM_TEST_OTHER')])); sys.stderr.write(''); raise SystemExit(os.environ.get('FM_TEST_MODE') != %r or os.environ.get('FM_TEST_OTHER') != %r)"
-    assert asked(source % tuple(seen), env=env).text == "2"
+    assert call(source % tuple(seen), env=env).text == "2"
 
 
 @pytest.mark.parametrize(
-    ("source", "why"),
+    ("source", "reason"),
     [
-        pytest.param("import os; print(os.environ['FM_TEST_NAME'])", "output holds the value of FM_TEST_NAME", id="in-its-output"),
-        pytest.param("import os; raise SystemExit(os.environ['FM_TEST_NAME'])", "[FM_TEST_NAME]", id="in-its-last-words"),
+        pytest.param("import os; print(os.environ['FM_TEST_NAME'])", "the output contains the secret value of FM_TEST_NAME", id="in-its-output"),
+        pytest.param("import os; raise SystemExit(os.environ['FM_TEST_NAME'])", "[FM_TEST_NAME]", id="in-the-error-message"),
     ],
 )  # fmt: skip
-def test_a_secret_that_a_program_prints_goes_nowhere(monkeypatch, source, why):
+def test_secret_in_the_output_is_not_shown(monkeypatch, source, reason):
     monkeypatch.setenv("FM_TEST_OTHER", "sentinel-4711")
-    got = asked(source, env={"FM_TEST_NAME": "env:FM_TEST_OTHER"})
-    assert why in got.failure
+    got = call(source, env={"FM_TEST_NAME": "env:FM_TEST_OTHER"})
+    assert reason in got.failure
     assert "sentinel" not in repr(got)
 
 
@@ -132,19 +132,19 @@ def test_a_secret_that_a_program_prints_goes_nowhere(monkeypatch, source, why):
     ("options", "option"),
     [
         pytest.param({"command": ()}, "command", id="no-program"),
-        pytest.param({"command": ("",)}, "command", id="an-empty-name"),
-        pytest.param({"command": ("a", "b\0c")}, "command", id="a-character-that-no-word-can-hold"),
+        pytest.param({"command": ("",)}, "command", id="empty-name"),
+        pytest.param({"command": ("a", "b\0c")}, "command", id="nul-character"),
         pytest.param({"env": ("A=B",)}, "env", id="no-name-of-a-variable"),
-        pytest.param({"env": {"API_KEY": "sk-1234567890"}}, "env", id="a-secret-written-out"),
+        pytest.param({"env": {"API_KEY": "sk-1234567890"}}, "env", id="literal-secret"),
     ],
 )
-def test_options_that_are_refused(options, option):
+def test_invalid_options(options, option):
     with pytest.raises(OptionError) as refused:
         CommandTarget(**{"command": ("true",), **options})
     assert refused.value.option == option
 
 
-def test_what_is_wrong_is_found_before_the_run(tmp_path, monkeypatch):
+def test_problems_are_found_before_the_run(tmp_path, monkeypatch):
     monkeypatch.delenv("FM_TEST_UNSET", raising=False)
     assert (
         "FM_TEST_UNSET"
@@ -156,9 +156,7 @@ def test_what_is_wrong_is_found_before_the_run(tmp_path, monkeypatch):
     assert CommandTarget(command=(sys.executable, "-V"), cwd=tmp_path).unready() is None
 
 
-def test_the_identity_holds_the_content_of_the_files_and_no_value_of_a_variable(
-    tmp_path, monkeypatch
-):
+def test_identity_contains_file_digests_and_no_values_of_variables(tmp_path, monkeypatch):
     monkeypatch.setenv("FM_TEST_OTHER", "sentinel-4711")
     script = tmp_path / "extract.py"
     script.write_text("print(1)", "utf-8")

@@ -26,7 +26,7 @@ L9SAmhwwAkilSfh8OszBk6ytCmChRANCAAQDIXe7CKkAV3hsKjZlEyUZFLDaUNxd
 LW0c8a/q8Sm2aDtcICu5SPKtu1bdOgbV5vHwIjgzzUiuqr+uq9zQgTET
 -----END PRIVATE KEY-----
 """
-"""A certificate for `localhost` that signs itself, made for these tests, with its key."""
+"""A self-signed certificate for `localhost` with its key, only for these tests."""
 
 
 @pytest.fixture
@@ -40,30 +40,30 @@ def served(tmp_path):
         yield server
 
 
-def asked(server, host):
+def call(server, host):
     with HttpTarget(url=f"https://{host}:{server.port}/").opened(5) as ask:
         return ask({"case_id": "a"})
 
 
-def test_the_name_is_proved_although_its_address_is_connected_to(served, monkeypatch):
+def test_certificate_is_verified_for_the_host_name(served, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(served.pem))
-    assert asked(served, "localhost").text == '{"total": 1}'
+    assert call(served, "localhost").text == '{"total": 1}'
     assert served.received[0].headers["Host"] == f"localhost:{served.port}"
 
 
 @pytest.mark.parametrize(
     ("host", "trusted"),
     [
-        pytest.param("127.0.0.1", True, id="a-certificate-for-another-name"),
-        pytest.param("localhost", False, id="a-certificate-that-nobody-vouches-for"),
+        pytest.param("127.0.0.1", True, id="certificate-for-another-name"),
+        pytest.param("localhost", False, id="certificate-that-is-not-trusted"),
     ],
 )
-def test_an_endpoint_that_proves_nothing_gets_nothing(served, monkeypatch, host, trusted):
+def test_no_request_without_a_valid_certificate(served, monkeypatch, host, trusted):
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(served.pem))
-    answer = asked(served, host)
-    assert "the connection failed" in answer.failure
-    assert "certificate" in answer.failure
-    assert not answer.transient
+    response = call(served, host)
+    assert "connection failed" in response.failure
+    assert "certificate" in response.failure
+    assert not response.transient
     assert served.received == []

@@ -1,4 +1,4 @@
-"""The application on a loopback port of its own, in a thread, asked over real connections."""
+"""Run the application in a thread on its own loopback port, for tests with real connections."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from fieldmark.server.options import CSRF_HEADER, ServerOptions
 from fieldmark.server.routes import batch
 from fieldmark.server.serving import Listener, listen, uvicorn_config
 
-PATIENCE = 60.0
-"""Seconds until a test fails that waits for something: enough on any machine."""
+TIMEOUT = 60.0
+"""Seconds after which a waiting test fails; enough on a slow machine."""
 TRUTH = [{"id": f"case-{n}", "total": n, "vendor": {"name": f"Vendor {n}"}} for n in range(1, 9)]
-FOUND = [
+PREDICTIONS = [
     {"id": f"case-{n}", "total": n if n % 2 else n + 1, "vendor": {"name": f"Vendor {n}"}}
     for n in range(1, 9)
 ]
@@ -31,11 +31,11 @@ FOUND = [
 
 @dataclass(frozen=True)
 class Live:
-    """A server that runs; `ask` has the token, `browser` a session and what its pages hold."""
+    """A running server; `client` sends the token, `browser` has a session and a CSRF token."""
 
     options: ServerOptions
     listener: Listener
-    ask: httpx.Client
+    client: httpx.Client
 
     @property
     def url(self) -> str:
@@ -43,34 +43,34 @@ class Live:
 
     @contextmanager
     def browser(self):
-        """A client that came by the start address and read the value of the page."""
-        with httpx.Client(base_url=self.url, follow_redirects=True, timeout=PATIENCE) as client:
+        """A client that opened the start address and read the CSRF token of the page."""
+        with httpx.Client(base_url=self.url, follow_redirects=True, timeout=TIMEOUT) as client:
             page = client.get(self.listener.start_address)
             found = re.search(r'name="csrf" content="([^"]+)"', page.text)
             client.headers[CSRF_HEADER] = found[1]
             yield client
 
-    def finished(self, job: str) -> dict:
-        until = time.monotonic() + PATIENCE
+    def wait_for_job(self, job: str) -> dict:
+        until = time.monotonic() + TIMEOUT
         while True:
-            state = self.ask.get(f"/api/jobs/{job}").json()
+            state = self.client.get(f"/api/jobs/{job}").json()
             if state["state"] in {"done", "failed", "cancelled"}:
                 return state
             assert time.monotonic() < until, state
             time.sleep(0.01)
 
-    def run(self, truth=None, candidate=None, **asked) -> str:
-        """Score two lists of rows; the id of the run."""
-        body = {"truth": {"rows": truth or TRUTH}, "candidate": {"rows": candidate or FOUND}}
-        answer = self.ask.post("/api/batch", json={**body, **asked})
-        assert answer.status_code == 202, answer.text
-        job = self.finished(answer.json()["id"])
+    def run(self, truth=None, candidate=None, **options) -> str:
+        """Score two lists of rows and return the id of the run."""
+        body = {"truth": {"rows": truth or TRUTH}, "candidate": {"rows": candidate or PREDICTIONS}}
+        response = self.client.post("/api/batch", json={**body, **options})
+        assert response.status_code == 202, response.text
+        job = self.wait_for_job(response.json()["id"])
         assert job["state"] == "done", job
         return job["result"]["run"]
 
 
 class HeldJob(NamedTuple):
-    """When a batch has begun to score, and when it may go on."""
+    """Events: a batch has started to score, and it may continue."""
 
     started: threading.Event
     released: threading.Event
@@ -85,12 +85,12 @@ def live(workspace: Path, **given):
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener.socket]})
     thread.start()
     try:
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TIMEOUT
         while not server.started:
             assert time.monotonic() < until
             time.sleep(0.01)
         headers = {"Authorization": f"Bearer {options.secrets.token}"}
-        with httpx.Client(base_url=listener.address, headers=headers, timeout=PATIENCE) as client:
+        with httpx.Client(base_url=listener.address, headers=headers, timeout=TIMEOUT) as client:
             yield Live(options, listener, client)
     finally:
         server.should_exit = True
@@ -99,25 +99,25 @@ def live(workspace: Path, **given):
 
 
 @pytest.fixture(scope="module")
-def reading(tmp_path_factory):
-    """A server that only reads, with a root that holds a truth and a candidate."""
+def read_only_server(tmp_path_factory):
+    """A read-only server with a root that contains ground truth and predictions."""
     root = tmp_path_factory.mktemp("data")
-    lines(root / "truth.jsonl", TRUTH)
-    lines(root / "candidate.jsonl", FOUND)
+    write_jsonl(root / "truth.jsonl", TRUTH)
+    write_jsonl(root / "candidate.jsonl", PREDICTIONS)
     with live(tmp_path_factory.mktemp("workspace"), roots={"data": root}) as server:
         yield server
 
 
 @pytest.fixture
 def held_job(monkeypatch):
-    """The first batch waits at its first progress report until it is released."""
+    """Make batches wait at their first progress report until they are released."""
     started, released = threading.Event(), threading.Event()
 
     def hold(options, *, progress):
-        def report(*figures):
+        def report(*progress_args):
             started.set()
-            assert released.wait(PATIENCE)
-            progress(*figures)
+            assert released.wait(TIMEOUT)
+            progress(*progress_args)
 
         return score_with(options, progress=report)
 
@@ -127,15 +127,15 @@ def held_job(monkeypatch):
 
 
 @pytest.fixture
-def writing(tmp_path):
-    """A server that keeps what it is told."""
+def writable_server(tmp_path):
+    """A server that saves runs and rules."""
     with live(tmp_path, write=True) as server:
         yield server
 
 
-def lines(path: Path, rows) -> None:
+def write_jsonl(path: Path, rows) -> None:
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
 
 
-def code(answer: httpx.Response) -> str:
-    return answer.json()["error"]["code"]
+def error_code(response: httpx.Response) -> str:
+    return response.json()["error"]["code"]

@@ -1,4 +1,4 @@
-"""Files below declared roots, and nothing else, however a path is written."""
+"""Only files below the configured roots can be opened, whatever the path."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.data_roots import DataRoots
-from unit.server.live_server import code, live
+from unit.server.live_server import error_code, live
 
-SECRET = "the canary sings"
+SECRET = "secret value"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def read(roots, path):
         return os.read(opened.fd, 1 << 16) if opened.is_file else b""
 
 
-def test_a_file_below_a_root_is_opened(roots):
+def test_file_below_a_root_is_opened(roots):
     assert read(roots, "data/inner/truth.jsonl") == b'{"a": 1}\n'
 
 
@@ -58,99 +58,101 @@ PAYLOADS = [
 
 
 @pytest.mark.parametrize("path", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_no_other_path_is_opened_and_none_is_told(roots, path):
-    with pytest.raises(ApiError) as refused:
+def test_other_paths_are_rejected_without_details(roots, path):
+    with pytest.raises(ApiError) as error:
         read(roots, path)
-    assert refused.value.code is ErrorCode.OUTSIDE_ROOTS
-    assert "canary" not in refused.value.message
+    assert error.value.code is ErrorCode.OUTSIDE_ROOTS
+    assert "canary" not in error.value.message
 
 
 @pytest.mark.parametrize("path", [p for p in PAYLOADS if "\ud800" not in p][::3], ids=str)
-def test_over_http_nothing_outside_is_read_or_named(tree, path):
+def test_http_does_not_read_or_name_files_outside_the_roots(tree, path):
     with live(tree / "data", roots={"data": tree / "data"}) as server:
-        answers = [
-            server.ask.post("/api/batch", json={"truth": {"path": path}}),
-            server.ask.get(f"/api/files?path={quote(path or '.')}"),
+        responses = [
+            server.client.post("/api/batch", json={"truth": {"path": path}}),
+            server.client.get(f"/api/files?path={quote(path or '.')}"),
         ]
-        for answer in answers:
-            assert answer.status_code == 403 or (path == "" and answer.status_code in {200, 403})
-            assert SECRET not in answer.text
-            assert "canary" not in answer.text
-            assert str(tree) not in answer.text
+        for response in responses:
+            assert response.status_code == 403 or (
+                path == "" and response.status_code in {200, 403}
+            )
+            assert SECRET not in response.text
+            assert "canary" not in response.text
+            assert str(tree) not in response.text
 
 
 @pytest.mark.parametrize(
     ("link", "target"),
     [
-        pytest.param("data/file.jsonl", "canary.jsonl", id="a-file"),
-        pytest.param("data/folder", "data-secret", id="a-folder"),
-        pytest.param("data/chain", "data/file2", id="a-chain"),
+        pytest.param("data/file.jsonl", "canary.jsonl", id="file"),
+        pytest.param("data/directory", "data-secret", id="directory"),
+        pytest.param("data/chain", "data/file2", id="chain-of-links"),
     ],
 )
-def test_links_are_not_followed(tree, roots, link, target):
+def test_symbolic_links_are_not_followed(tree, roots, link, target):
     (tree / "data" / "file2").symlink_to(tree / "canary.jsonl")
     (tree / link).symlink_to(tree / target)
     for path in (link, f"{link}/canary.jsonl"):
         with pytest.raises(ApiError):
             read(roots, path)
-    assert link.split("/")[1] not in [name for name, *_ in roots.list_folder("data", 100)]
+    assert link.split("/")[1] not in [name for name, *_ in roots.list_directory("data", 100)]
 
 
-def test_a_link_inside_a_folder_is_left_out(tree, roots):
+def test_symbolic_link_in_a_directory_is_skipped(tree, roots):
     (tree / "data" / "inner" / "linked.json").symlink_to(tree / "canary.jsonl")
-    with roots.open("data/inner") as folder:
-        assert [opened.name for opened in roots.files_in(folder, 100)] == ["truth.jsonl"]
+    with roots.open("data/inner") as directory:
+        assert [opened.name for opened in roots.files_in(directory, 100)] == ["truth.jsonl"]
 
 
-def test_what_is_swapped_while_it_is_opened_is_never_read_from_outside(tree, roots):
-    flips = tree / "data" / "flips"
-    beside = tree / "data" / "beside"
-    over = threading.Event()
+def test_file_that_is_swapped_for_a_link_while_opening_is_not_followed(tree, roots):
+    swapped = tree / "data" / "swapped"
+    temporary = tree / "data" / "temporary"
+    stopped = threading.Event()
 
     def swap():
-        while not over.is_set():
-            beside.unlink(missing_ok=True)
-            beside.symlink_to(tree / "canary.jsonl")
-            beside.replace(flips)
-            beside.write_text("fine", "utf-8")
-            beside.replace(flips)
+        while not stopped.is_set():
+            temporary.unlink(missing_ok=True)
+            temporary.symlink_to(tree / "canary.jsonl")
+            temporary.replace(swapped)
+            temporary.write_text("fine", "utf-8")
+            temporary.replace(swapped)
 
-    flips.write_text("fine", "utf-8")
+    swapped.write_text("fine", "utf-8")
     thread = threading.Thread(target=swap)
     thread.start()
     seen = set()
     try:
         for _ in range(10_000):
             try:
-                seen.add(read(roots, "data/flips"))
+                seen.add(read(roots, "data/swapped"))
             except ApiError:
                 seen.add(None)
     finally:
-        over.set()
+        stopped.set()
         thread.join()
     assert seen <= {b"fine", b"", None}
     assert {b"fine", None} <= seen
 
 
-def test_a_pipe_does_not_hang_and_is_no_file(tree, roots):
+def test_pipe_is_rejected_without_blocking(tree, roots):
     os.mkfifo(tree / "data" / "pipe")
     os.mkfifo(tree / "data" / "inner" / "pipe")
     with pytest.raises(ApiError):
         read(roots, "data/pipe")
-    with roots.open("data/inner") as folder:
-        assert [opened.name for opened in roots.files_in(folder, 100)] == ["truth.jsonl"]
+    with roots.open("data/inner") as directory:
+        assert [opened.name for opened in roots.files_in(directory, 100)] == ["truth.jsonl"]
 
 
-def test_a_folder_with_too_many_files_is_refused(tree, roots):
-    with roots.open("data/inner") as folder, pytest.raises(ApiError) as refused:
-        list(roots.files_in(folder, 0))
-    assert refused.value.code is ErrorCode.LIMIT_EXCEEDED
+def test_directory_with_too_many_files_is_rejected(tree, roots):
+    with roots.open("data/inner") as directory, pytest.raises(ApiError) as error:
+        list(roots.files_in(directory, 0))
+    assert error.value.code is ErrorCode.LIMIT_EXCEEDED
 
 
-def test_an_input_that_is_too_large_is_refused(tree):
+def test_input_over_the_size_limit_is_rejected(tree):
     from fieldmark.server.options import ServerLimits
 
     (tree / "data" / "large.jsonl").write_bytes(b"1\n" * 4096)
     with live(tree, roots={"data": tree / "data"}, limits=ServerLimits(input_bytes=1000)) as server:
-        answer = server.ask.post("/api/batch", json={"truth": {"path": "data/large.jsonl"}})
-        assert (answer.status_code, code(answer)) == (413, "too_large")
+        response = server.client.post("/api/batch", json={"truth": {"path": "data/large.jsonl"}})
+        assert (response.status_code, error_code(response)) == (413, "too_large")

@@ -1,4 +1,4 @@
-"""Jobs wait in a bounded queue, can be watched and can be cancelled."""
+"""Jobs wait in a bounded queue, report progress and can be cancelled."""
 
 from __future__ import annotations
 
@@ -8,62 +8,64 @@ from fieldmark.server.api_errors import ApiError
 from fieldmark.server.jobs import JobQueue, JobStatus
 from fieldmark.server.options import ServerLimits
 from unit.server.live_server import (  # noqa: F401
-    FOUND,
-    PATIENCE,
+    PREDICTIONS,
+    TIMEOUT,
     TRUTH,
-    code,
+    error_code,
     held_job,
     live,
-    reading,
+    read_only_server,
 )
 
-BODY = {"truth": {"rows": TRUTH}, "candidate": {"rows": FOUND}}
+BODY = {"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}
 
 
-def test_a_job_that_is_cancelled_leaves_nothing_and_makes_room(tmp_path, held_job):  # noqa: F811
+def test_cancelled_job_leaves_no_run_and_frees_its_place_in_the_queue(tmp_path, held_job):  # noqa: F811
     with live(tmp_path, write=True, limits=ServerLimits(waiting_jobs=2)) as server:
-        first = server.ask.post("/api/batch", json=BODY).json()["id"]
-        assert held_job.started.wait(PATIENCE)
-        waiting = [server.ask.post("/api/batch", json=BODY).json()["id"] for _ in range(2)]
-        refused = server.ask.post("/api/batch", json=BODY)
-        assert (refused.status_code, code(refused)) == (429, "too_many_jobs")
-        assert "retry-after" in refused.headers
-        assert server.ask.delete(f"/api/jobs/{waiting[0]}").json()["state"] == "cancelled"
-        server.ask.delete(f"/api/jobs/{first}")
+        first = server.client.post("/api/batch", json=BODY).json()["id"]
+        assert held_job.started.wait(TIMEOUT)
+        waiting = [server.client.post("/api/batch", json=BODY).json()["id"] for _ in range(2)]
+        rejected = server.client.post("/api/batch", json=BODY)
+        assert (rejected.status_code, error_code(rejected)) == (429, "too_many_jobs")
+        assert "retry-after" in rejected.headers
+        assert server.client.delete(f"/api/jobs/{waiting[0]}").json()["state"] == "cancelled"
+        server.client.delete(f"/api/jobs/{first}")
         held_job.released.set()
-        assert server.finished(first)["state"] == "cancelled"
-        assert server.finished(waiting[1])["state"] == "done"
-        assert server.finished(waiting[0])["state"] == "cancelled"
-        assert server.ask.get("/api/runs").json()["total"] == 1
+        assert server.wait_for_job(first)["state"] == "cancelled"
+        assert server.wait_for_job(waiting[1])["state"] == "done"
+        assert server.wait_for_job(waiting[0])["state"] == "cancelled"
+        assert server.client.get("/api/runs").json()["total"] == 1
 
 
-def test_five_hundred_jobs_at_once_are_bounded():
-    jobs = JobQueue(waiting=16, kept=50, redact=print)
-    begun, refused = [], 0
+def test_number_of_waiting_jobs_is_limited():
+    jobs = JobQueue(max_waiting=16, max_listed=50, redact=print)
+    started_jobs, rejected = [], 0
     for _ in range(500):
         try:
-            begun.append(jobs.start("wait", lambda job: job.cancelled.wait(PATIENCE) and {}))
+            started_jobs.append(jobs.start("wait", lambda job: job.cancelled.wait(TIMEOUT) and {}))
         except ApiError:
-            refused += 1
-    assert refused >= 480
+            rejected += 1
+    assert rejected >= 480
     jobs.close()
-    assert all(job.state in {JobStatus.DONE, JobStatus.WAITING, JobStatus.RUNNING} for job in begun)
+    assert all(
+        job.state in {JobStatus.DONE, JobStatus.WAITING, JobStatus.RUNNING} for job in started_jobs
+    )
 
 
-def test_a_job_that_is_unknown_is_not_found(reading):  # noqa: F811
+def test_unknown_job_is_not_found(read_only_server):  # noqa: F811
     for method, path in (
         ("GET", "/api/jobs/x"),
         ("DELETE", "/api/jobs/x"),
         ("GET", "/api/jobs/x/events"),
     ):
-        assert code(reading.ask.request(method, path)) == "not_found"
+        assert error_code(read_only_server.client.request(method, path)) == "not_found"
 
 
-def test_events_end_with_the_job(reading):  # noqa: F811
-    job = reading.ask.post(
-        "/api/batch", json={"truth": {"rows": TRUTH}, "candidate": {"rows": FOUND}}
+def test_event_stream_ends_with_the_job(read_only_server):  # noqa: F811
+    job = read_only_server.client.post(
+        "/api/batch", json={"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}
     ).json()["id"]
-    with reading.ask.stream("GET", f"/api/jobs/{job}/events") as stream:
+    with read_only_server.client.stream("GET", f"/api/jobs/{job}/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-        told = [json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: ")]
-    assert told[-1]["state"] == "done"
+        events = [json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: ")]
+    assert events[-1]["state"] == "done"

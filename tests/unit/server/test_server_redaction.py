@@ -1,4 +1,4 @@
-"""Where folders are on this machine is never part of a response."""
+"""Responses never contain the locations of local directories."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from fieldmark.server.redaction import PathRedactor
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "redacted"),
     [
-        pytest.param("/srv/data/a.jsonl: not JSON", "a.jsonl: not JSON", id="a-file-below"),
-        pytest.param("nothing in /srv/data.", "nothing in .", id="the-folder-at-the-end"),
-        pytest.param("'/srv/data'", "''", id="the-folder-in-quotes"),
-        pytest.param("/srv/database/a", "/srv/database/a", id="a-longer-name"),
-        pytest.param("/srv/data.old/a", "/srv/data.old/a", id="a-name-with-a-suffix"),
-        pytest.param("unit/srv/data", "unit/srv/data", id="the-middle-of-a-value"),
+        pytest.param("/srv/data/a.jsonl: not JSON", "a.jsonl: not JSON", id="file"),
+        pytest.param("nothing in /srv/data.", "nothing in .", id="directory-at-the-end"),
+        pytest.param("'/srv/data'", "''", id="quoted-directory"),
+        pytest.param("/srv/database/a", "/srv/database/a", id="longer-name"),
+        pytest.param("/srv/data.old/a", "/srv/data.old/a", id="name-with-suffix"),
+        pytest.param("unit/srv/data", "unit/srv/data", id="part-of-a-value"),
     ],
 )
-def test_only_places_of_ours_are_hidden(tmp_path, text, shown):
-    assert PathRedactor(tmp_path, [Path("/srv/data")]).redact_text(text) == shown
+def test_only_known_directories_are_removed(tmp_path, text, redacted):
+    assert PathRedactor(tmp_path, [Path("/srv/data")]).redact_text(text) == redacted
 
 
-def test_a_folder_that_is_named_relatively_hides_no_word(tmp_path, monkeypatch):
+def test_relative_directory_does_not_remove_words(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     redactor = PathRedactor(tmp_path / "scratch", [Path(), Path("data")])
     assert redactor.redact_text("metadata.total differs.") == "metadata.total differs."
     assert redactor.redact_text(f"{tmp_path}/data/a.jsonl") == "a.jsonl"
 
 
-def test_attributes_keep_their_names(tmp_path):
+def test_keys_are_not_changed(tmp_path):
     found = PathRedactor(tmp_path, [Path("/app")]).redact(
         {"attributes": {"/app/total": {"f1": 1.0}}}
     )

@@ -1,4 +1,4 @@
-"""A run that the server made says where its data came from, and nothing of the server's own."""
+"""The manifest of a run names its original inputs, not the copies of the server."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ from fieldmark.run.options import options_of_run
 from fieldmark.server.data_roots import DataRoots
 from fieldmark.server.options import ServerLimits
 from fieldmark.server.uploads import InputSource, record_input_sources
-from fieldmark.store.run_reader import open_run
-from unit.server.live_server import FOUND, PATIENCE, TRUTH, held_job, lines, live  # noqa: F401
+from fieldmark.store.reader import open_run
+from unit.server.live_server import PREDICTIONS, TIMEOUT, TRUTH, held_job, live, write_jsonl  # noqa: F401
 
 
 @pytest.fixture
 def root(tmp_path):
-    folder = tmp_path / "files"
-    folder.mkdir()
-    lines(folder / "truth.jsonl", TRUTH)
-    lines(folder / "found.jsonl", FOUND)
-    return folder
+    directory = tmp_path / "files"
+    directory.mkdir()
+    write_jsonl(directory / "truth.jsonl", TRUTH)
+    write_jsonl(directory / "predictions.jsonl", PREDICTIONS)
+    return directory
 
 
-PATH = {"path": "data/truth.jsonl"}, {"path": "data/found.jsonl"}
+PATH = {"path": "data/truth.jsonl"}, {"path": "data/predictions.jsonl"}
 TEXT = tuple(
     {"name": name, "text": "".join(f"{json.dumps(row)}\n" for row in rows)}
-    for name, rows in (("my truth.jsonl", TRUTH), ("found.jsonl", FOUND))
+    for name, rows in (("my truth.jsonl", TRUTH), ("predictions.jsonl", PREDICTIONS))
 )
-ROWS = {"rows": TRUTH}, {"rows": FOUND[:1]}
+ROWS = {"rows": TRUTH}, {"rows": PREDICTIONS[:1]}
 
 
 @pytest.mark.parametrize(
     ("sides", "names", "resumable"),
     [
-        pytest.param(PATH, ["data/truth.jsonl", "data/found.jsonl"], True, id="paths"),
-        pytest.param(TEXT, ["my truth.jsonl", "found.jsonl"], False, id="files-of-a-browser"),
+        pytest.param(PATH, ["data/truth.jsonl", "data/predictions.jsonl"], True, id="paths"),
+        pytest.param(TEXT, ["my truth.jsonl", "predictions.jsonl"], False, id="uploads"),
         pytest.param(ROWS, ["8 rows", "1 row"], False, id="rows"),
     ],
 )
-def test_inputs_are_called_what_people_called_them(tmp_path, root, sides, names, resumable):
+def test_manifest_has_the_original_names_of_inputs(tmp_path, root, sides, names, resumable):
     with live(tmp_path, write=True, roots={"data": root}) as server:
         body = dict(zip(("truth", "candidate"), sides, strict=True))
-        job = server.ask.post("/api/batch", json=body).json()["id"]
-        run = tmp_path / "runs" / server.finished(job)["result"]["run"]
+        job = server.client.post("/api/batch", json=body).json()["id"]
+        run = tmp_path / "runs" / server.wait_for_job(job)["result"]["run"]
     manifest = open_run(run).manifest
     assert [each.name for each in manifest.inputs] == names
     assert "fieldmark-serve-" not in (run / "manifest.json").read_text("utf-8")
     assert (manifest.options is not None) is resumable
 
 
-def broken_off(folder, sources):
-    """A run as a killed server leaves it."""
-    fm.score(sources[0].copy, sources[1].copy, out=folder)
-    record_input_sources(folder, sources)
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-    (folder / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}), "utf-8")
-    (folder / "summary.json").unlink()
+def make_interrupted_run(directory, sources):
+    """Create a run as a killed server leaves it."""
+    fm.score(sources[0].copy, sources[1].copy, out=directory)
+    record_input_sources(directory, sources)
+    manifest = json.loads((directory / "manifest.json").read_text("utf-8"))
+    (directory / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}), "utf-8")
+    (directory / "summary.json").unlink()
 
 
 def copies(tmp_path, root, roots=None):
     sides = []
-    for name in ("truth.jsonl", "found.jsonl"):
+    for name in ("truth.jsonl", "predictions.jsonl"):
         copy = tmp_path / f"copy-{name}"
         copy.write_bytes((root / name).read_bytes())
         file = roots.location(f"data/{name}") if roots else None
@@ -77,40 +77,43 @@ def resume(run):
     return score_with(options_of_run(run, "score").resumed(run))
 
 
-def test_a_run_over_paths_goes_on_after_the_server_was_killed(tmp_path, root):
+def test_run_over_paths_can_be_resumed_after_the_server_was_killed(tmp_path, root):
     sources = copies(tmp_path, root, DataRoots({"data": root}))
-    broken_off(tmp_path / "run", sources)
+    make_interrupted_run(tmp_path / "run", sources)
     for each in sources:
         each.copy.unlink()
     assert resume(tmp_path / "run").micro.f1 == 0.75
 
 
-def test_a_run_over_rows_says_that_it_cannot_go_on(tmp_path, root):
-    broken_off(tmp_path / "runs" / "killed", copies(tmp_path, root))
-    with pytest.raises(ConfigError, match="cannot go on by its name alone"):
+def test_run_over_rows_cannot_be_resumed(tmp_path, root):
+    make_interrupted_run(tmp_path / "runs" / "killed", copies(tmp_path, root))
+    with pytest.raises(ConfigError, match="cannot be resumed"):
         resume(tmp_path / "runs" / "killed")
     with live(tmp_path, write=True) as server, server.browser() as browser:
-        assert "cannot go on" in browser.get("/runs/killed").text
+        assert "cannot be resumed" in browser.get("/runs/killed").text
 
 
-def test_a_run_that_can_go_on_says_how(tmp_path, root):
-    broken_off(tmp_path / "runs" / "killed", copies(tmp_path, root, DataRoots({"data": root})))
+def test_page_of_an_interrupted_run_over_paths_says_that_it_can_be_resumed(tmp_path, root):
+    make_interrupted_run(
+        tmp_path / "runs" / "killed", copies(tmp_path, root, DataRoots({"data": root}))
+    )
     with live(tmp_path, write=True) as server, server.browser() as browser:
         page = browser.get("/runs/killed").text
-    assert "fieldmark score --resume runs/killed" in page
+    assert "it can be resumed from the command line" in page
+    assert "--resume" not in page
 
 
-def test_a_job_that_is_cancelled_before_it_began_keeps_no_copy(tmp_path, monkeypatch, held_job):  # noqa: F811
+def test_job_cancelled_before_its_start_deletes_its_copies(tmp_path, monkeypatch, held_job):  # noqa: F811
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    body = {"truth": {"rows": TRUTH}, "candidate": {"rows": FOUND}}
+    body = {"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}
     with live(tmp_path, limits=ServerLimits(waiting_jobs=2)) as server:
-        first = server.ask.post("/api/batch", json=body).json()["id"]
-        assert held_job.started.wait(PATIENCE)
-        second = server.ask.post("/api/batch", json=body).json()["id"]
-        told = server.ask.delete(f"/api/jobs/{second}").json()
-        held = list(tmp_path.glob("fieldmark-serve-*/inbox/*"))
-        server.ask.delete(f"/api/jobs/{first}")
+        first = server.client.post("/api/batch", json=body).json()["id"]
+        assert held_job.started.wait(TIMEOUT)
+        second = server.client.post("/api/batch", json=body).json()["id"]
+        cancelled = server.client.delete(f"/api/jobs/{second}").json()
+        remaining = list(tmp_path.glob("fieldmark-serve-*/inbox/*"))
+        server.client.delete(f"/api/jobs/{first}")
         held_job.released.set()
-        server.finished(first)
-    assert told["state"] == "cancelled"
-    assert len(held) == 1
+        server.wait_for_job(first)
+    assert cancelled["state"] == "cancelled"
+    assert len(remaining) == 1

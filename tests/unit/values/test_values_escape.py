@@ -1,4 +1,4 @@
-"""Text from documents cannot command a terminal, a spreadsheet, a page or a table."""
+"""Escaping of text for terminals, CSV, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fieldmark.values.escape import for_csv, for_html, for_markdown, visible
     [
         pytest.param("plain", "plain", id="plain-text-stays"),
         pytest.param("Größe 尺寸", "Größe 尺寸", id="letters-of-any-script-stay"),
-        pytest.param("a\x1b[31mb", r"a\x1b[31mb", id="an-escape-sequence"),
+        pytest.param("a\x1b[31mb", r"a\x1b[31mb", id="escape-sequence"),
         pytest.param("a\nb\tc", r"a\nb\tc", id="line-breaks-and-tabs"),
-        pytest.param("a\u2028b", r"a\u2028b", id="a-line-separator"),
-        pytest.param("\u202eabc", r"\u202eabc", id="a-change-of-direction"),
-        pytest.param("a\u200bb", r"a\u200bb", id="a-blank-without-width"),
+        pytest.param("a\u2028b", r"a\u2028b", id="line-separator"),
+        pytest.param("\u202eabc", r"\u202eabc", id="change-of-direction"),
+        pytest.param("a\u200bb", r"a\u200bb", id="zero-width-space"),
         pytest.param("\ud800", r"\ud800", id="half-a-character"),
         pytest.param("\x7f\x9b", r"\x7f\x9b", id="delete-and-the-eight-bit-escape"),
     ],
@@ -28,38 +28,38 @@ def test_visible(text, shown):
 @pytest.mark.parametrize(
     ("text", "cell"),
     [
-        pytest.param("=1+1", "'=1+1", id="a-formula"),
-        pytest.param("+A1", "'+A1", id="a-plus"),
-        pytest.param("@SUM(A1)", "'@SUM(A1)", id="an-at-sign"),
-        pytest.param("-A1", "'-A1", id="a-minus"),
-        pytest.param("\t=1", "'\t=1", id="a-tab-before-it"),
-        pytest.param("-2.5", "-2.5", id="a-negative-number-stays"),
-        pytest.param("+1e9", "+1e9", id="a-number-with-a-sign-stays"),
-        pytest.param("-2+3", "'-2+3", id="a-sum-is-no-number"),
+        pytest.param("=1+1", "'=1+1", id="formula"),
+        pytest.param("+A1", "'+A1", id="plus"),
+        pytest.param("@SUM(A1)", "'@SUM(A1)", id="at-sign"),
+        pytest.param("-A1", "'-A1", id="minus"),
+        pytest.param("\t=1", "'\t=1", id="tab-before-it"),
+        pytest.param("-2.5", "-2.5", id="negative-number-stays"),
+        pytest.param("+1e9", "+1e9", id="number-with-a-sign-stays"),
+        pytest.param("-2+3", "'-2+3", id="sum-is-no-number"),
         pytest.param("1=1", "1=1", id="only-the-beginning-matters"),
         pytest.param("\ud800", r"\ud800", id="half-a-character"),
     ],
 )
-def test_a_cell_is_no_formula(text, cell):
+def test_cell_is_not_a_formula(text, cell):
     assert for_csv(text) == cell
 
 
 @pytest.mark.parametrize(
     ("text", "cell"),
     [
-        pytest.param("a|b", r"a\|b", id="a-bar"),
-        pytest.param("<b>", r"\<b\>", id="a-tag"),
-        pytest.param("[x](y)", r"\[x\]\(y\)", id="a-link"),
+        pytest.param("a|b", r"a\|b", id="bar"),
+        pytest.param("<b>", r"\<b\>", id="tag"),
+        pytest.param("[x](y)", r"\[x\]\(y\)", id="link"),
         pytest.param("`a`*b*_c_", r"\`a\`\*b\*\_c\_", id="marks"),
-        pytest.param("a\nb", r"a\\nb", id="a-line-break"),
-        pytest.param("&lt;", r"\&lt;", id="an-entity"),
+        pytest.param("a\nb", r"a\\nb", id="line-break"),
+        pytest.param("&lt;", r"\&lt;", id="entity"),
     ],
 )
-def test_a_cell_stays_in_its_table(text, cell):
+def test_cell_stays_in_its_table(text, cell):
     assert for_markdown(text) == cell
 
 
-def test_html_is_text():
+def test_html_is_escaped():
     assert for_html("<img src=x onerror='a&b'>\x00") == (
         r"&lt;img src=x onerror=&#x27;a&amp;b&#x27;&gt;\x00"
     )

@@ -12,20 +12,20 @@ ABSENT, NULL, BLANK, VALUE = Presence
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        pytest.param(MISSING, ABSENT, id="no-such-key"),
+        pytest.param(MISSING, ABSENT, id="unknown-key"),
         pytest.param(None, NULL, id="null"),
-        pytest.param("", BLANK, id="empty-text"),
-        pytest.param(" \t\n", BLANK, id="text-of-blanks-only"),
-        pytest.param("\u00a0", BLANK, id="a-no-break-space-is-a-blank"),
+        pytest.param("", BLANK, id="empty-string"),
+        pytest.param(" \t\n", BLANK, id="whitespace-only"),
+        pytest.param("\u00a0", BLANK, id="no-break-space"),
         pytest.param("x", VALUE, id="text"),
-        pytest.param("null", VALUE, id="the-word-null"),
+        pytest.param("null", VALUE, id="word-null"),
         pytest.param(0, VALUE, id="zero-is-a-value"),
         pytest.param(False, VALUE, id="false-is-a-value"),
-        pytest.param([], VALUE, id="an-empty-list-is-a-value"),
-        pytest.param({}, VALUE, id="an-empty-object-is-a-value"),
+        pytest.param([], VALUE, id="empty-list-is-a-value"),
+        pytest.param({}, VALUE, id="empty-object-is-a-value"),
     ],
 )
-def test_how_much_of_a_value_is_there(value, expected):
+def test_presence_of_values(value, expected):
     assert presence(value) is expected
     assert presence_of(frozenset(), containers=False)(value) is expected
 
@@ -33,11 +33,11 @@ def test_how_much_of_a_value_is_there(value, expected):
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        pytest.param("N/A", BLANK, id="a-token"),
-        pytest.param("  n/a ", BLANK, id="a-token-untrimmed-in-another-case"),
+        pytest.param("N/A", BLANK, id="token"),
+        pytest.param("  n/a ", BLANK, id="token-untrimmed-in-another-case"),
         pytest.param("-", BLANK, id="another-token"),
         pytest.param("N/A yet", VALUE, id="text-that-only-begins-with-a-token"),
-        pytest.param("", BLANK, id="blank-text-stays-blank"),
+        pytest.param("", BLANK, id="blank-string"),
         pytest.param(None, NULL, id="null-stays-null"),
         pytest.param(MISSING, ABSENT, id="absent-stays-absent"),
         pytest.param([], VALUE, id="containers-are-untouched"),
@@ -51,13 +51,13 @@ def test_empty_tokens_count_as_blank(value, expected):
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        pytest.param([], BLANK, id="an-empty-list"),
-        pytest.param({}, BLANK, id="an-empty-object"),
-        pytest.param([None], VALUE, id="a-list-that-holds-nothing-but-null"),
-        pytest.param({"a": ""}, VALUE, id="an-object-that-holds-only-blank"),
+        pytest.param([], BLANK, id="empty-list"),
+        pytest.param({}, BLANK, id="empty-object"),
+        pytest.param([None], VALUE, id="list-that-holds-nothing-but-null"),
+        pytest.param({"a": ""}, VALUE, id="object-with-a-blank-value"),
         pytest.param(0, VALUE, id="zero-is-no-container"),
         pytest.param(False, VALUE, id="false-is-no-container"),
-        pytest.param("", BLANK, id="empty-text"),
+        pytest.param("", BLANK, id="empty-string"),
         pytest.param("x", VALUE, id="text"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Strict JSON: what it refuses, what it reports, and that it agrees with the standard parser."""
+"""Strict JSON: rejected and reported violations, and agreement with the standard parser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from json_strategies import any_json
         pytest.param("[[[[]]]]", Violation.DEPTH, "", id="deep"),
     ],
 )
-def test_violation_is_refused_or_reported(text: str, violation: Violation, detail: str) -> None:
+def test_violation_is_rejected_or_reported(text: str, violation: Violation, detail: str) -> None:
     with pytest.raises(StrictJsonError) as caught:
         parse_strict(text, max_depth=3, max_digits=3)
     assert (caught.value.violation, caught.value.detail) == (violation, detail)

@@ -9,7 +9,7 @@ from fieldmark.values.text import exact_text, folded, nearest, normalized, repla
     ("text", "expected"),
     [
         pytest.param("  ACME   Corp\n", "acme corp", id="trimmed-folded-collapsed"),
-        pytest.param("a\u00a0\tb", "a b", id="every-kind-of-blank"),
+        pytest.param("a\u00a0\tb", "a b", id="all-whitespace"),
         pytest.param("Cafe\u0301", "café", id="accents-composed"),
         pytest.param("STRASSE", "strasse", id="capitals"),
         pytest.param("Straße", "strasse", id="folding-is-more-than-lower-case"),
@@ -18,11 +18,11 @@ from fieldmark.values.text import exact_text, folded, nearest, normalized, repla
         pytest.param("", "", id="nothing"),
     ],
 )
-def test_normalised_text(text, expected):
+def test_normalized_text(text, expected):
     assert normalized(text) == expected
 
 
-def test_folded_text_keeps_its_inner_blanks():
+def test_folded_text_keeps_inner_whitespace():
     assert folded("  ACME   Corp ") == "acme   corp"
 
 
@@ -30,16 +30,16 @@ def test_folded_text_keeps_its_inner_blanks():
     ("value", "expected"),
     [
         pytest.param("ABC ", "abc ", id="text-in-lower-case-untrimmed"),
-        pytest.param(100, "100", id="an-integer"),
-        pytest.param(1.0, "1.0", id="a-float-keeps-its-point"),
-        pytest.param(1e16, "1e+16", id="a-float-as-python-writes-it"),
+        pytest.param(100, "100", id="integer"),
+        pytest.param(1.0, "1.0", id="float-keeps-its-point"),
+        pytest.param(1e16, "1e+16", id="float-as-python-writes-it"),
         pytest.param(True, "true", id="true"),
         pytest.param(None, "none", id="null"),
-        pytest.param({"B": "X", "A": 1}, '{"a":1,"b":"x"}', id="an-object-as-sorted-json"),
-        pytest.param(["É", None], '["é",null]', id="a-list-as-json"),
+        pytest.param({"B": "X", "A": 1}, '{"a":1,"b":"x"}', id="object-as-sorted-json"),
+        pytest.param(["É", None], '["é",null]', id="list-as-json"),
         pytest.param(float("nan"), "nan", id="nan"),
         pytest.param(["\ud800"], '["\ud800"]', id="lone-surrogates"),
-        pytest.param(10**5000, hex(10**5000), id="an-integer-that-python-will-not-write"),
+        pytest.param(10**5000, hex(10**5000), id="integer-beyond-the-digit-limit"),
     ],
 )
 def test_exact_text(value, expected):
@@ -49,15 +49,15 @@ def test_exact_text(value, expected):
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        pytest.param("fuzy", "fuzzy", id="a-letter-missing"),
+        pytest.param("fuzy", "fuzzy", id="letter-missing"),
         pytest.param("treshold", "threshold", id="another-letter-missing"),
         pytest.param("EXACT", "exact", id="another-case"),
         pytest.param("dtae", "date", id="letters-exchanged"),
-        pytest.param("qqqq", None, id="nothing-near"),
+        pytest.param("qqqq", None, id="no-similar-word"),
         pytest.param("", None, id="nothing-given"),
     ],
 )
-def test_the_nearest_word(word, expected):
+def test_nearest_word(word, expected):
     assert nearest(word, ["exact", "fuzzy", "date", "threshold"]) == expected
 
 
@@ -70,7 +70,7 @@ def test_no_words_no_suggestion():
     [
         pytest.param("plain", "plain", id="ascii"),
         pytest.param("é😀", "é😀", id="letters-and-pairs-of-surrogates"),
-        pytest.param("a\ud800b", "a\ufffdb", id="a-lone-surrogate"),
+        pytest.param("a\ud800b", "a\ufffdb", id="lone-surrogate"),
     ],
 )
 def test_lone_surrogates_are_replaced(text, expected):

@@ -1,4 +1,4 @@
-"""Rows of results: strict lines that hold all that is known of a case, and come back as written."""
+"""Rows of results: strict JSON lines that contain everything about a case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fieldmark.model.outcome import FACTS, Outcome, Reason
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Rules
 from fieldmark.plan import compile_plan
-from fieldmark.run.partition_worker import CaseProcessor
+from fieldmark.run.case_processor import CaseProcessor
 from fieldmark.values.json_text import read_json
 from fieldmark.wire.attributes import (
     AttributeTreeReader,
@@ -34,7 +34,7 @@ CONFUSION = find_convention("confusion")
 
 
 class Written:
-    """Encodes cases one after the other and reads the lines back as a strict reader does."""
+    """Encodes cases and parses the lines strictly."""
 
     def __init__(self, *, values=True):
         self.processor = CaseProcessor(compile_plan(CONFUSION.rules_for(Rules())), CONFUSION)
@@ -52,7 +52,7 @@ class Written:
         return strict(line.decode("utf-8"))
 
 
-def test_a_row_holds_all_that_is_known_of_a_case():
+def test_row_contains_everything_about_a_case():
     row = Written().row(Case("7", {"a": 1, "b": "x"}, {"a": 2}))
     assert row == {
         "case_id": "7",
@@ -71,13 +71,13 @@ def test_a_row_holds_all_that_is_known_of_a_case():
     }
 
 
-def test_a_cell_is_a_number_of_an_attribute_and_a_fact():
+def test_cell_contains_the_attribute_number_and_the_fact():
     row = Written().row(Case("7", {"a": 1, "b": "x"}, {"a": 2}))
     decoded = [(cell >> 7, FACTS[cell & 0x7F].outcome) for cell in row["cells"]]
     assert decoded == [(0, Outcome.WRONG_VALUE), (1, Outcome.OMISSION)]
 
 
-def test_cases_with_the_same_outcomes_keep_their_own_ids_and_values():
+def test_cases_with_the_same_outcomes_have_their_own_ids_and_values():
     written = Written()
     rows = [written.row(Case(name, {"a": name}, {"a": name})) for name in "xyz"]
     assert [(row["case_id"], row["expected"]["a"]) for row in rows] == [
@@ -85,7 +85,7 @@ def test_cases_with_the_same_outcomes_keep_their_own_ids_and_values():
     ]  # fmt: skip
 
 
-def test_without_values_a_row_holds_neither_side():
+def test_without_values_a_row_contains_neither_document():
     row = Written(values=False).row(Case("7", {"a": "secret"}, {"a": "guess"}))
     assert "secret" not in json.dumps(row)
     assert "guess" not in json.dumps(row)
@@ -93,7 +93,7 @@ def test_without_values_a_row_holds_neither_side():
 
 
 @pytest.mark.parametrize("values", [True, False])
-def test_why_a_candidate_could_not_be_read_goes_with_the_values(values):
+def test_reason_of_an_unreadable_candidate_is_omitted_without_values(values):
     case = Case("1", {"a": 1}, MISSING, CaseInput.PARSE_ERROR, "the key 'secret' occurs twice")
     row = Written(values=values).row(case)
     assert row["input"] == "parse_error"
@@ -101,7 +101,7 @@ def test_why_a_candidate_could_not_be_read_goes_with_the_values(values):
 
 
 @pytest.mark.parametrize(("values", "length"), [(True, 6), (False, 5)])
-def test_a_note_may_quote_a_value_and_goes_with_the_values(values, length):
+def test_note_may_quote_a_value_and_is_omitted_without_values(values, length):
     written = Written(values=values)
     (result,) = written.processor.process([Case("1", {"a": 1}, {"a": 2})])
     result.outcomes.comparisons[0] = Comparison.error(Reason.CRASHED, note="ValueError: 'secret'")
@@ -111,7 +111,7 @@ def test_a_note_may_quote_a_value_and_goes_with_the_values(values, length):
 
 
 @pytest.mark.parametrize(
-    ("case", "said"),
+    ("case", "expected"),
     [
         pytest.param(
             Case("1", {"a": 1}, MISSING, CaseInput.MISSING), {"input": "missing", "note": ""},
@@ -119,25 +119,25 @@ def test_a_note_may_quote_a_value_and_goes_with_the_values(values, length):
         ),
         pytest.param(
             Case("1", {"a": 1}, MISSING, CaseInput.PARSE_ERROR, "two values"),
-            {"input": "parse_error", "note": "two values"}, id="an-unreadable-candidate",
+            {"input": "parse_error", "note": "two values"}, id="unreadable-candidate",
         ),
         pytest.param(
             Case("1", {"a": 1}, {"a": 1}, CaseInput.OK, "", "fence"), {"parsed_from": "fence"},
-            id="found-in-model-text",
+            id="extracted-from-model-output",
         ),
         pytest.param(
             Case("1", {"a": 1}, {"a": 1}, CaseInput.OK, "", "", ("x",)), {"tags": ["x"]}, id="tags"
         ),
     ],
 )  # fmt: skip
-def test_how_a_candidate_was_read_is_kept(case, said):
+def test_how_a_candidate_was_read_is_stored(case, expected):
     row = Written().row(case)
-    assert {key: row.get(key) for key in said} == said
+    assert {key: row.get(key) for key in expected} == expected
     assert ("candidate" in row) is (case.candidate is not MISSING)
 
 
 def read_back(written, lines):
-    """The results that lines hold, with attributes that went through their own file."""
+    """Parse results from lines, with the attributes written to and read from their file."""
     tree, reader = AttributeTreeWriter(), AttributeTreeReader()
     for record in tree.records(written.encoder.numbers.take_new()):
         reader.add(record)
@@ -146,7 +146,7 @@ def read_back(written, lines):
 
 
 @given(expected=documents, candidate=documents)
-def test_a_case_comes_back_as_it_was_written(expected, candidate):
+def test_case_is_read_back_as_written(expected, candidate):
     written = Written()
     results = written.processor.process(
         [Case("1", expected, candidate), Case("2", candidate, expected)]
@@ -161,7 +161,7 @@ def test_a_case_comes_back_as_it_was_written(expected, candidate):
         assert after.misses == before.misses
 
 
-def test_what_evaluators_said_comes_back():
+def test_evaluator_results_are_read_back():
     written = Written()
     (result,) = written.processor.process([Case("1", {"a": 1}, {"a": 2})])
     score = Score(
@@ -181,7 +181,7 @@ def test_what_evaluators_said_comes_back():
     assert (back.overall, back.score) == (overall, 0.5)
 
 
-def test_a_case_whose_target_failed_comes_back_as_an_error():
+def test_case_with_a_failed_target_is_read_back_as_an_error():
     written = Written()
     failed = Case("1", {"a": 1}, MISSING, CaseInput.FAILED, "no answer")
     (result,) = written.processor.process([failed])
@@ -196,27 +196,27 @@ def test_a_case_whose_target_failed_comes_back_as_an_error():
 @pytest.mark.parametrize(
     ("path", "steps"),
     [
-        pytest.param("total", ["total"], id="a-key"),
-        pytest.param("items[].price.net", ["items", "[]", ".price", ".net"], id="a-list"),
+        pytest.param("total", ["total"], id="key"),
+        pytest.param("items[].price.net", ["items", "[]", ".price", ".net"], id="list"),
         pytest.param('a["x.y"][3]', ["a", '["x.y"]', "[3]"], id="quoted-and-indexed"),
-        pytest.param("a..b", ["a..b"], id="a-malformed-path-is-one-step"),
-        pytest.param("$", ["$"], id="the-root"),
-        pytest.param("[].x", ["[]", ".x"], id="a-root-list"),
+        pytest.param("a..b", ["a..b"], id="malformed-path-is-one-step"),
+        pytest.param("$", ["$"], id="root"),
+        pytest.param("[].x", ["[]", ".x"], id="root-list"),
     ],
 )
-def test_the_steps_of_a_path(path, steps):
+def test_steps_of_a_path(path, steps):
     assert path_steps(path) == steps
     assert "".join(path_steps(path)) == path
 
 
-def test_a_shared_prefix_is_written_once():
+def test_shared_prefix_is_written_once():
     key = "k" * 1000
     attributes = [Attribute(path=f"{key}.f{n}", comparator="exact") for n in range(50)]
     records = list(AttributeTreeWriter().records(enumerate(attributes)))
     assert json.dumps(records).count(key) == 1
 
 
-def test_two_workers_give_a_late_attribute_the_same_number():
+def test_two_workers_number_a_new_attribute_equally():
     seeds = [Attribute(path="a", comparator="exact")]
     late = [Attribute(path="b", comparator="exact"), Attribute(path="c", comparator="fuzzy")]
     cells = []
@@ -231,7 +231,7 @@ def test_two_workers_give_a_late_attribute_the_same_number():
     assert max(cells[0]) < 1 << 63
 
 
-def test_one_number_for_two_attributes_is_refused():
+def test_two_attributes_with_the_same_number_are_rejected():
     tree = AttributeTreeWriter()
     list(tree.records([(7, Attribute(path="a", comparator="exact"))]))
     with pytest.raises(ValueError, match="a and b have the same number"):

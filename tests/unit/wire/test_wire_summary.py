@@ -1,4 +1,4 @@
-"""A summary as JSON, and read back."""
+"""Summaries as JSON, written and read."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def scored(**options):
     return fm.score(PAIRS, align="index", intervals=True, **options)
 
 
-def test_the_shape_on_the_wire():
+def test_summary_as_json():
     wire = summary_to_json(replace(scored().summary, intervals=None))
     assert list(wire) == [
         "format",
@@ -83,7 +83,7 @@ def test_the_shape_on_the_wire():
     assert json.loads(json.dumps(wire, allow_nan=False)) == wire
 
 
-def test_an_attribute_on_the_wire():
+def test_attribute_as_json():
     attributes = summary_to_json(replace(scored().summary, intervals=None))["attributes"]
     assert list(attributes) == ["id", "items[].price"]
     assert attributes["items[].price"] == {
@@ -102,13 +102,13 @@ def test_an_attribute_on_the_wire():
     }  # fmt: skip
 
 
-def test_a_vacuous_mean_says_so():
+def test_vacuous_mean_is_marked():
     macro = fm.score([({"a": None}, {"a": None})]).to_dict()["macro"]
     vacuous = {"precision": None, "recall": None, "f1": 1.0, "vacuous": True}
     assert macro == {"by_attribute": vacuous, "by_case": vacuous}
 
 
-def test_evaluators_warnings_and_gates_are_carried():
+def test_evaluators_warnings_and_gates_are_included():
     verdicts = VerdictCounts(passed=1)
     evaluator = EvaluatorSummary(mean_score=0.5, scored=1, errors=0, verdicts=verdicts)
     summary = scored(at_least={"micro.f1": 0.5}).summary
@@ -128,17 +128,17 @@ def test_evaluators_warnings_and_gates_are_carried():
 @pytest.mark.parametrize(
     ("more", "keys"),
     [
-        pytest.param({}, [], id="an-ordinary-gate"),
-        pytest.param({"note": "undefined"}, ["note"], id="a-note"),
-        pytest.param({"note": "unknown figure", "known": False}, ["note", "known"], id="unknown"),
+        pytest.param({}, [], id="ordinary-gate"),
+        pytest.param({"note": "undefined"}, ["note"], id="note"),
+        pytest.param({"note": "unknown metric", "known": False}, ["note", "known"], id="unknown"),
     ],
 )
-def test_a_gate_says_only_what_is_out_of_the_ordinary(more, keys):
+def test_defaults_of_a_gate_are_omitted(more, keys):
     gate = GateResult(name="rqs", kind=GateKind.MIN, limit=0.5, value=None, passed=False, **more)
     assert list(gate_to_json(gate)) == ["name", "kind", "limit", "value", "passed", *keys]
 
 
-def test_intervals_are_added_to_a_summary_as_it_is_written():
+def test_intervals_are_added_to_a_summary():
     run = fm.score(PAIRS * 10, align="index", intervals=True).summary
     plain = summary_to_json(replace(run, intervals=None))
     written = with_intervals(plain, run.intervals)
@@ -208,7 +208,7 @@ SUMMARIES = st.builds(
             scored=COUNT,
             errors=COUNT,
             verdicts=counts(VerdictCounts),
-            figures=JSON,
+            metrics=JSON,
         ),
     ),
     detection=JSON,
@@ -231,11 +231,11 @@ INTERVALS = st.tuples(NUMBERS, NUMBERS)
 
 
 @given(SUMMARIES, st.data())
-def test_a_summary_is_read_back_as_it_was_written(summary, data):
+def test_summary_is_read_back_as_written(summary, data):
     if data.draw(st.booleans()):
         own = st.dictionaries(st.sampled_from(sorted(summary.attributes)), INTERVALS)
         intervals = RunIntervals(
-            figures=data.draw(st.dictionaries(NAMES, INTERVALS)),
+            metrics=data.draw(st.dictionaries(NAMES, INTERVALS)),
             attributes=data.draw(own) if summary.attributes else {},
         )
         summary = replace(summary, intervals=intervals)
@@ -245,7 +245,7 @@ def test_a_summary_is_read_back_as_it_was_written(summary, data):
     assert json.dumps(summary_to_json(read)) == written
 
 
-def test_a_run_is_read_back_as_it_was_scored():
+def test_run_is_read_back_as_scored():
     summary = scored(at_least={"rqs": 0.9}).summary
     assert summary_from_json(json.loads(json.dumps(summary_to_json(summary)))) == summary
 
@@ -266,31 +266,45 @@ def changed(path, value):
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        pytest.param(("format",), 3, "has format 3, .*update", id="a-newer-format"),
-        pytest.param(("format",), ..., "has format None", id="no-format"),
-        pytest.param(("cases", "total"), "3", "cases.total must be a whole number", id="a-text"),
-        pytest.param(("cases", "total"), True, "cases.total must be a whole number", id="a-flag"),
-        pytest.param(("mean_score",), "x", "mean_score must be a number or null", id="a-figure"),
-        pytest.param(("quality", "rqs"), None, "quality.rqs must be a number", id="no-figure"),
-        pytest.param(("quality", "rqs"), float("inf"), "quality.rqs must be", id="infinite"),
-        pytest.param(("quality", "depth"), "deep", "must be one of: leaf, top", id="a-depth"),
-        pytest.param(("quality", "flags", "safety"), [1], "an array of strings", id="a-flag-list"),
+        pytest.param(("format",), 3, "has format 3, .*update", id="newer-format"),
+        pytest.param(("format",), ..., "has format None", id="missing-format"),
         pytest.param(
-            ("attributes", "id"), [], "attributes.id must be an object", id="an-attribute"
+            ("cases", "total"), "3", "cases.total must be an integer", id="string-for-an-integer"
         ),
-        pytest.param(("attributes",), None, "attributes must be an object", id="no-attributes"),
-        pytest.param(("attributes", "id", "interval"), ..., "interval is missing", id="half-of-it"),
-        pytest.param(("intervals", "micro_f1"), [0.5], "an array of two numbers", id="an-interval"),
-        pytest.param(("gates",), {}, "gates must be an array", id="gates"),
-        pytest.param(("gates", 0, "passed"), 1, "gates[0].passed must be true", id="a-gate"),
-        pytest.param(("convention", "name"), 1, "convention.name must be a string", id="its-name"),
+        pytest.param(
+            ("cases", "total"), True, "cases.total must be an integer", id="boolean-for-an-integer"
+        ),
+        pytest.param(
+            ("mean_score",), "x", "mean_score must be a number or null", id="string-for-a-metric"
+        ),
+        pytest.param(("quality", "rqs"), None, "quality.rqs must be a number", id="null-metric"),
+        pytest.param(("quality", "rqs"), float("inf"), "quality.rqs must be", id="infinite-number"),
+        pytest.param(("quality", "depth"), "deep", "must be one of: leaf, top", id="unknown-depth"),
+        pytest.param(
+            ("quality", "flags", "safety"), [1], "an array of strings", id="invalid-flags"
+        ),
+        pytest.param(
+            ("attributes", "id"), [], "attributes.id must be an object", id="invalid-attribute"
+        ),
+        pytest.param(
+            ("attributes",), None, "attributes must be an object", id="missing-attributes"
+        ),
+        pytest.param(
+            ("attributes", "id", "interval"), ..., "interval is missing", id="half-an-interval"
+        ),
+        pytest.param(
+            ("intervals", "micro_f1"), [0.5], "an array of two numbers", id="invalid-interval"
+        ),
+        pytest.param(("gates",), {}, "gates must be an array", id="invalid-gates"),
+        pytest.param(("gates", 0, "passed"), 1, "gates[0].passed must be true", id="invalid-gate"),
+        pytest.param(("convention", "name"), 1, "convention.name must be a string", id="gate-name"),
     ],
 )
-def test_a_wrong_shape_is_refused_with_its_place(path, value, reason):
+def test_invalid_summary_is_rejected_with_the_path(path, value, reason):
     with pytest.raises(ValueError, match=reason.replace("[", r"\[").replace("]", r"\]")):
         summary_from_json(changed(path, value))
 
 
-def test_only_an_object_is_a_summary():
+def test_summary_must_be_an_object():
     with pytest.raises(ValueError, match="the document must be an object"):
         summary_from_json([])

@@ -1,4 +1,4 @@
-"""Convert the graders of AgentV into entries of `evaluators` that do the same."""
+"""Convert AgentV graders to entries of `evaluators`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 from fieldmark import registry
 from fieldmark.config.context import Context
 from fieldmark.config.located import Located, constant, describe, located_list
+from fieldmark.errors import Location
+from fieldmark.model.json import MISSING, Missing
 from fieldmark.registry import Plugin
 from fieldmark.values.text import did_you_mean
 
@@ -26,57 +28,60 @@ _UNSUPPORTED: Final[Mapping[str, str]] = {
             "llm_judge", "llm_grader", "llm_rubric", "rubric", "rubrics", "g_eval", "agent_judge",
             "agent_rubric", "similar", "factuality",
         ),
-        "asks a language model with AgentV's own prompts, which are not read here",
+        "uses AgentV's own prompts for a language model",
     ),
     **dict.fromkeys(
         (
             "latency", "cost", "token_usage", "execution_metrics", "tool_trajectory",
             "trigger_judge", "skill_trigger", "skill_used",
         ),
-        "measures the agent's run, and only its answer is known here",
+        "measures the run of an agent",
     ),
     **dict.fromkeys(
         (
             "contains", "contains_any", "contains_all", "icontains", "icontains_any",
             "icontains_all", "starts_with", "ends_with", "equals", "regex", "is_json",
         ),
-        "checks the answer as text, and here its fields are compared",
+        "checks text, and fieldmark compares fields",
     ),
     **dict.fromkeys(
         ("composite", "assert_set"),
-        "combines graders in a way of AgentV's own, which is not read here",
+        "combines graders; a native composite can replace it",
     ),
 }  # fmt: skip
-"""Types of graders that cannot work here, and why."""
-_USE_OWN_JUDGE: Final = (
-    "Take it out, or let a judge of yours do it: type: code_judge with script: [...]."
-)
+"""Unsupported types of graders, with the reason."""
+_USE_OWN_JUDGE: Final = "remove it, or use your own judge: type: code_judge with script: [...]"
 
 
 class Grader(NamedTuple):
-    """One entry of `evaluators`, and whether it can compare nothing but texts."""
+    """One entry of `evaluators`, and whether it compares only strings."""
 
     entry: Located
     text_only: bool = False
 
 
 class Graders(NamedTuple):
-    """The graders of a file or a case, and its criteria in words for a model to check.
+    """The graders of a file or a case, and criteria in text form, which are not graded.
 
-    `written` counts all graders, including those that cannot work here.
+    `written` counts all graders, including unsupported ones.
     """
 
     graders: tuple[Grader, ...] = ()
     criteria: tuple[Located, ...] = ()
     written: int = 0
 
+    def evaluators(self, location: Location) -> Located | Missing:
+        """Return the list of `evaluators`, or `MISSING` if it is empty."""
+        entries = [grader.entry for grader in self.graders]
+        return located_list(entries, location) if entries else MISSING
+
 
 def read_graders(located: Located | None, context: Context) -> Graders:
-    """Convert every grader that can work here; the others are problems."""
+    """Convert all supported graders; the others are problems."""
     if located is None:
         return Graders()
     if not isinstance(located.value, list):
-        message = f"Not a list of graders: {describe(located.value)}."
+        message = f"expected a list of graders, got {describe(located.value)}"
         context.add(message, located.location)
         return Graders()
     found = [_grader(each, context) for each in located.items if not isinstance(each.value, str)]
@@ -90,11 +95,11 @@ def read_graders(located: Located | None, context: Context) -> Graders:
 def _grader(located: Located, context: Context) -> Grader | None:
     kind = located.get("type")
     if kind is None or not isinstance(kind.value, str):
-        hint = "A grader has a name and a type."
-        context.add("A grader without a type.", located.location, hint)
+        hint = "for example {name: header, type: field_accuracy, fields: […]}"
+        context.add("grader: 'type' is required", located.location, hint)
         return None
     entries = dict(located.entries)
-    metric = entries.pop("metric", None)  # late versions call the name so
+    metric = entries.pop("metric", None)  # the name, in later versions
     name = entries.pop("name", metric)
     named = located.with_entries(entries if name is None else {"name": name, **entries})
     word = kind.value.replace("-", "_")
@@ -104,11 +109,12 @@ def _grader(located: Located, context: Context) -> Grader | None:
     if known is not None and word not in _UNSUPPORTED:
         return Grader(_with_type(named, known, named.entries))
     if word in _UNSUPPORTED:
-        context.add(f"{kind.value} {_UNSUPPORTED[word]}.", kind.location, _USE_OWN_JUDGE)
+        message = f"unsupported grader {kind.value!r}: it {_UNSUPPORTED[word]}"
+        context.add(message, kind.location, _USE_OWN_JUDGE)
     else:
         words = [*registry.names(Plugin.EVALUATORS), *_CODE, *_UNSUPPORTED]
         hint = did_you_mean(word, words) or _USE_OWN_JUDGE
-        context.add(f"No such grader here: {kind.value}.", kind.location, hint)
+        context.add(f"unknown grader {kind.value!r}", kind.location, hint)
     return None
 
 
@@ -122,30 +128,30 @@ def _code_grader(located: Located, context: Context) -> Grader | None:
     words = None if command is None else _words(command)
     if command is None or not words:
         location = located.location if command is None else command.location
-        hint = "Write script: [python, judge.py]; there is no shell to read it."
-        context.add("The grader has no command that can be run.", location, hint)
+        hint = "commands run without a shell; for example script: [python, judge.py]"
+        context.add("grader: a valid command is required", location, hint)
         return None
     entries = {key: value for key, value in located.entries.items() if key not in _COMMANDS}
     known = counterpart(words)
     if known is not None:
-        kept = {key: value for key, value in entries.items() if key != "cwd"}
-        settings = known.settings(located.with_entries(kept))
+        without_cwd = {key: value for key, value in entries.items() if key != "cwd"}
+        settings = known.settings(located.with_entries(without_cwd))
         return Grader(_with_type(located, known.type, settings), known.text_only)
-    # A script that does not exist is reported once here and not for every case.
-    folder = context.folder or Path()
+    # A missing script is reported once here instead of for every case.
+    directory = context.directory or Path()
     for name in _script_names(words):
-        if PurePosixPath(name).is_absolute() or "\0" in name or (folder / name).is_file():
+        if PurePosixPath(name).is_absolute() or "\0" in name or (directory / name).is_file():
             continue
         scripts = ", ".join(COUNTERPARTS)
-        hint = f"Point script: to a judge of yours. Scripts that need none here: {scripts}."
-        context.add(f"The script {name} is not here.", command.location, hint)
+        hint = f"set script: to your own judge; built-in scripts: {scripts}"
+        context.add(f"script {name} not found", command.location, hint)
         return None
     script = constant([*words], command.location)
     return Grader(_with_type(located, "code_judge", {**entries, "script": script}))
 
 
 def _words(command: Located) -> Sequence[str] | None:
-    """Split a command into words; `None` if only a shell could read it."""
+    """Split a command into words; `None` if it requires a shell."""
     if isinstance(command.value, str):
         if _SHELL_CHARACTERS & set(command.value):
             return None
@@ -170,9 +176,9 @@ _THRESHOLD: Final = 0.85
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counterpart:
-    """An evaluator that does what a script does, and how its settings are converted.
+    """The evaluator that replaces a script, and the conversion of its settings.
 
-    With `text_only` it compares whole texts and cannot compare other documents.
+    With `text_only`, it compares only strings.
     """
 
     type: str
@@ -181,7 +187,7 @@ class Counterpart:
 
 
 def counterpart(words: Iterable[str]) -> Counterpart | None:
-    """Return the evaluator in place of the script that a command runs, if it is one of AgentV's.
+    """Return the evaluator that replaces the script of a command, if it is a script of AgentV.
 
     >>> counterpart(["bun", "run", "../judges/line_item_matching.ts"]).type
     'line_items'
@@ -191,7 +197,7 @@ def counterpart(words: Iterable[str]) -> Counterpart | None:
 
 
 def _fuzzy_fields(grader: Located) -> Mapping[str, Located]:
-    """Compare each field fuzzily, with its own threshold or the common one."""
+    """Compare each field with `fuzzy`, with its own threshold or the common one."""
     entries = dict(grader.entries)
     defaults = {
         "match": constant(_FUZZY, grader.location),
@@ -209,7 +215,7 @@ def _fuzzy_fields(grader: Located) -> Mapping[str, Located]:
 
 
 def _paired_rows(grader: Located) -> Mapping[str, Located]:
-    """Compare the rows at `line_items_path`, of which three fields are scored by default."""
+    """Compare the rows at `line_items_path`; three fields are scored by default."""
     entries = dict(grader.entries)
     if "line_items_path" in entries:
         entries["path"] = entries.pop("line_items_path")
@@ -218,7 +224,7 @@ def _paired_rows(grader: Located) -> Mapping[str, Located]:
 
 
 def _whole_text(grader: Located) -> Mapping[str, Located]:
-    """Compare the answer as one text."""
+    """Compare the prediction as one string."""
     rule = {
         "path": constant("$", grader.location),
         "match": constant(_FUZZY, grader.location),
@@ -236,4 +242,4 @@ COUNTERPARTS: Final[Mapping[str, Counterpart]] = {
     "multi_field_fuzzy": Counterpart(type="field_confusion", settings=_fuzzy_fields),
     "fuzzy_match": Counterpart(type="field_accuracy", settings=_whole_text, text_only=True),
 }
-"""Scripts by their name without folder and suffix, which differ from version to version."""
+"""Scripts by name, without directory and extension, which differ between versions."""

@@ -1,24 +1,17 @@
-"""Convert an AgentV file into a native eval file."""
+"""Convert AgentV files to native eval files."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from fieldmark.config.agentv.graders import Graders
-from fieldmark.config.agentv.suite import (
-    Era,
-    Suite,
-    build_evaluators,
-    cases_without_candidate,
-    is_agentv,
-    read_suite,
-)
+from fieldmark.config.agentv.suite import Era, convert_suite, is_agentv
 from fieldmark.config.context import Context
+from fieldmark.config.evaluators import read_evaluators
 from fieldmark.config.files import MAX_BYTES, load_file
 from fieldmark.errors import ConfigError, Location, Problem
-from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import ScalarNode
@@ -27,7 +20,7 @@ __all__ = ["ImportedSuite", "import_agentv", "yaml_text"]
 
 
 class ImportedSuite(NamedTuple):
-    """The text of a native eval file, the number of its cases, and warnings about it."""
+    """The text of a native eval file, the number of its cases, and warnings."""
 
     text: str
     cases: int
@@ -35,96 +28,61 @@ class ImportedSuite(NamedTuple):
 
 
 def import_agentv(path: Path | str) -> ImportedSuite:
-    """Convert an AgentV file; the documents that its cases name are included."""
+    """Convert an AgentV file; the documents of its cases are included."""
     file = str(path)
     located = load_file(path)
     if not is_agentv(located):
-        hint = f"Its cases are called {' or '.join(Era)}."
-        raise ConfigError.of("Not an eval file of AgentV.", Location(file), hint)
-    context = Context(folder=Path(path).parent)
-    suite = read_suite(located, context)
-    for graders in (suite.graders, *(case.graders for case in suite.cases)):
-        build_evaluators(graders, suite.spec.location, context)
-        for grader in graders.graders:
-            script = grader.entry.get("script")
+        hint = f"expected the key {' or '.join(map(repr, map(str, Era)))}"
+        raise ConfigError.of("not an AgentV eval file", Location(file), hint)
+    context = Context(directory=Path(path).parent)
+    native, without_candidate = convert_suite(located, context)
+    cases = native.entries["cases"].items
+    for evaluators in (owner.get("evaluators") for owner in (native, *cases)):
+        if evaluators is None:
+            continue
+        read_evaluators(evaluators, context)
+        for script in (entry.get("script") for entry in evaluators.items):
             if script is not None:
-                message = "A script is looked for from the folder of the eval file."
-                context.warn(message, script.location, "Keep the new file beside the old one.")
-    for missing in cases_without_candidate(suite):
+                message = "script paths are relative to the directory of the eval file"
+                context.warn(message, script.location, "save the new file in the same directory")
+    for missing in without_candidate:
         context.warn(missing.message, missing.location)
     context.problems.raise_any()
-    text = yaml_text(_native_form(suite))
+    text = yaml_text(cast("JsonObject", native.value))
     if len(text.encode()) > MAX_BYTES:
-        hint = "Run it as it is, or put its cases into a JSONL file."
-        message = f"In the native form it would be larger than {MAX_BYTES:,} bytes."
+        hint = "run it without converting it, or move its cases to a JSONL file"
+        message = f"the converted file exceeds the limit of {MAX_BYTES:,} bytes"
         raise ConfigError.of(message, Location(file), hint)
-    return ImportedSuite(text, len(suite.cases), context.problems.warnings)
-
-
-def _native_form(suite: Suite) -> JsonObject:
-    spec = suite.spec
-    cases: list[JsonValue] = [
-        _without_missing(
-            {
-                "id": case.id,
-                "tags": list(case.tags) or MISSING,
-                "metadata": case.metadata or MISSING,
-                "input": case.input,
-                "expected": case.expected,
-                "candidate": case.candidate,
-                "evaluators": _entries(graders),
-                "only_own": True if case.only_own else MISSING,
-            }
-        )
-        for case, graders, _ in suite.cases
-    ]
-    return _without_missing(
-        {
-            "name": spec.name,
-            "description": spec.description or MISSING,
-            "metadata": spec.metadata or MISSING,
-            "tags": list(spec.tags) or MISSING,
-            "evaluators": _entries(suite.graders),
-            "cases": cases,
-        }
-    )
-
-
-def _entries(graders: Graders) -> JsonValue | Missing:
-    return [grader.entry.value for grader in graders.graders] or MISSING
-
-
-def _without_missing(entries: dict[str, JsonValue | Missing]) -> JsonObject:
-    return {key: value for key, value in entries.items() if value is not MISSING}
+    return ImportedSuite(text, len(cases), context.problems.warnings)
 
 
 # --- writing YAML ---------------------------------------------------------------------------------
 
 _PLAIN: Final = re.compile(r"[A-Za-z_](?:[\w .,/()&+'$-]*[\w.)$])?", re.ASCII)
 _NOT_PLAIN: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-"""Words that some YAML parser does not read as text."""
+"""Words that some YAML parsers do not read as strings."""
 _LINE: Final = r"[!-~\xa1-\u167f](?:[ -~\xa1-\u167f]*[!-~\xa1-\u167f])?"
 _BLOCK: Final = re.compile(rf"(?:{_LINE}\n)+(?:{_LINE})?")
-"""Lines of which each begins and ends with a visible character."""
+"""Lines that start and end with a visible character."""
 _NO_WRAPPING: Final = 1_000_000_000
 
 
 def yaml_text(value: JsonObject) -> str:
-    """Write an object as readable YAML: keys in their order, no folded lines, no aliases.
+    """Write an object as readable YAML, without folded lines and aliases.
 
     >>> print(yaml_text({"total": 10, "id": "007", "notes": None}), end="")
     total: 10
     id: "007"
     notes: null
     """
-    # The YAML library takes longer to import than most files take to write.
+    # Importing the YAML library takes longer than writing most files.
     from io import StringIO
 
     from ruamel.yaml import YAML
     from ruamel.yaml.representer import RoundTripRepresenter
 
     class Representer(RoundTripRepresenter):
-        """Quotes all texts but those that no parser can misread, and uses no aliases."""
+        """Quotes strings that a parser could misread, and uses no aliases."""
 
         def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the library's signature
             return True

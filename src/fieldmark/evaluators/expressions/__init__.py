@@ -1,4 +1,4 @@
-"""The language of constraints: text in, a condition over documents out; never Python's eval."""
+"""The expression language of constraints, which is parsed and never passed to `eval`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits an expression into tokens, each with the column where it begins."""
+"""Split an expression into tokens with their columns."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from fieldmark.errors import OptionError
+from fieldmark.errors import OptionError, with_hint
 
 __all__ = ["MAX_LENGTH", "ExpressionError", "Token", "TokenKind", "tokenize", "unquote"]
 
 MAX_LENGTH: Final = 1_000
-"""The longest expression, in characters."""
+"""The maximum length of an expression, in characters."""
 
 
 class ExpressionError(OptionError):
-    """A syntax error in an expression, with its column (from 1) and the reason."""
+    """A syntax error in an expression, with its column (from 1)."""
 
     def __init__(self, column: int, reason: str) -> None:
         self.column = column
@@ -25,7 +25,7 @@ class ExpressionError(OptionError):
 
 
 class TokenKind(StrEnum):
-    """The kinds of tokens."""
+    """The kind of a token."""
 
     NUMBER = "number"
     TEXT = "text"
@@ -37,7 +37,7 @@ class TokenKind(StrEnum):
 
 
 class Token(NamedTuple):
-    """One token, and the columns where it begins and where the next one may."""
+    """A token with its first column and the column after its last."""
 
     kind: TokenKind
     text: str
@@ -45,7 +45,7 @@ class Token(NamedTuple):
     end: int
 
     def __str__(self) -> str:
-        return self.text if self.kind is not TokenKind.END else "the end"
+        return repr(self.text) if self.kind is not TokenKind.END else "the end of the expression"
 
 
 _WORDS: Final = frozenset(
@@ -54,14 +54,14 @@ _WORDS: Final = frozenset(
         "true", "false", "null",
     )
 )  # fmt: skip
-"""Reserved words; a path of that name is written as `$.in` or `$["in"]`."""
+"""Reserved words; a path with such a name is written as `$.in` or `$["in"]`."""
 _ALSO_FUNCTIONS: Final = frozenset({"missing", "unique"})
 
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
 _STEP: Final = rf"(?:\.\w+|\[(?:\*?|[0-9]+|{_QUOTED})\])"
 _NAME: Final = r"[^\W\d]\w*"
 _ROOT: Final = r"(?:\$(?:expected\b)?|@)"
-# The groups are named after the kinds of tokens.
+# The names of the groups are the values of TokenKind.
 _TOKEN: Final = re.compile(
     rf"""
       (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{{1,3}})?(?!\w))
@@ -75,36 +75,37 @@ _TOKEN: Final = re.compile(
 _BRACKET: Final = re.compile(r"(?P<symbol>\[)")
 _SPACES: Final = re.compile(r"\s*")
 _SYNONYMS: Final[Mapping[str, str]] = {"+-": "±", "+/-": "±"}
-_OTHER_LANGUAGES: Final[Mapping[str, str]] = {
-    "&": "and",
-    "|": "or",
-    "!": "not, or !=",
-    "=": "==",
-    "≤": "<=",
-    "≥": ">=",
-    "≠": "!=",
-    "\N{MULTIPLICATION SIGN}": "*",
-    "÷": "/",
-    "\N{MINUS SIGN}": "-",
-    "“": '"',
-    "”": '"',
-    "`": '"',
+_SUGGESTIONS: Final[Mapping[str, str]] = {
+    "&": "'and'",
+    "|": "'or'",
+    "!": "'not' or '!='",
+    "=": "'=='",
+    "≤": "'<='",
+    "≥": "'>='",
+    "≠": "'!='",
+    "\N{MULTIPLICATION SIGN}": "'*'",
+    "÷": "'/'",
+    "\N{MINUS SIGN}": "'-'",
+    "“": "'\"'",
+    "”": "'\"'",
+    "`": "'\"'",
 }
-"""The same in other languages."""
+"""Operators for symbols of other languages."""
 
 
 def tokenize(text: str) -> Iterator[Token]:
-    """The tokens of an expression, then one for its end.
+    """Yield the tokens of an expression, and a token for its end.
 
     >>> [token.text for token in tokenize("sum(lines[].amount) >= 0.5")][:4]
     ['sum', '(', 'lines[].amount', ')']
     """
     if len(text) > MAX_LENGTH:
-        raise ExpressionError(MAX_LENGTH + 1, f"an expression has at most {MAX_LENGTH} characters")
+        reason = f"expression exceeds the limit of {MAX_LENGTH:,} characters"
+        raise ExpressionError(MAX_LENGTH + 1, reason)
     place = _skip_spaces(text, 0)
     last = ""
     while place < len(text):
-        # After `in` a bracket opens a list; anywhere else it opens a quoted key.
+        # After `in`, a bracket opens a list; elsewhere it opens a quoted key.
         pattern = _BRACKET if last == "in" and text[place] == "[" else _TOKEN
         found = pattern.match(text, place)
         if found is None:
@@ -119,7 +120,7 @@ def tokenize(text: str) -> Iterator[Token]:
 
 
 def unquote(text: str) -> str:
-    r"""The text between quotes; a backslash stands for itself unless before a quote or another.
+    r"""Return the string in quotes; a backslash escapes only a quote or another backslash.
 
     >>> unquote(r'"[A-Z]\d+ \"x\""')
     '[A-Z]\\d+ "x"'
@@ -132,10 +133,10 @@ def _skip_spaces(text: str, place: int) -> int:
     return spaces.end() if spaces else place
 
 
-def _lexical_error(sign: str) -> str:
-    if sign in "\"'":
-        return f"the text that begins here has no closing {sign}"
-    if sign.isdigit():
-        return "this is no number"
-    meant = _OTHER_LANGUAGES.get(sign)
-    return f"{sign!r} means nothing here" + (f" (did you mean {meant}?)" if meant else "")
+def _lexical_error(symbol: str) -> str:
+    if symbol in "\"'":
+        return f"unterminated string; add the closing {symbol}"
+    if symbol.isdigit():
+        return "invalid number"
+    meant = _SUGGESTIONS.get(symbol)
+    return with_hint(f"unexpected {symbol!r}", f"did you mean {meant}?" if meant else "")

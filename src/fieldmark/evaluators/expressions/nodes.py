@@ -1,4 +1,4 @@
-"""The syntax tree of an expression: operands have a value, conditions hold or do not."""
+"""The syntax tree of an expression: operands have a value, conditions hold or not."""
 
 from __future__ import annotations
 
@@ -42,11 +42,12 @@ from fieldmark.values.dates import is_iso_date
 from fieldmark.values.equality import equal
 from fieldmark.values.numbers import Tolerance
 from fieldmark.values.presence import presence
+from fieldmark.values.text import plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node(ABC):
-    """A part of an expression, and the text that it was written as."""
+    """A part of an expression, with its source text."""
 
     text: str
 
@@ -58,17 +59,17 @@ class Operand(Node):
 
     @abstractmethod
     def evaluate(self, env: Environment) -> Value | CheckResult:
-        """The value, or why there is none."""
+        """Return the value, or why there is none."""
 
 
 class Condition(Node):
-    """A part of an expression that holds or does not."""
+    """A part of an expression that holds or not."""
 
     __slots__ = ()
 
     @abstractmethod
     def check(self, env: Environment) -> CheckResult:
-        """Whether it holds, and if not, why."""
+        """Return whether it holds, and if not, why."""
 
 
 # --- operands -------------------------------------------------------------------------------------
@@ -76,23 +77,23 @@ class Condition(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constant(Operand):
-    """A number, a text, true, false or null."""
+    """A number, a string, true, false or null."""
 
     constant: Decimal | str | bool | None
 
     def evaluate(self, env: Environment) -> Value | CheckResult:  # noqa: ARG002 - constant
-        """The constant; null is no value."""
-        return not_applicable("null is no value") if self.constant is None else self.constant
+        """Return the constant; null is not a value."""
+        return not_applicable("null is not a value") if self.constant is None else self.constant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldNode(Operand):
-    """The value at a path; absent, null and blank are no value."""
+    """The value at a path; absent, null and blank are not values."""
 
     path: ExpressionPath
 
     def evaluate(self, env: Environment) -> Value | CheckResult:
-        """The value; of a path with `[]`, the list of the values that are present."""
+        """Return the value; for a path with `[]`, the list of all values that are present."""
         if not self.path.is_list:
             return present(self.text, self.path.read(env))
         found = self.path.elements(env)
@@ -100,16 +101,16 @@ class FieldNode(Operand):
             return found
         if any(isinstance(value, CheckResult) for value in found.values):
             return worst(*found.values)
-        kept: list[JsonValue] = [
-            value  # type: ignore[misc]  # a path leads to JSON alone
+        values: list[JsonValue] = [
+            value  # type: ignore[misc]  # a path only leads to JSON
             for value in found.values
             if value is not MISSING and value is not None
         ]
-        return kept
+        return values
 
 
 class ArithmeticOperator(StrEnum):
-    """An operator of arithmetic."""
+    """An arithmetic operator."""
 
     ADD = "+"
     SUBTRACT = "-"
@@ -126,13 +127,13 @@ _OPERATIONS: Final[Mapping[ArithmeticOperator, Callable[[Decimal, Decimal], Deci
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arithmetic(Operand):
-    """A calculation from left to right, with operators of one precedence."""
+    """A calculation from left to right with operators of the same precedence."""
 
     first: Operand
     rest: tuple[tuple[ArithmeticOperator, Operand], ...]
 
     def evaluate(self, env: Environment) -> Value | CheckResult:
-        """The result; a difference of two dates is a number of days."""
+        """Return the result; the difference of two dates is a number of days."""
         result = self.first.evaluate(env)
         name = self.first.text
         for operator, operand in self.rest:
@@ -159,7 +160,7 @@ class Minus(Operand):
     operand: Operand
 
     def evaluate(self, env: Environment) -> Value | CheckResult:
-        """The negated number."""
+        """Return the negated number."""
         number = number_of(self.operand.text, self.operand.evaluate(env))
         return number if isinstance(number, CheckResult) else number.copy_negate()
 
@@ -173,13 +174,13 @@ _MAX_PLACES: Final = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Operand):
-    """A call of a function of values."""
+    """A call of a function with values as arguments."""
 
     name: str
     arguments: tuple[Operand, ...]
 
     def evaluate(self, env: Environment) -> Value | CheckResult:
-        """The result of the function."""
+        """Return the result of the function."""
         values = [argument.evaluate(env) for argument in self.arguments]
         named: list[_NamedValue] = []
         for argument, value in zip(self.arguments, values, strict=True):
@@ -196,16 +197,16 @@ def _abs(arguments: Sequence[_NamedValue]) -> Value | CheckResult:
 
 
 def _round(arguments: Sequence[_NamedValue]) -> Value | CheckResult:
-    """Round halves away from zero, as on an invoice."""
+    """Round halves away from zero, as is usual on invoices."""
     number = number_of(*arguments[0])
     places = number_of(*arguments[1]) if len(arguments) > 1 else Decimal(0)
     if isinstance(number, CheckResult) or isinstance(places, CheckResult):
         return worst(number, places)
     if places != places.to_integral_value() or not 0 <= places <= _MAX_PLACES:
         text = arguments[0][0]
-        return fault(f"{text} rounds to {places} places; 0 to {_MAX_PLACES} are possible")
+        return fault(f"cannot round {text} to {places} places; must be 0 to {_MAX_PLACES}")
     result = CONTEXT.quantize(number, Decimal(1).scaleb(-int(places)))
-    # A number so long that the context has no room for the places has none to round.
+    # A number that is too long for the precision of the context has no decimal places.
     return result if result.is_finite() else number
 
 
@@ -213,15 +214,15 @@ def _len(arguments: Sequence[_NamedValue]) -> Value | CheckResult:
     name, value = arguments[0]
     if isinstance(value, (str, list)):
         return Decimal(len(value))
-    return fault(f"{name} is {describe_value(value)}, neither a text nor a list")
+    return fault(f"{name} is {describe_value(value)}, not a string or list")
 
 
-def _text_function(change: Callable[[str], str]) -> _ValueFunction:
+def _string_function(change: Callable[[str], str]) -> _ValueFunction:
     def function(arguments: Sequence[_NamedValue]) -> Value | CheckResult:
         name, value = arguments[0]
         if isinstance(value, str):
             return change(value)
-        return fault(f"{name} is {describe_value(value)}, not a text")
+        return fault(f"{name} is {describe_value(value)}, not a string")
 
     return function
 
@@ -230,33 +231,33 @@ VALUE_FUNCTIONS: Final[Mapping[str, _ValueFunction]] = {
     "abs": _abs,
     "round": _round,
     "len": _len,
-    "lower": _text_function(str.lower),
-    "upper": _text_function(str.upper),
+    "lower": _string_function(str.lower),
+    "upper": _string_function(str.upper),
     "date": lambda arguments: day_of(*arguments[0]),
 }
 
 
-# --- lists and what is computed from them ---------------------------------------------------------
+# --- lists and aggregates -------------------------------------------------------------------------
 
 
 class ListSource(Node):
-    """Where the values of a list come from."""
+    """The source of the values of a list."""
 
     __slots__ = ()
 
     @abstractmethod
     def elements(self, env: Environment) -> Elements | CheckResult:
-        """The values, or why there is no list."""
+        """Return the values, or why there is no list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueList(ListSource):
-    """The values of one list, or of several operands put together."""
+    """The values of one list, or of several operands."""
 
     operands: tuple[Operand, ...]
 
     def elements(self, env: Environment) -> Elements | CheckResult:
-        """All values in the order in which they were written."""
+        """Return all values, in the order of the operands."""
         if len(self.operands) == 1:
             return items_of(self.operands[0], env)
         values: list[Element] = []
@@ -275,14 +276,14 @@ class ValueList(ListSource):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemExpressions(ListSource):
-    """The value of an operand for each item of a list; its paths are relative to the item."""
+    """The value of an operand for each item of a list, with paths relative to the item."""
 
     items: FieldNode
     operand: Operand
     cost: int
 
     def elements(self, env: Environment) -> Elements | CheckResult:
-        """One value for each item."""
+        """Return one value for each item."""
         found = items_of(self.items, env)
         if isinstance(found, CheckResult):
             return found
@@ -299,7 +300,7 @@ class ItemExpressions(ListSource):
 
 
 def items_of(operand: Operand, env: Environment) -> Elements | CheckResult:
-    """The items of an operand that is a list, whether it was written with `[]` or without."""
+    """Return the items of an operand that is a list, written with or without `[]`."""
     if isinstance(operand, FieldNode) and operand.path.is_list:
         return operand.path.elements(env)
     value = operand.evaluate(env)
@@ -317,12 +318,12 @@ def _at_item(name: str, result: CheckResult) -> CheckResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Operand):
-    """How many values of a list are neither absent nor null nor blank."""
+    """The number of values of a list that are not absent, null or blank."""
 
     source: ListSource
 
     def evaluate(self, env: Environment) -> Value | CheckResult:
-        """The number of values."""
+        """Return the number of values."""
         found = self.source.elements(env)
         if isinstance(found, CheckResult):
             return found
@@ -331,13 +332,13 @@ class Count(Operand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate(Operand):
-    """One number for all numbers of a list: `sum`, `avg`, `min` or `max`."""
+    """An aggregate of the numbers of a list: `sum`, `avg`, `min` or `max`."""
 
     name: str
     source: ListSource
 
     def evaluate(self, env: Environment) -> Value | CheckResult:
-        """The aggregate; one value that is missing or not a number leaves none."""
+        """Return the aggregate; undefined if any value is missing or not a number."""
         found = self.source.elements(env)
         if isinstance(found, CheckResult):
             return found
@@ -352,7 +353,7 @@ class Aggregate(Operand):
                 number = to_decimal(value)
             if number is not None:
                 numbers.append(number)
-            else:  # the name is only made where a message needs it
+            else:  # names are only built for messages
                 name = found.name(place)
                 errors.append(number_of(name, present(name, value)))
         if errors:
@@ -388,7 +389,7 @@ _DATE_AGGREGATES: Final[Mapping[str, Callable[[Sequence[date]], date]]] = {"min"
 
 
 class Relation(StrEnum):
-    """The comparison operators."""
+    """A comparison operator."""
 
     EQUAL = "=="
     UNEQUAL = "!="
@@ -399,7 +400,7 @@ class Relation(StrEnum):
 
     @property
     def is_equality(self) -> bool:
-        """Whether it asks for equality and not for an order."""
+        """Whether it tests equality, not order."""
         return self in {Relation.EQUAL, Relation.UNEQUAL}
 
 
@@ -416,7 +417,7 @@ _ORDERS: Final[Mapping[Relation, frozenset[int]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compare(Condition):
-    """Two operands and the relation between them."""
+    """A comparison of two operands."""
 
     left: Operand
     relation: Relation
@@ -424,7 +425,7 @@ class Compare(Condition):
     tolerance: Tolerance | None = None
 
     def check(self, env: Environment) -> CheckResult:
-        """Whether the relation holds; values that cannot be compared are a fault."""
+        """Return whether the relation holds; values that cannot be compared are a fault."""
         left, right = self.left.evaluate(env), self.right.evaluate(env)
         if isinstance(left, CheckResult) or isinstance(right, CheckResult):
             return worst(left, right)
@@ -437,7 +438,7 @@ class Compare(Condition):
 def _compare(
     left: _NamedValue, relation: Relation, right: _NamedValue, tolerance: Tolerance | None = None
 ) -> CheckResult:
-    """Compare as numbers, as days, or as JSON values."""
+    """Compare as numbers, as dates, or as JSON values."""
     return (
         _compare_numbers(left, relation, right, tolerance)
         or _compare_days(left, relation, right)
@@ -448,7 +449,7 @@ def _compare(
 def _compare_numbers(
     left: _NamedValue, relation: Relation, right: _NamedValue, tolerance: Tolerance | None
 ) -> CheckResult | None:
-    """As numbers, if one side is one, or if both spell numbers and have to be ordered."""
+    """Compare as numbers if one side is a number, or to order two numeric strings."""
     if tolerance is None and not (_is_number(left[1]) or _is_number(right[1])):
         spelled = to_decimal(left[1]) is not None and to_decimal(right[1]) is not None
         if relation.is_equality or not spelled:
@@ -467,7 +468,7 @@ def _compare_numbers(
 
 
 def _compare_days(left: _NamedValue, relation: Relation, right: _NamedValue) -> CheckResult | None:
-    """As days, if one side is one, or if both are ISO dates and have to be ordered."""
+    """Compare as dates if one side is a date, or to order two ISO dates."""
     if not (isinstance(left[1], date) or isinstance(right[1], date)):
         spelled = all(isinstance(value, str) and is_iso_date(value) for _, value in (left, right))
         if relation.is_equality or not spelled:
@@ -479,15 +480,15 @@ def _compare_days(left: _NamedValue, relation: Relation, right: _NamedValue) -> 
 
 
 def _compare_values(left: _NamedValue, relation: Relation, right: _NamedValue) -> CheckResult:
-    """As JSON values; only values of one type can be equal, and they have no order."""
+    """Compare as JSON values; only values of the same type can be equal, and none are ordered."""
     (left_text, one), (right_text, other) = left, right
     if type(one) is type(other) and relation.is_equality:
-        alike = equal(one, other)  # type: ignore[arg-type]  # neither numbers nor days
-        return _compared(one, other, holds=alike is (relation is Relation.EQUAL))
+        same = equal(one, other)  # type: ignore[arg-type]  # neither numbers nor dates
+        return _compared(one, other, holds=same is (relation is Relation.EQUAL))
     types = f"{left_text} is {describe_value(one)} and {right_text} is {describe_value(other)}"
     if type(one) is not type(other):
-        return fault(f"{types}: they cannot be compared")
-    return fault(f"{types}: neither numbers nor dates")
+        return fault(f"{types}; they cannot be compared")
+    return fault(f"{types}; only numbers and dates have an order")
 
 
 def _is_number(value: Value) -> bool:
@@ -497,11 +498,11 @@ def _is_number(value: Value) -> bool:
 def _compared(left: Value, right: Value, *, holds: bool, note: str = "") -> CheckResult:
     if holds:
         return CheckResult(Truth.TRUE, "", left, right)
-    reason = f"{format_value(left)} against {format_value(right)}{note}"
+    reason = f"{format_value(left)} vs. {format_value(right)}{note}"
     return CheckResult(Truth.FALSE, reason, left, right)
 
 
-# --- conditions about one value -------------------------------------------------------------------
+# --- conditions on one value ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -511,18 +512,18 @@ class BooleanValue(Condition):
     holds: bool
 
     def check(self, env: Environment) -> CheckResult:  # noqa: ARG002 - constant
-        """The constant."""
-        return HOLDS if self.holds else fails("it is false")
+        """Return the constant."""
+        return HOLDS if self.holds else fails("the condition is false")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truthy(Condition):
-    """A path as a condition: its boolean, or else whether it has a value."""
+    """A path as a condition: its boolean value, or whether it has another value."""
 
     path: ExpressionPath
 
     def check(self, env: Environment) -> CheckResult:
-        """Whether the value is true, or is present and not a boolean."""
+        """Return whether the value is true, or present and not a boolean."""
         value = self.path.read(env)
         state = presence(value)
         if state is not Presence.VALUE:
@@ -532,14 +533,14 @@ class Truthy(Condition):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership(Condition):
-    """A value that must be one of several; `allow_empty` accepts a missing value, too."""
+    """A value that must be in a list; with `allow_empty`, it may also be missing."""
 
     operand: Operand
     choices: Operand | tuple[Operand, ...]
     allow_empty: bool = False
 
     def check(self, env: Environment) -> CheckResult:
-        """Whether it is one of them."""
+        """Return whether the value is in the list."""
         value = self.operand.evaluate(env)
         if isinstance(value, CheckResult):
             absent = value.truth is Truth.NOT_APPLICABLE
@@ -560,44 +561,44 @@ class Membership(Condition):
                 continue
             if _compare(("", value), Relation.EQUAL, ("", choice)).truth is Truth.TRUE:
                 return CheckResult(Truth.TRUE, "", value)
-        return CheckResult(Truth.FALSE, f"{format_value(value)} is not one of them", value)
+        return CheckResult(Truth.FALSE, f"{format_value(value)} is not in the list", value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternMatch(Condition):
-    """A text that must match a pattern as a whole."""
+    """A string that must match a pattern as a whole."""
 
     operand: Operand
     regex: Regex
 
     def check(self, env: Environment) -> CheckResult:
-        """Whether it does."""
+        """Return whether the string matches."""
         value = self.operand.evaluate(env)
         if isinstance(value, CheckResult):
             return value
         if not isinstance(value, str):
-            return fault(f"{self.operand.text} is {describe_value(value)}, not a text")
+            return fault(f"{self.operand.text} is {describe_value(value)}, not a string")
         env.spend_size(value)
         comparison = self.regex.compare("", value)
         if comparison.matched:
             return CheckResult(Truth.TRUE, "", value)
         if comparison.note:
             return fault(f"{self.operand.text}: {comparison.note}")
-        return CheckResult(Truth.FALSE, f"{format_value(value)} does not match", value)
+        return CheckResult(Truth.FALSE, f"{format_value(value)} does not match the pattern", value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresenceCheck(Condition):
-    """A value that must be present, or with `wanted` false must not be.
+    """A value that must be present, or if `wanted` is false must be missing.
 
-    Of a path with `[]`, every value must be present and at least one, or none may be.
+    For a path with `[]`, there must be values and all must be present, or all must be missing.
     """
 
     field: FieldNode
     wanted: bool
 
     def check(self, env: Environment) -> CheckResult:
-        """Whether it is present or missing as wanted; for a missing list, that decides."""
+        """Return whether the value, or a list that is missing as a whole, is as wanted."""
         path = self.field.path
         if not path.is_list:
             return self._check(self.field.text, path.read(env))
@@ -617,17 +618,17 @@ class PresenceCheck(Condition):
         return fails(value.reason) if self.wanted else HOLDS
 
 
-# --- conditions about lists -----------------------------------------------------------------------
+# --- conditions on lists --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unique(Condition):
-    """Values of a list of which no two may be equal; empty ones do not count."""
+    """Values of a list that must all be different, ignoring empty values."""
 
     source: ListSource
 
     def check(self, env: Environment) -> CheckResult:
-        """Whether all are different."""
+        """Return whether all values are different."""
         found = self.source.elements(env)
         if isinstance(found, CheckResult):
             return found
@@ -651,7 +652,7 @@ class Unique(Condition):
 
 
 class Quantifier(StrEnum):
-    """How many items a condition must hold for."""
+    """Whether a condition must hold for all items or for any."""
 
     ALL = "all"
     ANY = "any"
@@ -659,9 +660,9 @@ class Quantifier(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantified(Condition):
-    """A condition that must hold for all items of a list, or for any; paths begin at the item.
+    """A condition that must hold for all items of a list, or for any; paths start at the item.
 
-    Items that it does not apply to are left out. `any` of no items does not hold, and `all` of no
+    Items to which it does not apply are skipped. `any` of no items does not hold, and `all` of no
     items does not apply.
     """
 
@@ -671,7 +672,7 @@ class Quantified(Condition):
     cost: int
 
     def check(self, env: Environment) -> CheckResult:
-        """Whether it holds for as many as it must; the first item that decides gives the reason."""
+        """Return whether it holds; the reason is that of the first item that decides."""
         found = items_of(self.items, env)
         if isinstance(found, CheckResult):
             return found
@@ -680,18 +681,21 @@ class Quantified(Condition):
         applying = [each for each in results if each.truth is not Truth.NOT_APPLICABLE]
         if self.quantifier is Quantifier.ANY:
             if not results:
-                return fails("there are no items")
+                return fails(f"{self.items.text} is empty")
             if not applying:
-                return not_applicable(f"{self.items.text} has no item that it applies to")
+                return not_applicable(f"applies to no item of {self.items.text}")
             best = any_of(applying)
-            return fails(f"no item of {len(applying)} does") if best.truth is Truth.FALSE else best
+            if best.truth is not Truth.FALSE:
+                return best
+            return fails(f"holds for 0 of {plural(len(applying), 'item')}")
         if not applying:
             return all_of(results) if results else not_applicable(f"{self.items.text} is empty")
         first = all_of(applying)
-        bad = sum(result.truth is not Truth.TRUE for result in applying)
-        if bad <= 1:
+        failing = sum(result.truth is not Truth.TRUE for result in applying)
+        if failing <= 1:
             return first
-        return first._replace(reason=f"{first.reason}; {bad} of {len(applying)} items in all")
+        count = f"{failing} of {plural(len(applying), 'item')} fail"
+        return first._replace(reason=f"{first.reason}; {count}")
 
     def _check_item(self, found: Elements, place: int, env: Environment) -> CheckResult:
         item = found.values[place]
@@ -703,11 +707,11 @@ class Quantified(Condition):
         return HOLDS if result.truth is Truth.TRUE else _at_item(found.name(place), result)
 
 
-# --- conditions made of others --------------------------------------------------------------------
+# --- logical operators ----------------------------------------------------------------------------
 
 
 class BooleanOperator(StrEnum):
-    """How conditions are joined."""
+    """A logical operator."""
 
     AND = "and"
     OR = "or"
@@ -721,23 +725,23 @@ class BooleanOperation(Condition):
     conditions: tuple[Condition, ...]
 
     def check(self, env: Environment) -> CheckResult:
-        """Whether they do; every condition is checked."""
+        """Return whether they hold; every condition is checked."""
         join = all_of if self.operator is BooleanOperator.AND else any_of
         return join([condition.check(env) for condition in self.conditions])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Not(Condition):
-    """A condition that must not hold; a result that is neither true nor false is kept.
+    """A condition that must not hold; a result that is neither true nor false is unchanged.
 
-    `because` completes the reason: what the value is and must not be.
+    `because` completes the reason with what the value must not do.
     """
 
     condition: Condition
     because: str = ""
 
     def check(self, env: Environment) -> CheckResult:
-        """Whether it does not."""
+        """Return whether the condition does not hold."""
         result = self.condition.check(env)
         if result.truth is Truth.TRUE:
             reason = f"{self.condition.text} holds"
@@ -751,14 +755,14 @@ class Not(Condition):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditional(Condition):
-    """`if ... then ... else ...`; without `else`, nothing applies where the premise is false."""
+    """`if ... then ... else ...`; does not apply if the premise is false and there is no `else`."""
 
     premise: Condition
     then: Condition
     otherwise: Condition | None = None
 
     def check(self, env: Environment) -> CheckResult:
-        """The result of the branch that the premise selects."""
+        """Return the result of the branch that the premise selects."""
         premise = self.premise.check(env)
         if premise.truth is Truth.TRUE:
             return self.then.check(env)

@@ -1,11 +1,11 @@
-"""Parses expressions: text becomes a condition over documents, or an error with its column.
+"""Parse expressions into conditions on documents.
 
 rule      = "if" condition "then" rule ["else" rule] | condition
-condition = relations joined by "not", "and" and "or", which bind in this order
+condition = relations with "not", "and" and "or", in this order of precedence
 relation  = value ("==" | "!=" | "<" | "<=" | ">" | ">=") value ["±" number ["%"]]
-          | value ["not"] "in" (list | value) | value ["not"] "matches" text
+          | value ["not"] "in" (list | value) | value ["not"] "matches" string
           | path ("required" | "missing" | "unique") | path | function
-value     = numbers, texts, paths and functions joined by "*" and "/", then "+" and "-"
+value     = numbers, strings, paths and functions with "*" and "/", then "+" and "-"
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple, NoReturn
 
 from fieldmark.compare.regex import Regex
-from fieldmark.errors import OptionError
+from fieldmark.errors import OptionError, with_hint
 from fieldmark.evaluators.expressions.lexer import (
     ExpressionError,
     Token,
@@ -61,29 +61,29 @@ from fieldmark.evaluators.expressions.paths import parse_expression_path
 from fieldmark.evaluators.expressions.values import CheckResult, Environment
 from fieldmark.model.json import JsonValue
 from fieldmark.values.numbers import Tolerance
-from fieldmark.values.text import nearest
+from fieldmark.values.text import nearest, shorten
 
 __all__ = ["MAX_DEPTH", "Expression", "parse_expression"]
 
 MAX_DEPTH: Final = 50
-"""How deeply brackets, functions, signs and choices may be nested."""
+"""The maximum nesting depth of parentheses, functions, signs and conditions."""
 _MAX_SHOWN: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
-    """A condition over a candidate, and over the expected document where it refers to that."""
+    """A condition on a candidate, which can also refer to the expected document."""
 
     text: str
     condition: Condition
 
     def check(self, expected: JsonValue, candidate: JsonValue) -> CheckResult:
-        """Whether the condition holds; documents too large for it raise `TooManySteps`."""
+        """Check the condition; raise `TooManySteps` if the documents are too large for it."""
         return self.condition.check(Environment(expected, candidate, candidate))
 
 
 def parse_expression(text: str) -> Expression:
-    """Parse a condition; a syntax error has its column.
+    """Parse a condition; syntax errors have a column.
 
     >>> rule = parse_expression("sum(lines[].amount) == total ± 0.01")
     >>> rule.check(None, {"lines": [{"amount": 1.5}, {"amount": 2}], "total": 3.5}).truth
@@ -93,8 +93,11 @@ def parse_expression(text: str) -> Expression:
 
 
 _CONSTANTS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "null": None}
-_NEGATED_REASONS: Final[Mapping[str, str]] = {"in": "is one of them", "matches": "does match"}
-"""The operators that may follow `not`, and the reason when the negated condition holds."""
+_NEGATED_REASONS: Final[Mapping[str, str]] = {
+    "in": "is in the list",
+    "matches": "matches the pattern",
+}
+"""The operators that can follow `not`, and the reason if the negated condition holds."""
 _VALUE_KINDS: Final = {TokenKind.NUMBER, TokenKind.TEXT, TokenKind.PATH, TokenKind.FUNCTION}
 _PREFIXES: Final = {"(", "-", "not", "if", *_CONSTANTS}
 _OPERATOR_WORDS: Final = (
@@ -102,7 +105,7 @@ _OPERATOR_WORDS: Final = (
 )  # fmt: skip
 
 _NOTHING, _OR, _AND, _NOT, _RELATION, _SUM, _PRODUCT, _SIGN = range(8)
-"""How strongly operators bind."""
+"""The precedence of operators."""
 _BINDING: Final[Mapping[str, int]] = {
     "or": _OR,
     "and": _AND,
@@ -116,7 +119,7 @@ _BINDING: Final[Mapping[str, int]] = {
 
 
 class _Parser:
-    """A Pratt parser; only nested expressions make it recurse."""
+    """A Pratt parser, which recurses only for nested expressions."""
 
     __slots__ = ("_depth", "_place", "_text", "_tokens")
 
@@ -127,11 +130,11 @@ class _Parser:
         self._depth = 0
 
     def parse(self) -> Condition:
-        """The one condition that all tokens make up."""
+        """Parse all tokens as one condition."""
         column = self._token.column
         node = self._expression(_NOTHING)
         if self._token.kind is not TokenKind.END:
-            self._unexpected("an operator or the end")
+            self._unexpected("an operator or the end of the expression")
         return _as_condition(node, column)
 
     # --- tokens -----------------------------------------------------------------------------------
@@ -145,7 +148,7 @@ class _Parser:
         return self._tokens[self._place - 1]
 
     def _accept(self, text: str) -> bool:
-        """Read a word or symbol if it is the next token."""
+        """Consume a word or symbol if it is the next token."""
         token = self._token
         found = token.text == text and token.kind in {TokenKind.WORD, TokenKind.SYMBOL}
         self._place += found
@@ -153,24 +156,23 @@ class _Parser:
 
     def _expect(self, text: str, wanted: str = "") -> None:
         if not self._accept(text):
-            self._unexpected(wanted or text)
+            self._unexpected(wanted or repr(text))
 
     def _since(self, begin: Token) -> str:
-        """The text from a token up to here."""
+        """Return the text from a token up to the current position."""
         return self._text[begin.column - 1 : self._tokens[self._place - 1].end - 1]
 
     def _unexpected(self, wanted: str) -> NoReturn:
         token = self._token
-        found = str(token)
-        found = found if len(found) <= _MAX_SHOWN else f"{found[: _MAX_SHOWN - 1]}…"
+        found = shorten(str(token), _MAX_SHOWN)
         near = nearest(token.text, _OPERATOR_WORDS) if token.kind is TokenKind.PATH else None
-        hint = f" (did you mean {near}?)" if near else ""
-        raise ExpressionError(token.column, f"expected {wanted}, not {found}{hint}")
+        hint = f"did you mean {near!r}?" if near else ""
+        raise ExpressionError(token.column, with_hint(f"expected {wanted}, got {found}", hint))
 
     # --- expressions ------------------------------------------------------------------------------
 
     def _expression(self, floor: int) -> Node:
-        """Parse operators as long as they bind more strongly than a floor."""
+        """Parse operators with a precedence above the floor."""
         begin = self._token
         left = self._prefix()
         while (binding := self._binding()) > floor:
@@ -211,13 +213,13 @@ class _Parser:
         return _BINDING.get(token.text, _NOTHING)
 
     def _prefix(self) -> Node:
-        """What an expression begins with."""
+        """Parse the beginning of an expression."""
         token = self._token
         if token.kind not in _VALUE_KINDS and token.text not in _PREFIXES:
             self._unexpected("a value or a condition")
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise ExpressionError(token.column, f"nested deeper than {MAX_DEPTH} levels")
+            raise ExpressionError(token.column, f"nesting exceeds the limit of {MAX_DEPTH} levels")
         node = self._read_prefix(self._next())
         self._depth -= 1
         return node
@@ -262,15 +264,16 @@ class _Parser:
         nodes: list[Node] = []
         while not self._accept(")"):
             if nodes:
-                self._expect(",", "a comma or )")
+                self._expect(",", "a comma or ')'")
             columns.append(self._token.column)
             nodes.append(self._expression(_NOTHING))
         name, text, cost = token.text, self._since(token), self._place - begin
         function = _FUNCTIONS.get(name)
         if function is None:
             near = nearest(name, _FUNCTIONS)
-            hint = f"did you mean {near}?" if near else f"there are {', '.join(sorted(_FUNCTIONS))}"
-            raise ExpressionError(token.column, f"there is no function {name} ({hint})")
+            valid = f"must be one of: {', '.join(sorted(_FUNCTIONS))}"
+            hint = f"did you mean {near!r}?" if near else valid
+            raise ExpressionError(token.column, with_hint(f"unknown function {name!r}", hint))
         given = len(nodes)
         least, most = function.arity
         if most is not None and not least <= given <= most:
@@ -279,21 +282,21 @@ class _Parser:
             reason = f"{name} takes {wanted} argument{plural}, not {given}"
             raise ExpressionError(token.column, reason)
         if given < least:
-            reason = f"{name} needs a list, for example {name}(items[].amount)"
+            reason = f"{name} requires a list, such as {name}(items[].amount)"
             raise ExpressionError(token.column, reason)
         return function.make(_FunctionCall(name, text, tuple(nodes), tuple(columns), cost))
 
     # --- relations --------------------------------------------------------------------------------
 
     def _relation(self, left: Operand, begin: Token) -> Condition:
-        """The condition that a value and what follows it make up."""
+        """Parse the condition that starts with a value."""
         negated = self._accept("not")
         if negated and self._token.text not in _NEGATED_REASONS:
-            self._unexpected("in or matches")
+            self._unexpected("'in' or 'matches'")
         token = self._next()
         condition = self._read_relation(left, begin, token)
         if self._token.text in set(Relation):
-            reason = "comparisons are not chained; join two of them with and"
+            reason = "comparisons cannot be chained; combine two of them with 'and'"
             raise ExpressionError(self._token.column, reason)
         if not negated:
             return condition
@@ -311,8 +314,7 @@ class _Parser:
                 try:
                     regex = Regex(pattern=unquote(pattern.text))
                 except OptionError as error:
-                    reason = f"the pattern {error.message}"
-                    raise ExpressionError(pattern.column, reason) from error
+                    raise ExpressionError(pattern.column, error.message) from error
                 return PatternMatch(text=self._since(begin), operand=left, regex=regex)
             case "unique":
                 source = ValueList(text=left.text, operands=(left,))
@@ -331,13 +333,14 @@ class _Parser:
         if _is_null(right) or _is_null(left):
             operand, column = (left, begin.column) if _is_null(right) else (right, column)
             if not isinstance(operand, FieldNode) or not relation.is_equality:
-                raise ExpressionError(column, "only a path can be compared with null, by == or !=")
+                reason = "only a path can be compared with null, using == or !="
+                raise ExpressionError(column, reason)
             wanted = relation is Relation.UNEQUAL
             return PresenceCheck(text=self._since(begin), field=operand, wanted=wanted)
         tolerance, sign = None, self._token
         if self._accept("±"):
             if not relation.is_equality:
-                reason = f"a tolerance goes with == or !=, not {relation}"
+                reason = f"a tolerance requires == or !=, not {relation}"
                 raise ExpressionError(sign.column, reason)
             if self._token.kind is not TokenKind.NUMBER:
                 self._unexpected("a number")
@@ -354,7 +357,7 @@ class _Parser:
         listed: list[Constant] = []
         while not self._accept("]"):
             if listed:
-                self._expect(",", "a comma or ]")
+                self._expect(",", "a comma or ']'")
             listed.append(self._listed_constant())
         return Membership(
             text=self._since(begin),
@@ -369,7 +372,7 @@ class _Parser:
         token = self._token
         allowed = {TokenKind.NUMBER} if minus else {TokenKind.NUMBER, TokenKind.TEXT}
         if token.kind not in allowed and (minus or token.text not in _CONSTANTS):
-            self._unexpected("a number, a text, true, false or null")
+            self._unexpected("a number, a string, true, false or null")
         self._place += 1
         text = self._since(begin)
         if token.kind is TokenKind.NUMBER:
@@ -380,28 +383,29 @@ class _Parser:
 
 
 def _as_condition(node: Node, column: int) -> Condition:
-    """A node as a condition; a path alone is its boolean."""
+    """Return a node as a condition; a path is the condition that its value is true."""
     if isinstance(node, FieldNode) and not node.path.is_list:
         return Truthy(text=node.text, path=node.path)
     if isinstance(node, Constant) and isinstance(node.constant, bool):
         return BooleanValue(text=node.text, holds=node.constant)
     if isinstance(node, Condition):
         return node
-    hint = "ask with all(...) or any(...)" if isinstance(node, FieldNode) else "compare it"
+    is_path = isinstance(node, FieldNode)
+    hint = "use all(...) or any(...)" if is_path else "compare it with another value"
     raise ExpressionError(column, f"{node.text} is a value, not a condition; {hint}")
 
 
 def _as_operand(node: Node, column: int) -> Operand:
-    """A node as a value, which null is not."""
+    """Return a node as a value; null is not a value."""
     if isinstance(node, Constant) and node.constant is None:
-        raise ExpressionError(column, "null is no value; write == null, or missing(...)")
+        raise ExpressionError(column, "null is not a value; use == null or missing(...)")
     if isinstance(node, Operand):
         return node
     raise ExpressionError(column, f"{node.text} is a condition, not a value")
 
 
 def _comparable(node: Node, column: int) -> Operand:
-    """A value, or null, which can be compared with and nothing else."""
+    """Return a node as an operand of a comparison: a value or null."""
     return node if isinstance(node, Constant) else _as_operand(node, column)
 
 
@@ -413,7 +417,7 @@ def _is_null(operand: Operand) -> bool:
 
 
 class _FunctionCall(NamedTuple):
-    """A call as it is written: its arguments with their columns, and its number of tokens."""
+    """A call as written: its arguments with their columns, and its number of tokens."""
 
     name: str
     text: str
@@ -422,18 +426,18 @@ class _FunctionCall(NamedTuple):
     tokens: int
 
     def operands(self) -> tuple[Operand, ...]:
-        """All arguments as values."""
+        """Return all arguments as values."""
         return tuple(map(_as_operand, self.nodes, self.columns))
 
     def field(self) -> FieldNode:
-        """The first argument, which has to be a path."""
+        """Return the first argument, which must be a path."""
         node = self.nodes[0]
         if isinstance(node, FieldNode):
             return node
-        raise ExpressionError(self.columns[0], f"{self.name} needs a path here, not {node.text}")
+        raise ExpressionError(self.columns[0], f"{self.name} requires a path, not {node.text}")
 
     def source(self) -> ListSource:
-        """One list, a list of items with an operand for each, or several operands."""
+        """Return one list, an operand for each item of a list, or several operands."""
         match self.nodes:
             case (FieldNode() as items, node) if items.path.is_items:
                 operand = _as_operand(node, self.columns[1])
@@ -445,7 +449,7 @@ class _FunctionCall(NamedTuple):
 
 
 class _Function(NamedTuple):
-    """How a call becomes a node, and the least and largest number of its arguments."""
+    """How a call becomes a node, and the minimum and maximum number of arguments."""
 
     make: Callable[[_FunctionCall], Node]
     arity: tuple[int, int | None]

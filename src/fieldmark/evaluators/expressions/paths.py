@@ -1,4 +1,4 @@
-"""Paths inside expressions: one value, or with `[]` the values of all items."""
+"""Paths in expressions, which select one value or, with `[]`, the values of all items."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from fieldmark.values.presence import presence
 __all__ = ["Element", "Elements", "ExpressionPath", "parse_expression_path"]
 
 Element: TypeAlias = Value | Missing | CheckResult
-"""A value of a list, nothing, or the reason why it cannot be read."""
+"""A value of a list, `MISSING`, or the reason why there is no value."""
 
 
 class PathRoot(StrEnum):
-    """Where a path begins."""
+    """The root of a path."""
 
     ITEM = "@"
     CANDIDATE = "$"
@@ -44,7 +44,7 @@ _ROOTS: Final[dict[PathRoot, Callable[[Environment], JsonValue]]] = {
 
 
 class Elements(NamedTuple):
-    """The values of a list, and a function from the position of a value to its name."""
+    """The values of a list, and a function that returns the path of a value by position."""
 
     values: list[Element]
     name: Callable[[int], str]
@@ -52,28 +52,28 @@ class Elements(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionPath:
-    """A parsed path: the parts between its `[]`, of which the first and last may be empty."""
+    """A parsed path, split at `[]`; the first and the last part can be empty."""
 
     root: PathRoot
     parts: tuple[Path | None, ...]
 
     @property
     def is_list(self) -> bool:
-        """Whether it stands for a list of values."""
+        """Whether the path selects a list of values."""
         return len(self.parts) > 1
 
     @property
     def is_items(self) -> bool:
-        """Whether it ends with `[]`: whether it stands for whole items."""
+        """Whether the path ends with `[]` and selects whole items."""
         return self.is_list and self.parts[-1] is None
 
     def read(self, env: Environment) -> JsonValue | Missing:
-        """The value of a path without `[]`."""
+        """Return the value of a path without `[]`."""
         env.spend(1)
         return _at(_ROOTS[self.root](env), self.parts[0])
 
     def elements(self, env: Environment) -> Elements | CheckResult:
-        """The values of a path with `[]`; an item without one has `MISSING`."""
+        """Return the values of a path with `[]`; `MISSING` for items without a value."""
         found: list[tuple[tuple[int, ...], Element]] = []
         pending: list[tuple[tuple[int, ...], JsonValue]] = [((), _ROOTS[self.root](env))]
         while pending:
@@ -94,7 +94,7 @@ class ExpressionPath:
         return Elements([value for _, value in found], lambda place: self.name(found[place][0]))
 
     def name(self, indexes: tuple[int, ...]) -> str:
-        """The path of one value, or of the list that could not be entered."""
+        """Return the path of one value, or of the part that is not a list."""
         text = "" if self.root is PathRoot.ITEM else self.root.value
         for depth, part in enumerate(self.parts[: len(indexes) + 1]):
             if part is not None:
@@ -111,7 +111,7 @@ class ExpressionPath:
 
 
 def parse_expression_path(text: str) -> ExpressionPath:
-    """A path as an expression writes it.
+    """Parse a path of an expression.
 
     >>> path = parse_expression_path("orders[].lines[].amount")
     >>> path.is_list, path.is_items, path.name((0, 2))

@@ -1,4 +1,4 @@
-"""Values of expressions, the results of conditions, and how both are shown in a reason."""
+"""Values of expressions, results of conditions, and their text in reasons."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from fieldmark.values.canonical import integer_text
 from fieldmark.values.dates import read_day
 from fieldmark.values.numbers import as_number
 from fieldmark.values.presence import presence
+from fieldmark.values.text import plural, shorten
 
 Value: TypeAlias = JsonValue | Decimal | date
-"""What an operand may evaluate to."""
+"""The value of an operand."""
 
 MAX_STEPS: Final = 2_000_000
-"""Enough to read a large document once, and too few to read it again for each item."""
+"""Enough to read a large document once, but not once for each item."""
 
 
 # --- results of conditions ------------------------------------------------------------------------
 
 
 class Truth(StrEnum):
-    """The possible results of a condition."""
+    """The truth value of a condition."""
 
     TRUE = "true"
     FALSE = "false"
@@ -37,9 +38,9 @@ class Truth(StrEnum):
 
 
 class CheckResult(NamedTuple):
-    """The result of a condition, why it is not simply true, and the two values compared.
+    """The result of a condition, the reason if it is not true, and the two compared values.
 
-    In place of a value, it says why an operand has none.
+    Also the result of an operand without a value, with the reason.
     """
 
     truth: Truth
@@ -50,14 +51,14 @@ class CheckResult(NamedTuple):
 
 HOLDS: Final = CheckResult(Truth.TRUE)
 
-# Joined conditions have the result that comes first here. A fault never becomes true by being
-# joined or negated, and what does not apply never decides where something else does.
+# Combined conditions have the result with the lowest rank. A fault never becomes true by
+# combination or negation, and a condition that does not apply never overrides one that does.
 _AND_RANK: Final = {Truth.FALSE: 0, Truth.FAULT: 1, Truth.NOT_APPLICABLE: 2, Truth.TRUE: 3}
 _OR_RANK: Final = {Truth.TRUE: 0, Truth.FAULT: 1, Truth.NOT_APPLICABLE: 2, Truth.FALSE: 3}
 
 
 def all_of(results: Iterable[CheckResult]) -> CheckResult:
-    """The result of conditions joined by `and`.
+    """Return the result of conditions combined with `and`.
 
     >>> all_of([HOLDS, not_applicable("a is missing")]).truth
     <Truth.NOT_APPLICABLE: 'not_applicable'>
@@ -66,27 +67,27 @@ def all_of(results: Iterable[CheckResult]) -> CheckResult:
 
 
 def any_of(results: Iterable[CheckResult]) -> CheckResult:
-    """The result of conditions joined by `or`."""
+    """Return the result of conditions combined with `or`."""
     return min(results, key=lambda result: _OR_RANK[result.truth])
 
 
 def worst(*values: object) -> CheckResult:
-    """The reason why one of the values is undefined; a fault comes before a missing value."""
+    """Return why one of the values is undefined; a fault takes precedence over a missing value."""
     return all_of(value for value in values if isinstance(value, CheckResult))
 
 
 def fails(reason: str) -> CheckResult:
-    """A condition that does not hold."""
+    """Return the result of a condition that does not hold."""
     return CheckResult(Truth.FALSE, reason)
 
 
 def fault(reason: str) -> CheckResult:
-    """Values of the wrong type."""
+    """Return the result for values of the wrong type."""
     return CheckResult(Truth.FAULT, reason)
 
 
 def not_applicable(reason: str) -> CheckResult:
-    """Values that are missing, so that there is nothing to check."""
+    """Return the result for missing values, to which a condition does not apply."""
     return CheckResult(Truth.NOT_APPLICABLE, reason)
 
 
@@ -94,7 +95,7 @@ def not_applicable(reason: str) -> CheckResult:
 
 
 class TooManySteps(Exception):
-    """A constraint would take too long to check on this document."""
+    """Checking a constraint would take too long for this document."""
 
 
 @dataclass(slots=True)
@@ -107,17 +108,17 @@ class Environment:
     _steps: list[int] = field(default_factory=lambda: [MAX_STEPS])
 
     def within(self, item: JsonValue) -> Environment:
-        """The same environment, with paths relative to an item."""
+        """Return the same environment with paths relative to an item."""
         return Environment(self.expected, self.candidate, item, self._steps)
 
     def spend(self, steps: int) -> None:
-        """Use up steps; when none are left, raise `TooManySteps`."""
+        """Use up steps; raise `TooManySteps` if none are left."""
         self._steps[0] -= steps
         if self._steps[0] < 0:
             raise TooManySteps
 
     def spend_size(self, value: Value) -> None:
-        """Use up as many steps as it takes to look at a whole value."""
+        """Use up the steps for reading a whole value."""
         pending: list[JsonValue] = [value] if isinstance(value, (list, dict)) else []
         if isinstance(value, str):
             self.spend(len(value) // 1_000)
@@ -135,10 +136,10 @@ class Environment:
 CONTEXT: Final = Context(
     prec=100, rounding=ROUND_HALF_UP, Emin=-9_999, Emax=9_999, flags=[], traps=[]
 )
-"""A hundred digits, far more than any amount has; results out of range become infinite."""
+"""100 digits, far more than any amount has; results out of range become infinite."""
 
 _MAX_BITS: Final = 3_400
-"""About a thousand digits: longer integers are identifiers, not amounts."""
+"""About 1,000 digits; longer integers are identifiers, not amounts."""
 
 EMPTY_WORDS: Final[Mapping[Presence, str]] = {
     Presence.ABSENT: "missing",
@@ -148,7 +149,7 @@ EMPTY_WORDS: Final[Mapping[Presence, str]] = {
 
 
 def present(name: str, value: Value | Missing | CheckResult) -> Value | CheckResult:
-    """A value that is present, or the reason why it is not."""
+    """Return a value that is present, or why there is none."""
     if isinstance(value, CheckResult):
         return value
     if value is MISSING or value is None or isinstance(value, str):
@@ -159,7 +160,7 @@ def present(name: str, value: Value | Missing | CheckResult) -> Value | CheckRes
 
 
 def to_decimal(value: Value) -> Decimal | None:
-    """The number that a value is or plainly spells, exactly as it was written.
+    """Return the exact number of a value or a plain numeric string.
 
     >>> to_decimal(0.1), to_decimal("12.50"), to_decimal("12,50")
     (Decimal('0.1'), Decimal('12.50'), None)
@@ -177,7 +178,7 @@ def to_decimal(value: Value) -> Decimal | None:
 
 
 def number_of(name: str, value: Value | CheckResult) -> Decimal | CheckResult:
-    """The number that a value is; anything else is a fault that names it."""
+    """Return the number of a value, or a fault that names the value."""
     if isinstance(value, CheckResult):
         return value
     number = to_decimal(value)
@@ -185,7 +186,7 @@ def number_of(name: str, value: Value | CheckResult) -> Decimal | CheckResult:
 
 
 def day_of(name: str, value: Value) -> date | CheckResult:
-    """The day that a value is or spells; anything else is a fault that names it."""
+    """Return the date of a value, or a fault that names the value."""
     if isinstance(value, date):
         return value
     reading = read_day(value) if isinstance(value, str) else None
@@ -195,12 +196,12 @@ def day_of(name: str, value: Value) -> date | CheckResult:
 
 
 def check_range(number: Decimal, text: str) -> Decimal | CheckResult:
-    """The result of a calculation, or a fault if it is out of range."""
+    """Return the result of a calculation, or a fault if it is out of range."""
     return number if number.is_finite() else fault(f"{text} is too large")
 
 
 def divide(number: Decimal, divisor: Decimal, text: str) -> Decimal | CheckResult:
-    """The quotient of two numbers, or a fault if the divisor is zero."""
+    """Return the quotient of two numbers, or a fault if the divisor is zero."""
     if not divisor:
         return fault(f"{text} divides by zero")
     return check_range(CONTEXT.divide(number, divisor), text)
@@ -213,34 +214,34 @@ _MAX_DIGITS: Final = 30
 
 
 def format_value(value: Value | Missing) -> str:
-    """A value in short form: texts in quotes, numbers as written, containers by their size.
+    """Return a short text: strings in quotes, numbers as written, containers by their size.
 
     >>> format_value("ab"), format_value(Decimal("118.00")), format_value([1, 2])
-    ('"ab"', '118.00', 'a list of 2')
+    ('"ab"', '118.00', 'a list of 2 items')
     """
     if isinstance(value, str):
-        return json.dumps(_shorten(value), ensure_ascii=False)
+        return json.dumps(shorten(value, _MAX_SHOWN), ensure_ascii=False)
     if isinstance(value, Decimal):
         return _number_text(value)
     if isinstance(value, list):
-        return f"a list of {len(value)}"
+        return f"a list of {plural(len(value), 'item')}"
     if isinstance(value, dict):
-        return f"an object of {len(value)}"
+        return f"an object with {plural(len(value), 'key')}"
     if isinstance(value, date):
         return value.isoformat()
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    return _shorten(integer_text(value)) if type(value) is int else str(value)
+    return shorten(integer_text(value), _MAX_SHOWN) if type(value) is int else str(value)
 
 
 def describe_value(value: Value | Missing) -> str:
-    """What a value is, for a message that something else was needed.
+    """Describe a value for a message that another type is required.
 
     >>> describe_value("abc"), describe_value(None), describe_value({})
-    ('the text "abc"', 'null', 'an object')
+    ('the string "abc"', 'null', 'an object')
     """
     if isinstance(value, str):
-        return f"the text {format_value(value)}"
+        return f"the string {format_value(value)}"
     if isinstance(value, list):
         return "a list"
     if isinstance(value, dict):
@@ -251,12 +252,12 @@ def describe_value(value: Value | Missing) -> str:
 
 
 def value_to_json(value: Value | Missing) -> JsonValue:
-    """A value as a stored detail has it; a number that no float can represent is text."""
+    """Return a value for the details; a number that no float can represent is a string."""
     if isinstance(value, Decimal):
         number = float(value)
         return number if Decimal(repr(number)) == value else _number_text(value)
     if isinstance(value, str):
-        return _shorten(value)
+        return shorten(value, _MAX_SHOWN)
     if value is None or isinstance(value, (bool, float)):
         return value
     return None if value is MISSING else format_value(value)
@@ -264,8 +265,4 @@ def value_to_json(value: Value | Missing) -> JsonValue:
 
 def _number_text(number: Decimal) -> str:
     plain = abs(number.adjusted()) <= _MAX_DIGITS
-    return _shorten(f"{number:f}" if plain else str(number))
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+    return shorten(f"{number:f}" if plain else str(number), _MAX_SHOWN)

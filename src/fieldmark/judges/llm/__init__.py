@@ -1,1 +1,1 @@
-"""The client for language models: prompts, answers, cache, budget."""
+"""The client for language models: prompts, responses, cache and budget."""

@@ -1,58 +1,64 @@
-"""Asks a chat model to grade data, and validates its reply."""
+"""Requests grades from a chat model, and validates its response."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from math import isfinite
 from typing import Final, NamedTuple
 
-from fieldmark.judges.llm.answer_cache import CachedAnswer, CacheError
 from fieldmark.judges.llm.client import (
     LlmClient,
     NotAnObjectError,
-    UnusableReplyError,
+    UnusableResponseError,
     parse_object,
 )
 from fieldmark.judges.llm.connection import ChatConnection, ReplyFormat
 from fieldmark.judges.llm.prompts import Prompt, data_block
+from fieldmark.judges.llm.response_cache import CachedResponse, CacheError
 from fieldmark.judges.llm.usage_log import LlmCall
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.presence import is_blank
+from fieldmark.values.text import plural
 
 __all__ = [
-    "MAX_DATA_CHARACTERS",
     "Grade",
-    "GradedSamples",
-    "ask_for_grades",
+    "Sample",
     "grade_samples",
-    "read_grades",
-    "reply_text",
+    "parse_grades",
+    "request_grades",
+    "response_text",
+    "size_problem",
 ]
 
-MAX_DATA_CHARACTERS: Final = 200_000
-"""Larger data are not sent."""
+_MAX_DATA_CHARACTERS: Final = 200_000
 _COMPLETE: Final[frozenset[JsonValue]] = frozenset({"stop", None})
-"""The finish reasons of a complete reply."""
+"""The finish reasons of a complete response."""
 _INCOMPLETE: Final[Mapping[str, str]] = {
-    "length": "the reply was cut off",
-    "content_filter": "the endpoint refused to answer",
+    "length": "the response was truncated at the token limit",
+    "content_filter": "the content filter of the endpoint blocked the response",
 }
 _MAX_REASON: Final = 2_000
 
 
 class Grade(NamedTuple):
-    """The score of one id and its reason."""
+    """A score and its reason."""
 
     score: float
     reason: str = ""
 
 
-class GradedSamples(NamedTuple):
-    """The grades of every sample by id, and their calls."""
+class Sample(NamedTuple):
+    """The grades of one response by id, and its call."""
 
-    grades: tuple[dict[str, Grade], ...]
-    calls: tuple[LlmCall, ...]
+    grades: dict[str, Grade]
+    call: LlmCall
+
+
+def size_problem(data: JsonObject) -> str:
+    """Return an error message if data is too large to be sent, otherwise an empty string."""
+    too_large = len(json.dumps(data)) > _MAX_DATA_CHARACTERS
+    return f"the data exceeds the limit of {_MAX_DATA_CHARACTERS:,} characters" if too_large else ""
 
 
 def grade_samples(
@@ -62,46 +68,40 @@ def grade_samples(
     data: JsonObject,
     ids: Sequence[str],
     samples: int,
-) -> GradedSamples:
-    """Ask the same question several times; one failure is a failure of all samples."""
-
-    def ask(repeat: int) -> list[CachedAnswer]:
-        grades, call = ask_for_grades(client, connection, prompt, data, ids, repeat)
-        return [CachedAnswer({name: list(grade) for name, grade in grades.items()}, call)]
-
-    answers: list[CachedAnswer] = []
+) -> list[Sample]:
+    """Request several samples of the same grades; if one fails, all fail."""
+    found: list[Sample] = []
     for repeat in range(samples):
         question: JsonObject = {"data": data, "ids": list(ids), "repeat": repeat}
-        (answer,) = client.lookup([question])
-        if answer is None:
-            (answer,) = client.ask([question], partial(ask, repeat))
-        answers.append(answer)
-    return GradedSamples(
-        tuple(_cached_grades(each.answer, ids) for each in answers),
-        tuple(each.call for each in answers),
-    )
+        (response,) = client.lookup([question])
+        if response is None:
+            grades, call = request_grades(client, connection, prompt, data, ids, repeat)
+            new = CachedResponse({name: list(grade) for name, grade in grades.items()}, call)
+            (response,) = client.store([question], [new])
+        found.append(Sample(_cached_grades(response.value, ids), response.call))
+    return found
 
 
-def _cached_grades(answer: JsonValue, ids: Sequence[str]) -> dict[str, Grade]:
+def _cached_grades(cached: JsonValue, ids: Sequence[str]) -> dict[str, Grade]:
     grades: dict[str, Grade] = {}
     for name in ids:
-        match answer.get(name) if isinstance(answer, dict) else None:
+        match cached.get(name) if isinstance(cached, dict) else None:
             case [float() | int() as score, str(reason)]:
                 grades[name] = Grade(float(score), reason)
             case _:
-                raise CacheError("the cache holds something else than marks")
+                raise CacheError("the cached response does not contain valid grades")
     return grades
 
 
-def ask_for_grades(
+def request_grades(
     client: LlmClient,
     connection: ChatConnection,
     prompt: Prompt,
     data: JsonValue,
     ids: Sequence[str],
     repeat: int = 0,
-) -> tuple[dict[str, Grade], LlmCall]:
-    """Ask a model for the grades of data by id; a reply of any other form is an error.
+) -> Sample:
+    """Request the grades of data by id from a model; any other response is an error.
 
     `repeat` is added to the seed, so that samples can differ.
     """
@@ -122,64 +122,68 @@ def ask_for_grades(
             "json_schema": {"name": "marks", "strict": True, "schema": schema},
         }
     body, call = client.post(
-        "chat/completions", connection.with_request_options(payload), connection.longest_reply()
+        "chat/completions",
+        connection.with_request_options(payload),
+        connection.max_response_tokens(),
     )
-    grades = read_grades(reply_text(body), block.nonce, ids, reasons=prompt.reasons)
+    grades = parse_grades(response_text(body), block.nonce, ids, reasons=prompt.reasons)
     redacted = {
         name: grade._replace(reason=client.redact(grade.reason)) for name, grade in grades.items()
     }
-    return redacted, call
+    return Sample(redacted, call)
 
 
-def reply_text(body: JsonObject) -> str:
-    """Return the text of a response that holds one complete reply."""
+def response_text(body: JsonObject) -> str:
+    """Return the content of a response, which must contain one complete message."""
     choices = body.get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
-        raise UnusableReplyError("the reply does not hold exactly one choice")
-    ended = choices[0].get("finish_reason")
-    if isinstance(ended, dict | list) or ended not in _COMPLETE:
-        problem = _INCOMPLETE.get(str(ended), f"the reply ended with {str(ended)[:40]!r}")
-        raise UnusableReplyError(problem)
+        raise UnusableResponseError("the response must contain exactly one choice")
+    finish_reason = choices[0].get("finish_reason")
+    if isinstance(finish_reason, dict | list) or finish_reason not in _COMPLETE:
+        text = str(finish_reason)
+        problem = _INCOMPLETE.get(text, f"unexpected finish reason {text[:40]!r}")
+        raise UnusableResponseError(problem)
     message = choices[0].get("message")
     if not isinstance(message, dict):
-        raise UnusableReplyError("the choice holds no message")
+        raise UnusableResponseError("the choice does not contain a message")
     if message.get("refusal"):
-        raise UnusableReplyError("the model refused to answer")
+        raise UnusableResponseError("the model refused to respond")
     content = message.get("content")
     if not isinstance(content, str) or is_blank(content):
-        raise UnusableReplyError("the message is empty")
+        raise UnusableResponseError("the message content is empty or not a string")
     return content
 
 
-def read_grades(text: str, nonce: str, ids: Sequence[str], *, reasons: bool) -> dict[str, Grade]:
-    """Read the grades of exactly these ids from a text that must be one JSON object.
+def parse_grades(text: str, nonce: str, ids: Sequence[str], *, reasons: bool) -> dict[str, Grade]:
+    """Parse a JSON object that must contain the grades of exactly these ids.
 
-    >>> read_grades('{"nonce": "n", "marks": [{"id": "a", "score": 1}]}', "n", ["a"], reasons=False)
+    >>> text = '{"nonce": "n", "marks": [{"id": "a", "score": 1}]}'
+    >>> parse_grades(text, "n", ["a"], reasons=False)
     {'a': Grade(score=1.0, reason='')}
     """
     try:
         value = parse_object(text)
     except NotAnObjectError as error:
-        raise UnusableReplyError(f"the reply is no JSON object: {error}") from None
+        raise UnusableResponseError(f"the response is not a JSON object: {error}") from None
     if value.get("nonce") != nonce:
-        raise UnusableReplyError("the reply does not hold the nonce of this call")
+        raise UnusableResponseError("the response does not contain the nonce of this call")
     if set(value) != {"nonce", "marks"} or not isinstance(value["marks"], list):
-        raise UnusableReplyError("the reply is not of the form that was asked for")
+        raise UnusableResponseError("the response does not have the requested structure")
     keys = {"id", "score", "reason"} if reasons else {"id", "score"}
     grades: dict[str, Grade] = {}
     for entry in value["marks"]:
         if not isinstance(entry, dict) or set(entry) != keys:
-            raise UnusableReplyError("a mark is not of the form that was asked for")
+            raise UnusableResponseError("an entry of marks does not have the requested structure")
         name, score, reason = entry["id"], entry["score"], entry.get("reason", "")
         if not isinstance(name, str) or not isinstance(reason, str):
-            raise UnusableReplyError("a mark is not of the form that was asked for")
+            raise UnusableResponseError("an entry of marks does not have the requested structure")
         if isinstance(score, bool) or not isinstance(score, int | float):
-            raise UnusableReplyError("a score is no number")
+            raise UnusableResponseError("a score is not a number")
         if not (isfinite(score) and 0 <= score <= 1):
-            raise UnusableReplyError("a score is not between 0 and 1")
+            raise UnusableResponseError("a score is not between 0 and 1")
         if name in grades or name not in ids:
-            raise UnusableReplyError("the reply marks something twice, or what was not asked")
+            raise UnusableResponseError("the response contains a duplicate or unknown id")
         grades[name] = Grade(float(score), reason[:_MAX_REASON])
     if len(grades) != len(ids):
-        raise UnusableReplyError(f"the reply marks {len(grades)} of {len(ids)}")
+        raise UnusableResponseError(f"expected {plural(len(ids), 'grade')}, got {len(grades)}")
     return grades

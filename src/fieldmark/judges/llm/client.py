@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from typing import Final, NamedTuple, TypeAlias
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from fieldmark.errors import MissingExtra
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.http_client import HttpClient, HttpError, excerpt, status_error
-from fieldmark.judges.llm.answer_cache import AnswerCache, CachedAnswer, CacheError, answer_key
 from fieldmark.judges.llm.connection import Connection
+from fieldmark.judges.llm.response_cache import CachedResponse, CacheError, ResponseCache, cache_key
 from fieldmark.judges.llm.usage_log import BudgetExceededError, LlmCall, TokenCount
 from fieldmark.judges.redaction import Redactor
 from fieldmark.judges.retry import Backoff, call_with_retries
@@ -23,10 +24,10 @@ __all__ = [
     "LLM_ERRORS",
     "LlmCallError",
     "LlmClient",
-    "LlmResponse",
     "NotAnObjectError",
     "Question",
-    "UnusableReplyError",
+    "UnusableResponseError",
+    "opened_judge",
     "parse_object",
 ]
 
@@ -40,31 +41,28 @@ _MAX_DEPTH: Final = 50
 
 
 class LlmCallError(Exception):
-    """There is no answer; the message contains no secret."""
+    """A call failed; the message contains no secret."""
 
 
-class UnusableReplyError(Exception):
-    """The reply of a model does not have the requested form."""
+class UnusableResponseError(Exception):
+    """The response of a model does not have the requested structure."""
 
 
-LLM_ERRORS: Final = (LlmCallError, UnusableReplyError, CacheError)
-"""The errors of asking a question."""
+LLM_ERRORS: Final = (LlmCallError, UnusableResponseError, CacheError)
+"""The errors that a request to a model can raise."""
 
 Question: TypeAlias = JsonObject
-"""A question; with the connection and the prompt it determines the answer."""
+"""The variable part of a request; with the connection and the prompt it identifies a response."""
 
 
-class LlmResponse(NamedTuple):
-    """The body of a response, and the call."""
-
-    body: JsonObject
-    call: LlmCall
+_Input = TypeVar("_Input")
+_Judgment = TypeVar("_Judgment")
 
 
 class _Attempt(NamedTuple):
-    """The outcome of one request, and the tokens that it cost."""
+    """The result of one request, and the tokens that were paid for."""
 
-    response: LlmResponse | None = None
+    response: tuple[JsonObject, LlmCall] | None = None
     paid: TokenCount = TokenCount()
     failure: str = ""
     transient: bool = False
@@ -72,16 +70,16 @@ class _Attempt(NamedTuple):
 
 
 class LlmClient:
-    """Answers questions from the cache, or else with requests within the budget and the rate.
+    """Reads responses from the cache, or requests them within the budget and rate limit.
 
-    Thread-safe. Without `http` nothing is sent.
+    Thread-safe. Without `http`, no requests are sent.
     """
 
     def __init__(
         self,
         connection: Connection,
         task: JsonObject,
-        cache: AnswerCache,
+        cache: ResponseCache,
         http: HttpClient | None = None,
         api_key: str | None = None,
     ) -> None:
@@ -95,7 +93,7 @@ class LlmClient:
     @classmethod
     @contextmanager
     def opened(cls, connection: Connection, task: JsonObject) -> Iterator[LlmClient]:
-        """Open the cache and connections; answers depend on `task` and on their questions."""
+        """Open the cache and the connections; responses depend on `task` and on the question."""
         with connection.opened_cache() as cache:
             if connection.offline:
                 yield cls(connection, task, cache)
@@ -111,39 +109,41 @@ class LlmClient:
             except ValueError as error:
                 raise LlmCallError(str(error)) from None
             except ImportError:
-                raise LlmCallError(str(MissingExtra("Asking a model", "llm"))) from None
+                raise LlmCallError(str(MissingExtra("calling a model", "llm"))) from None
             with closing(http):
                 yield cls(connection, task, cache, http, key)
 
-    def lookup(self, questions: Sequence[Question]) -> list[CachedAnswer | None]:
-        """Return the cached answers in the order of the questions."""
+    def lookup(self, questions: Sequence[Question]) -> list[CachedResponse | None]:
+        """Return the cached responses in the order of the questions."""
         keys = [self._key(question) for question in questions]
         found = self._cache.find(keys)
-        answers = [found.get(key) for key in keys]
-        for answer in answers:
-            if answer is not None:
-                self._connection.usage_log.record_answer(answer.call, replayed=True)
-        return answers
+        responses = [found.get(key) for key in keys]
+        for response in responses:
+            if response is not None:
+                self._connection.usage_log.record_response(response.call, replayed=True)
+        return responses
 
-    def ask(
-        self, questions: Sequence[Question], ask: Callable[[], Sequence[CachedAnswer]]
-    ) -> list[CachedAnswer]:
-        """Answer questions with a function that posts a request, and cache the answers."""
+    def store(
+        self, questions: Sequence[Question], responses: Sequence[CachedResponse]
+    ) -> list[CachedResponse]:
+        """Cache new responses and return the cached ones in the order of the questions."""
         keys = [self._key(question) for question in questions]
-        stored = self._cache.store(zip(keys, ask(), strict=True))
-        answers = [stored[key] for key in keys]
-        for answer in answers:
-            self._connection.usage_log.record_answer(answer.call, replayed=False)
-        return answers
+        stored = self._cache.store(zip(keys, responses, strict=True))
+        cached = [stored[key] for key in keys]
+        for response in cached:
+            self._connection.usage_log.record_response(response.call, replayed=False)
+        return cached
 
     def _key(self, question: Question) -> str:
-        return answer_key({"about": self._task, "question": question})
+        return cache_key({"about": self._task, "question": question})
 
-    def post(self, path: str, payload: JsonObject, output_tokens: int) -> LlmResponse:
-        """Send a request whose response has at most `output_tokens`."""
+    def post(
+        self, path: str, payload: JsonObject, output_tokens: int
+    ) -> tuple[JsonObject, LlmCall]:
+        """Send a request, and return the body of the response, of at most `output_tokens`."""
         http = self._http
         if http is None:
-            raise LlmCallError("offline, and the answer is not in the cache")
+            raise LlmCallError("offline, and the response is not cached")
         body = json.dumps(payload, separators=(",", ":"), sort_keys=True).encode()
         # A token has at least one byte.
         limit = TokenCount(len(body) + _OVERHEAD_TOKENS, output_tokens)
@@ -152,23 +152,19 @@ class LlmClient:
         )
         if attempt.response is not None:
             return attempt.response
-        times = f" (asked {attempts} times)" if attempts > 1 else ""
+        times = f" ({attempts} attempts)" if attempts > 1 else ""
         place = self._connection.endpoint.netloc
         raise LlmCallError(self.redact(f"{place}: {attempt.failure}") + times)
 
     def redact(self, text: str) -> str:
-        """Return a text without the API key."""
+        """Return a text with the API key redacted."""
         return self._redactor.redact(text)
 
     def _attempt(self, http: HttpClient, path: str, body: bytes, limit: TokenCount) -> _Attempt:
         connection, usage_log = self._connection, self._connection.usage_log
-        with self._rate_limiter.slot(
-            concurrency=connection.concurrency,
-            per_minute=connection.per_minute,
-            clock=rate_limiter.SYSTEM_CLOCK,
-        ):
+        with self._rate_limiter.slot(connection.concurrency, connection.per_minute):
             try:
-                usage_log.reserve(limit)
+                usage_log.reserve(limit, connection.check_budget)
             except BudgetExceededError as error:
                 return _Attempt(failure=str(error))
             attempt = _Attempt(paid=limit, failure="interrupted")
@@ -186,34 +182,41 @@ class LlmClient:
             return _Attempt(paid=paid, failure=str(error), transient=error.transient)
         text = self.redact(response.body.decode("utf-8", "replace"))
         if response.status != _OK:
-            refusal = status_error(response, text)
+            http_error = status_error(response, text)
             return _Attempt(
-                failure=str(refusal),
-                # An unpaid bill has the same status as a rate limit.
-                transient=refusal.transient and "insufficient_quota" not in text,
-                retry_after=refusal.retry_after,
+                failure=str(http_error),
+                # An exhausted quota has the same status as a rate limit.
+                transient=http_error.transient and "insufficient_quota" not in text,
+                retry_after=http_error.retry_after,
             )
         try:
-            # Once more after parsing: a secret may be escaped inside of strings.
-            parsed = parse_object(text)
-            value = {key: self._redact_strings(item) for key, item in parsed.items()}
+            # Redacted again after parsing, because a secret may be escaped inside strings.
+            value = cast("JsonObject", self._redactor.redact_value(parse_object(text)))
         except NotAnObjectError as error:
-            return _Attempt(paid=limit, failure=f"the reply is not JSON: {error}")
+            return _Attempt(paid=limit, failure=f"the response is not a JSON object: {error}")
         if "error" in value and value["error"] is not None:
-            return _Attempt(failure=f"the endpoint says: {excerpt(text)}")
+            return _Attempt(failure=f"the endpoint returned an error: {excerpt(text)}")
         call = _read_call(value, limit)
         paid = TokenCount(call.input_tokens, call.output_tokens)
-        return _Attempt(LlmResponse(value, call), paid)
+        return _Attempt((value, call), paid)
 
-    def _redact_strings(self, value: JsonValue) -> JsonValue:
-        """Redact a JSON value, except for keys and lists of floats (vectors)."""
-        if isinstance(value, str):
-            return self.redact(value)
-        if isinstance(value, dict):
-            return {key: self._redact_strings(item) for key, item in value.items()}
-        if isinstance(value, list) and not all(isinstance(item, float) for item in value):
-            return [self._redact_strings(item) for item in value]
-        return value
+
+@contextmanager
+def opened_judge(
+    connection: Connection,
+    task: JsonObject,
+    judge: Callable[[LlmClient, _Input], _Judgment],
+    failed: Callable[[Exception], _Judgment],
+) -> Iterator[Callable[[_Input], _Judgment]]:
+    """Open a client for a judge; if that fails, every judgment is the failure."""
+    with ExitStack() as stack:
+        try:
+            client = stack.enter_context(LlmClient.opened(connection, task))
+        except LLM_ERRORS as error:
+            failure = failed(error)
+            yield lambda _: failure
+        else:
+            yield partial(judge, client)
 
 
 class NotAnObjectError(Exception):
@@ -223,37 +226,37 @@ class NotAnObjectError(Exception):
 def parse_object(text: str) -> JsonObject:
     """Parse a text that must be one JSON object: unique keys, no NaN, limited depth.
 
-    A number such as 1e999 is read as infinity, which whoever reads the object has to refuse.
+    A number such as 1e999 is parsed as infinity, which callers must reject.
 
     >>> parse_object(' {"score": 1} ')
     {'score': 1}
     """
     try:
-        value = parse_strict(text, max_depth=_MAX_DEPTH, report=_refuse)
+        value = parse_strict(text, max_depth=_MAX_DEPTH, report=_reject)
     except StrictJsonError as error:
         too_deep = error.violation is Violation.DEPTH
-        message = f"it is nested more than {_MAX_DEPTH} deep" if too_deep else str(error)
+        message = f"nesting exceeds the limit of {_MAX_DEPTH} levels" if too_deep else str(error)
         raise NotAnObjectError(message) from None
     except ValueError as error:
         raise NotAnObjectError(str(error)) from None
     if not isinstance(value, dict):
-        raise NotAnObjectError("it is no object")
+        raise NotAnObjectError("the top level is not an object")
     return value
 
 
-def _refuse(violation: Violation, detail: str) -> None:
+def _reject(violation: Violation, detail: str) -> None:
     if violation is not Violation.NON_FINITE or detail.lstrip("-") in {"NaN", "Infinity"}:
         raise StrictJsonError(violation, detail)
 
 
 def _sleep(retry: int, retry_after: float | None) -> bool:
     clock = rate_limiter.SYSTEM_CLOCK
-    clock.sleep(_BACKOFF.delay(retry, retry_after, clock.chance))
+    clock.sleep(_BACKOFF.delay(retry, retry_after, clock.random))
     return False
 
 
 def _read_call(body: JsonObject, limit: TokenCount) -> LlmCall:
-    """Read the usage of a response; what the endpoint does not report counts as the limit."""
+    """Read the usage of a response; if the endpoint does not report it, the limit is assumed."""
     usage = body.get("usage")
     reported = usage if isinstance(usage, dict) else {}
     sent = _token_count(reported.get("prompt_tokens"))

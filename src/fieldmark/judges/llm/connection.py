@@ -16,17 +16,18 @@ from typing import Final
 from fieldmark.compare.options import check_flag, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
 from fieldmark.judges.endpoints import Endpoint, parse_endpoint
-from fieldmark.judges.llm.answer_cache import (
-    AnswerCache,
+from fieldmark.judges.llm.response_cache import (
     CacheError,
-    FileAnswerCache,
-    MemoryAnswerCache,
+    FileResponseCache,
+    MemoryResponseCache,
+    ResponseCache,
     default_cache_file,
 )
-from fieldmark.judges.llm.usage_log import Budget, UsageLog
+from fieldmark.judges.llm.usage_log import BudgetExceededError, TokenCount, UsageLog
 from fieldmark.judges.redaction import find_secret
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.presence import is_blank
+from fieldmark.values.text import plural
 
 __all__ = ["OPENAI_URL", "ChatConnection", "Connection", "ReplyFormat", "check_number"]
 
@@ -35,18 +36,19 @@ _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _API_KEY: Final = re.compile(r"[!-~]+\Z")
 _RESERVED_PARAMETERS: Final = frozenset({"messages", "model", "input", "stream", "n", "tools"})
 _MAX_TEMPERATURE: Final = 2.0
+_MILLION: Final = 1_000_000
 _REPLY_LIMITS: Final = ("max_tokens", "max_completion_tokens")
-"""The parameters by which endpoints limit the length of a reply."""
+"""The parameters with which endpoints limit the length of a response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """A model behind an endpoint that speaks as OpenAI's does.
+    """A model behind an OpenAI-compatible endpoint.
 
-    The key is only ever named, by the environment variable that holds it. Budgets hold for as long
-    as this object lives: one run. `cache` is a file for the answers; true stands for the usual
-    place. With `offline` nothing but the cache is asked. `request` adds parameters to what is sent,
-    or takes away those that it sets to nothing.
+    The key is read from the environment variable `api_key_env`. Budgets apply for the lifetime of
+    this object: one run. `cache` is a file for the responses, or true for the default location.
+    With `offline`, only cached responses are used. `request` adds parameters to each request, or
+    removes those that it sets to null.
     """
 
     model: str
@@ -64,60 +66,48 @@ class Connection:
     max_cost: float | None = None
     input_price: float | None = None
     output_price: float | None = None
-    _usage_log: UsageLog = field(init=False, repr=False, compare=False)
-    _memory: MemoryAnswerCache = field(
-        init=False, repr=False, compare=False, default_factory=MemoryAnswerCache, hash=False
+    usage_log: UsageLog = field(init=False, repr=False, compare=False, default_factory=UsageLog)
+    _memory: MemoryResponseCache = field(
+        init=False, repr=False, compare=False, default_factory=MemoryResponseCache
     )
 
     def __post_init__(self) -> None:
         if is_blank(self.model):
             raise OptionError("model", "must name a model")
         if "?" in self.base_url:
-            raise OptionError("base_url", "must not have a part after ?")
+            raise OptionError("base_url", "must not contain a query (?)")
         parse_endpoint(self.base_url, "base_url")
         if self.api_key_env is not None and not _VARIABLE_NAME.match(self.api_key_env):
             # The value may be the key itself, so the message does not repeat it.
-            raise OptionError("api_key_env", "must name an environment variable, not hold a key")
+            raise OptionError(
+                "api_key_env", "must be the name of an environment variable, not a key"
+            )
         for name in sorted(_RESERVED_PARAMETERS & set(self.request)):
-            raise OptionError("request", f"must not set {name}, which is what is asked")
+            raise OptionError("request", f"must not set the reserved parameter {name!r}")
         if (secret := find_secret(dict(self.request))) is not None:
-            # It would be stored with every run.
-            message = f"must not hold the secret {secret}; name its variable with api_key_env"
+            # It would be saved with every run.
+            message = f"must not contain the secret {secret!r}; use api_key_env"
             raise OptionError("request", message)
         check_flag("offline", self.offline)
         if self.offline and self.cache is False:
-            raise OptionError("offline", "needs a cache, since nothing else is asked")
-        check_number("timeout", self.timeout, least=0, above=True)
-        for option in ("retries", "max_calls", "max_tokens", "max_cost"):
-            check_number(option, getattr(self, option), least=0)
-        for option in ("input_price", "output_price"):
-            check_number(option, getattr(self, option), least=0)
-        check_number("concurrency", self.concurrency, least=1)
-        check_number("per_minute", self.per_minute, least=0, above=True)
+            raise OptionError("offline", "requires a cache")
+        check_number("timeout", self.timeout, minimum=0, exclusive=True)
+        limits = ("retries", "max_calls", "max_tokens", "max_cost")
+        for option in (*limits, "input_price", "output_price"):
+            check_number(option, getattr(self, option), minimum=0)
+        check_number("concurrency", self.concurrency, minimum=1)
+        check_number("per_minute", self.per_minute, minimum=0, exclusive=True)
         if self.max_cost is not None and None in {self.input_price, self.output_price}:
-            message = "needs input_price and output_price, per million tokens"
+            message = "requires input_price and output_price (per million tokens)"
             raise OptionError("max_cost", message)
-        budget = Budget(
-            calls=self.max_calls,
-            tokens=self.max_tokens,
-            cost=self.max_cost,
-            input_price=self.input_price,
-            output_price=self.output_price,
-        )
-        object.__setattr__(self, "_usage_log", UsageLog(budget))
 
     @property
     def endpoint(self) -> Endpoint:
         """Return the endpoint of the model."""
         return parse_endpoint(self.base_url, "base_url")
 
-    @property
-    def usage_log(self) -> UsageLog:
-        """Return the usage log of this connection."""
-        return self._usage_log
-
     def parameters(self) -> JsonObject:
-        """Return the options that an answer depends on."""
+        """Return the options that a response depends on."""
         return {
             "base_url": self.base_url.rstrip("/"),
             "model": self.model,
@@ -125,17 +115,17 @@ class Connection:
         }
 
     def with_request_options(self, payload: JsonObject) -> JsonObject:
-        """Return a payload with the parameters of `request` added, and without nulls."""
+        """Return a payload with the parameters of `request`, without those that are null."""
         merged = {**payload, **self.request}
         return {name: value for name, value in merged.items() if value is not None}
 
     def unready(self) -> str | None:
-        """Return why no question can be asked, without asking one."""
+        """Return why the model cannot be called, or `None`; no request is sent."""
         if self.offline:
             file = self.cache_file()
-            return None if file and file.is_file() else f"offline, and there is no cache {file}"
+            return None if file and file.is_file() else _missing_cache(file)
         if find_spec("httpx") is None:
-            return str(MissingExtra("Asking a model", "llm"))
+            return str(MissingExtra("calling a model", "llm"))
         try:
             self.api_key()
         except ValueError as error:
@@ -143,7 +133,7 @@ class Connection:
         return None
 
     def api_key(self) -> str | None:
-        """Return the API key from the environment; a local endpoint needs none."""
+        """Return the API key from the environment; it is optional for a local endpoint."""
         if self.api_key_env is None:
             return None
         value = os.environ.get(self.api_key_env, "").strip()
@@ -152,38 +142,61 @@ class Connection:
                 return None
             raise ValueError(f"the environment variable {self.api_key_env} is not set")
         if not _API_KEY.match(value):
-            raise ValueError(f"{self.api_key_env} holds characters that no key can have")
+            raise ValueError(
+                f"{self.api_key_env} contains characters that are not allowed in a key"
+            )
         return value
 
     def cache_file(self) -> Path | None:
-        """Return the cache file, if there is one."""
+        """Return the cache file, or `None` if responses are not cached in a file."""
         if self.cache is False:
             return None
         return default_cache_file() if self.cache is True else Path(self.cache)
 
     @contextmanager
-    def opened_cache(self) -> Iterator[AnswerCache]:
-        """Open the cache file, or the memory cache of this run without one."""
+    def opened_cache(self) -> Iterator[ResponseCache]:
+        """Open the cache file, or the in-memory cache of this run."""
         file = self.cache_file()
         if file is None:
             yield self._memory
         elif self.offline and not file.is_file():
-            raise CacheError(f"offline, and there is no cache {file}")
+            raise CacheError(_missing_cache(file))
         else:
-            with FileAnswerCache.opened(file, writable=not self.offline) as cache:
+            with FileResponseCache.opened(file, writable=not self.offline) as cache:
                 yield cache
 
+    def price(self, tokens: TokenCount) -> float | None:
+        """Return the cost of tokens, or `None` if the prices are unknown."""
+        if self.input_price is None or self.output_price is None:
+            return None
+        sent, received = tokens
+        return (sent * self.input_price + received * self.output_price) / _MILLION
+
+    def check_budget(self, calls: int, tokens: TokenCount) -> None:
+        """Raise BudgetExceededError if one more call could exceed the budget.
+
+        `calls` is the number of previous calls, `tokens` the maximum including one more call.
+        """
+        if self.max_calls is not None and calls >= self.max_calls:
+            raise BudgetExceededError(f"the budget of {plural(self.max_calls, 'call')} is used up")
+        message = "one more call could exceed the budget of "
+        if self.max_tokens is not None and sum(tokens) > self.max_tokens:
+            raise BudgetExceededError(f"{message}{plural(self.max_tokens, 'token')}")
+        cost = self.price(tokens)
+        if self.max_cost is not None and cost is not None and cost > self.max_cost:
+            raise BudgetExceededError(f"{message}{self.max_cost:g}")
+
     def usage(self) -> JsonObject:
-        """Return what the answers cost when they were made."""
-        return self._usage_log.usage()
+        """Return the original cost of all responses, whether cached or not."""
+        return self.usage_log.usage(self.price)
 
     def spent(self) -> JsonObject:
-        """Return what this process sent and paid."""
-        return self._usage_log.spent()
+        """Return what this process actually sent and paid for."""
+        return self.usage_log.spent(self.price)
 
 
 class ReplyFormat(StrEnum):
-    """What an endpoint is told of the form of its reply, which is checked in any case."""
+    """The response format to request; the response is validated in any case."""
 
     JSON_OBJECT = "json_object"
     JSON_SCHEMA = "json_schema"
@@ -192,7 +205,7 @@ class ReplyFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatConnection(Connection):
-    """A model that answers in words."""
+    """A chat model behind an OpenAI-compatible endpoint."""
 
     temperature: float = 0.0
     seed: int | None = None
@@ -201,19 +214,19 @@ class ChatConnection(Connection):
 
     def __post_init__(self) -> None:
         Connection.__post_init__(self)
-        check_number("temperature", self.temperature, least=0, most=_MAX_TEMPERATURE)
-        check_number("max_reply_tokens", self.max_reply_tokens, least=1)
+        check_number("temperature", self.temperature, minimum=0, maximum=_MAX_TEMPERATURE)
+        check_number("max_reply_tokens", self.max_reply_tokens, minimum=1)
         known = checked_choice("reply_format", self.reply_format, ReplyFormat)
         object.__setattr__(self, "reply_format", known)
         for option in _REPLY_LIMITS:
-            check_number(f"request.{option}", self.request.get(option), least=1)
+            check_number(f"request.{option}", self.request.get(option), minimum=1)
         budget = self.max_tokens if self.max_cost is None else self.max_cost
         if budget is not None and not self._reply_limits():
-            message = "must leave a limit to replies, max_tokens or max_completion_tokens"
-            raise OptionError("request", f"{message}: there is a budget")
+            message = "must not remove the response limit (max_tokens or max_completion_tokens)"
+            raise OptionError("request", f"{message} if there is a budget")
 
-    def longest_reply(self) -> int:
-        """Return the maximum number of tokens in a reply."""
+    def max_response_tokens(self) -> int:
+        """Return the maximum number of tokens in a response."""
         return max(self._reply_limits(), default=self.max_reply_tokens)
 
     def _reply_limits(self) -> list[int]:
@@ -222,7 +235,7 @@ class ChatConnection(Connection):
         return [int(limit) for limit in found if isinstance(limit, int | float)]
 
     def parameters(self) -> JsonObject:
-        """Return the options that an answer depends on."""
+        """Return the options that a response depends on."""
         return {
             **Connection.parameters(self),
             "temperature": self.temperature,
@@ -232,15 +245,29 @@ class ChatConnection(Connection):
         }
 
 
+def _missing_cache(file: Path | None) -> str:
+    return f"offline, and the cache file {file} does not exist"
+
+
 def check_number(
-    option: str, value: object, *, least: float, most: float | None = None, above: bool = False
+    option: str,
+    value: object,
+    *,
+    minimum: float,
+    maximum: float | None = None,
+    exclusive: bool = False,
 ) -> None:
-    """Raise OptionError for a number out of range; none is accepted."""
+    """Raise OptionError unless the value is a number in the range, or `None`.
+
+    With `exclusive`, the minimum itself is out of range.
+    """
     if value is None:
         return
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    within = number and isfinite(value) and (value > least if above else value >= least)  # type: ignore[arg-type,operator]
-    if not within or (most is not None and value > most):  # type: ignore[operator]
-        bound = f"more than {least:g}" if above else f"at least {least:g}"
-        limit = "" if most is None else f" and at most {most:g}"
-        raise OptionError(option, f"must be a number of {bound}{limit}, not {value!r}")
+    within = number and isfinite(value) and (value > minimum if exclusive else value >= minimum)  # type: ignore[arg-type,operator]
+    if not within or (maximum is not None and value > maximum):  # type: ignore[operator]
+        if maximum is not None:
+            bounds = f"from {minimum:g} to {maximum:g}"
+        else:
+            bounds = f"greater than {minimum:g}" if exclusive else f"of at least {minimum:g}"
+        raise OptionError(option, f"must be a number {bounds}, got {value!r}")

@@ -1,1 +1,1 @@
-"""Providers of semantic similarity that use a model, an endpoint or a function."""
+"""Providers of semantic similarity: local models, endpoints and Python functions."""

@@ -14,8 +14,7 @@ from typing import ClassVar, Final, Protocol, cast
 
 from fieldmark.compare.options import check_flag
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.judges.providers.batches import provider_error
-from fieldmark.judges.providers.vectors import Vector, cosine_similarities
+from fieldmark.judges.providers.similarity import Vector, cosine_similarities, provider_error
 from fieldmark.model.comparison import Similarity, TextPair
 from fieldmark.model.json import JsonObject
 from fieldmark.values.presence import is_blank
@@ -36,10 +35,10 @@ class _Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model2Vec:
-    """Vectors of a model2vec model, compared by their angle; nothing leaves this machine.
+    """Cosine similarity of model2vec embeddings, computed locally.
 
-    `model` is a folder, or the name of a model that is in the local store of Hugging Face; only
-    with `download` is it fetched from there.
+    `model` is a directory, or the name of a model in the local Hugging Face cache. `download`
+    allows the model to be downloaded from Hugging Face.
     """
 
     name: ClassVar[str] = "model2vec"
@@ -50,15 +49,15 @@ class Model2Vec:
 
     def __post_init__(self) -> None:
         if is_blank(self.model) or "\0" in self.model:
-            raise OptionError("model", "must be a folder or the name of a model")
+            raise OptionError("model", "must be a directory or the name of a model")
         check_flag("download", self.download)
 
     def unready(self) -> str | None:
-        """Return why no pair can be compared, without loading the model."""
+        """Return why no pair can be compared, or `None`; the model is not loaded."""
         if find_spec("model2vec") is None:
-            return str(MissingExtra("The provider model2vec", "semantic"))
+            return str(MissingExtra("the provider model2vec", "semantic"))
         try:
-            _model_folder(self.model, download=self.download)
+            _model_directory(self.model, download=self.download)
         except ModelError as error:
             return str(error)
         return None
@@ -66,15 +65,15 @@ class Model2Vec:
     def identity(self) -> JsonObject:
         """Return the name of the model and the hash of its weights, if it is available."""
         try:
-            weights = _weights_digest(_model_folder(self.model, download=False))
+            weights = _weights_digest(_model_directory(self.model, download=False))
         except ModelError:
             weights = None
         return {"model": Path(self.model).name, "weights_sha256": weights}
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
-        """Return the cosine of each pair, or an error for all if the model cannot be loaded."""
+        """Return the cosine similarity of each pair, or an error if the model cannot be loaded."""
         try:
-            encoder = _load_encoder(_model_folder(self.model, download=self.download))
+            encoder = _load_encoder(_model_directory(self.model, download=self.download))
         except (ModelError, MissingExtra) as error:
             return [provider_error(error)] * len(pairs)
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
@@ -82,38 +81,38 @@ class Model2Vec:
         return cosine_similarities(pairs, dict(zip(texts, encoder.encode(plain), strict=True)))
 
 
-def _model_folder(model: str, *, download: bool) -> Path:
-    """Return the folder of a model, given by its path or its name."""
-    place = Path(model).expanduser()
-    if place.is_dir():
-        return place
+def _model_directory(model: str, *, download: bool) -> Path:
+    """Return the directory of a model, given by its path or name."""
+    directory = Path(model).expanduser()
+    if directory.is_dir():
+        return directory
     if find_spec("huggingface_hub") is None:
-        raise ModelError(f"there is no folder {model}")
+        raise ModelError(f"model directory {model} not found")
     try:
         fetch = importlib.import_module("huggingface_hub").snapshot_download
         return Path(fetch(model, local_files_only=not download))
     except (OSError, ValueError) as error:
-        hint = "" if download else "; with download: true it is fetched"
+        hint = "" if download else "; set download: true to download it"
         what = type(error).__name__
-        raise ModelError(f"there is no folder {model} and no such model ({what}){hint}") from None
+        raise ModelError(f"model {model} not found ({what}){hint}") from None
 
 
 @cache
-def _load_encoder(folder: Path) -> _Encoder:
+def _load_encoder(directory: Path) -> _Encoder:
     if find_spec("model2vec") is None:
-        raise MissingExtra("The provider model2vec", "semantic")
+        raise MissingExtra("the provider model2vec", "semantic")
     with _LOCK:
         try:
             static = importlib.import_module("model2vec").StaticModel
-            return cast("_Encoder", static.from_pretrained(folder))
+            return cast("_Encoder", static.from_pretrained(directory))
         except (OSError, ValueError, KeyError) as error:
-            raise ModelError(f"{folder} cannot be loaded: {error}") from None
+            raise ModelError(f"cannot load {directory}: {error}") from None
 
 
-def _weights_digest(folder: Path) -> str:
+def _weights_digest(directory: Path) -> str:
     digest = hashlib.sha256()
     for name in _WEIGHTS:
-        file = folder / name
+        file = directory / name
         digest.update(f"{name}\0".encode())
         if file.is_file():
             with file.open("rb") as opened:

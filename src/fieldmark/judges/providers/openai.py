@@ -1,31 +1,41 @@
-"""The provider openai: a language model grades the similarity of pairs, in batches."""
+"""The providers openai and openai_embeddings: models behind an endpoint, called in batches."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from array import array
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar, Final
+from math import isfinite
+from typing import ClassVar, Final, TypeVar
 
 from fieldmark.compare.options import checked_choice
-from fieldmark.judges.llm.answer_cache import CachedAnswer
-from fieldmark.judges.llm.chat import ask_for_grades
-from fieldmark.judges.llm.client import LlmClient
-from fieldmark.judges.llm.connection import ChatConnection, check_number
+from fieldmark.judges.llm.chat import request_grades
+from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, Question, UnusableResponseError
+from fieldmark.judges.llm.connection import ChatConnection, Connection, check_number
 from fieldmark.judges.llm.prompts import FORM, MEANING, Prompt
-from fieldmark.judges.providers.batches import answer_in_batches, provider_error
-from fieldmark.model.comparison import Similarity, TextPair
+from fieldmark.judges.llm.response_cache import CachedResponse
+from fieldmark.judges.providers.similarity import Vector, cosine_similarities, provider_error
+from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcome import Reason
 
-__all__ = ["Aspect", "OpenAi"]
+__all__ = ["Aspect", "OpenAi", "OpenAiEmbeddings"]
 
-_MAX_BATCH_CHARACTERS: Final = 40_000
-"""The size of a batch of several pairs."""
+_MAX_TEXT_CHARACTERS: Final = 20_000
+"""Longer strings are not sent."""
+_MAX_PAIR_CHARACTERS: Final = 40_000
+_MAX_EMBEDDING_CHARACTERS: Final = 100_000
+"""The maximum size of a batch of several pairs or strings."""
+_Item = TypeVar("_Item", bound=Hashable)
+_Answer = TypeVar("_Answer")
 
 
 class Aspect(StrEnum):
-    """In what two texts are compared: what they mean, or how they are written."""
+    """Whether strings are compared by meaning or by spelling."""
 
     MEANING = "meaning"
     FORM = "form"
@@ -36,15 +46,15 @@ _PROMPTS: Final[Mapping[Aspect, Prompt]] = {Aspect.MEANING: MEANING, Aspect.FORM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAi(ChatConnection):
-    """A language model behind an OpenAI-compatible endpoint grades pairs, `batch` of them a call.
+    """Similarity graded by a language model behind an OpenAI-compatible endpoint.
 
-    A reply that cannot be believed is an error, never a number. Where it was about several pairs,
-    they are asked about again in two halves, so that one odd text costs nobody else.
+    Up to `batch` pairs are sent per call. An invalid response is an error, never a similarity. If
+    it was for several pairs, they are requested again in halves, to find the pair that causes it.
     """
 
     name: ClassVar[str] = "openai"
     approximate: ClassVar[bool] = False
-    # A model that reads the texts needs no guards.
+    # A language model does not need guards.
     guarded: ClassVar[bool] = False
     persuadable: ClassVar[bool] = True
     aspect: Aspect = Aspect.MEANING
@@ -52,7 +62,7 @@ class OpenAi(ChatConnection):
 
     def __post_init__(self) -> None:
         ChatConnection.__post_init__(self)
-        check_number("batch", self.batch, least=1)
+        check_number("batch", self.batch, minimum=1)
         object.__setattr__(self, "aspect", checked_choice("aspect", self.aspect, Aspect))
 
     def identity(self) -> JsonObject:
@@ -60,23 +70,23 @@ class OpenAi(ChatConnection):
         return {**self.parameters(), **self._task(), "batch": self.batch}
 
     def of_form(self) -> OpenAi:
-        """Return the same model, asked about spelling; both share one usage log."""
+        """Return the same model for comparison by spelling; both share one usage log."""
         other = replace(self, aspect=Aspect.FORM)
-        object.__setattr__(other, "_usage_log", self._usage_log)
+        object.__setattr__(other, "usage_log", self.usage_log)
         return other
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
         """Return the model's grade of each pair, or an error."""
-        answers = answer_in_batches(
+        answers = _answer_in_batches(
             self,
             self._task(),
             pairs,
-            texts=lambda pair: pair,
+            strings=lambda pair: pair,
             question=lambda pair: {"texts": list(pair), "repeat": 0},
-            ask=self._grade,
-            read=_as_similarity,
+            request=self._grade,
+            read=_read_similarity,
             max_items=self.batch,
-            max_characters=_MAX_BATCH_CHARACTERS,
+            max_characters=_MAX_PAIR_CHARACTERS,
             halve=True,
         )
         return [answers[pair] for pair in pairs]
@@ -84,23 +94,202 @@ class OpenAi(ChatConnection):
     def _task(self) -> JsonObject:
         return {"task": "similarity", "prompt": _PROMPTS[self.aspect].identity()}
 
-    def _grade(self, client: LlmClient, pairs: Sequence[TextPair]) -> list[CachedAnswer]:
+    def _grade(self, client: LlmClient, pairs: Sequence[TextPair]) -> list[CachedResponse]:
         ids = [f"p{number}" for number in range(1, len(pairs) + 1)]
         data: JsonValue = [
             {"id": name, "first": first, "second": second}
             for name, (first, second) in zip(ids, map(_shuffled, pairs), strict=True)
         ]
-        grades, call = ask_for_grades(client, self, _PROMPTS[self.aspect], {"pairs": data}, ids)
-        return [CachedAnswer(grades[name].score, call) for name in ids]
+        grades, call = request_grades(client, self, _PROMPTS[self.aspect], {"pairs": data}, ids)
+        return [CachedResponse(grades[name].score, call) for name in ids]
 
 
 def _shuffled(pair: TextPair) -> TextPair:
-    """Return a pair in an order that does not reveal which text is the ground truth."""
+    """Return a pair in an order that does not reveal which string is the ground truth."""
     text = "\0".join(pair).encode("utf-8", "surrogatepass")
     return pair if hashlib.sha256(text).digest()[0] % 2 else (pair[1], pair[0])
 
 
-def _as_similarity(answer: JsonValue) -> Similarity:
-    if isinstance(answer, int | float) and not isinstance(answer, bool):
-        return float(answer)
-    return provider_error("the cache holds no similarity")
+def _read_similarity(cached: JsonValue) -> Similarity:
+    if isinstance(cached, int | float) and not isinstance(cached, bool):
+        return float(cached)
+    return provider_error("the cached response is not a similarity")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAiEmbeddings(Connection):
+    """Cosine similarity of embeddings from an OpenAI-compatible endpoint.
+
+    Up to `batch` strings are sent per call. `dimensions` requests shorter vectors, if the model
+    supports it.
+    """
+
+    name: ClassVar[str] = "openai_embeddings"
+    approximate: ClassVar[bool] = False
+    guarded: ClassVar[bool] = True
+    dimensions: int | None = None
+    batch: int = 64
+
+    def __post_init__(self) -> None:
+        Connection.__post_init__(self)
+        check_number("dimensions", self.dimensions, minimum=1)
+        check_number("batch", self.batch, minimum=1)
+
+    def identity(self) -> JsonObject:
+        """Return the model, its endpoint and the number of dimensions."""
+        return {**self.parameters(), **self._task()}
+
+    def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
+        """Return the cosine similarity of each pair, or an error if a vector is missing."""
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        vectors = _answer_in_batches(
+            self,
+            self._task(),
+            texts,
+            strings=lambda text: (text,),
+            question=lambda text: {"text": text},
+            request=self._embed,
+            read=_read_vector,
+            max_items=self.batch,
+            max_characters=_MAX_EMBEDDING_CHARACTERS,
+        )
+        return cosine_similarities(pairs, vectors)
+
+    def _task(self) -> JsonObject:
+        return {"task": "embedding", "dimensions": self.dimensions}
+
+    def _embed(self, client: LlmClient, texts: Sequence[str]) -> list[CachedResponse]:
+        payload: JsonObject = {
+            "model": self.model,
+            "input": [text.encode("utf-8", "replace").decode() for text in texts],
+            "encoding_format": "float",
+            "dimensions": self.dimensions,
+        }
+        body, call = client.post("embeddings", self.with_request_options(payload), 0)
+        vectors = _read_vectors(body, len(texts))
+        packed = [b64encode(array("f", vector).tobytes()).decode() for vector in vectors]
+        return [CachedResponse(text, call) for text in packed]
+
+
+def _read_vectors(body: JsonObject, number: int) -> list[list[float]]:
+    """Return one vector per string, in order."""
+    data = body.get("data")
+    if not isinstance(data, list) or len(data) != number:
+        raise UnusableResponseError(
+            "the response must contain one vector of the same length per string"
+        )
+    vectors: dict[int, list[float]] = {}
+    for entry in data:
+        index = entry.get("index") if isinstance(entry, dict) else None
+        values = entry.get("embedding") if isinstance(entry, dict) else None
+        if isinstance(index, bool) or not isinstance(index, int) or index in vectors:
+            raise UnusableResponseError("the response contains a missing or duplicate vector index")
+        if not isinstance(values, list) or not values:
+            raise UnusableResponseError("a vector is not a list of numbers")
+        numbers = [
+            float(value)
+            for value in values
+            if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+        ]
+        if len(numbers) != len(values) or not any(numbers):
+            raise UnusableResponseError(
+                "a vector must contain finite numbers that are not all zero"
+            )
+        vectors[index] = numbers
+    if sorted(vectors) != list(range(number)) or len({len(v) for v in vectors.values()}) != 1:
+        raise UnusableResponseError(
+            "the response must contain one vector of the same length per string"
+        )
+    return [vectors[index] for index in range(number)]
+
+
+def _read_vector(cached: JsonValue) -> Vector | Comparison:
+    if not isinstance(cached, str):
+        return provider_error("the cached response is not a vector")
+    return array("f", b64decode(cached))
+
+
+def _answer_in_batches(
+    connection: Connection,
+    task: JsonObject,
+    items: Sequence[_Item],
+    *,
+    strings: Callable[[_Item], Sequence[str]],
+    question: Callable[[_Item], Question],
+    request: Callable[[LlmClient, list[_Item]], list[CachedResponse]],
+    read: Callable[[JsonValue], _Answer | Comparison],
+    max_items: int,
+    max_characters: int,
+    halve: bool = False,
+) -> dict[_Item, _Answer | Comparison]:
+    """Return the answer for each item: `request` batches that are not cached, `read` each response.
+
+    With `halve`, a batch with an invalid response is requested again in halves.
+    """
+
+    def answer_batch(batch: list[_Item]) -> list[_Answer | Comparison]:
+        try:
+            found = client.store([question(item) for item in batch], request(client, batch))
+        except LLM_ERRORS as error:
+            if halve and isinstance(error, UnusableResponseError) and len(batch) > 1:
+                half = len(batch) // 2
+                return [*answer_batch(batch[:half]), *answer_batch(batch[half:])]
+            return [provider_error(error)] * len(batch)
+        return [read(each.value) for each in found]
+
+    too_long = f"strings of more than {_MAX_TEXT_CHARACTERS:,} characters are not sent"
+    answers: dict[_Item, _Answer | Comparison] = {
+        item: provider_error(too_long, Reason.TOO_LONG)
+        for item in items
+        if max(map(len, strings(item))) > _MAX_TEXT_CHARACTERS
+    }
+    rest = [item for item in items if item not in answers]
+    try:
+        with LlmClient.opened(connection, task) as client:
+            cached = client.lookup([question(item) for item in rest])
+            answers |= {
+                item: read(each.value)
+                for item, each in zip(rest, cached, strict=True)
+                if each is not None
+            }
+            unknown = [item for item in dict.fromkeys(rest) if item not in answers]
+            batches = list(
+                _split_batches(
+                    unknown,
+                    lambda item: sum(map(len, strings(item))),
+                    max_items=max_items,
+                    max_size=max_characters,
+                )
+            )
+            if batches:
+                threads = min(connection.concurrency, len(batches))
+                pool = ThreadPoolExecutor(threads, thread_name_prefix="fieldmark-llm")
+                try:
+                    new = [answer for batch in pool.map(answer_batch, batches) for answer in batch]
+                finally:
+                    # After an interrupt, no more batches are sent.
+                    pool.shutdown(cancel_futures=True)
+                answers.update(zip(unknown, new, strict=True))
+    except LLM_ERRORS as error:
+        return dict.fromkeys(items, provider_error(error))
+    return answers
+
+
+def _split_batches(
+    items: Sequence[_Item], size: Callable[[_Item], int], *, max_items: int, max_size: int
+) -> Iterator[list[_Item]]:
+    """Yield the items in batches with a limited number of items and total size.
+
+    >>> list(_split_batches(["aa", "b", "c"], len, max_items=2, max_size=3))
+    [['aa', 'b'], ['c']]
+    """
+    batch: list[_Item] = []
+    total = 0
+    for item in items:
+        if batch and (len(batch) == max_items or total + size(item) > max_size):
+            yield batch
+            batch, total = [], 0
+        batch.append(item)
+        total += size(item)
+    if batch:
+        yield batch

@@ -1,4 +1,4 @@
-"""The provider python: a function returns the similarity of pairs of texts."""
+"""The provider python: a function that returns the similarity of pairs of strings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias, cast
 
 from fieldmark.errors import OptionError
-from fieldmark.judges.providers.batches import provider_error
+from fieldmark.judges.providers.similarity import provider_error
 from fieldmark.judges.python_function import load_attribute
 from fieldmark.model.comparison import Comparison, Similarity, TextPair
 from fieldmark.model.json import JsonObject
@@ -22,13 +22,13 @@ _NAME: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonProvider:
-    """A function, or its name as `module:function`, says how alike a column of pairs is.
+    """Similarity computed by a Python function, given as `module:function` or as a callable.
 
-    It is loaded when it is first needed, never while a configuration is only checked. Guards are
-    on; a function that reads for itself switches them off on the comparator.
+    The function is loaded when it is first needed, not when a configuration is validated. Guards
+    are on by default and can be disabled on the comparator.
 
-    >>> alike = PythonProvider(function=lambda pairs: [0.9 for _ in pairs])
-    >>> list(alike.similarities([("a", "b")]))
+    >>> provider = PythonProvider(function=lambda pairs: [0.9 for _ in pairs])
+    >>> list(provider.similarities([("a", "b")]))
     [0.9]
     """
 
@@ -40,7 +40,7 @@ class PythonProvider:
     def __post_init__(self) -> None:
         named = _NAME.match(self.function) if isinstance(self.function, str) else None
         if named is None and not callable(self.function):
-            raise OptionError("function", "must be module:function")
+            raise OptionError("function", "must be a function, or its name as module:function")
 
     def identity(self) -> JsonObject:
         """Return the name of the function."""
@@ -51,16 +51,16 @@ class PythonProvider:
         return {"function": f"{module}:{name}"}
 
     def unready(self) -> str | None:
-        """Return why the function cannot be called, or none."""
+        """Return why the function cannot be called, or `None`."""
         function = self._load()
         return None if callable(function) else function.note
 
     def similarities(self, pairs: Sequence[TextPair]) -> Sequence[Similarity]:
-        """Return the similarity of each pair; what the function raises is raised."""
+        """Return the similarity of each pair; exceptions of the function are not caught."""
         function = self._load()
         if not callable(function):
             return [function] * len(pairs)
-        return [_as_similarity(answer) for answer in function(pairs)]
+        return [_as_similarity(returned) for returned in function(pairs)]
 
     def _load(self) -> PairFunction | Comparison:
         if not isinstance(self.function, str):
@@ -68,14 +68,14 @@ class PythonProvider:
         try:
             _, function = load_attribute(self.function)
         except (ImportError, AttributeError) as error:
-            return provider_error(f"{self.function} cannot be loaded: {error}")
+            return provider_error(f"cannot load {self.function}: {error}")
         if not callable(function):
             return provider_error(f"{self.function} is not a function")
         return cast("PairFunction", function)
 
 
-def _as_similarity(answer: object) -> Similarity:
+def _as_similarity(returned: object) -> Similarity:
     try:
-        return float(answer)  # type: ignore[arg-type]
+        return float(returned)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return provider_error(f"the function gave {answer!r}, which is no number")
+        return provider_error(f"expected a number from the function, got {returned!r}")

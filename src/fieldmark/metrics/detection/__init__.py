@@ -1,4 +1,4 @@
-"""Object detection over a whole data set: COCO's twelve figures and PASCAL's average precision."""
+"""Object detection over a data set: the twelve COCO metrics and PASCAL VOC average precision."""
 
 from __future__ import annotations
 

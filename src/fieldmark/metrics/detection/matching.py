@@ -1,9 +1,9 @@
 """Matches detections to regions by overlap, for all thresholds and size ranges at once.
 
-A detection takes the region that it overlaps most among those that are free. Regions outside a
-range of sizes, and crowds, are *ignored*: they are taken only if no other one is left, and what
-takes them counts neither way. Detections of different images do not compete, so the first of every
-image and class are matched together, then the second, and so on.
+A detection is matched to the free region that it overlaps most. Crowds and regions outside a size
+range are *ignored*: they are matched only if no other region is left, and the detections matched to
+them do not count. Detections of different images do not compete, so the first detections of all
+images and classes are matched together, then the second, and so on.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from fieldmark.metrics.detection.regions import DetectedRegion, Extent, RegionTable, TruthRegion
 
 if TYPE_CHECKING:
-    from fieldmark.metrics.arrays import Flags, Floats, Integers
+    from fieldmark.values.arrays import Flags, Floats, Integers
 
 __all__ = ["ImageMatch", "MatchedDetections", "match_image", "matched", "ordered", "overlapping"]
 
-_BLOCK: Final = 1 << 20  # pairs that are held in memory at once
+_BLOCK: Final = 1 << 20  # the maximum number of pairs in memory at once
 
 
 class SortedDetections(NamedTuple):
@@ -32,7 +32,7 @@ class SortedDetections(NamedTuple):
 
 
 class OverlappingPairs(NamedTuple):
-    """Pairs of a detection and a region of its class and image, in the order of both."""
+    """Pairs of a detection and a region of the same class and image, in the order of both."""
 
     detection: Integers
     truth: Integers
@@ -40,15 +40,15 @@ class OverlappingPairs(NamedTuple):
 
 
 def ordered(table: RegionTable, most: int) -> SortedDetections:
-    """The detections of every class and image by descending score, at most `most` of each."""
+    """Return the `most` highest-scoring detections of each class and image, in descending order."""
     import numpy as np
 
     order = np.lexsort((-table.score, table.found_key))
     rank = _ranks(table.found_key[order])
-    kept = rank < most
-    order = order[kept]
+    chosen = rank < most
+    order = order[chosen]
     return SortedDetections(
-        table.found_key[order], table.found_extent[order], table.score[order], rank[kept]
+        table.found_key[order], table.found_extent[order], table.score[order], rank[chosen]
     )
 
 
@@ -64,10 +64,10 @@ def _ranks(key: Integers) -> Integers:
 def overlapping(
     table: RegionTable, found: SortedDetections, order: Integers, least: float, margin: float = 0.0
 ) -> OverlappingPairs:
-    """Every pair that overlaps at least so much.
+    """Return every pair with at least this overlap.
 
-    `order` puts the regions in the order of their keys; pairs name regions by their places in it.
-    With a `margin` of 1, coordinates name pixels, and a box from 3 to 3 is one pixel wide.
+    `order` sorts the regions by key; pairs name regions by their position in it. With a `margin` of
+    1, coordinates are pixel indexes, so a box from 3 to 3 is one pixel wide.
     """
     import numpy as np
 
@@ -85,7 +85,7 @@ def overlapping(
 
 
 def _candidate_pairs(first: Integers, count: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Every detection with every region that it may match, some at a time."""
+    """Yield every detection with every region that it may match, in blocks."""
     import numpy as np
 
     some = np.flatnonzero(count)
@@ -110,10 +110,10 @@ def _overlaps(
     least: float,
     margin: float,
 ) -> OverlappingPairs:
-    """The pairs that overlap enough.
+    """Return the pairs that overlap enough.
 
-    Areas are width times height as written, and nothing is clamped, as in the reference
-    implementation: ties between overlaps depend on the last digit.
+    As in the reference implementation, areas are width times height as written, and nothing is
+    clamped: ties between overlaps depend on the last digit.
     """
     import numpy as np
 
@@ -133,15 +133,15 @@ def _overlaps(
     common = across[near] * down[near]
     own = ((w + margin) * (h + margin))[detection]
     union = own + ((width + margin) * (height + margin))[truth] - common
-    # A detection inside a crowd need not cover it.
+    # The overlap with a crowd is relative to the detection alone.
     union = np.where(crowd[truth], own, union)
     iou = common / np.maximum(union, np.finfo(np.float64).tiny)
-    kept = iou >= least
-    return OverlappingPairs(detection[kept], truth[kept], iou[kept])
+    chosen = iou >= least
+    return OverlappingPairs(detection[chosen], truth[chosen], iou[chosen])
 
 
 _WHOLE: Final = 1 - 1e-10
-"""A threshold of 1 allows for rounding."""
+"""Return the threshold, lowered for rounding if it is 1."""
 
 
 class MatchedDetections(NamedTuple):
@@ -149,7 +149,7 @@ class MatchedDetections(NamedTuple):
 
     `inside` says for each range whether a detection has such a size. `which` are the detections
     that overlap a region; `hit` and `ignored` say for these, by range and threshold, whether they
-    found a region and whether that is an ignored one. `wanted` counts the regions of each class
+    found a region and whether that region is ignored. `expected` counts the regions of each class
     and range that should be found.
     """
 
@@ -158,7 +158,7 @@ class MatchedDetections(NamedTuple):
     which: Integers
     hit: Flags
     ignored: Flags
-    wanted: Integers
+    expected: Integers
 
 
 def matched(
@@ -182,15 +182,15 @@ def matched(
     rounds = np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]) if len(which) else []
     hit, passed_over = _greedy(pairs, first, rounds, crowd, ignored, limits)
     label = table.class_of(table.truth_key[order])
-    wanted = np.stack(
+    expected = np.stack(
         [np.bincount(label[~flags], minlength=len(table.labels)) for flags in ignored], axis=1
     )
     size = found.extent[:, 2] * found.extent[:, 3]
-    return MatchedDetections(found, _within(size, ranges), which, hit, passed_over, wanted)
+    return MatchedDetections(found, _within(size, ranges), which, hit, passed_over, expected)
 
 
 def _within(areas: Floats, ranges: Sequence[tuple[float, float]]) -> Flags:
-    """Whether each area lies in each range, both ends included."""
+    """Return whether each area lies in each range, inclusive."""
     import numpy as np
 
     return np.stack([(areas >= least) & (areas <= most) for least, most in ranges])
@@ -204,9 +204,9 @@ def _greedy(
     ignored: Flags,
     limits: Floats,
 ) -> tuple[Flags, Flags]:
-    """Whether each detection that overlaps something is matched, and to an ignored region.
+    """Return whether each overlapping detection is matched, and whether to an ignored region.
 
-    The pairs of a detection begin at its place in `first`.
+    The pairs of a detection start at its position in `first`.
     """
     import numpy as np
 
@@ -232,7 +232,7 @@ def _greedy(
 
 
 def _steps(count: Integers) -> Integers:
-    """0, 1, 2, … for each of some counts, in a row."""
+    """Return 0, 1, 2, … for each of the counts, concatenated."""
     import numpy as np
 
     ends = np.cumsum(count)
@@ -242,17 +242,17 @@ def _steps(count: Integers) -> Integers:
 def _preferences(
     pairs: OverlappingPairs, ignored: Flags, count: Integers
 ) -> tuple[Integers, Integers]:
-    """The ranks of the regions that a detection overlaps, and how many of them are ignored.
+    """Return the ranks of the regions that a detection overlaps, and the number of ignored ones.
 
-    The highest rank is preferred: regions that count over ignored ones, then the larger overlap,
-    then the later region. Ranks up to the number of ignored regions are those of ignored regions.
+    The highest rank is preferred: regions that count before ignored ones, then the larger overlap,
+    then the later region. Ranks up to the number of ignored regions belong to ignored regions.
     """
     import numpy as np
 
     preference = np.ones((len(pairs.iou), len(ignored)), dtype=np.intp)
     few = np.empty((len(count), len(ignored)), dtype=np.intp)
     owner = np.repeat(np.arange(len(count)), count)
-    # Most detections overlap one region, and then there is nothing to prefer.
+    # Most detections overlap one region, so there is nothing to rank.
     several = np.flatnonzero(count[owner] > 1)
     steps = _steps(count[count > 1]) + 1
     for number, flags in enumerate(ignored):
@@ -264,14 +264,14 @@ def _preferences(
 
 
 class ImageMatch(NamedTuple):
-    """Pairs of regions and detections with their overlap, and the indexes of those without a pair.
+    """Pairs of regions and detections with their overlap, and the indexes of unmatched ones.
 
-    A crowd is never lost, and a detection inside one is not invented.
+    A crowd is never missing, and a detection inside a crowd is never extra.
     """
 
     pairs: list[tuple[int, int, float]]
-    lost: list[int]
-    invented: list[int]
+    missing: list[int]
+    extra: list[int]
 
 
 def match_image(
@@ -305,10 +305,10 @@ def match_image(
             free[best] = False
             match.pairs.append((best, number, overlap))
         elif not inside:
-            match.invented.append(number)
+            match.extra.append(number)
     match.pairs.sort()
-    match.invented.sort()
-    match.lost.extend(place for place, is_free in enumerate(free) if is_free)
+    match.extra.sort()
+    match.missing.extend(place for place, is_free in enumerate(free) if is_free)
     return match
 
 

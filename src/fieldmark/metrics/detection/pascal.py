@@ -1,9 +1,9 @@
-"""PASCAL's average precision, over every point of the curve and over eleven."""
+"""PASCAL VOC average precision, over every point of the curve and over eleven points."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import OptionError
 from fieldmark.metrics.detection.matching import ordered, overlapping
@@ -11,20 +11,11 @@ from fieldmark.metrics.detection.regions import CocoGiven, RegionTable, read_coc
 from fieldmark.model.json import JsonObject
 
 if TYPE_CHECKING:
-    from fieldmark.metrics.arrays import Flags, Integers
+    from fieldmark.values.arrays import Flags, Integers
 
-__all__ = ["pascal_ap", "pascal_figures"]
+__all__ = ["pascal_ap", "pascal_metrics"]
 
 _RECALLS: Final = 11
-
-
-class _Judged(NamedTuple):
-    """Detections by class and descending score, and the number of regions of each class."""
-
-    right: Flags
-    counted: Flags
-    label: Integers
-    wanted: Integers
 
 
 def pascal_ap(
@@ -34,9 +25,9 @@ def pascal_ap(
     iou_threshold: float = 0.5,
     pixels: bool = False,
 ) -> JsonObject:
-    """PASCAL VOC's average precision both ways, from objects as COCO files hold them.
+    """Compute PASCAL VOC average precision in both variants, from the objects of COCO files.
 
-    With `pixels`, coordinates name pixels, as in PASCAL's own files: a box includes its last row
+    With `pixels`, coordinates are pixel indexes as in PASCAL VOC files: a box includes its last row
     and column.
 
     >>> truth = [{"image_id": 1, "category_id": 7, "bbox": [0, 0, 10, 10]}]
@@ -45,31 +36,32 @@ def pascal_ap(
     1.0
     """
     table = read_coco(ground_truth, detections)
-    return pascal_figures(table, iou_threshold=iou_threshold, pixels=pixels)
+    return pascal_metrics(table, iou_threshold=iou_threshold, pixels=pixels)
 
 
-def pascal_figures(
+def pascal_metrics(
     table: RegionTable, *, iou_threshold: float = 0.5, pixels: bool = False
 ) -> JsonObject:
-    """The means over all classes with regions, and the figures of each class under `classes`."""
+    """Return the means over all classes with regions, and each class's metrics in `classes`."""
     if not 0 < iou_threshold <= 1:
-        raise OptionError("iou_threshold", "must be a number above 0 and up to 1")
+        raise OptionError("iou_threshold", "must be greater than 0 and at most 1")
     import numpy as np
 
-    judged = _judged(table, iou_threshold, 1.0 if pixels else 0.0)
+    right, counted, label_of = _judged(table, iou_threshold, 1.0 if pixels else 0.0)
+    truths = table.class_of(table.truth_key)[~table.crowd]
+    expected_of = np.bincount(truths, minlength=len(table.labels)).tolist()
     classes: JsonObject = {}
     points: list[tuple[float, float]] = []
-    for number, label in enumerate(table.labels):
-        wanted = int(judged.wanted[number])
-        if not wanted:
+    for number, (label, expected) in enumerate(zip(table.labels, expected_of, strict=True)):
+        if not expected:
             classes[label] = {"every_point": None, "eleven_point": None}
             continue
-        found = np.cumsum(judged.right[judged.counted & (judged.label == number)])
-        precision, recall = found / np.arange(1, len(found) + 1), found / wanted
+        found = np.cumsum(right[counted & (label_of == number)])
+        precision, recall = found / np.arange(1, len(found) + 1), found / expected
         # The area below the curve of the best precision at each recall or above.
         envelope = np.maximum.accumulate(precision[::-1])[::-1]
         every_point = float(np.sum(np.diff(recall, prepend=0.0) * envelope))
-        # The mean of the best precision at the recalls 0, 0.1, … 1 or above.
+        # The mean of the best precision at recalls of at least 0, 0.1, … 1.
         levels = np.linspace(0.0, 1.0, _RECALLS)
         best = [precision[recall >= level].max(initial=0.0) for level in levels]
         eleven_point = float(np.mean(best))
@@ -84,28 +76,30 @@ def pascal_figures(
     }
 
 
-def _judged(table: RegionTable, threshold: float, margin: float) -> _Judged:
-    """Every detection against the region that it overlaps most, be that free or not."""
+def _judged(table: RegionTable, threshold: float, margin: float) -> tuple[Flags, Flags, Integers]:
+    """Return whether each detection is correct, whether it counts, and its class.
+
+    Detections are in order of descending score. A detection is matched to the region that it
+    overlaps most, whether that region is free or not.
+    """
     import numpy as np
 
     found = ordered(table, len(table.score) + 1)
     order = np.argsort(table.truth_key, kind="stable")
     pairs = overlapping(table, found, order, threshold, margin)
-    # The region that each detection overlaps most, the first of equals; -1 for none.
+    # The region that each detection overlaps most, the first one if tied; -1 if there is none.
     truth = np.full(len(found.key), -1, dtype=np.intp)
     by_overlap = np.lexsort((-pairs.truth, pairs.iou, pairs.detection))
-    truth[pairs.detection[by_overlap]] = pairs.truth[by_overlap]  # the last one of each stays
+    truth[pairs.detection[by_overlap]] = pairs.truth[by_overlap]  # keeps the last one of each
     label = table.class_of(found.key)
     sequence = np.lexsort((-found.score, label))
     truth, label = truth[sequence], label[sequence]
     hits = np.flatnonzero(truth >= 0)
-    # The detection of a region with the highest score is right, and every other one is wrong.
+    # The highest-scoring detection of a region is correct; all others are wrong.
     _, first = np.unique(truth[hits], return_index=True)
     right = np.zeros(len(truth), dtype=np.bool_)
     right[hits[first]] = True
     crowd = table.crowd[order]
     passed_over = np.zeros(len(truth), dtype=np.bool_)
     passed_over[hits] = crowd[truth[hits]]
-    kept = table.class_of(table.truth_key)[~table.crowd]
-    wanted = np.bincount(kept, minlength=len(table.labels))
-    return _Judged(right & ~passed_over, ~passed_over, label, wanted)
+    return right & ~passed_over, ~passed_over, label

@@ -1,4 +1,4 @@
-"""Regions of many images as columns, and COCO objects read into them."""
+"""Regions of many images as columns, and the reader of COCO objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 from fieldmark.errors import DataError
 
 if TYPE_CHECKING:
-    from fieldmark.metrics.arrays import Flags, Floats, Integers
+    from fieldmark.values.arrays import Flags, Floats, Integers
 
 __all__ = [
     "CocoGiven",
@@ -48,9 +48,9 @@ class DetectedRegion(NamedTuple):
 
 
 class RegionTable(NamedTuple):
-    """The regions of a data set in arrays; `key` numbers class and image in one.
+    """The regions of a data set in arrays; `key` combines class and image in one number.
 
-    Regions with the same key may match each other: keys run through the images of the first
+    Regions with the same key may match each other. Keys count through the images of the first
     class, then through those of the next.
     """
 
@@ -65,85 +65,80 @@ class RegionTable(NamedTuple):
     score: Floats
 
     def class_of(self, key: Integers) -> Integers:
-        """The class that a key belongs to."""
+        """Return the class that a key belongs to."""
         return key // max(1, self.images)
 
 
 class Regions:
     """Collects the regions of images.
 
-    Classes are sorted by name in the end, so the order and the partition of the images do not
-    matter.
+    Classes are sorted by name at the end, so the order and partition of the images do not matter.
     """
 
-    __slots__ = ("_found", "_found_places", "_labels", "_truth", "_truth_places", "images")
+    __slots__ = ("_found", "_labels", "_truth", "images")
 
     def __init__(self) -> None:
         self.images = 0
         self._labels: dict[str, int] = {}
-        self._truth = array("d")  # left, top, width, height, area, crowd
-        self._truth_places = array("q")  # class, image
-        self._found = array("d")  # left, top, width, height, score
-        self._found_places = array("q")
+        self._truth = array("d")  # class, image, left, top, width, height, area, crowd
+        self._found = array("d")  # class, image, left, top, width, height, score
 
     def add(self, truths: Iterable[TruthRegion], found: Iterable[DetectedRegion]) -> None:
         """Add an image."""
         for extent, label, area, crowd in truths:
             size = extent[2] * extent[3] if area is None else area
-            self._truth.extend((*extent, size, crowd))
-            self._truth_places.extend((self._code(label), self.images))
+            self._truth.extend((self._code(label), self.images, *extent, size, crowd))
         for extent, label, score in found:
-            self._found.extend((*extent, score))
-            self._found_places.extend((self._code(label), self.images))
+            self._found.extend((self._code(label), self.images, *extent, score))
         self.images += 1
 
     def merge(self, other: Regions) -> None:
         """Add the images of another part of the data set."""
-        codes = [self._code(label) for label in other._labels]
-        for ours, theirs in (
-            (self._truth_places, other._truth_places),
-            (self._found_places, other._found_places),
-        ):
-            for place in range(0, len(theirs), 2):
-                ours.extend((codes[theirs[place]], theirs[place + 1] + self.images))
-        self._truth.extend(other._truth)
-        self._found.extend(other._found)
+        import numpy as np
+
+        codes = np.array([self._code(label) for label in other._labels], dtype=np.float64)
+        for ours, theirs in zip((self._truth, self._found), other._rows(), strict=True):
+            theirs[:, 0] = codes[theirs[:, 0].astype(np.intp)]
+            theirs[:, 1] += self.images
+            ours.frombytes(theirs.tobytes())
         self.images += other.images
 
     def table(self) -> RegionTable:
-        """All regions as arrays, classes sorted by name."""
+        """Return all regions as arrays, with classes sorted by name."""
         import numpy as np
 
         labels = sorted(self._labels)
         rank = np.empty(len(labels), dtype=np.intp)
         rank[[self._labels[label] for label in labels]] = np.arange(len(labels))
-        truth = np.array(self._truth, dtype=np.float64).reshape(-1, 6)
-        found = np.array(self._found, dtype=np.float64).reshape(-1, 5)
+        truth, found = self._rows()
+        truth_key, found_key = (
+            rank[rows[:, 0].astype(np.intp)] * self.images + rows[:, 1].astype(np.intp)
+            for rows in (truth, found)
+        )
         return RegionTable(
             labels=tuple(labels),
             images=self.images,
-            truth_key=self._keys(self._truth_places, rank),
-            truth_extent=truth[:, :4],
-            truth_area=truth[:, 4],
-            crowd=truth[:, 5] != 0,
-            found_key=self._keys(self._found_places, rank),
-            found_extent=found[:, :4],
-            score=found[:, 4],
+            truth_key=truth_key,
+            truth_extent=truth[:, 2:6],
+            truth_area=truth[:, 6],
+            crowd=truth[:, 7] != 0,
+            found_key=found_key,
+            found_extent=found[:, 2:6],
+            score=found[:, 6],
         )
 
-    def _keys(self, places: array[int], rank: Integers) -> Integers:
+    def _rows(self) -> tuple[Floats, Floats]:
+        """Return copies of the regions and of the detections, one row each."""
         import numpy as np
 
-        pairs = np.array(places, dtype=np.intp).reshape(-1, 2)
-        keys: Integers = rank[pairs[:, 0]] * self.images + pairs[:, 1]
-        return keys
+        return np.array(self._truth).reshape(-1, 8), np.array(self._found).reshape(-1, 7)
 
     def _code(self, label: str) -> int:
         return self._labels.setdefault(label, len(self._labels))
 
 
-_TRUTH: Final = "annotation"
-_RESULT: Final = "detection"
+_TRUTH: Final = "an annotation"
+_RESULT: Final = "a detection"
 
 Entry: TypeAlias = Mapping[str, object]
 CocoGiven: TypeAlias = "Mapping[str, object] | Iterable[Entry]"
@@ -151,13 +146,24 @@ CocoGiven: TypeAlias = "Mapping[str, object] | Iterable[Entry]"
 
 
 def read_coco(ground_truth: CocoGiven, detections: Iterable[Entry]) -> RegionTable:
-    """The regions of COCO objects; classes and images in the order of their ids.
+    """Read the regions of COCO objects, with classes and images in the order of their ids.
 
-    Detections of classes that the truth does not know are left out; those of unknown images are
-    refused.
+    Detections of classes that are not in the ground truth are ignored; a detection of an unknown
+    image is an error.
     """
     found = list(detections)
-    truth, images, names = _parts(ground_truth, found)
+    categories = None
+    if isinstance(ground_truth, Mapping):
+        truth, listed = _list_of(ground_truth, "annotations"), _list_of(ground_truth, "images")
+        images = set(_column(listed, "id", "an image"))
+        categories = ground_truth.get("categories")
+    else:
+        truth = list(ground_truth)
+        images = {*_column(truth, "image_id", _TRUTH), *_column(found, "image_id", _RESULT)}
+    if isinstance(categories, Sequence):
+        names = class_names(cast("Sequence[Entry]", categories))
+    else:
+        names = {number: str(number) for number in _column(truth, "category_id", _TRUTH)}
     image_of = {image: number for number, image in enumerate(_sorted(images))}
     class_of = {name: number for number, name in enumerate(_sorted(names))}
     if not set(_column(found, "category_id", _RESULT)) <= names.keys():
@@ -183,27 +189,12 @@ def read_coco(ground_truth: CocoGiven, detections: Iterable[Entry]) -> RegionTab
 
 
 def class_names(categories: Iterable[Entry]) -> dict[object, str]:
-    """The name of each category, or its id where there is none or several share one."""
+    """Return the name of each category, or its id if it has no name or shares it with another."""
     given = list(categories)
     names = [entry.get("name") for entry in given]
-    listed = zip(_column(given, "id", "category"), names, strict=True)
+    listed = zip(_column(given, "id", "a category"), names, strict=True)
     unique = len(set(map(str, names))) == len(names) and all(isinstance(n, str) for n in names)
     return {number: str(name) if unique else str(number) for number, name in listed}
-
-
-def _parts(
-    ground_truth: CocoGiven, found: Sequence[Entry]
-) -> tuple[list[Entry], set[object], dict[object, str]]:
-    """Annotations, the ids of images, and the names of classes by id."""
-    if not isinstance(ground_truth, Mapping):
-        truth = list(ground_truth)
-        images = {*_column(truth, "image_id", _TRUTH), *_column(found, "image_id", _RESULT)}
-        return truth, images, _numbered(truth)
-    truth, listed = _list_of(ground_truth, "annotations"), _list_of(ground_truth, "images")
-    categories = ground_truth.get("categories")
-    known = isinstance(categories, Sequence)
-    names = class_names(cast("Sequence[Entry]", categories)) if known else _numbered(truth)
-    return truth, set(_column(listed, "id", "image")), names
 
 
 def _list_of(ground_truth: Entry, part: str) -> list[Entry]:
@@ -213,12 +204,8 @@ def _list_of(ground_truth: Entry, part: str) -> list[Entry]:
     return list(cast("Sequence[Entry]", listed))
 
 
-def _numbered(truth: Sequence[Entry]) -> dict[object, str]:
-    return {number: str(number) for number in _column(truth, "category_id", _TRUTH)}
-
-
 def _sorted(ids: Iterable[object]) -> list[object]:
-    """Ids sorted, by their texts if they are not comparable."""
+    """Sort ids, by their text if they are not comparable."""
     try:
         return sorted(ids)  # type: ignore[type-var]
     except TypeError:
@@ -226,18 +213,14 @@ def _sorted(ids: Iterable[object]) -> list[object]:
 
 
 def _column(entries: Sequence[Entry], key: str, what: str) -> list[object]:
-    """The value of a key in every entry."""
+    """Return the value of a key in every entry."""
     try:
         return list(map(itemgetter(key), entries))
     except (KeyError, TypeError):
         pass
     given = cast("Sequence[object]", entries)
     odd = next(entry for entry in given if not isinstance(entry, Mapping) or key not in entry)
-    raise DataError(f"{_article(what)} has no {key}: {str(odd)[:80]}")
-
-
-def _article(what: str) -> str:
-    return f"an {what}" if what[0] in "aeiou" else f"a {what}"
+    raise DataError(f"{what} has no {key}: {str(odd)[:80]}")
 
 
 def _keys(
@@ -253,8 +236,8 @@ def _keys(
         label = np.array([class_of[name] for name in labels], dtype=np.intp)
         image = np.array([image_of[name] for name in images], dtype=np.intp)
     except (KeyError, TypeError) as error:
-        named = f"{_article(what)} names {error}"
-        raise DataError(f"{named}, which the ground truth does not have") from None
+        message = f"{what} refers to id {error}, which is not in the ground truth"
+        raise DataError(message) from None
     keys: Integers = label * len(image_of) + image
     return keys
 
@@ -266,7 +249,7 @@ def _extents(entries: Sequence[Entry], what: str) -> Floats:
     except TypeError:
         sizes = {0}
     if not sizes <= {4}:
-        raise DataError(f"{_article(what)} has a bbox that is not 4 numbers")
+        raise DataError(f"the bbox of {what} must be 4 numbers")
     numbers = list(chain.from_iterable(cast("list[list[object]]", boxes)))
     return _numbers(numbers, what, "bbox").reshape(-1, 4)
 
@@ -281,4 +264,4 @@ def _numbers(values: Sequence[object], what: str, key: str) -> Floats:
             numbers = np.array(values, dtype=np.float64)
     if np.isfinite(numbers).all():
         return numbers
-    raise DataError(f"the {key} of {_article(what)} is not a finite number")
+    raise DataError(f"the {key} of {what} must be a finite number")

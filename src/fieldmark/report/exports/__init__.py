@@ -1,3 +1,3 @@
-"""Stored runs in the formats that other tools read, one module for each format."""
+"""Exports of saved runs for other tools, one module per format."""
 
 from __future__ import annotations

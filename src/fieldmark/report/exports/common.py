@@ -1,4 +1,4 @@
-"""What the exports share: fields as flat rows, and files that are complete or not written."""
+"""Shared parts of the exports: fields as flat rows, and atomic files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fieldmark.errors import StorageError
+from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import JsonValue, Missing
-from fieldmark.report.html.mistakes import MISTAKES
+from fieldmark.report.html.mistake_groups import MISTAKES
 from fieldmark.values.json_text import strict_json
 from fieldmark.wire.case_result import CaseResult, FieldResult
 
 __all__ = [
+    "CASE_COLUMNS",
     "FIELD_COLUMNS",
     "Cell",
     "atomic_path",
@@ -32,7 +34,12 @@ FIELD_COLUMNS: Final = (
     "candidate_presence", "score", "similarity", "reason", "comparator", "weight", "required",
     "flags", "expected", "candidate", "note",
 )  # fmt: skip
-"""The columns of tables of fields."""
+"""The columns of a table of fields."""
+
+CASE_COLUMNS: Final = (
+    "case_id", "score", "verdict", "status", "input", "tags", *ErrorCounts._fields,
+)  # fmt: skip
+"""The columns of a table of cases."""
 
 _VALUE_COLUMNS: Final = frozenset({"expected", "candidate", "note"})
 """The columns that may quote a document."""
@@ -41,12 +48,12 @@ _MISTAKE_LABELS: Final = frozenset(outcome.label for outcome in MISTAKES)
 
 
 def field_columns(*, values: bool) -> list[str]:
-    """The columns of a table of fields, with or without those that may quote a document."""
+    """Return the columns of a table of fields, with or without those that may quote a document."""
     return [name for name in FIELD_COLUMNS if values or name not in _VALUE_COLUMNS]
 
 
 def field_row(case_id: str, field: FieldResult) -> dict[str, Cell]:
-    """One field of a case by column."""
+    """Return one field of a case, by column."""
     return {
         "case_id": case_id,
         "path": field.path,
@@ -69,30 +76,30 @@ def field_row(case_id: str, field: FieldResult) -> dict[str, Cell]:
 
 
 def is_mistake(field: FieldResult) -> bool:
-    """Whether someone has to look at a field."""
+    """Whether the outcome of a field is a mistake or an error."""
     return field.outcome in _MISTAKE_LABELS
 
 
 def mistakes_of(case: CaseResult) -> Iterator[FieldResult]:
-    """The fields of a case that someone has to look at."""
+    """Return the fields of a case whose outcome is a mistake or an error."""
     return filter(is_mistake, case.iter_fields())
 
 
 def json_text(value: Cell) -> str:
-    """The value as JSON text; nothing for an absent value."""
+    """Return the value as JSON, or an empty string for an absent value."""
     return "" if isinstance(value, Missing) else strict_json(value).decode()
 
 
 @contextmanager
 def atomic_path(out: Path) -> Iterator[Path]:
-    """A path beside `out` to write to, which replaces `out` at the end if nothing failed."""
-    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
+    """Yield a temporary path next to `out` that replaces `out` if the block succeeds."""
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
-        yield beside
-        beside.replace(out)
+        yield temporary
+        temporary.replace(out)
     except BaseException as error:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
         raise

@@ -1,4 +1,4 @@
-"""CSV exports: attributes, or every field of every case."""
+"""CSV exports: attributes, or all fields of all cases."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["write_csv", "write_outcomes_csv"]
 
 
 def write_csv(run: ShownRun, out: Path) -> None:
-    """One row for each attribute, the worst first, with full precision."""
+    """Write one row per attribute, worst first, with full precision."""
     _write(out, ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
 
 
 def write_outcomes_csv(run: ShownRun, out: Path) -> None:
-    """One row for each field of each case; lists and objects are JSON text."""
+    """Write one row per field of each case; lists and objects are written as JSON."""
     columns = field_columns(values=run.has_values)
     rows = (
         list(field_row(case.id, field).values())[: len(columns)]
@@ -30,5 +30,5 @@ def write_outcomes_csv(run: ShownRun, out: Path) -> None:
 
 
 def _write(out: Path, columns: Iterable[str], rows: Iterable[Iterable[Cell]]) -> None:
-    with atomic_path(out) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+    with atomic_path(out) as path, path.open("w", encoding="utf-8", newline="") as file:
         write_csv_rows(file, columns, rows)

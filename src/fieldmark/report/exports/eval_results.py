@@ -1,6 +1,6 @@
-"""`eval-results.json`: precision, recall and F1 of every eval and of all of them together.
+"""`eval-results.json`: precision, recall and F1 of every eval, with macro and micro averages.
 
-An eval is a case. Counts are those of the run; a share of nothing is 0 here, never undefined.
+An eval is a case. Counts are those of the run; an undefined ratio is 0 here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TYPES: Final = frozenset(ErrorCounts._fields)
 
 
 def write_eval_results(run: ShownRun, out: Path) -> None:
-    """Every eval with its metrics and discrepancies, then the aggregate, macro and micro."""
+    """Write every eval with its metrics and discrepancies, then the macro and micro averages."""
     head: JsonObject = {
         "format": _FORMAT,
         "name": run.name,
@@ -36,7 +36,7 @@ def write_eval_results(run: ShownRun, out: Path) -> None:
     total = Counts()
     sums = [ExactSum() for _ in Rates._fields]
     not_evaluated: list[JsonValue] = []
-    with atomic_path(out) as beside, beside.open("wb") as file:
+    with atomic_path(out) as path, path.open("wb") as file:
         file.write(strict_json(head)[:-1] + b',"eval_results":[')
         separator = b"\n"
         for case in run.cases():
@@ -45,7 +45,7 @@ def write_eval_results(run: ShownRun, out: Path) -> None:
                 continue
             total += case.counts
             own = _rates(case.counts)
-            sums = [known + ExactSum.of([(own[i] or 0.0, 1)]) for i, known in enumerate(sums)]
+            sums = [total + ExactSum.of([(own[i] or 0.0, 1)]) for i, total in enumerate(sums)]
             file.write(separator + strict_json(_eval(case)))
             separator = b",\n"
         aggregate: JsonObject = {

@@ -1,4 +1,4 @@
-"""JSON: the whole run in one file, with every field of every case."""
+"""JSON export: the whole run in one file, with all fields of all cases."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.exports.common import atomic_path, field_columns, field_row
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.values.json_text import strict_json
-from fieldmark.wire.case_result import CaseResult, FieldResult
+from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import manifest_to_json
+from fieldmark.wire.scores import evaluator_result_to_json
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["case_document", "write_json"]
 
 _FORMAT: Final = 1
 _WITHOUT_TEXT: Final = ("name", "type", "weight", "score", "verdict", "status")
-"""The keys of an evaluator's result that never quote a document."""
+"""The keys of an evaluator result that never quote a document."""
 
 
 def write_json(run: ShownRun, out: Path) -> None:
-    """The manifest, the summary, and the cases one after the other."""
+    """Write the manifest, the summary and all cases."""
     manifest = manifest_to_json(run.manifest)
     if not run.has_values:
         del manifest["providers"], manifest["segment_size"]
@@ -33,7 +34,7 @@ def write_json(run: ShownRun, out: Path) -> None:
         "manifest": manifest,
         "summary": summary_to_json(run.summary),
     }
-    with atomic_path(out) as beside, beside.open("wb") as file:
+    with atomic_path(out) as path, path.open("wb") as file:
         file.write(strict_json(head)[:-1] + b',"cases":[')
         separator = b"\n"
         for case in run.cases():
@@ -43,7 +44,7 @@ def write_json(run: ShownRun, out: Path) -> None:
 
 
 def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
-    """Everything about a case, its outcomes as objects."""
+    """Return a case with its outcomes as objects; absent values are omitted."""
     stats, read = case.stats, case.case
     document: JsonObject = {
         "case_id": case.id,
@@ -67,12 +68,17 @@ def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
     if case.overall is not None:
         document |= _evaluations(case, case.overall)
     columns = field_columns(values=values)[1:]
-    outcomes = [_field_document(field, columns) for field in case.iter_fields()]
-    return {**document, "outcomes": list(outcomes)}
+    outcomes: list[JsonValue] = []
+    for field in case.iter_fields():
+        row = field_row("", field)
+        row["flags"] = list[JsonValue](field.flags)
+        cells = ((name, row[name]) for name in columns)
+        outcomes.append({name: cell for name, cell in cells if not isinstance(cell, Missing)})
+    return {**document, "outcomes": outcomes}
 
 
 def _evaluations(case: CaseResult, overall: Score) -> JsonObject:
-    results = [each.to_dict() for each in case.evaluator_results]
+    results = list(map(evaluator_result_to_json, case.evaluator_results))
     if case.has_values:
         return {
             "hits": list(overall.hits),
@@ -85,11 +91,3 @@ def _evaluations(case: CaseResult, overall: Score) -> JsonObject:
         "misses_total": case.stats.misses,
         "evaluator_results": [{key: each[key] for key in _WITHOUT_TEXT} for each in results],
     }
-
-
-def _field_document(field: FieldResult, columns: list[str]) -> JsonObject:
-    """A field as an object; an absent value is left out."""
-    row = field_row("", field)
-    row["flags"] = list[JsonValue](field.flags)
-    cells = ((name, row[name]) for name in columns)
-    return {name: cell for name, cell in cells if not isinstance(cell, Missing)}

@@ -1,4 +1,4 @@
-"""XLSX: every text is stored as text, so nothing can become a formula."""
+"""XLSX export: text is stored in string cells, so it is never read as a formula."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import MissingExtra
 from fieldmark.metrics.summary import Summary
-from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.json import Missing
 from fieldmark.report.exports.common import (
+    CASE_COLUMNS,
     Cell,
     atomic_path,
     field_columns,
@@ -20,11 +20,17 @@ from fieldmark.report.exports.common import (
     json_text,
     mistakes_of,
 )
-from fieldmark.report.html.figures import detection_tables, tiles, verdict_counts
+from fieldmark.report.html.metrics import detection_tables, tiles, verdict_counts
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
-from fieldmark.report.tables import ATTRIBUTE_COLUMNS, attribute_cells, gate_text
+from fieldmark.report.tables import (
+    ATTRIBUTE_COLUMNS,
+    attribute_cells,
+    gate_text,
+    outcome_text,
+)
 from fieldmark.values.escape import visible
+from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
     from openpyxl import Workbook  # type: ignore[import-untyped]
@@ -34,38 +40,46 @@ __all__ = ["write_xlsx"]
 
 _Rows = Iterable[Sequence[Cell]]
 _LAST_ROW: Final = 1_048_576
-"""The most rows that a sheet can have."""
+"""The maximum number of rows of a sheet."""
 
-_LONGEST: Final = 32_000
-"""A cell holds 32,767 characters."""
+_MAX_LENGTH: Final = 32_000
+"""A cell can hold 32,767 characters."""
 
 _EXACT: Final = 1 << 53
-"""Beyond this a spreadsheet cannot tell whole numbers apart."""
+"""Spreadsheets round integers from here on."""
 
 _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 _ESCAPE: Final = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
-"""The start of what a spreadsheet would read as an escaped character."""
+"""The start of text that a spreadsheet would read as an escaped character."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9\[][ -^`-~]{0,1000}\Z")
-"""Text that needs no care: no formula, no error code, no control character, no escape."""
+"""Text without formulas, error codes, control characters and escapes."""
 
 _MISTAKE_COLUMNS: Final = (
     "case_id", "path", "outcome", "reason", "similarity", "expected", "candidate", "note",
 )  # fmt: skip
-_FIGURE_COLUMNS: Final = ("figure", "value", "low", "high", "meaning")
-_CASE_COLUMNS: Final = (
-    "case_id",
-    "score",
-    "verdict",
-    "status",
-    "input",
-    "tags",
-    *ErrorCounts._fields,
-)
+_METRIC_COLUMNS: Final = ("metric", "value", "low", "high", "meaning")
+_HEADINGS: Final = {
+    "case_id": "Case",
+    "path": "Field",
+    "candidate": "Predicted",
+    "omission": "Missing",
+    "hallucination": "Extra",
+    "format_error": "Wrong type",
+    **{name: name.upper() for name in ("tp", "tn", "fp", "fn", "f1")},
+}
+"""Headings that are not the capitalized name of their column."""
+
+_CASE_TOTALS: Final = {
+    "missing": "without prediction",
+    "invalid_truth": "with invalid ground truth",
+    "unexpected": "predictions without ground truth",
+    "errors": "with errors",
+}
 
 
 def write_xlsx(run: ShownRun, out: Path) -> None:
-    """Four sheets: the figures, the attributes, the cases, and every mistake."""
+    """Write four sheets: summary, attributes, cases and mistakes."""
     try:
         from openpyxl import Workbook
     except ImportError as error:
@@ -74,38 +88,45 @@ def write_xlsx(run: ShownRun, out: Path) -> None:
     columns = [name for name in _MISTAKE_COLUMNS if name in known]
     cells = itemgetter(*columns)
     mistakes = (
-        cells(field_row(case.id, field)) for case in run.cases() for field in mistakes_of(case)
+        cells(field_row(case.id, field) | {"outcome": outcome_text(field.outcome)})
+        for case in run.cases()
+        for field in mistakes_of(case)
     )
-    with atomic_path(out) as beside:
+    cases = (
+        [case.id, case.score, case.verdict, case.status, case.input, ", ".join(case.tags),
+         *case.stats.errors]
+        for case in run.cases()
+    )  # fmt: skip
+    with atomic_path(out) as path:
         book = Workbook(write_only=True)
-        _sheet(book, "Summary", _FIGURE_COLUMNS, _figures(run.summary))
+        _sheet(book, "Summary", _METRIC_COLUMNS, _metrics(run.summary))
         _sheet(book, "Attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
-        _sheet(book, "Cases", _CASE_COLUMNS, _cases(run))
+        _sheet(book, "Cases", CASE_COLUMNS, cases)
         _sheet(book, "Mistakes", columns, mistakes)
-        book.save(beside)
+        book.save(path)
 
 
 def _sheet(book: Workbook, title: str, columns: Sequence[str], rows: _Rows) -> None:
-    """A sheet with a fixed header; rows that do not fit are counted in the last one."""
+    """Add a sheet with a frozen header; the last row counts the rows that do not fit."""
     sheet = book.create_sheet(title)
     sheet.freeze_panes = "A2"
     try:
-        sheet.append(list(columns))
-        left_out = 0
+        sheet.append([_HEADINGS.get(name, name.replace("_", " ").capitalize()) for name in columns])
+        omitted = 0
         for number, row in enumerate(rows, 2):
             if number < _LAST_ROW:
                 sheet.append([_cell(sheet, value) for value in row])
             else:
-                left_out += 1
-        if left_out:
-            rest = f"… and {left_out:,} more rows: the JSON and Parquet exports hold them all"
+                omitted += 1
+        if omitted:
+            rest = f"… and {plural(omitted, 'more row')}; the JSON and Parquet exports contain all"
             sheet.append([rest])
     finally:
         sheet.close()
 
 
 def _cell(sheet: object, value: Cell) -> WriteOnlyCell | str | float | bool | None:
-    """Numbers and booleans as they are, everything else as a text that stays one."""
+    """Return numbers and booleans unchanged and everything else as a string cell."""
     match value:
         case None | Missing() | "":
             return None
@@ -124,26 +145,26 @@ def _text(sheet: object, text: str) -> WriteOnlyCell:
 
     shown = _NOT_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", visible(text))
     cell = WriteOnlyCell(sheet, "")
-    # By hand: the library takes text that begins with an equals sign for a formula, and a person
-    # who edits such a cell would make it one if it were not marked as text.
-    cell.value = _ESCAPE.sub("_x005F_", truncate(shown, _LONGEST))
+    # Set directly, because openpyxl treats text that starts with an equals sign as a formula. The
+    # quote prefix keeps it text when a person edits the cell.
+    cell.value = _ESCAPE.sub("_x005F_", truncate(shown, _MAX_LENGTH))
     cell.data_type = "s"
     cell.quotePrefix = True
     return cell
 
 
-def _figures(summary: Summary) -> Iterator[list[Cell]]:
+def _metrics(summary: Summary) -> Iterator[list[Cell]]:
     for tile in tiles(summary):
         low, high = tile.interval or (None, None)
         yield [tile.label, tile.value, low, high, tile.meaning]
     for table in detection_tables(summary):
         title = f"detection {table.title}".rstrip()
-        for name, value, meaning in table.figures:
+        for name, value, meaning in table.metrics:
             yield [f"{title}: {name}", value, None, None, meaning]
     for name, each in summary.evaluators.items():
         yield [f"evaluator: {name}", each.mean_score, None, None, "mean score"]
     for name, count in summary.cases._asdict().items():
-        yield [f"cases: {name.replace('_', ' ')}", count]
+        yield [f"cases: {_CASE_TOTALS.get(name, name)}", count]
     for name, count in verdict_counts(summary).items():
         yield [f"verdict: {name}", count]
     for gate in gates_failed_first(summary):
@@ -151,10 +172,3 @@ def _figures(summary: Summary) -> Iterator[list[Cell]]:
     yield ["convention", None, None, None, summary.convention.name]
     for warning in summary.warnings:
         yield ["warning", None, None, None, warning]
-
-
-def _cases(run: ShownRun) -> Iterator[list[Cell]]:
-    for case in run.cases():
-        tags = ", ".join(case.tags)
-        facts = [case.id, case.score, case.verdict, case.status, case.input]
-        yield [*facts, tags, *case.stats.errors]

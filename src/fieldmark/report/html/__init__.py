@@ -1,1 +1,1 @@
-"""The HTML report: a view of a run as plain JSON, and one page that draws it."""
+"""The HTML report: a run as JSON, and one page that displays it."""

@@ -1,4 +1,4 @@
-"""Cases as the page shows them: the list of the worst, and the documents of one case."""
+"""Cases for the page: the list of the worst cases, and the documents of one case."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from fieldmark.evaluators.base import EvaluatorResult
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcome import Outcome
 from fieldmark.report.html.embedding import embedded
 from fieldmark.report.html.regions import drawn_regions
-from fieldmark.report.html.tree import case_tree
+from fieldmark.report.html.tree import TreeNode, case_tree
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.wire.case_result import CaseResult
 
 __all__ = [
-    "LARGEST_CASE",
+    "MAX_CASE_BYTES",
     "CaseLine",
     "ReportLimits",
     "WorstCases",
@@ -30,19 +31,18 @@ __all__ = [
     "worst_cases",
 ]
 
-LARGEST_CASE: Final = 1 << 20
-"""Bytes of one case on the page; a larger one shows its mistakes only, or is left out."""
+MAX_CASE_BYTES: Final = 1 << 20
+"""The maximum size of a case in bytes; a larger case shows only its mistakes or is omitted."""
 
-_LONGEST_NAME: Final = 500
-_LONGEST_DETAILS: Final = 20_000
-_MOST_LINES: Final = 200
-_MATCH: Final = 0
-_MARK, _MEMBERS = 1, 5
+_MAX_NAME_LENGTH: Final = 500
+_MAX_DETAILS_LENGTH: Final = 20_000
+_MAX_LINES: Final = 200
+_MATCH: Final = int(Outcome.MATCH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportLimits:
-    """The size of a report: cases in its list, cases with documents, and bytes of documents."""
+    """Size limits of a report: listed cases, cases with documents, and bytes of documents."""
 
     listed: int = 10_000
     opened: int = 1_000
@@ -50,7 +50,7 @@ class ReportLimits:
 
 
 class CaseLine(NamedTuple):
-    """A case in a list; long names are cut."""
+    """A case in a list; long names are truncated."""
 
     id: str
     score: float | None
@@ -62,34 +62,50 @@ class CaseLine(NamedTuple):
 
     @classmethod
     def of(cls, case: CaseResult) -> CaseLine:
-        """The line of a case."""
+        """Return the line of a case."""
         return cls(
-            truncate(case.id, _LONGEST_NAME),
+            truncate(case.id, _MAX_NAME_LENGTH),
             case.score,
             case.verdict,
             case.status,
             case.input,
-            tuple(truncate(tag, _LONGEST_NAME) for tag in case.tags[:20]),
+            tuple(truncate(tag, _MAX_NAME_LENGTH) for tag in case.tags[:20]),
             case.stats.errors,
         )
 
     def to_json(self) -> list[JsonValue]:
-        """The line as the page reads it."""
+        """Return the line as JSON for the page."""
         *facts, tags, mistakes = self
         return [*facts, list(tags), list(mistakes)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstCases:
-    """The lines of the list in its order, and the rank of each of its cases by position."""
+    """The lines of the list in order, and the rank of each listed case by its position."""
 
     total: int
     lines: list[CaseLine]
     rank: dict[int, int]
 
+    def to_dict(self) -> JsonObject:
+        """Return the list as JSON."""
+        cases: list[JsonValue] = [
+            {
+                "case_id": line.id,
+                "score": line.score,
+                "verdict": line.verdict,
+                "status": line.status,
+                "input": line.input,
+                "tags": list(line.tags),
+                "errors_by_type": dict(line.mistakes._asdict()),
+            }
+            for line in self.lines
+        ]
+        return {"total": self.total, "cases": cases}
 
-def worst_cases(cases: Iterable[CaseResult], most: int) -> WorstCases:
-    """The worst cases by score, then by mistakes, then in the order of the run."""
+
+def worst_cases(cases: Iterable[CaseResult], limit: int) -> WorstCases:
+    """Return the worst cases by score, then by mistakes, then in the order of the run."""
     total = 0
 
     def ranked() -> Iterator[tuple[tuple[float, int, int], CaseLine]]:
@@ -98,7 +114,7 @@ def worst_cases(cases: Iterable[CaseResult], most: int) -> WorstCases:
             yield case_sort_key(case.score, case.stats.errors.total, total), CaseLine.of(case)
             total += 1
 
-    worst = heapq.nsmallest(most, ranked(), key=itemgetter(0))
+    worst = heapq.nsmallest(limit, ranked(), key=itemgetter(0))
     return WorstCases(
         total=total,
         lines=[line for _, line in worst],
@@ -107,22 +123,25 @@ def worst_cases(cases: Iterable[CaseResult], most: int) -> WorstCases:
 
 
 def case_documents(case: CaseResult) -> bytes | None:
-    """Both documents and all judgements as JSON to embed; `None` if that is too large."""
+    """Return both documents and all evaluator results as embedded JSON, or `None` if too large."""
     nodes, regions = case_tree(case)
     texts: JsonObject = {
         "note": truncate(case.note),
         "reasoning": truncate(case.evaluation),
         "parsed_from": case.case.parsed_from,
         "fallback": case.outcomes.fallback,
-        "evaluators": [_evaluator(each) for each in case.evaluator_results[:_MOST_LINES]],
+        "evaluators": [_evaluator(each) for each in case.evaluator_results[:_MAX_LINES]],
     }
-    view: JsonObject = {"tree": nodes, **{key: value for key, value in texts.items() if value}}
+    view: JsonObject = {
+        "tree": _tree(nodes),
+        **{key: value for key, value in texts.items() if value},
+    }
     if (drawn := drawn_regions(regions)) is not None:
         view["regions"] = drawn
     text = embedded(view)
-    if len(text) > LARGEST_CASE:
-        text = embedded({**view, "tree": _mistakes_only(nodes), "cut": True})
-    return text if len(text) <= LARGEST_CASE else None
+    if len(text) > MAX_CASE_BYTES:
+        text = embedded({**view, "tree": _tree(_mistakes_only(nodes)), "cut": True})
+    return text if len(text) <= MAX_CASE_BYTES else None
 
 
 def _evaluator(result: EvaluatorResult) -> JsonObject:
@@ -144,8 +163,8 @@ def _evaluator(result: EvaluatorResult) -> JsonObject:
 
 
 def _lines(texts: Sequence[str]) -> list[JsonValue]:
-    more = len(texts) - _MOST_LINES
-    shown = [truncate(each) for each in texts[:_MOST_LINES]]
+    more = len(texts) - _MAX_LINES
+    shown = [truncate(each) for each in texts[:_MAX_LINES]]
     return [*shown, *([f"… and {more:,} more"] if more > 0 else [])]
 
 
@@ -154,19 +173,19 @@ def _pretty(value: JsonValue) -> str:
         text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     except TypeError:
         text = json.dumps(value, indent=2)
-    return truncate(text, _LONGEST_DETAILS)
+    return truncate(text, _MAX_DETAILS_LENGTH)
 
 
-def _mistakes_only(nodes: list[JsonValue]) -> list[JsonValue]:
-    """The tree without what matches."""
-    kept: list[JsonValue] = []
+def _tree(nodes: Sequence[TreeNode]) -> list[JsonValue]:
+    return [node.to_json() for node in nodes]
+
+
+def _mistakes_only(nodes: Sequence[TreeNode]) -> list[TreeNode]:
+    """Return the tree without matches."""
+    mistakes: list[TreeNode] = []
     for node in nodes:
-        if not isinstance(node, list):
-            continue
-        members = node[_MEMBERS] if len(node) > _MEMBERS else None
-        if isinstance(members, list):
-            if below := _mistakes_only(members):
-                kept.append([*node[:_MEMBERS], below])
-        elif node[_MARK] != _MATCH:
-            kept.append(node)
-    return kept
+        if not node.members and node.mark != _MATCH:
+            mistakes.append(node)
+        elif below := _mistakes_only(node.members):
+            mistakes.append(node._replace(members=below))
+    return mistakes

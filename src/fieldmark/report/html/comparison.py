@@ -1,4 +1,4 @@
-"""Two runs of the same cases: what became worse, what became better."""
+"""The comparison of two runs: what regressed and what improved."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ERROR_TABLE
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
-from fieldmark.report.html.figures import tiles
+from fieldmark.report.html.metrics import tiles
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.wire.case_result import CaseResult
 
 __all__ = ["RunComparison"]
 
-_MOST_CASES: Final = 500
-_MOST_FIELDS: Final = 20
+_MAX_CASES: Final = 500
+_MAX_FIELDS: Final = 20
 
 
 class _EarlierCase(NamedTuple):
@@ -27,14 +27,13 @@ class _EarlierCase(NamedTuple):
 
 
 class RunComparison:
-    """Compares the cases of a run with those of another, by id."""
+    """Compares the cases of two runs, paired by id."""
 
     def __init__(self, run: ShownRun, other: ShownRun) -> None:
         if not run.summary.convention.is_comparable(other.summary.convention):
             raise ConfigError.of(
-                f"{run.name} and {other.name} were compared or counted differently: their figures"
-                " cannot be set against each other.",
-                hint="Score both with the same rules and convention.",
+                f"{run.name} and {other.name} have different rules or conventions",
+                hint="score both runs with the same rules and convention",
             )
         self._run, self._other = run, other
         self._before = {
@@ -42,24 +41,24 @@ class RunComparison:
             for case in other.cases()
         }
         self._changed: list[tuple[float, int, JsonValue]] = []
-        self._worse = self._better = self._same = self._new = 0
+        self._regressed = self._improved = self._unchanged = self._new = 0
 
     def add(self, case: CaseResult, rank: int | None) -> None:
-        """Compare one case of the run."""
+        """Compare one case of the run with the earlier run."""
         before = self._before.pop(case.id, None)
         if before is None:
             self._new += 1
             return
         after = _mistakes(case)
         change = (case.score or 0.0) - (before.score or 0.0)
-        lost, gained = after - before.mistakes, before.mistakes - after
-        if not change and not lost and not gained:
-            self._same += 1
+        new, fixed = after - before.mistakes, before.mistakes - after
+        if not change and not new and not fixed:
+            self._unchanged += 1
             return
-        mistakes = gained.total() - lost.total()
-        worse = change < 0 or (change == 0 and mistakes <= 0)
-        self._worse += worse
-        self._better += not worse
+        fewer_mistakes = fixed.total() - new.total()
+        regressed = change < 0 or (change == 0 and fewer_mistakes <= 0)
+        self._regressed += regressed
+        self._improved += not regressed
         line: JsonValue = [
             case.id,
             before.score,
@@ -67,22 +66,28 @@ class RunComparison:
             before.verdict,
             case.verdict,
             rank,
-            worse,
-            [list(each) for each in lost.most_common(_MOST_FIELDS)],
-            [list(each) for each in gained.most_common(_MOST_FIELDS)],
+            regressed,
+            [list(each) for each in new.most_common(_MAX_FIELDS)],
+            [list(each) for each in fixed.most_common(_MAX_FIELDS)],
         ]
-        self._changed.append((change, mistakes, line))
+        self._changed.append((change, fewer_mistakes, line))
 
     def view(self) -> JsonObject:
-        """Figures, attributes and cases with both values; what became worse comes first."""
+        """Return metrics, attributes and cases of both runs, regressions first."""
         self._changed.sort(key=lambda each: each[:2])
         lines = [line for *_, line in self._changed]
-        half = _MOST_CASES // 2
-        shown = lines if len(lines) <= _MOST_CASES else [*lines[:half], *lines[-half:]]
+        half = _MAX_CASES // 2
+        shown = lines if len(lines) <= _MAX_CASES else [*lines[:half], *lines[-half:]]
         both = zip(tiles(self._run.summary), tiles(self._other.summary), strict=True)
         return {
             "name": self._other.name,
-            "counts": [self._worse, self._better, self._same, self._new, len(self._before)],
+            "counts": [
+                self._regressed,
+                self._improved,
+                self._unchanged,
+                self._new,
+                len(self._before),
+            ],
             "tiles": [{**after.to_dict(), "before": before.value} for after, before in both],
             "attributes": _changed_attributes(self._run.summary, self._other.summary),
             "cases": shown,
@@ -91,7 +96,7 @@ class RunComparison:
 
 
 def _mistakes(case: CaseResult) -> Counter[str]:
-    """The mistakes of a case by attribute."""
+    """Count the mistakes of a case by attribute."""
     return Counter(
         case.attributes.path(cell >> CELL_BITS)
         for cell in case.outcomes.cells
@@ -100,7 +105,7 @@ def _mistakes(case: CaseResult) -> Counter[str]:
 
 
 def _changed_attributes(summary: Summary, other: Summary) -> list[JsonValue]:
-    """The attributes whose F1 changed, with both values; the largest loss first."""
+    """Return the attributes whose F1 changed, largest loss first."""
 
     def f1(of: Summary, path: str) -> float | None:
         return of.attributes[path].f1 if path in of.attributes else None

@@ -1,4 +1,4 @@
-"""JSON for script elements: no text in it can end the element."""
+"""JSON for script elements, in which no text can end the element."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _ESCAPES: Final = (
     ("\u2028".encode(), b"\\u2028"),
     ("\u2029".encode(), b"\\u2029"),
 )
-"""Outside of strings JSON has none of these, so each may be replaced wherever it stands."""
+"""These occur only inside JSON strings, so each can be replaced everywhere."""
 
 
 def embedded(value: object) -> bytes:
-    r"""The value as JSON for a script element; broken characters become replacements.
+    r"""Return the value as JSON for a script element; lone surrogates are replaced.
 
     >>> embedded({"a": "</script>"})
     b'{"a":"\\u003c/script\\u003e"}'
@@ -36,7 +36,7 @@ def embedded(value: object) -> bytes:
 
 
 def _well_formed(value: object) -> object:
-    """The value with lone surrogates replaced, and numbers that are too long as text."""
+    """Replace lone surrogates, and turn integers of more than 64 bits into strings."""
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, list | tuple):

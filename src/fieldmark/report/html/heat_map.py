@@ -1,4 +1,4 @@
-"""The heat map: attributes by cases, with counts of outcomes in each cell."""
+"""The heat map: counts of outcomes by attribute and case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["COLUMNS", "ROWS", "HeatMap"]
 ROWS: Final = 40
 COLUMNS: Final = 120
 
-_KINDS: Final = (
+_OUTCOMES: Final = (
     Outcome.MATCH,
     Outcome.WRONG_VALUE,
     Outcome.FORMAT_ERROR,
@@ -23,17 +23,17 @@ _KINDS: Final = (
     Outcome.HALLUCINATION,
     Outcome.ERROR,
 )
-_NOWHERE: Final = -1
-_KIND_OF_CODE: Final = tuple(
-    _KINDS.index(fact.outcome) if fact.outcome in _KINDS else _NOWHERE for fact in FACTS
+_NOT_SHOWN: Final = -1
+_OUTCOME_INDEXES: Final = tuple(
+    _OUTCOMES.index(fact.outcome) if fact.outcome in _OUTCOMES else _NOT_SHOWN for fact in FACTS
 )
 
 
 class HeatMap:
-    """Counts outcomes in a grid whose size does not depend on the run.
+    """Counts outcomes in a grid of limited size.
 
-    A column is one case, or as many neighbours in the list as it takes. Cases that the list leaves
-    out share a last column.
+    A column is one case or several consecutive cases of the list. Cases that are not listed share
+    the last column.
     """
 
     def __init__(self, attributes: Sequence[str], listed: int, total: int) -> None:
@@ -43,24 +43,24 @@ class HeatMap:
         self._columns = min(listed, COLUMNS)
         self._rest = total - listed
         width = self._columns + (self._rest > 0)
-        self._cells = [[[0] * len(_KINDS) for _ in range(width)] for _ in self._attributes]
+        self._cells = [[[0] * len(_OUTCOMES) for _ in range(width)] for _ in self._attributes]
         self._table: AttributeTable | None = None
         self._rows: list[int] = []
 
     def add(self, times: Counter[int], table: AttributeTable, rank: int | None) -> None:
-        """Count the cells of one case, which has this rank in the list or none."""
+        """Count the outcomes of one case with this rank in the list, or `None` if not listed."""
         if table is not self._table:
             self._table = table
-            self._rows = [self._row.get(each.path, _NOWHERE) for each in table.attributes]
+            self._rows = [self._row.get(each.path, _NOT_SHOWN) for each in table.attributes]
         column = self._columns if rank is None else rank * self._columns // self._listed
         rows, cells = self._rows, self._cells
         for cell, number in times.items():
-            row, kind = rows[cell >> CELL_BITS], _KIND_OF_CODE[cell & FACT_MASK]
-            if row >= 0 <= kind:
-                cells[row][column][kind] += number
+            row, outcome = rows[cell >> CELL_BITS], _OUTCOME_INDEXES[cell & FACT_MASK]
+            if row >= 0 <= outcome:
+                cells[row][column][outcome] += number
 
     def view(self) -> JsonObject:
-        """The grid; a cell without fields is 0, and the columns say where their cases begin."""
+        """Return the grid; `starts` has the first rank of each column, and empty cells are 0."""
         starts: list[JsonValue] = [
             -(-column * self._listed // self._columns) for column in range(self._columns)
         ]
@@ -69,11 +69,10 @@ class HeatMap:
             "starts": starts,
             "listed": self._listed,
             "rest": self._rest,
-            "cells": [[_plain(cell) for cell in row] for row in self._cells],
+            "cells": [[_without_trailing_zeros(cell) for cell in row] for row in self._cells],
         }
 
 
-def _plain(cell: list[int]) -> JsonValue:
-    """The counts without the zeros at their end."""
-    last = max((place for place, number in enumerate(cell) if number), default=_NOWHERE)
-    return 0 if last == _NOWHERE else list[JsonValue](cell[: last + 1])
+def _without_trailing_zeros(counts: list[int]) -> JsonValue:
+    last = max((place for place, number in enumerate(counts, 1) if number), default=0)
+    return list[JsonValue](counts[:last]) or 0

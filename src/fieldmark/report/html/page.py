@@ -1,7 +1,7 @@
-"""One page that needs nothing else: markup, style, script and data in a single file.
+"""The report page: markup, styles, scripts and data in a single file.
 
-Nothing that comes from data is markup. All of it is JSON in elements that no browser runs, and the
-script makes text nodes of it; the policy of the page lets only this script and this style in.
+Data is embedded as JSON in elements that browsers do not execute, and the script displays it as
+text nodes, never as markup. The content security policy allows only this script and this style.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ __all__ = ["SCRIPTS", "STYLES", "page", "script", "style"]
 STYLES: Final = ("tokens.css", "layout.css", "parts.css", "documents.css", "print.css")
 SCRIPTS: Final = (
     "dom.js",
-    "words.js",
+    "labels.js",
     "text_diff.js",
     "bars.js",
-    "heat.js",
+    "heat_map.js",
     "table.js",
     "values.js",
     "items.js",
     "tree.js",
     "regions.js",
-    "judges.js",
+    "evaluators.js",
     "case.js",
     "overview.js",
     "attributes.js",
     "cases.js",
-    "versus.js",
+    "comparison.js",
     "method.js",
     "detection.js",
     "app.js",
 )
-"""In the order in which they need each other."""
+"""In dependency order."""
 
 _PAGE: Final = b"""\
 <!doctype html>
@@ -57,8 +57,8 @@ _PAGE: Final = b"""\
 <style>%(style)s</style>
 </head>
 <body>
-<div id="app"><noscript><p>This report draws itself with a script of its own, which is switched off
-here. The same figures are in summary.json, beside results.jsonl.</p></noscript></div>
+<div id="app"><noscript><p>This report requires JavaScript. The same metrics are in
+summary.json in the run directory.</p></noscript></div>
 <script type="application/json" id="run">%(run)s</script>
 <script type="application/json" id="opened">{%(opened)s}</script>
 <script>%(script)s</script>
@@ -68,9 +68,17 @@ here. The same figures are in summary.json, beside results.jsonl.</p></noscript>
 
 
 def page(view: RunView) -> bytes:
-    """The whole page of a view."""
+    """Return the page of a view, which may load nothing but its own script and style."""
+    policy = (
+        b"default-src 'none'",
+        b"script-src '%s'" % _hash(script()),
+        b"style-src '%s'" % _hash(style()),
+        b"img-src data:",
+        b"base-uri 'none'",
+        b"form-action 'none'",
+    )
     return _PAGE % {
-        b"policy": _policy(),
+        b"policy": b"; ".join(policy),
         b"version": VERSION.encode(),
         b"style": style(),
         b"run": embedded(view.run),
@@ -81,33 +89,19 @@ def page(view: RunView) -> bytes:
 
 @cache
 def style() -> bytes:
-    """The style of the page."""
+    """Return the style of the page."""
     return b"\n".join(map(_asset, STYLES))
 
 
 @cache
 def script() -> bytes:
-    """The script of the page, closed in itself: it leaves no name behind."""
+    """Return the script of the page in a function, so that it defines no globals."""
     parts = b"\n".join(map(_asset, SCRIPTS))
     return b'(function () {\n"use strict";\n%s})();\n' % parts
 
 
 def _asset(name: str) -> bytes:
     return (files("fieldmark.report.html") / "assets" / name).read_bytes()
-
-
-def _policy() -> bytes:
-    """What the page may do: run its script, apply its style, and nothing else."""
-    return b"; ".join(
-        (
-            b"default-src 'none'",
-            b"script-src '%s'" % _hash(script()),
-            b"style-src '%s'" % _hash(style()),
-            b"img-src data:",
-            b"base-uri 'none'",
-            b"form-action 'none'",
-        )
-    )
 
 
 def _hash(content: bytes) -> bytes:

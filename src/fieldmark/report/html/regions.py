@@ -1,4 +1,4 @@
-"""Fields that are regions of a page, and their corners, so that they can be drawn."""
+"""Fields that are regions of a page, and their corners for drawing."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from fieldmark.values.overlap import box_iou
 
 __all__ = ["Region", "drawn_regions", "is_region"]
 
-_MOST: Final = 500
+_MAX_REGIONS: Final = 500
 _COMPARATORS: Final = frozenset({"iou"})
 _NAMED: Final = re.compile(
     r"(?:box|boxes|bounds|rect|rectangle|polygon|quad|segmentation)(?:\[\])?\Z", re.IGNORECASE
 )
-_FORMS: Final = (BoxFormat.XYXY, BoxFormat.XYWH)
-_CLOSE: Final = 1e-6
+_FORMATS: Final = (BoxFormat.XYXY, BoxFormat.XYWH)
+_TOLERANCE: Final = 1e-6
 
 
 class Region(NamedTuple):
-    """One field that may be a region: where it stands, both sides, and what was found."""
+    """A field that may be a region: its path, both values, and the result of the comparison."""
 
     path: str
     expected: JsonValue | Missing
@@ -34,7 +34,7 @@ class Region(NamedTuple):
 
 
 def is_region(attribute: str, comparator: str) -> bool:
-    """Whether an attribute is compared as a region, or is called like one.
+    """Whether an attribute is compared as a region or named like one.
 
     >>> is_region("lines[].bbox", "exact"), is_region("total", "exact")
     (True, False)
@@ -43,25 +43,29 @@ def is_region(attribute: str, comparator: str) -> bool:
 
 
 def drawn_regions(regions: Sequence[Region]) -> JsonObject | None:
-    """The corners of both sides of every region, and how four numbers were read; or nothing.
+    """Return the corners of both sides of every region and the box format, or `None`.
 
-    Four numbers are read so that boxes overlap as it was measured. Where nothing was measured, they
-    are two corners, or a corner and a size if one box has its corners in the wrong order.
+    Four numbers are read in the format that reproduces the measured overlaps. Without measured
+    overlaps, they are two corners, or a corner and a size if two corners are impossible.
     """
     form = _form(regions)
     drawn: list[JsonValue] = []
-    for region in regions[:_MOST]:
+    for region in regions[:_MAX_REGIONS]:
         ours, theirs = (_corners(side, form) for side in (region.expected, region.candidate))
         if ours or theirs:
             mark = NOT_COMPARED if region.outcome is None else int(region.outcome)
             drawn.append([region.path, mark, ours, theirs])
-    return {"form": form.value, "regions": drawn, "more": len(regions[_MOST:])} if drawn else None
+    return (
+        {"form": form.value, "regions": drawn, "more": len(regions[_MAX_REGIONS:])}
+        if drawn
+        else None
+    )
 
 
 def _form(regions: Sequence[Region]) -> BoxFormat:
-    as_measured = [sum(_overlaps(region, form) for region in regions) for form in _FORMS]
-    if len(set(as_measured)) > 1:
-        return _FORMS[as_measured.index(max(as_measured))]
+    reproduced = [sum(_overlaps(region, form) for region in regions) for form in _FORMATS]
+    if len(set(reproduced)) > 1:
+        return _FORMATS[reproduced.index(max(reproduced))]
     sides = [side for region in regions for side in (region.expected, region.candidate)]
     boxes = [side for side in sides if isinstance(side, list) and _is_box(side)]
     corners = all(isinstance(read_shape(box), Shape) for box in boxes)
@@ -69,13 +73,13 @@ def _form(regions: Sequence[Region]) -> BoxFormat:
 
 
 def _overlaps(region: Region, form: BoxFormat) -> bool:
-    """Whether two boxes, read so, overlap as it was measured."""
+    """Whether two boxes in this format have the measured overlap."""
     if region.overlap is None or not (_is_box(region.expected) and _is_box(region.candidate)):
         return False
     ours, theirs = (read_shape(cast("JsonValue", side), form) for side in region[1:3])
     if isinstance(ours, str) or isinstance(theirs, str):
         return False
-    return abs(box_iou(ours.box, theirs.box)[0] - region.overlap) < _CLOSE
+    return abs(box_iou(ours.box, theirs.box)[0] - region.overlap) < _TOLERANCE
 
 
 def _is_box(side: JsonValue | Missing) -> bool:

@@ -1,13 +1,9 @@
-"""Two documents as one tree, side by side, with what happened at every place.
-
-A node is `[key, mark, expected, candidate, comparison, members]`. A key is a name, or for an item
-of a list `[index, index, similarity]` with `null` on the side that lacks it. A mark is the number
-of an outcome, `NOT_COMPARED`, or `null` where only the members were compared. `comparison` is 0 or
-what the comparator found.
-"""
+"""Two documents as one tree, with the outcome of every field."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
@@ -27,42 +23,84 @@ from fieldmark.report.html.value_encoding import (
 from fieldmark.values.paths import ANY_ITEM, ROOT, PathError, join, parse_path
 from fieldmark.wire.case_result import FLAGS, CaseResult
 
-__all__ = ["CaseTree", "case_tree"]
+__all__ = ["CaseTree", "NodeComparison", "NodeKey", "TreeNode", "case_tree"]
 
+_ITEMS: Final = re.compile(r"\[\]")
 _Side = JsonValue | Missing
 _ItemPair: TypeAlias = "tuple[int | None, int | None]"
-"""The indexes of two paired items; a side that has no such item is `None`."""
+"""The indexes of two aligned items, or `None` for a side without a counterpart."""
+
+
+NodeKey: TypeAlias = "str | tuple[int | None, int | None, float | None]"
+"""A key, or the indexes of two aligned items and their similarity."""
+
+
+class NodeComparison(NamedTuple):
+    """The result of a comparator, as it is shown."""
+
+    similarity: float | None
+    score: float | None
+    reason: str
+    flags: tuple[str, ...]
+    note: str
+
+
+class TreeNode(NamedTuple):
+    """A key or item of both documents, with values encoded by `value_encoding`.
+
+    `mark` is the number of an outcome, `NOT_COMPARED`, or `None` if only members were compared.
+    """
+
+    key: NodeKey
+    mark: int | None
+    expected: JsonValue
+    candidate: JsonValue
+    comparison: NodeComparison | None
+    members: Sequence[TreeNode] = ()
+
+    def to_json(self) -> list[JsonValue]:
+        """Return the node as a list for the page; members, if any, are the last item."""
+        found = self.comparison or ()
+        comparison: JsonObject = {
+            letter: list(value) if isinstance(value, tuple) else value
+            for letter, value in zip("qsrfn", found, strict=False)
+            if value not in (None, "", ())
+        }
+        key: JsonValue = list(self.key) if isinstance(self.key, tuple) else self.key
+        node: list[JsonValue] = [key, self.mark, self.expected, self.candidate, comparison or 0]
+        if self.members:
+            node.append([member.to_json() for member in self.members])
+        return node
 
 
 class CaseTree(NamedTuple):
-    """The nodes of a case, and the regions of a page among them."""
+    """The nodes of a case, and those that are regions of a page."""
 
-    nodes: list[JsonValue]
+    nodes: list[TreeNode]
     regions: list[Region]
 
 
 def case_tree(case: CaseResult) -> CaseTree:
-    """Both documents as one tree; where they were not kept, one node for each outcome."""
+    """Return both documents as one tree, or one node per outcome if they were not saved."""
     if case.expected is MISSING and case.candidate is MISSING:
-        nodes: list[JsonValue] = [
-            [each.path, int(each.outcome), HIDDEN, HIDDEN, _encode_comparison(each.comparison)]
+        nodes = [
+            TreeNode(each.path, int(each.outcome), HIDDEN, HIDDEN, _comparison(each.comparison))
             for each in case.outcomes.records(case.attributes)
         ]
         return CaseTree(nodes, [])
     builder = _TreeBuilder(_place_outcomes(case.outcomes, case.attributes), case.attributes)
     root = builder.node("", _Place(""), case.expected, case.candidate)
-    members = root[5] if len(root) > 5 and isinstance(root[5], list) else [root]  # noqa: PLR2004
-    return CaseTree([*members, *builder.elsewhere()], builder.regions)
+    return CaseTree([*(root.members or [root]), *builder.elsewhere()], builder.regions)
 
 
 class _Place(NamedTuple):
-    """An attribute inside pairs of items, the outermost first."""
+    """An attribute and the aligned items that contain it, outermost first."""
 
     attribute: str
     items: tuple[_ItemPair, ...] = ()
 
     def path(self) -> str:
-        """The attribute with the indexes of the truth in its brackets."""
+        """Return the attribute with the indexes of the ground truth in its brackets."""
         text = self.attribute
         for one, two in self.items:
             text = text.replace("[]", f"[{two if one is None else one}]", 1)
@@ -77,18 +115,18 @@ class _PlaceOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PlacedOutcomes:
-    """The outcomes of a case by place, and how the items of its lists were paired.
+    """The outcomes of a case by place, and the alignment of its list items.
 
-    `inner` holds every attribute below which there are outcomes.
+    `inner` contains all attributes with outcomes below them.
     """
 
     outcomes: dict[_Place, _PlaceOutcome] = field(default_factory=dict)
-    pairings: dict[_Place, dict[_ItemPair, float | None]] = field(default_factory=dict)
+    alignments: dict[_Place, dict[_ItemPair, float | None]] = field(default_factory=dict)
     inner: set[str] = field(default_factory=set)
 
 
 def _place_outcomes(block: Outcomes, table: AttributeTable) -> _PlacedOutcomes:
-    """Every outcome of a block at its place; the first of several at the same place counts."""
+    """Assign every outcome to its place; if several have the same place, the first one counts."""
     found = _PlacedOutcomes()
     items: dict[str, _ItemPair] = {}
     marks = iter(block.items)
@@ -116,7 +154,7 @@ def _enter_items(mark: ItemMark, items: dict[str, _ItemPair], found: _PlacedOutc
     _, attribute, expected, candidate, similarity = mark
     items[attribute] = expected, candidate
     outer = _enclosing_items(attribute, items)[:-1]
-    found.pairings.setdefault(_Place(attribute, outer), {})[expected, candidate] = similarity
+    found.alignments.setdefault(_Place(attribute, outer), {})[expected, candidate] = similarity
     found.inner.add(attribute[:-2])
     found.inner.update(_ancestors(attribute[:-2]))
 
@@ -127,18 +165,13 @@ def _enclosing_items(attribute: str, items: dict[str, _ItemPair]) -> tuple[_Item
 
 @lru_cache(maxsize=4096)
 def _enclosing_lists(attribute: str) -> tuple[str, ...]:
-    """Every beginning of an attribute that ends with `[]`."""
-    found = []
-    start = attribute.find("[]")
-    while start >= 0:
-        found.append(attribute[: start + 2])
-        start = attribute.find("[]", start + 2)
-    return tuple(found)
+    """Return all prefixes of an attribute that end with `[]`."""
+    return tuple(attribute[: found.end()] for found in _ITEMS.finditer(attribute))
 
 
 @lru_cache(maxsize=4096)
 def _ancestors(attribute: str) -> tuple[str, ...]:
-    """The attributes that an attribute is inside of, from the whole document on."""
+    """Return the attributes that contain an attribute, starting with the whole document."""
     try:
         segments = parse_path(attribute).segments
     except PathError:
@@ -151,7 +184,7 @@ def _ancestors(attribute: str) -> tuple[str, ...]:
 
 
 class _TreeBuilder:
-    """Builds the nodes of one case, and records which outcomes have found their place."""
+    """Builds the nodes of one case, and records which outcomes were placed."""
 
     def __init__(self, found: _PlacedOutcomes, table: AttributeTable) -> None:
         self._found = found
@@ -159,108 +192,80 @@ class _TreeBuilder:
         self._seen: set[_Place] = set()
         self.regions: list[Region] = []
 
-    def node(
-        self, key: JsonValue, place: _Place, expected: _Side, candidate: _Side
-    ) -> list[JsonValue]:
-        """One place, and everything below it if something below it was compared."""
+    def node(self, key: NodeKey, place: _Place, expected: _Side, candidate: _Side) -> TreeNode:
+        """Return the node of a place, with its members if any of them was compared."""
         name = place if place.attribute else _Place(ROOT)
         own = self._found.outcomes.get(name)
+        outcome, number, comparison = own or (None, None, None)
         if own is not None:
             self._seen.add(name)
         if isinstance(expected, list | dict) or isinstance(candidate, list | dict):
-            self._add_region(place, own, expected, candidate)
-        comparison = _encode_comparison(own and own.comparison)
-        members: list[JsonValue] = []
+            comparator = "" if number is None else self._table.attributes[number].comparator
+            if is_region(place.attribute, comparator):
+                overlap = None if comparison is None else comparison.similarity
+                self.regions.append(Region(place.path(), expected, candidate, outcome, overlap))
+        members: list[TreeNode] = []
         if place.attribute in self._found.inner:
-            members = [
-                *self._keys(place, expected, candidate),
-                *self._items(place, expected, candidate),
-            ]
-        if not members:
-            mark = NOT_COMPARED if own is None else int(own.outcome)
-            return [key, mark, *encode_pair(expected, candidate), comparison]
-        sides = encode_container(expected), encode_container(candidate)
-        return [key, None if own is None else int(own.outcome), *sides, comparison, members]
+            members += self._keys(place, expected, candidate)
+            members += self._items(place, expected, candidate)
+        mark = None if outcome is None else int(outcome)
+        if members:
+            sides = encode_container(expected), encode_container(candidate)
+        else:
+            sides = encode_pair(expected, candidate)
+            mark = NOT_COMPARED if mark is None else mark
+        return TreeNode(key, mark, *sides, _comparison(comparison), members)
 
-    def _add_region(
-        self, place: _Place, own: _PlaceOutcome | None, expected: _Side, candidate: _Side
-    ) -> None:
-        comparator = "" if own is None else self._table.attributes[own.attribute].comparator
-        if is_region(place.attribute, comparator):
-            outcome = None if own is None else own.outcome
-            overlap = None if own is None or own.comparison is None else own.comparison.similarity
-            self.regions.append(Region(place.path(), expected, candidate, outcome, overlap))
-
-    def _keys(self, place: _Place, expected: _Side, candidate: _Side) -> list[JsonValue]:
+    def _keys(self, place: _Place, expected: _Side, candidate: _Side) -> Iterator[TreeNode]:
         ours = expected if isinstance(expected, dict) else {}
         theirs = candidate if isinstance(candidate, dict) else {}
-        return [
-            self.node(
-                key,
-                _Place(join(place.attribute, key), place.items),
-                ours.get(key, MISSING),
-                theirs.get(key, MISSING),
-            )
-            for key in dict.fromkeys((*ours, *theirs))
-        ]
+        for key in dict.fromkeys((*ours, *theirs)):
+            below = _Place(join(place.attribute, key), place.items)
+            yield self.node(key, below, ours.get(key, MISSING), theirs.get(key, MISSING))
 
-    def _items(self, place: _Place, expected: _Side, candidate: _Side) -> list[JsonValue]:
+    def _items(self, place: _Place, expected: _Side, candidate: _Side) -> Iterator[TreeNode]:
+        """Yield aligned and missing items in the order of the ground truth, then extra items."""
         ours = expected if isinstance(expected, list) else []
         theirs = candidate if isinstance(candidate, list) else []
         attribute = f"{place.attribute}[]"
-        known = self._found.pairings.get(_Place(attribute, place.items), {})
-        nodes: list[JsonValue] = []
-        for pair in _sorted_pairs(known, len(ours), len(theirs)):
-            one, two = pair
-            nodes.append(
-                self.node(
-                    [one, two, known.get(pair)],
-                    _Place(attribute, (*place.items, pair)),
-                    MISSING if one is None else ours[one],
-                    MISSING if two is None else theirs[two],
-                )
-            )
-        return nodes
-
-    def elsewhere(self) -> list[JsonValue]:
-        """Outcomes of fields that stand in neither document, or under another name."""
-        return [
-            [place.path(), int(own.outcome), HIDDEN, HIDDEN, _encode_comparison(own.comparison)]
-            for place, own in self._found.outcomes.items()
-            if place not in self._seen
-            and (own.comparison is not None or own.outcome not in _NOTHING_TO_SHOW)
+        known = self._found.alignments.get(_Place(attribute, place.items), {})
+        pairs = [
+            (one, two)
+            for one, two in known
+            if (one is None or one < len(ours)) and (two is None or two < len(theirs))
         ]
+        pairs += [(one, None) for one in set(range(len(ours))) - {one for one, _ in pairs}]
+        pairs += [(None, two) for two in set(range(len(theirs))) - {two for _, two in pairs}]
+        for one, two in sorted(
+            pairs, key=lambda pair: (pair[0] is None, pair[0] or 0, pair[1] or 0)
+        ):
+            yield self.node(
+                (one, two, known.get((one, two))),
+                _Place(attribute, (*place.items, (one, two))),
+                MISSING if one is None else ours[one],
+                MISSING if two is None else theirs[two],
+            )
+
+    def elsewhere(self) -> Iterator[TreeNode]:
+        """Yield outcomes of fields that are in neither document or have another name."""
+        for place, (outcome, _, comparison) in self._found.outcomes.items():
+            shown = comparison is not None or outcome not in _NOTHING_TO_SHOW
+            if shown and place not in self._seen:
+                found = _comparison(comparison)
+                yield TreeNode(place.path(), int(outcome), HIDDEN, HIDDEN, found)
 
 
 _NOTHING_TO_SHOW: Final = frozenset({Outcome.BOTH_EMPTY, Outcome.IGNORED})
 
 
-def _sorted_pairs(known: dict[_ItemPair, float | None], ours: int, theirs: int) -> list[_ItemPair]:
-    """The pairs in the order of the truth, then extra items; with items that nothing paired."""
-    pairs = [
-        (one, two)
-        for one, two in known
-        if (one is None or one < ours) and (two is None or two < theirs)
-    ]
-    left = set(range(ours)) - {one for one, _ in pairs if one is not None}
-    right = set(range(theirs)) - {two for _, two in pairs if two is not None}
-    pairs += [(one, None) for one in left]
-    pairs += [(None, two) for two in right]
-    return sorted(pairs, key=lambda pair: (pair[0] is None, pair[0] or 0, pair[1] or 0))
-
-
-def _encode_comparison(comparison: Comparison | None) -> JsonValue:
+def _comparison(comparison: Comparison | None) -> NodeComparison | None:
     if comparison is None:
-        return 0
-    encoded: JsonObject = {}
-    if comparison.similarity is not None:
-        encoded["q"] = round(comparison.similarity, 4)
-    if comparison.score not in {0.0, 1.0, comparison.similarity}:
-        encoded["s"] = round(comparison.score, 4)
-    if comparison.reason is not None:
-        encoded["r"] = comparison.reason.value
-    if flags := [name for name in FLAGS if getattr(comparison, name)]:
-        encoded["f"] = list[JsonValue](flags)
-    if comparison.note:
-        encoded["n"] = truncate(comparison.note)
-    return encoded or 0
+        return None
+    similarity, score = comparison.similarity, comparison.score
+    return NodeComparison(
+        similarity=None if similarity is None else round(similarity, 4),
+        score=None if score in {0.0, 1.0, similarity} else round(score, 4),
+        reason="" if comparison.reason is None else comparison.reason.value,
+        flags=tuple(name for name in FLAGS if getattr(comparison, name)),
+        note=truncate(comparison.note),
+    )

@@ -1,9 +1,9 @@
 """The encoding of document values for the page.
 
-Short text, booleans, null and plain numbers stand for themselves. Anything else is an object with
-one letter: `m` missing, `h` not kept, `d` a number as it is written, `t` the beginning of a text of
-`n` characters, `j` a whole container as JSON text, `o` and `a` an object and a list of so many
-members, which follow. `{}` on the candidate's side means "the same as expected".
+Short strings, booleans, null and plain numbers are encoded as themselves. Other values are objects
+with one letter: `m` missing, `h` not available, `d` a number as written, `t` the start of a string
+of `n` characters, `j` a container as JSON, and `o` and `a` an object and a list with the number of
+their members, which follow. `{}` as the candidate means "equal to the expected value".
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 from typing import Final
 
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
+from fieldmark.values.text import plural
 
 __all__ = [
     "HIDDEN",
@@ -25,24 +26,24 @@ __all__ = [
 ]
 
 MAX_TEXT_LENGTH: Final = 4_000
-"""Characters of one value that are shown; the rest stays in the results."""
+"""The number of characters of a value that are shown."""
 
-_LONGEST_LINE: Final = 80
+_MAX_LINE_LENGTH: Final = 80
 _SMALL, _LARGE = 1e-5, 1e15
-"""Between these JavaScript writes a fraction without an exponent, as Python does."""
+"""Between these, JavaScript writes fractions without an exponent, like Python."""
 
 NOT_COMPARED: Final = 8
-"""The mark of a place that no rule asked about; other marks are numbers of outcomes."""
+"""The mark of a field that no rule selects; other marks are numbers of outcomes."""
 
 HIDDEN: Final[JsonObject] = {"h": 1}
 SAME: Final[JsonObject] = {}
 _ABSENT: Final[JsonObject] = {"m": 1}
 _SAFE: Final = 1 << 53
-"""Beyond this JavaScript cannot tell whole numbers apart."""
+"""JavaScript rounds integers from here on."""
 
 
 def encode_value(value: JsonValue | Missing) -> JsonValue:
-    """A value that has no members of its own on the page."""
+    """Encode a value that is shown without members."""
     match value:
         case None | bool():
             return value
@@ -53,16 +54,16 @@ def encode_value(value: JsonValue | Missing) -> JsonValue:
         case int() if -_SAFE < value < _SAFE:
             return value
         case int():
-            # Python refuses to write very long numbers in decimals.
+            # Python does not convert very long integers to decimal.
             digits = str(value) if value.bit_length() < 1 << 13 else f"{value:#x}"
             return {"d": truncate(digits)}
         case float():
-            # Where JavaScript would write another number than Python, as 1 for 1.0, it is text.
+            # Numbers that JavaScript writes differently, such as 1 for 1.0, are sent as text.
             same_text = _SMALL <= abs(value) < _LARGE and not value.is_integer()
             return value if same_text else {"d": repr(value)}
         case list() | dict():
             text = json.dumps(value, ensure_ascii=False)
-            if len(text) > _LONGEST_LINE:
+            if len(text) > _MAX_LINE_LENGTH:
                 text = json.dumps(value, ensure_ascii=False, indent=1)
             return {"j": truncate(text)}
         case _:
@@ -70,7 +71,7 @@ def encode_value(value: JsonValue | Missing) -> JsonValue:
 
 
 def encode_container(value: JsonValue | Missing) -> JsonValue:
-    """A value whose members follow, or what stands in its place."""
+    """Encode a value whose members are encoded separately."""
     match value:
         case dict():
             return {"o": len(value)}
@@ -83,16 +84,17 @@ def encode_container(value: JsonValue | Missing) -> JsonValue:
 def encode_pair(
     expected: JsonValue | Missing, candidate: JsonValue | Missing
 ) -> tuple[JsonValue, JsonValue]:
-    """Both sides of a field; a candidate that is written alike is not repeated."""
+    """Encode both values of a field; an equal candidate is not repeated."""
     ours, theirs = encode_value(expected), encode_value(candidate)
-    alike = type(expected) is type(candidate) and ours == theirs and expected is not MISSING
-    return ours, SAME if alike else theirs
+    same = type(expected) is type(candidate) and ours == theirs and expected is not MISSING
+    return ours, SAME if same else theirs
 
 
-def truncate(text: str, most: int = MAX_TEXT_LENGTH) -> str:
-    """The text, or its beginning and how much is left out.
+def truncate(text: str, max_length: int = MAX_TEXT_LENGTH) -> str:
+    """Return the text, or its start and the number of omitted characters.
 
     >>> truncate("abcdef", 4)
     'abcd … 2 more characters'
     """
-    return text if len(text) <= most else f"{text[:most]} … {len(text) - most:,} more characters"
+    more = len(text) - max_length
+    return text if more <= 0 else f"{text[:max_length]} … {plural(more, 'more character')}"

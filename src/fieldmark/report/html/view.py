@@ -1,4 +1,4 @@
-"""The whole view of a run: plain JSON that a page draws."""
+"""A run as JSON for the page."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
 from fieldmark.report.html.comparison import RunComparison
-from fieldmark.report.html.figures import (
+from fieldmark.report.html.heat_map import HeatMap
+from fieldmark.report.html.metrics import (
     EarlierRun,
     attribute_lines,
     detection_tables,
     domain_lines,
     evaluator_lines,
-    figures_view,
+    metrics_view,
     trends,
 )
-from fieldmark.report.html.heat_map import HeatMap
-from fieldmark.report.html.mistakes import MistakeKinds
+from fieldmark.report.html.mistake_groups import MistakeGroups
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
 
@@ -28,7 +28,7 @@ __all__ = ["RunView", "view_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """The figures and the list of cases, and the documents of cases as JSON by rank."""
+    """Metrics and the list of cases, and the documents of cases as JSON by rank."""
 
     run: JsonObject
     opened: list[tuple[int, bytes]]
@@ -41,14 +41,14 @@ def view_of(
     earlier: Sequence[EarlierRun] = (),
     limits: ReportLimits | None = None,
 ) -> RunView:
-    """The view of a run; with another run, what has changed since then as well."""
+    """Return the view of a run, with a comparison if another run is given."""
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
     counts = {path: each.errors_by_type.total for path, each in summary.attributes.items()}
     most_mistakes_first = sorted(filter(counts.get, counts), key=lambda path: -counts[path])
     heat = HeatMap(most_mistakes_first, len(listed.lines), listed.total)
-    mistakes = MistakeKinds()
+    mistakes = MistakeGroups()
     comparison = None if other is None else RunComparison(run, other)
     documents, has_values = _Documents(limits.opened_bytes), False
     for position, case in enumerate(run.cases()):
@@ -66,9 +66,9 @@ def view_of(
     view: JsonObject = {
         "name": run.name,
         "title": run.title,
-        "made": manifest.finished_at or manifest.started_at,
+        "date": manifest.finished_at or manifest.started_at,
         "convention": summary.convention.name,
-        **figures_view(summary),
+        **metrics_view(summary),
         "attributes": attribute_lines(summary, comparators_by_attribute(run.attributes)),
         "domains": domain_lines(summary),
         "mistakes": mistakes.view(),
@@ -83,14 +83,14 @@ def view_of(
     optional: dict[str, JsonValue] = {
         "detection": [each.to_json() for each in detection_tables(summary)],
         "trends": trends(summary, earlier),
-        "versus": None if comparison is None else comparison.view(),
+        "comparison": None if comparison is None else comparison.view(),
     }
     view |= {name: part for name, part in optional.items() if part}
     return RunView(run=view, opened=opened)
 
 
 class _Documents:
-    """The documents of the worst cases, within a number of bytes."""
+    """The documents of the worst cases, up to a number of bytes."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -98,7 +98,7 @@ class _Documents:
         self._bytes = 0
 
     def add(self, rank: int, view: bytes | None) -> None:
-        """Add a case; at twice the limit, those beyond the limit are dropped."""
+        """Add a case; at twice the limit, cases beyond the limit are dropped."""
         self._cases[rank] = view
         self._bytes += len(view or b"")
         if self._bytes > 2 * self._max_bytes:
@@ -106,7 +106,7 @@ class _Documents:
             self._bytes = sum(len(each or b"") for each in self._cases.values())
 
     def within_limit(self) -> list[tuple[int, bytes | None]]:
-        """The worst that fit, in order."""
+        """Return the worst cases that fit, in order."""
         left = self._max_bytes
         within: list[tuple[int, bytes | None]] = []
         for rank, view in sorted(self._cases.items(), key=lambda each: each[0]):
@@ -118,7 +118,7 @@ class _Documents:
 
 
 def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
-    """How the figures were made: everything that a reader needs to judge or repeat them."""
+    """Return how the metrics were computed."""
     manifest, summary = run.manifest, run.summary
     convention = summary.convention
     return {
@@ -131,13 +131,13 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
         "options": [[name, _setting(value)] for name, value in convention.options.items()],
         "inputs": [[each.name, each.bytes or 0, each.sha256 or ""] for each in manifest.inputs],
         "lists": [[name, _setting(value)] for name, value in manifest.lists.items()],
-        # Pairs, because names from data are never keys of the view.
+        # Pairs, because names from data must not become keys of the view.
         "limits": [list(pair) for pair in manifest.limits.items()],
         "left_out": [list(pair) for pair in summary.cases._asdict().items()],
         "values": has_values,
         "warnings": [truncate(each) for each in summary.warnings],
         "evaluators": evaluator_lines(summary),
-        "made": [
+        "provenance": [
             ["command", manifest.command],
             ["status", manifest.status],
             ["started", manifest.started_at],
@@ -149,7 +149,7 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
 
 
 def _setting(value: JsonValue) -> str:
-    """A setting in a few words."""
+    """Return the text of a setting."""
     match value:
         case dict():
             return ", ".join(f"{key} {_setting(inner)}" for key, inner in value.items())

@@ -1,4 +1,4 @@
-"""Responses of targets cached in a folder, keyed by everything that they depend on."""
+"""A cache of target responses in a directory, keyed by everything that they depend on."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _KINDS: Final = ("text", "value")
 
 
 class TargetCache:
-    """A folder of responses; failures are not cached, and damaged entries are replaced."""
+    """A directory of responses; failures are not cached, and corrupt entries are replaced."""
 
-    def __init__(self, folder: Path, identity: JsonObject, warn: Callable[[str], None]) -> None:
-        self._folder = folder
+    def __init__(self, directory: Path, identity: JsonObject, warn: Callable[[str], None]) -> None:
+        self._directory = directory
         self._identity = identity
         self._warn = warn
         self._pending: dict[str, Future[TargetResponse]] = {}
@@ -66,7 +66,7 @@ class TargetCache:
 
     def path(self, key: str) -> Path:
         """Return the file of a cached response."""
-        return self._folder / key[:2] / f"{key}.json"
+        return self._directory / key[:2] / f"{key}.json"
 
     def _load(self, key: str) -> TargetResponse | None:
         path = self.path(key)
@@ -76,7 +76,7 @@ class TargetCache:
             return None
         except (DataError, OSError) as error:
             why = error.message if isinstance(error, DataError) else error.strerror
-            self._warn(f"{path}: this cached answer cannot be used and is asked for again: {why}")
+            self._warn(f"{path}: invalid cached response, requested again: {why}")
             return None
 
     def _store(self, key: str, response: TargetResponse) -> TargetResponse:
@@ -90,24 +90,24 @@ class TargetCache:
         entry = {"format": _FORMAT, "key": key, kind: content}
         try:
             with self._lock:
-                if not self._folder.is_dir():
-                    self._folder.mkdir(parents=True, exist_ok=True)
-                    # Responses quote documents, which do not belong into a repository.
-                    write_atomic(self._folder / ".gitignore", b"*\n")
+                if not self._directory.is_dir():
+                    self._directory.mkdir(parents=True, exist_ok=True)
+                    # Responses quote documents, which do not belong in a repository.
+                    write_atomic(self._directory / ".gitignore", b"*\n")
             self.path(key).parent.mkdir(exist_ok=True)
             write_atomic(self.path(key), strict_json(entry))
         except (StorageError, OSError) as error:
             self._unwritable = True
-            self._warn(f"{self._folder}: no further answers are cached: {error}")
+            self._warn(f"responses are no longer cached: {error}")
         return response
 
 
 def _read_entry(entry: object, key: str) -> TargetResponse:
     if not isinstance(entry, dict) or entry.get("format") != _FORMAT or entry.get("key") != key:
-        raise DataError("it is not the answer to this request")
+        raise DataError("belongs to another request")
     kinds = [kind for kind in _KINDS if kind in entry]
     if kinds == ["text"] and isinstance(entry["text"], str):
         return TargetResponse(text=entry["text"])
     if kinds == ["value"]:
         return TargetResponse(value=entry["value"])
-    raise DataError("it holds no answer")
+    raise DataError("contains no response")

@@ -1,4 +1,4 @@
-"""Produces the candidates of a run with a target, a few cases ahead and in order."""
+"""Production of candidates with a target, in order and a few cases ahead."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
 from queue import SimpleQueue
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from fieldmark.config.eval_spec import Target
 from fieldmark.data.inputs import Role
@@ -24,27 +24,17 @@ from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.run.targets.cache import TargetCache
 from fieldmark.run.targets.target import TargetCall, TargetResponse, TargetSource
 
-__all__ = ["ProducedCase", "ThreadPool", "produce_candidates", "target_request"]
+__all__ = ["ThreadPool", "produce_candidates", "target_request"]
 
 _CASES_PER_THREAD: Final = 4
-"""The number of cases for each thread that are in progress or waiting."""
+"""The number of cases per thread that are in progress or waiting."""
 _REQUEST_KEYS: Final = ("case_id", "input", "question", "metadata")
 _NEEDING_CANDIDATE: Final = frozenset({CaseInput.OK, CaseInput.MISSING})
 _Task: TypeAlias = tuple[Future[TargetResponse], Callable[[], TargetResponse]]
 
 
-class ProducedCase(NamedTuple):
-    """A case with its candidate, or without one and the reason why the target failed.
-
-    A failure makes the case an error, never an omission.
-    """
-
-    case: Case
-    failure: str = ""
-
-
 class ThreadPool:
-    """Daemon threads that run tasks in order; unlike an executor, exit does not wait for them."""
+    """Daemon threads that run tasks in order; unlike with an executor, exit does not wait."""
 
     def __init__(self, size: int) -> None:
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
@@ -59,7 +49,7 @@ class ThreadPool:
         return future
 
     def wait_for_stop(self, seconds: float) -> bool:
-        """Wait, and return at once whether the pool was stopped meanwhile."""
+        """Wait for some seconds or until the pool is stopped; return whether it was stopped."""
         return self._stopped.wait(seconds)
 
     def close(self) -> None:
@@ -84,11 +74,12 @@ def produce_candidates(
     warn: Callable[[str], None] = lambda _: None,
     dialect: JsonDialect | None = None,
     backoff: Backoff | None = None,
-) -> Generator[ProducedCase, None, None]:
+) -> Generator[Case, None, None]:
     """Yield every case with a candidate, in order; only a few cases are in memory at a time.
 
-    A case keeps the candidate that it has, and a case with invalid ground truth is passed on.
-    `warn` may be called from any thread.
+    A case that has a candidate or invalid ground truth is yielded unchanged. If the target fails,
+    the case is an error with the reason as its note, never an omission. `warn` may be called from
+    any thread.
     """
     source = cast("TargetSource", target.source)
     used_dialect = JsonDialect(role=Role.CANDIDATE) if dialect is None else dialect
@@ -110,7 +101,7 @@ def produce_candidates(
 
 
 def target_request(case: Case) -> JsonObject:
-    """Return what a target is told of a case: never the ground truth.
+    """Return the request for a case, which never contains the ground truth.
 
     >>> target_request(Case("a", {"total": 1}))
     {'case_id': 'a', 'input': None, 'question': '', 'metadata': {}}
@@ -120,14 +111,14 @@ def target_request(case: Case) -> JsonObject:
 
 
 def _with_retries(call: TargetCall, retries: int, backoff: Backoff, pool: ThreadPool) -> TargetCall:
-    """Retry transient failures; an exception of a plug-in is a failure of its case."""
+    """Retry transient failures; an exception in a plug-in is a failure of the case."""
 
     def call_once(request: JsonObject) -> TargetResponse:
         try:
             response = call(request)
             return response if response.failure else response._replace(transient=False)
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
-            return TargetResponse(failure=f"the target crashed: {type(error).__name__}: {error}")
+            return TargetResponse(failure=f"the target raised {type(error).__name__}: {error}")
 
     def wait(retry: int, retry_after: float | None) -> bool:
         return pool.wait_for_stop(backoff.delay(retry, retry_after))
@@ -135,29 +126,27 @@ def _with_retries(call: TargetCall, retries: int, backoff: Backoff, pool: Thread
     def retrying_call(request: JsonObject) -> TargetResponse:
         response, attempts = call_with_retries(lambda: call_once(request), retries, wait)
         if retries and response.transient and attempts > retries:
-            return response._replace(failure=f"{response.failure} (asked {attempts} times)")
+            return response._replace(failure=f"{response.failure} ({attempts} attempts)")
         return response
 
     return retrying_call
 
 
-def _produced_case(
-    case: Case, future: Future[TargetResponse] | None, dialect: JsonDialect
-) -> ProducedCase:
+def _produced_case(case: Case, future: Future[TargetResponse] | None, dialect: JsonDialect) -> Case:
     if future is None:
-        return ProducedCase(case)
+        return case
     response = future.result()
     if response.failure:
-        return ProducedCase(case, response.failure)
+        return case._replace(input=CaseInput.FAILED, note=response.failure)
     context = (case.context or CaseContext())._replace(text=response.text)
     case = case._replace(input=CaseInput.OK, note="", context=context)
     if response.text is None:
         value = MISSING if response.value is MISSING else to_json_value(response.value, dialect)
-        return ProducedCase(case._replace(candidate=value))
+        return case._replace(candidate=value)
     if isinstance(case.expected, str):
-        return ProducedCase(case._replace(candidate=response.text))
+        return case._replace(candidate=response.text)
     try:
         found = parse_model_text(response.text, dialect)
     except DataError as error:
-        return ProducedCase(case._replace(input=CaseInput.PARSE_ERROR, note=error.message))
-    return ProducedCase(case._replace(candidate=found.value, parsed_from=found.parsed_from))
+        return case._replace(input=CaseInput.PARSE_ERROR, note=error.message)
+    return case._replace(candidate=found.value, parsed_from=found.parsed_from)

@@ -11,19 +11,23 @@ from typing import ClassVar, Final
 from fieldmark.data.json_parser import decode
 from fieldmark.errors import DataError, OptionError
 from fieldmark.judges.judge_protocol import encode_request
-from fieldmark.judges.managed_process import MEGABYTE, ProcessGroup, ProcessLimits
+from fieldmark.judges.managed_process import (
+    ProcessFailure,
+    ProcessGroup,
+    ProcessResult,
+    run_process,
+)
 from fieldmark.judges.program import (
+    MEGABYTE,
     VARIABLE_PREFIX,
+    ProcessLimits,
+    Program,
     check_environment,
-    program_argv,
-    program_environment,
     startup_problem,
 )
 from fieldmark.judges.redaction import Redactor, is_secret_variable
-from fieldmark.judges.run_process import ProcessFailure, ProcessResult, run_process
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.targets.file_digest import file_digest
-from fieldmark.run.targets.target import TargetCall, TargetResponse
+from fieldmark.run.targets.target import TargetCall, TargetResponse, file_digest
 
 __all__ = ["CommandTarget"]
 
@@ -34,11 +38,11 @@ _TEMPORARY_FAILURE: Final = 75
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandTarget:
-    """Runs a program for each case and takes what it prints.
+    """Runs a program for each case; its output is the prediction.
 
-    `command` is the program and its arguments; no shell reads them, and nothing of a case becomes
-    part of them. The program sees a few usual variables of the environment and those of `env`:
-    names, or names with values, of which `env:NAME` is the value of another variable.
+    `command` is the program and its arguments, which are not passed to a shell and never contain
+    data of a case. The program receives a few standard environment variables and those in `env`:
+    names, or names with values, where `env:NAME` refers to another variable.
     """
 
     name: ClassVar[str] = "command"
@@ -51,7 +55,7 @@ class CommandTarget:
         if not self.command or not self.command[0]:
             raise OptionError("command", "must name a program")
         if any("\0" in word for word in self.command):
-            raise OptionError("command", "must not hold the character NUL")
+            raise OptionError("command", "must not contain NUL characters")
         check_environment(self.env)
 
     def unready(self) -> str | None:
@@ -59,7 +63,7 @@ class CommandTarget:
         return startup_problem(self.command, self.cwd, self.env)
 
     def identity(self) -> JsonObject:
-        """Return the options, without values of variables, and digests of the files they name."""
+        """Return the options without values of variables, and digests of the files they name."""
         here = self.cwd or Path()
         files: JsonObject = {
             word: digest
@@ -76,8 +80,10 @@ class CommandTarget:
 
     @contextmanager
     def opened(self, timeout: float) -> Iterator[TargetCall]:
-        """Start a program for each request; leaving ends those that still run."""
-        env = program_environment(self.env)
+        """Start the program for each request; leaving the context ends all that are running."""
+        limits = ProcessLimits(seconds=timeout, output_bytes=_OUTPUT_BYTES)
+        program = Program.from_options(self.command, self.env, self.cwd, limits)
+        env = program.env
         declared = self.env if isinstance(self.env, Mapping) else dict.fromkeys(self.env, "")
         redactor = Redactor(
             {
@@ -87,27 +93,18 @@ class CommandTarget:
                 and (value.startswith(VARIABLE_PREFIX) or is_secret_variable(name, env[name]))
             }
         )
-        argv = program_argv(self.command, env)
-        limits = ProcessLimits(seconds=timeout, output_bytes=_OUTPUT_BYTES)
         config = dict(self.config)
         with ProcessGroup() as group:
 
             def call(request: JsonObject) -> TargetResponse:
-                result = run_process(
-                    argv,
-                    stdin=encode_request({**request, "config": config}),
-                    cwd=self.cwd,
-                    env=env,
-                    limits=limits,
-                    group=group,
-                )
-                return _read_result(result, redactor)
+                stdin = encode_request({**request, "config": config})
+                return _read_result(run_process(program, stdin, group), redactor)
 
             yield call
 
 
 def _read_result(result: ProcessResult, redactor: Redactor) -> TargetResponse:
-    """Return the output of a program without its final line break, or the failure."""
+    """Return the output of a program without its final newline, or the failure."""
     if result.failure is not None:
         timed_out = result.failure is ProcessFailure.TIMEOUT
         transient = timed_out or result.exit_code == _TEMPORARY_FAILURE
@@ -115,9 +112,9 @@ def _read_result(result: ProcessResult, redactor: Redactor) -> TargetResponse:
     try:
         text = decode(result.stdout)
     except DataError as error:
-        return TargetResponse(failure=f"its output cannot be used: {error.message}")
+        return TargetResponse(failure=f"invalid output: {error.message}")
     secret = redactor.find_in(text)
     if secret is not None:
-        message = f"its output holds the value of {secret}, which is kept secret"
+        message = f"the output contains the secret value of {secret}"
         return TargetResponse(failure=message)
     return TargetResponse(text=text.removesuffix("\n").removesuffix("\r"))

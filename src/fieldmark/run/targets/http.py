@@ -1,4 +1,4 @@
-"""The HTTP target: an endpoint that gets a request as JSON and replies with JSON or text."""
+"""The HTTP target: an endpoint that receives JSON and responds with JSON or text."""
 
 from __future__ import annotations
 
@@ -37,16 +37,15 @@ _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _HEADER_VALUE: Final = re.compile(r"[ -~]*\Z")
 _CREDENTIALS: Final = re.compile(r"(?:basic|bearer)\s", re.IGNORECASE)
 _RESERVED_HEADERS: Final = frozenset({"host", "content-length", "transfer-encoding", "connection"})
-"""Headers that follow from the request itself."""
+"""Headers that are determined by the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpTarget:
-    """Sends each case to a URL and takes the reply, or what stands at `answer` in it.
+    """Sends each case to a URL; the response, or the value at `answer` in it, is the prediction.
 
-    A header's value may say `${NAME}` for an environment variable, whose value is never written
-    down. Only https is spoken, unless with this machine itself; redirects are not followed and
-    proxies are not used.
+    `${NAME}` in a header refers to an environment variable, whose value is never written. https is
+    required except for the local machine. Redirects are not followed, and proxies are not used.
     """
 
     name: ClassVar[str] = "http"
@@ -65,12 +64,12 @@ class HttpTarget:
             except PathError as error:
                 raise OptionError("answer", error.message) from None
             if path.is_pattern:
-                raise OptionError("answer", "must name one value, without [*] and **")
+                raise OptionError("answer", "must be the path of one value, without [*] and **")
 
     def unready(self) -> str | None:
         """Return why no request can be sent, without sending one."""
         if find_spec("httpx") is None:
-            return str(MissingExtra("An HTTP target", "llm"))
+            return str(MissingExtra("an HTTP target", "llm"))
         return unusable_variable(self.headers, os.environ)
 
     def identity(self) -> JsonObject:
@@ -119,26 +118,26 @@ class HttpTarget:
             client.close()
 
     def _read(self, response: HttpResponse, redactor: Redactor) -> TargetResponse:
-        if not 200 <= response.status < 300:  # noqa: PLR2004 - the successes
-            # Redacted before it is shortened, so that no part of a secret is left at the end.
+        if not 200 <= response.status < 300:  # noqa: PLR2004 - status codes of success
+            # Redact before shortening, so that no part of a secret remains at the end.
             raise status_error(response, redactor.redact(response.body.decode("utf-8", "replace")))
         try:
             value = self._extract_answer(response)
         except DataError as error:
-            raise HttpError(f"the reply cannot be used: {error.message}") from None
+            raise HttpError(f"invalid response: {error.message}") from None
         secret = redactor.find_in(value)
         if secret is not None:
-            raise HttpError(f"the answer holds the value of {secret}, which is kept secret")
+            raise HttpError(f"the response contains the secret value of {secret}")
         return TargetResponse(text=value) if isinstance(value, str) else TargetResponse(value=value)
 
     def _extract_answer(self, response: HttpResponse) -> JsonValue:
-        """Return the answer in a response; a text, also a JSON string, is text of a model."""
+        """Return the prediction in a response; a string, also as JSON, is model output."""
         text = decode(response.body)
         dialect = JsonDialect(role=Role.CANDIDATE)
         if self.answer:
             answer = resolve(parse_text(text, dialect), self.answer)
             if answer is MISSING:
-                raise DataError(f"it has no {self.answer}")
+                raise DataError(f"{self.answer} not found")
             return answer
         if "json" in response.headers.get("content-type", "") and text.lstrip().startswith('"'):
             return parse_text(text, dialect)
@@ -146,24 +145,24 @@ class HttpTarget:
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Refuse headers that cannot be sent or that contain a secret, without showing a value."""
+    """Raise an error for invalid headers and literal secrets, without showing a value."""
     for name, value in headers.items():
         if not _HEADER_NAME.match(name) or name.lower() in _RESERVED_HEADERS:
-            raise OptionError("headers", f"{name!r} is not a header that can be set")
+            raise OptionError("headers", f"{name!r} is not a valid header or cannot be set")
         if not _HEADER_VALUE.match(value):
-            raise OptionError("headers", f"{name} must be one line of plain characters")
+            raise OptionError("headers", f"{name} must be a single line of ASCII characters")
         if "${" in _VARIABLE.sub("", value):
-            raise OptionError("headers", f"{name}: a variable is written ${{NAME}}")
+            raise OptionError("headers", f"{name}: invalid variable; use ${{NAME}}")
         secret = is_secret_name(name) or _CREDENTIALS.match(value)
         if secret and not _VARIABLE.search(value):
             raise OptionError(
                 "headers",
-                f"{name} must not hold a secret; write ${{NAME}} and set the variable NAME",
+                f"{name} must not contain a secret; use ${{NAME}} and set the variable NAME",
             )
 
 
 def header_variables(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the variables that headers refer to, each once.
+    """Return the variables that headers refer to, without duplicates.
 
     >>> header_variables({"Authorization": "Bearer ${API_KEY}", "X-Team": "invoices"})
     ('API_KEY',)
@@ -173,13 +172,13 @@ def header_variables(headers: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def unusable_variable(headers: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
-    """Return why the variables of headers cannot be expanded, or none."""
+    """Return why the variables in headers cannot be expanded, or `None`."""
     for name in header_variables(headers):
         value = environment.get(name, "")
         if not value:
-            return f"the variable {name}, which a header needs, is not set"
+            return f"environment variable {name} is not set; a header refers to it"
         if not _HEADER_VALUE.match(value):
-            return f"the variable {name} is not one line of plain characters"
+            return f"environment variable {name} must be a single line of ASCII characters"
     return None
 
 

@@ -1,4 +1,4 @@
-"""The Python target: a function that gets a request and returns the candidate."""
+"""The Python target: a function that receives a request and returns the prediction."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from fieldmark.judges.python_function import load_attribute
 from fieldmark.judges.redaction import Redactor
 from fieldmark.judges.time_limit import OverdueError, TimeLimit
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.run.targets.file_digest import file_digest
-from fieldmark.run.targets.target import TargetCall, TargetResponse
+from fieldmark.run.targets.target import TargetCall, TargetResponse, file_digest
 
 __all__ = ["PythonTarget"]
 
@@ -34,11 +33,11 @@ _CANCEL_DELAY: Final = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonTarget:
-    """Calls a function with each case; it returns a JSON value, or the text that a model wrote.
+    """Calls a function with each case; it returns a JSON value, or a string with model output.
 
-    `function` is `module:function`, looked for in `cwd` first, or `file.py:function`. It is called
-    from several threads at once and may be a coroutine function. A call beyond its time limit is
-    not waited for; it cannot be stopped, and is not made a second time.
+    `function` is `module:function`, which is imported from `cwd` first, or `file.py:function`. It
+    is called from several threads and may be a coroutine function. A call that exceeds its time
+    limit is abandoned and not retried, because it cannot be stopped.
     """
 
     name: ClassVar[str] = "python"
@@ -48,15 +47,15 @@ class PythonTarget:
 
     def __post_init__(self) -> None:
         if not _REFERENCE.match(self.function):
-            raise OptionError("function", 'must be written "module:function" or "file.py:function"')
+            raise OptionError("function", "must have the form module:function or file.py:function")
 
     def unready(self) -> str | None:
-        """Return why the function cannot be called; its module is loaded."""
+        """Import the module, and return why the function cannot be called."""
         try:
             with self._search_path():
                 self._load()
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may raise anything
-            return _describe_error(f"{self.function} cannot be loaded", error)
+            return _describe_error(f"cannot load {self.function}", error)
         return None
 
     def identity(self) -> JsonObject:
@@ -72,7 +71,7 @@ class PythonTarget:
 
     @contextmanager
     def opened(self, timeout: float) -> Iterator[TargetCall]:
-        """Load the function, and keep its folder importable while it is in use."""
+        """Load the function, and keep its directory on the import path while it is used."""
         limit = TimeLimit(timeout)
         config = dict(self.config)
         with self._search_path():
@@ -83,18 +82,18 @@ class PythonTarget:
     def _search_path(self) -> Iterator[None]:
         home = self.function.rpartition(":")[0]
         here = (self.cwd or Path()).absolute()
-        folder = str((here / home).parent if home.endswith(".py") else here)
-        sys.path.insert(0, folder)
+        directory = str((here / home).parent if home.endswith(".py") else here)
+        sys.path.insert(0, directory)
         try:
             yield
         finally:
             with suppress(ValueError):
-                sys.path.remove(folder)
+                sys.path.remove(directory)
 
     def _load(self) -> tuple[ModuleType, Callable[[JsonObject], object]]:
         module, function = load_attribute(self.function, self.cwd or Path())
         if not callable(function):
-            raise TypeError(f"{self.function.rpartition(':')[2]} cannot be called")
+            raise TypeError(f"{self.function.rpartition(':')[2]} is not callable")
         return module, function
 
 
@@ -103,7 +102,7 @@ def _call(
 ) -> TargetResponse:
     dialect = JsonDialect(role=Role.CANDIDATE)
     try:
-        # A copy, because the function may modify it.
+        # Pass a copy, because the function may modify it.
         argument = cast("JsonObject", to_json_value(request, dialect))
         result = limit.call(lambda: _run(function, argument, limit.seconds))
         if isinstance(result, str):
@@ -112,8 +111,8 @@ def _call(
     except OverdueError as error:
         return TargetResponse(failure=str(error))
     except DataError as error:
-        return TargetResponse(failure=f"the function's answer cannot be used: {error.message}")
-    except BaseException as error:  # noqa: BLE001 - whatever a function raises is its case's error
+        return TargetResponse(failure=f"invalid return value: {error.message}")
+    except BaseException as error:  # noqa: BLE001 - a function may raise anything
         return TargetResponse(
             failure=_describe_error("the function raised", error),
             transient=isinstance(error, ConnectionError | TimeoutError),

@@ -1,20 +1,25 @@
-"""The plug-in protocol of targets: what produces candidates, and what it returns."""
+"""The plug-in protocol of targets."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import ClassVar, NamedTuple, Protocol, TypeAlias
+from pathlib import Path
+from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 
-__all__ = ["TargetCall", "TargetResponse", "TargetSource"]
+__all__ = ["TargetCall", "TargetResponse", "TargetSource", "file_digest"]
+
+_MAX_HASHED_BYTES: Final = 64 << 20
+"""Larger files, such as models, are identified by size and modification time."""
 
 
 class TargetResponse(NamedTuple):
-    """One response: the text of a model, or a JSON value, or a failure.
+    """One response: model output as text, a JSON value, or a failure.
 
-    A transient failure is worth a retry, `retry_after` seconds later if the target said so.
+    A transient failure is retried, after `retry_after` seconds if the target requested it.
     """
 
     text: str | None = None
@@ -25,16 +30,16 @@ class TargetResponse(NamedTuple):
 
 
 TargetCall: TypeAlias = Callable[[JsonObject], TargetResponse]
-"""Sends one request; thread-safe, and never raises on what comes back."""
+"""Sends one request; thread-safe, and never raises an exception for a response."""
 
 
 class TargetSource(Protocol):
-    """A kind of target: a frozen dataclass whose fields are its options."""
+    """A type of target: a frozen dataclass whose fields are its options."""
 
     name: ClassVar[str]
 
     def unready(self) -> str | None:
-        """Return why the target cannot produce any candidate, or none; asked before the run."""
+        """Return why the target cannot produce candidates, or `None`; called before the run."""
         ...
 
     def identity(self) -> JsonObject:
@@ -42,8 +47,22 @@ class TargetSource(Protocol):
         ...
 
     def opened(self, timeout: float) -> AbstractContextManager[TargetCall]:
-        """Open the target for one run, with `timeout` seconds for each call.
+        """Open the target for one run, with a time limit of `timeout` seconds per call.
 
         Leaving the context ends everything that was started.
         """
         ...
+
+
+def file_digest(path: Path) -> str | None:
+    """Return the digest of a file, or `None` if it cannot be read."""
+    try:
+        if not path.is_file():
+            return None
+        stat = path.stat()
+        if stat.st_size > _MAX_HASHED_BYTES:
+            return f"{stat.st_size}:{stat.st_mtime_ns}"
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return None

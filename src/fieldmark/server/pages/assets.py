@@ -1,4 +1,4 @@
-"""Scripts and styles: those of the pages, and those shared with the report."""
+"""The scripts and styles of the pages, including those shared with the report."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _TOP_LEVEL: Final = re.compile(
     rb"|const ([A-Z_]+)(?= =))",
     re.MULTILINE,
 )
-"""Top-level definitions: functions, and constants, also several in one line."""
+"""Top-level definitions: functions and constants, also several constants in one line."""
 _ENTRY: Final = "app.js"
-"""The entry point of the report, which pages do not use."""
+"""The entry point of the report, which the pages do not use."""
 
 
 class Asset(NamedTuple):
-    """The content of a file, and its ETag."""
+    """The content of a file with its media type and ETag."""
 
     content: bytes
     media_type: str
@@ -42,7 +42,7 @@ class Asset(NamedTuple):
 
 @router.get("/assets/{name}")
 def get_asset(name: str, request: Request) -> Response:
-    """Return a script or a style by its name."""
+    """Return a script or a stylesheet."""
     found = asset(name)
     headers = {"ETag": found.etag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == found.etag:
@@ -55,22 +55,22 @@ def asset(name: str) -> Asset:
     """Load an asset by its file name."""
     known = _NAME.fullmatch(name)
     if known is None:
-        raise ApiError(ErrorCode.NOT_FOUND, "There is no such file.")
+        raise ApiError(ErrorCode.NOT_FOUND, "File not found.")
     path = files("fieldmark.server") / "static" / name
     if name in _GENERATED:
         content = _GENERATED[name]()
     elif path.is_file():
         content = path.read_bytes()
     else:
-        raise ApiError(ErrorCode.NOT_FOUND, "There is no such file.")
+        raise ApiError(ErrorCode.NOT_FOUND, "File not found.")
     etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     return Asset(content, f"{_TYPES[known[1]]}; charset=utf-8", etag)
 
 
 def _report_module() -> bytes:
-    """Bundle the components of the report as one module that exports all definitions."""
-    folder = files("fieldmark.report.html") / "assets"
-    parts = b"\n".join((folder / name).read_bytes() for name in SCRIPTS if name != _ENTRY)
+    """Bundle the components of the report into one module that exports all definitions."""
+    assets = files("fieldmark.report.html") / "assets"
+    parts = b"\n".join((assets / name).read_bytes() for name in SCRIPTS if name != _ENTRY)
     names = sorted(
         {
             word.split(b"=")[0].strip()

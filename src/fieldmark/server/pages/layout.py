@@ -1,15 +1,21 @@
-"""The layout of every page. Data never becomes markup: pages embed it as JSON for scripts."""
+"""The layout of all pages. Data is embedded as JSON for scripts, never as markup."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
-from typing import Final
+from typing import Annotated, Final, TypeAlias
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse
 
 from fieldmark.report.html.embedding import embedded
+from fieldmark.server.app_state import StateDependency
 from fieldmark.version import VERSION
 
-__all__ = ["LOCKED_PAGE", "Page", "render_page"]
+__all__ = ["LOCKED_PAGE", "NONCE", "PageDependency", "PageRenderer"]
+
+NONCE: Final = "fieldmark.nonce"
+"""The key of the CSP nonce in the scope of a request."""
 
 _LINKS: Final = (
     ("evaluate", "/", "Evaluate"),
@@ -37,7 +43,7 @@ _LAYOUT: Final = """\
 localStorage.getItem("fieldmark-theme") || "auto"; }} catch {{}}</script>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">Skip to content</a>
 <header class="top app-top">
 <div class="top-inner">
 <p class="brand"><a class="title" href="/">fieldmark</a>
@@ -47,14 +53,13 @@ localStorage.getItem("fieldmark-theme") || "auto"; }} catch {{}}</script>
 <nav class="sections" aria-label="Pages">{links}</nav>
 </header>
 <main id="main" tabindex="-1">
-<h1{hidden}>{heading}</h1>
+<h1{hidden}>{title}</h1>
 {content}
-<div id="app"><noscript><p class="notice">This page needs its scripts, which are switched off here.
-The command line and the API do the same.</p></noscript></div>
+<div id="app"><noscript><p class="notice">This page requires JavaScript.</p></noscript></div>
 </main>
 <div id="toasts" role="status" aria-live="polite"></div>
 <script type="application/json" id="page">{data}</script>
-{script}
+<script type="module" src="/assets/{script}?v={version}"></script>
 </body>
 </html>
 """
@@ -62,53 +67,57 @@ The command line and the API do the same.</p></noscript></div>
 LOCKED_PAGE: Final = """\
 <!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Locked · fieldmark</title>
+<head><meta charset="utf-8"><title>Access denied · fieldmark</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
 <body><main>
-<h1>This page is locked</h1>
-<p>Open the whole address that <code>fieldmark serve</code> printed when it was started: it holds
-the key. The key changes with every start.</p>
+<h1>Access denied</h1>
+<p>Open the full address that the server printed when it started. It contains an access token, which
+changes each time the server starts.</p>
 </main></body>
 </html>
 """
-"""The page for requests without a session."""
+"""The page for requests without a valid session."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """One page: `script` draws `data`, `content` is trusted markup.
+class PageRenderer:
+    """Renders the page for a request."""
 
-    A hidden heading is for screen readers only.
-    """
+    def __init__(self, request: Request, state: StateDependency) -> None:
+        self._nonce = request.scope[NONCE]
+        self._options = state.options
 
-    name: str
-    title: str
-    data: object = None
-    script: str = ""
-    content: str = ""
-    hide_heading: bool = False
+    def __call__(
+        self,
+        section: str,
+        title: str,
+        *,
+        script: str,
+        data: object = None,
+        content: str = "",
+        hide_heading: bool = False,
+        status: int = 200,
+    ) -> HTMLResponse:
+        """Return a page whose `script` renders `data`; `content` is trusted markup.
+
+        A hidden heading is visible to screen readers only.
+        """
+        links = "".join(
+            f'<a href="{path}"{_CURRENT if name == section else ""}>{label}</a>'
+            for name, path, label in _LINKS
+        )
+        html = _LAYOUT.format(
+            csrf=self._options.secrets.csrf,
+            nonce=self._nonce,
+            version=VERSION,
+            title=escape(title),
+            hidden=' class="spoken"' if hide_heading else "",
+            mode="" if self._options.write else "read-only",
+            links=links,
+            content=content,
+            data=embedded(data).decode(),
+            script=script,
+        )
+        return HTMLResponse(html.encode("utf-8", "replace"), status)
 
 
-def render_page(page: Page, *, csrf: str, nonce: str, write: bool) -> bytes:
-    """Return the HTML of a page."""
-    links = "".join(
-        f'<a href="{path}"{_CURRENT if name == page.name else ""}>{label}</a>'
-        for name, path, label in _LINKS
-    )
-    script = ""
-    if page.script:
-        script = f'<script type="module" src="/assets/{page.script}?v={VERSION}"></script>'
-    html = _LAYOUT.format(
-        csrf=csrf,
-        nonce=nonce,
-        version=VERSION,
-        title=escape(page.title),
-        heading=escape(page.title),
-        hidden=' class="spoken"' if page.hide_heading else "",
-        mode="" if write else "read-only",
-        links=links,
-        content=page.content,
-        data=embedded(page.data).decode(),
-        script=script,
-    )
-    return html.encode("utf-8", "replace")
+PageDependency: TypeAlias = Annotated[PageRenderer, Depends()]

@@ -1,4 +1,4 @@
-"""`POST /api/batch` and `/api/files`: two data sets become a job, and the job a run."""
+"""`POST /api/batch` and `/api/files`: compare two data sets in a background job."""
 
 from __future__ import annotations
 
@@ -21,16 +21,13 @@ from fieldmark.server.data_roots import FileEntry
 from fieldmark.server.jobs import BackgroundJob, JobCancelled
 from fieldmark.server.request_models import (
     BatchRequest,
-    BatchSource,
     FileQuery,
-    as_json,
-    as_object,
 )
 from fieldmark.server.request_rules import provider_for_run, resolve_rules
-from fieldmark.server.response_models import FileListResponse, JobResponse, error_responses
+from fieldmark.server.response_models import FileListResponse, JobResponse, errors
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.uploads import InputSource, record_input_sources
-from fieldmark.store.run_folder import new_run_id
+from fieldmark.store.writer import new_run_id
 from fieldmark.values.presence import is_blank
 
 __all__ = ["router"]
@@ -40,19 +37,16 @@ _MAX_LISTED: Final = 2000
 
 
 @router.post(
-    "/batch",
-    status_code=202,
-    response_model=JobResponse,
-    responses=error_responses(400, 403, 413, 422, 429),
+    "/batch", status_code=202, response_model=JobResponse, responses=errors(400, 403, 413, 422, 429)
 )
-async def batch(request: BatchRequest, state: StateDependency) -> ApiResponse:
-    """Compare two data sets in the background; the answer is the job.
+async def start_batch(request: BatchRequest, state: StateDependency) -> ApiResponse:
+    """Compare two data sets in a background job and return the job.
 
-    Rules are checked at once. The run is kept if the server may write, else it lasts as long as
-    the server.
+    Rules are checked before the job starts. If the server is read-only, the run is deleted when the
+    server stops.
     """
-    rules = resolve_rules(as_json(request.rules), state.options.provider, request.convention)
-    resolve_settings(rules, convention=request.convention, options=as_object(request.options))
+    rules = resolve_rules(request.rules, state.options.provider, request.convention)
+    resolve_settings(rules, convention=request.convention, options=request.options)
     batch = _Batch(request, state)
     try:
         await anyio.to_thread.run_sync(batch.copy_inputs)
@@ -63,13 +57,13 @@ async def batch(request: BatchRequest, state: StateDependency) -> ApiResponse:
     return ApiResponse(job.to_dict(), 202)
 
 
-@router.get("/files", response_model=FileListResponse, responses=error_responses(403, 422))
-def files(query: Annotated[FileQuery, Query()], state: StateDependency) -> ApiResponse:
-    """The declared roots, or what is in a folder below one of them."""
+@router.get("/files", response_model=FileListResponse, responses=errors(403, 422))
+def list_files(query: Annotated[FileQuery, Query()], state: StateDependency) -> ApiResponse:
+    """List the roots, or the files and directories in a directory below a root."""
     if query.path:
-        entries = state.roots.list_folder(query.path, _MAX_LISTED)
+        entries = state.roots.list_directory(query.path, _MAX_LISTED)
     else:
-        entries = [FileEntry(name, folder=True, bytes=0) for name in state.roots.names]
+        entries = [FileEntry(name, directory=True, bytes=0) for name in state.roots.names]
     return ApiResponse({"path": query.path, "entries": [each._asdict() for each in entries]})
 
 
@@ -81,28 +75,20 @@ class _Batch:
         self._state = state
         self.uploads = state.uploads()
         self._sources: list[InputSource] = []
-        sides = (request.truth, request.candidate)
-        names = [_display_name(each) for each in sides if each is not None]
+        self._sides = {
+            side: source
+            for side, source in (("truth", request.truth), ("candidate", request.candidate))
+            if source is not None
+        }
+        names = [source.display_name for source in self._sides.values()]
         self.title = request.title.strip() or " · ".join(names)
 
     def copy_inputs(self) -> None:
-        """Copy both sides to a private folder."""
-        sides = (("truth", self._request.truth), ("candidate", self._request.candidate))
-        for side, source in sides:
-            if source is None:
-                continue
-            file = None
-            if source.path is not None:
-                copy = self.uploads.add_path(side, source.path)
-                file = self._state.roots.location(source.path)
-            elif source.text is not None:
-                copy = self.uploads.add_text(side, source.name, source.text)
-            else:
-                copy = self.uploads.add_rows(side, source.rows or [])
-            self._sources.append(InputSource(name=_display_name(source), copy=copy, file=file))
+        """Copy both sides to a private directory."""
+        self._sources = [self.uploads.add(side, source) for side, source in self._sides.items()]
 
     def run(self, job: BackgroundJob) -> JsonObject:
-        """Score the inputs; a cancelled job leaves no run."""
+        """Score the inputs; the run of a cancelled job is deleted."""
         run = self._state.new_runs / new_run_id()
         try:
             return self._score(job, run)
@@ -122,7 +108,7 @@ class _Batch:
         recorded = False
 
         def report_progress(cases: int, bytes_read: int, bytes_total: int | None) -> None:
-            # An interrupted run must know its inputs, too.
+            # An interrupted run needs its inputs as well.
             nonlocal recorded
             if not recorded:
                 recorded = True
@@ -134,9 +120,9 @@ class _Batch:
         options = RunOptions(
             truth=truth,
             candidate=candidate[0] if candidate else None,
-            rules=resolve_rules(as_json(request.rules), provider, request.convention),
+            rules=resolve_rules(request.rules, provider, request.convention),
             convention=request.convention,
-            options=as_object(request.options),
+            options=request.options,
             inputs=Inputs(**request.inputs.model_dump()),
             at_least=request.gates.min,
             at_most=request.gates.max,
@@ -145,22 +131,13 @@ class _Batch:
         )
         result = score_with(options, progress=report_progress)
         record_input_sources(run, self._sources)
-        # The run is complete without its note.
+        # The run is complete even if its tags and note cannot be written.
         with suppress(FieldmarkError):
             annotate(run, add=[tag for tag in request.tags if not is_blank(tag)], note=self.title)
         return {
             "run": run.name,
-            "kept": state.options.write,
+            "saved": state.options.write,
             "passed": result.passed,
             "notes": [state.redactor.redact_text(note) for note in result.notes],
             "summary": state.redactor.redact(result.to_dict()),
         }
-
-
-def _display_name(source: BatchSource) -> str:
-    if source.path is not None:
-        return source.path
-    if source.text is not None:
-        return source.name
-    number = len(source.rows or [])
-    return f"{number:,} {'row' if number == 1 else 'rows'}"

@@ -1,4 +1,4 @@
-"""`/api/runs/{run}/cases` and `/outcomes`: results case by case and field by field."""
+"""`/api/runs/{run}/cases` and `/outcomes`: results per case and per field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fieldmark.server.response_models import (
     CaseListResponse,
     CaseResponse,
     OutcomeListResponse,
-    error_responses,
+    errors,
 )
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import case_documents
@@ -40,52 +40,48 @@ _SORT_KEYS: Final[dict[str, Callable[[CaseHead], tuple[object, ...]]]] = {
 }
 
 
-@router.get(
-    "/runs/{run}/cases", response_model=CaseListResponse, responses=error_responses(404, 422)
-)
-def cases(run: str, query: Annotated[CaseQuery, Query()], state: StateDependency) -> ApiResponse:
-    """The cases of a run: some of them, in some order; the worst first if none is named."""
+@router.get("/runs/{run}/cases", response_model=CaseListResponse, responses=errors(404, 422))
+def list_cases(
+    run: str, query: Annotated[CaseQuery, Query()], state: StateDependency
+) -> ApiResponse:
+    """List the cases of a run, filtered and sorted; by default worst first."""
     found = _select(state.catalog.cases(run), query)
     listed = [head.to_dict() for head in found[query.offset : query.offset + query.limit]]
     return ApiResponse({"total": len(found), "offset": query.offset, "cases": listed})
 
 
-@router.get(
-    "/runs/{run}/cases/{case}", response_model=CaseResponse, responses=error_responses(404, 422)
-)
-def case(
+@router.get("/runs/{run}/cases/{case}", response_model=CaseResponse, responses=errors(404, 422))
+def get_case(
     run: str,
-    case: Annotated[int, Path(ge=1, description="The number of the case, from 1.")],
+    case: Annotated[int, Path(ge=1, description="The number of the case, starting at 1.")],
     query: Annotated[CaseQuery, Query()],
     state: StateDependency,
 ) -> ApiResponse:
-    """One case with its documents side by side, and its neighbours in the list of a filter."""
+    """Return a case with both documents, and the previous and next case of the filtered list."""
     index = state.catalog.cases(run)
     if case > len(index.heads):
-        raise ApiError(ErrorCode.NOT_FOUND, "There is no such case.")
+        raise ApiError(ErrorCode.NOT_FOUND, "Case not found.")
     (stored,) = index.open([case])
     numbers = [head.number for head in _select(index, query)]
-    place = numbers.index(case) + 1 if case in numbers else None
+    position = numbers.index(case) + 1 if case in numbers else None
     return ApiResponse(
         {
             **index.heads[case - 1].to_dict(),
             "documents": case_documents(stored),
             "note": stored.note,
-            "place": place,
-            "of": len(numbers),
-            "previous": numbers[place - 2] if place and place > 1 else None,
-            "next": numbers[place] if place and place < len(numbers) else None,
+            "position": position,
+            "total": len(numbers),
+            "previous": numbers[position - 2] if position and position > 1 else None,
+            "next": numbers[position] if position and position < len(numbers) else None,
         }
     )
 
 
-@router.get(
-    "/runs/{run}/outcomes", response_model=OutcomeListResponse, responses=error_responses(404, 422)
-)
-def outcomes(
+@router.get("/runs/{run}/outcomes", response_model=OutcomeListResponse, responses=errors(404, 422))
+def list_outcomes(
     run: str, query: Annotated[OutcomeQuery, Query()], state: StateDependency
 ) -> ApiResponse:
-    """Every field of every case, from a case on; `next` says where to go on."""
+    """List the outcomes of all fields, starting at a case; `next` is the next case."""
     index = state.catalog.cases(run)
     numbers = [
         head.number for head in index.heads[query.from_case - 1 :] if _may_contain(head, query)
@@ -121,7 +117,7 @@ def _matches(head: CaseHead, query: CaseQuery) -> bool:
 
 
 def _may_contain(head: CaseHead, query: OutcomeQuery) -> bool:
-    """Whether a case can have a requested outcome, judging by its head."""
+    """Whether a case can have a requested outcome, according to its head."""
     if query.outcome not in ErrorCounts._fields:
         return True
     if not getattr(head.errors_by_type, query.outcome):

@@ -1,4 +1,4 @@
-"""`/api/health` and `/api/prompts`: the server's state, and the prompts that models receive."""
+"""`/api/health` and `/api/prompts`: the state of the server, and the prompts for models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from fieldmark.judges.llm.prompts import FORM, MEANING, DataBlock, rubric_prompt, safety_prompt
 from fieldmark.server.app_state import StateDependency
-from fieldmark.server.response_models import HealthResponse, PromptListResponse, error_responses
+from fieldmark.server.response_models import HealthResponse, PromptListResponse, errors
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.version import VERSION
 
@@ -24,9 +24,9 @@ _PROMPTS: Final = (
 )
 
 
-@router.get("/health", response_model=HealthResponse, responses=error_responses())
-def health(state: StateDependency) -> ApiResponse:
-    """That the server is there, and what it may do."""
+@router.get("/health", response_model=HealthResponse, responses=errors())
+def get_health(state: StateDependency) -> ApiResponse:
+    """Return the status, version and permissions of the server."""
     return ApiResponse(
         {
             "status": "ok",
@@ -39,9 +39,9 @@ def health(state: StateDependency) -> ApiResponse:
     )
 
 
-@router.get("/prompts", response_model=PromptListResponse, responses=error_responses())
-def prompts() -> ApiResponse:
-    """Every question that a language model may be asked, word by word."""
+@router.get("/prompts", response_model=PromptListResponse, responses=errors())
+def list_prompts() -> ApiResponse:
+    """List the exact prompts that are sent to language models."""
     block = DataBlock("(nonce)", "(the data, as JSON)")
     listed = [{**each.identity(), "messages": each.messages(block, ["(id)"])} for each in _PROMPTS]
     return ApiResponse({"prompts": listed})

@@ -1,4 +1,4 @@
-"""`/api/jobs`: the state of background jobs, as events too, and cancellation."""
+"""`/api/jobs`: the state of background jobs, also as server-sent events, and cancellation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
 from fieldmark.server.jobs import BackgroundJob
-from fieldmark.server.response_models import JobListResponse, JobResponse, error_responses
+from fieldmark.server.response_models import JobListResponse, JobResponse, errors
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.values.json_text import finite_json
 
@@ -21,24 +21,24 @@ __all__ = ["router"]
 router = APIRouter(route_class=StrictRoute, tags=["jobs"])
 _POLL_SECONDS: Final = 0.1
 _POLLS_PER_COMMENT: Final = 100
-"""A comment now and then keeps the connection open, and finds out when the client has gone."""
+"""Regular comments keep the connection open and detect clients that have disconnected."""
 
 
-@router.get("/jobs", response_model=JobListResponse, responses=error_responses())
-def jobs(state: StateDependency) -> ApiResponse:
-    """The jobs of this session."""
+@router.get("/jobs", response_model=JobListResponse, responses=errors())
+def list_jobs(state: StateDependency) -> ApiResponse:
+    """List all jobs, newest first."""
     return ApiResponse({"jobs": [job.to_dict() for job in state.jobs.all()]})
 
 
-@router.get("/jobs/{job}", response_model=JobResponse, responses=error_responses(404))
-def job_state(job: str, state: StateDependency) -> ApiResponse:
-    """One job."""
+@router.get("/jobs/{job}", response_model=JobResponse, responses=errors(404))
+def get_job(job: str, state: StateDependency) -> ApiResponse:
+    """Return the state and progress of a job."""
     return ApiResponse(state.jobs.find(job).to_dict())
 
 
-@router.delete("/jobs/{job}", response_model=JobResponse, responses=error_responses(403, 404))
-def cancel(job: str, state: StateDependency) -> ApiResponse:
-    """Stop a job; what it made so far is removed."""
+@router.delete("/jobs/{job}", response_model=JobResponse, responses=errors(403, 404))
+def cancel_job(job: str, state: StateDependency) -> ApiResponse:
+    """Cancel a job and delete its incomplete run."""
     return ApiResponse(state.jobs.cancel(job).to_dict())
 
 
@@ -46,18 +46,18 @@ def cancel(job: str, state: StateDependency) -> ApiResponse:
     "/jobs/{job}/events",
     response_class=StreamingResponse,
     responses={
-        **error_responses(404, 429),
+        **errors(404, 429),
         200: {
-            "description": "Server-sent events: `job` with the state of the job, until it is over.",
+            "description": "Server-sent `job` events with the state of the job until it ends.",
             "content": {"text/event-stream": {"schema": {"type": "string"}}},
         },
     },
 )
-async def events(job: str, state: StateDependency) -> StreamingResponse:
-    """The states of a job as they change."""
+async def stream_job_events(job: str, state: StateDependency) -> StreamingResponse:
+    """Stream the state of a job whenever it changes."""
     found = state.jobs.find(job)
     if state.streams >= state.options.limits.streams:
-        message = "Too many listen already."
+        message = "Too many event streams are open. Try again later."
         raise ApiError(ErrorCode.BUSY, message, headers={"Retry-After": "5"})
     return StreamingResponse(_events(found, state), media_type="text/event-stream")
 
@@ -75,7 +75,7 @@ async def _events(job: BackgroundJob, state: AppState) -> AsyncIterator[bytes]:
                 return
             polls += 1
             if polls % _POLLS_PER_COMMENT == 0:
-                yield b": still there\n\n"
+                yield b": keep-alive\n\n"
             await asyncio.sleep(_POLL_SECONDS)
     finally:
         state.streams -= 1

@@ -1,7 +1,8 @@
-"""`/api/runs`, `/api/trend` and `/api/diff`: the history, one run, its notes, and comparisons."""
+"""`/api/runs`, `/api/trend` and `/api/diff`: runs, their notes, and comparisons."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Final, cast
 
 from fastapi import APIRouter, Query
@@ -11,8 +12,9 @@ from fieldmark.api.diff import diff as diff_runs
 from fieldmark.api.improve import improve as improve_run
 from fieldmark.api.report import html_report
 from fieldmark.api.runs import RunList, annotate, remove_run
+from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.worst_first import worst_attributes
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.report.html.figures import worst_attributes
 from fieldmark.report.shown_run import comparators_by_attribute
 from fieldmark.server.api_errors import ApiError, ErrorCode
 from fieldmark.server.app_state import AppState, StateDependency
@@ -24,12 +26,12 @@ from fieldmark.server.response_models import (
     RunListResponse,
     RunResponse,
     TrendResponse,
-    error_responses,
+    errors,
 )
 from fieldmark.server.run_catalog import RUN_ID, CatalogEntry
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import describe_run
-from fieldmark.store.run_reader import StoredRun
+from fieldmark.store.reader import StoredRun
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["router"]
@@ -38,17 +40,17 @@ router = APIRouter(route_class=StrictRoute, tags=["runs"])
 _MAX_TREND_RUNS: Final = 1000
 
 
-@router.get("/runs", response_model=RunListResponse, responses=error_responses(422))
-def runs(query: Annotated[RunQuery, Query()], state: StateDependency) -> ApiResponse:
-    """The runs that are known, the newest first."""
+@router.get("/runs", response_model=RunListResponse, responses=errors(422))
+def list_runs(query: Annotated[RunQuery, Query()], state: StateDependency) -> ApiResponse:
+    """List runs, newest first, with search and filters."""
     found = [each for each in reversed(state.catalog.entries()) if _matches(each, query)]
     listed = [
         {
             **cast("JsonObject", state.redactor.redact(entry.to_dict())),
-            "kept": kept,
-            "named": RUN_ID.fullmatch(entry.id) is not None,
+            "saved": saved,
+            "valid_id": RUN_ID.fullmatch(entry.id) is not None,
         }
-        for entry, kept in found[query.offset : query.offset + query.limit]
+        for entry, saved in found[query.offset : query.offset + query.limit]
     ]
     return ApiResponse({"total": len(found), "offset": query.offset, "runs": listed})
 
@@ -64,18 +66,18 @@ def _matches(listed: CatalogEntry, query: RunQuery) -> bool:
     )
 
 
-@router.get("/trend", response_model=TrendResponse, responses=error_responses(422))
-def trend(query: Annotated[TrendQuery, Query()], state: StateDependency) -> ApiResponse:
-    """A figure over the runs that can be compared with the newest."""
+@router.get("/trend", response_model=TrendResponse, responses=errors(422))
+def get_trend(query: Annotated[TrendQuery, Query()], state: StateDependency) -> ApiResponse:
+    """Return a metric over the runs that are comparable with the newest run."""
     newest = state.catalog.entries()[-_MAX_TREND_RUNS:]
     listed = RunList(entries=tuple(each.entry for each in newest))
-    found: JsonObject = {"figure": query.figure, **listed.trend(query.figure).to_dict()}
-    return ApiResponse({**found, "left_out": len(listed) - len(listed.comparable())})
+    found: JsonObject = {"metric": query.metric, **listed.trend(query.metric).to_dict()}
+    return ApiResponse({**found, "excluded": len(listed) - len(listed.comparable())})
 
 
-@router.get("/diff", response_model=DiffResponse, responses=error_responses(404, 422, 429))
-async def diff(query: Annotated[DiffQuery, Query()], state: StateDependency) -> ApiResponse:
-    """What became better or worse from run `a` to run `b`, and whether that may be chance."""
+@router.get("/diff", response_model=DiffResponse, responses=errors(404, 422, 429))
+async def compare_runs(query: Annotated[DiffQuery, Query()], state: StateDependency) -> ApiResponse:
+    """Compare run `b` with run `a`: improvements, regressions and their significance."""
     return ApiResponse(await state.run_evaluation(_diff, query, state))
 
 
@@ -85,36 +87,31 @@ def _diff(query: DiffQuery, state: AppState) -> JsonValue:
     return state.redactor.redact(difference.to_dict())
 
 
-@router.get("/runs/{run}", response_model=RunResponse, responses=error_responses(404, 422))
-def run_described(run: str, state: StateDependency) -> ApiResponse:
-    """One run: what it was made from, its figures, its notes."""
-    return ApiResponse(describe_run(state, run))
+@router.get("/runs/{run}", response_model=RunResponse, responses=errors(404, 422))
+def get_run(run: str, state: StateDependency) -> ApiResponse:
+    """Return the manifest, metrics, tags and note of a run."""
+    return ApiResponse(describe_run(state, state.catalog.open(run)))
 
 
 @router.get(
-    "/runs/{run}/attributes",
-    response_model=AttributeListResponse,
-    responses=error_responses(404, 422),
+    "/runs/{run}/attributes", response_model=AttributeListResponse, responses=errors(404, 422)
 )
-def attributes(run: str, state: StateDependency) -> ApiResponse:
-    """Every attribute with its counts, rates and mistakes; the worst first."""
-    stored = _finished_run(state, run)
-    summary = stored.summary
-    if summary is None:
-        return ApiResponse({"attributes": []})
+def list_attributes(run: str, state: StateDependency) -> ApiResponse:
+    """List all attributes with their counts, rates and mistakes, worst first."""
+    stored, summary = _finished_run(state, run)
     comparators = comparators_by_attribute(stored.compared_attributes)
-    figures = cast("dict[str, JsonObject]", summary_to_json(summary)["attributes"])
+    metrics = cast("dict[str, JsonObject]", summary_to_json(summary)["attributes"])
     rows = [
-        {"attribute": path, "comparator": comparators.get(path, ""), **figures[path]}
-        for path, _ in worst_attributes(summary)
+        {"attribute": path, "comparator": comparators.get(path, ""), **metrics[path]}
+        for path, _ in worst_attributes(summary.attributes)
     ]
     return ApiResponse({"attributes": rows})
 
 
-@router.get("/runs/{run}/improve", responses=error_responses(404, 422, 429))
-async def improve(run: str, state: StateDependency) -> ApiResponse:
-    """What to fix first: attributes by what they would return, and mistakes that look alike."""
-    found = await state.run_evaluation(lambda: improve_run(_finished_run(state, run)))
+@router.get("/runs/{run}/improve", responses=errors(404, 422, 429))
+async def get_recommendations(run: str, state: StateDependency) -> ApiResponse:
+    """Return what to fix first: attributes by potential gain, and groups of similar mistakes."""
+    found = await state.run_evaluation(lambda: improve_run(_finished_run(state, run)[0]))
     return ApiResponse(found.to_dict())
 
 
@@ -122,47 +119,46 @@ async def improve(run: str, state: StateDependency) -> ApiResponse:
     "/runs/{run}/report.html",
     response_class=Response,
     responses={
-        **error_responses(404, 422),
-        200: {"description": "The report as one page.", "content": {"text/html": {}}},
+        **errors(404, 422),
+        200: {"description": "A self-contained HTML page.", "content": {"text/html": {}}},
     },
 )
-def report(run: str, state: StateDependency) -> Response:
-    """The report of a run, to keep and to send on."""
-    _finished_run(state, run)
+def download_report(run: str, state: StateDependency) -> Response:
+    """Download the HTML report of a run."""
+    stored, _ = _finished_run(state, run)
     name = f'attachment; filename="{run}.html"'
-    page = html_report(state.catalog.path(run))
+    page = html_report(stored.path)
     return Response(page, media_type="text/html", headers={"Content-Disposition": name})
 
 
-@router.put(
-    "/runs/{run}/notes",
-    response_model=NotesResponse,
-    responses=error_responses(400, 403, 404, 422),
-)
-def notes(run: str, request: NoteRequest, state: StateDependency) -> ApiResponse:
-    """Give a run tags and a note; its results stay as they are."""
-    path = state.catalog.path(run)
-    if state.catalog.is_kept(run):
-        state.check_writable()
+@router.put("/runs/{run}/notes", response_model=NotesResponse, responses=errors(400, 403, 404, 422))
+def update_notes(run: str, request: NoteRequest, state: StateDependency) -> ApiResponse:
+    """Change the tags and the note of a run, but not its results."""
+    path = _writable_run(state, run)
     noted = annotate(path, add=request.add, remove=request.remove, note=request.note)
     state.catalog.invalidate()
     return ApiResponse({"tags": list(noted.tags), "note": noted.note})
 
 
-@router.delete("/runs/{run}", responses=error_responses(403, 404, 409, 422))
-def delete(run: str, state: StateDependency) -> ApiResponse:
-    """Remove a run for good."""
-    path = state.catalog.path(run)
-    if state.catalog.is_kept(run):
-        state.check_writable()
-    remove_run(path)
+@router.delete("/runs/{run}", responses=errors(403, 404, 409, 422))
+def delete_run(run: str, state: StateDependency) -> ApiResponse:
+    """Delete a run permanently."""
+    remove_run(_writable_run(state, run))
     state.catalog.invalidate()
     return ApiResponse({"removed": run})
 
 
-def _finished_run(state: AppState, run: str) -> StoredRun:
+def _finished_run(state: AppState, run: str) -> tuple[StoredRun, Summary]:
     stored = state.catalog.open(run)
     if stored.summary is None:
-        message = f"The run is {stored.status} and has no figures."
+        message = f"The run is {stored.status} and has no metrics."
         raise ApiError(ErrorCode.INVALID_DATA, message)
-    return stored
+    return stored, stored.summary
+
+
+def _writable_run(state: AppState, run: str) -> Path:
+    """Return the directory of a run, or raise an error if it is in a read-only workspace."""
+    path = state.catalog.path(run)
+    if state.catalog.is_saved(path):
+        state.check_writable()
+    return path

@@ -1,4 +1,4 @@
-"""`/api/strategies`, `/api/infer` and `/api/flatten`: rules stored, converted and proposed."""
+"""`/api/strategies`, `/api/infer` and `/api/flatten`: store, convert and propose rules."""
 
 from __future__ import annotations
 
@@ -11,107 +11,102 @@ from fieldmark.config.rules_file import read_rules
 from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.server.app_state import AppState, StateDependency
-from fieldmark.server.flatten import flatten_document, nest_document
+from fieldmark.server.nesting import nest_document
 from fieldmark.server.request_models import (
     FlattenRequest,
     ImportRequest,
     InferRequest,
     StrategiesRequest,
     StrategyQuery,
-    as_json,
 )
 from fieldmark.server.request_rules import resolve_rules
 from fieldmark.server.response_models import (
     FlattenResponse,
     InferResponse,
     StrategiesResponse,
-    error_responses,
+    errors,
 )
 from fieldmark.server.strategies import (
     check_strategies,
-    count_strategies,
     flat_strategies,
     nested_strategies,
     read_strategies,
     strategy_rows,
+    strategy_table,
     write_strategies,
 )
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
+from fieldmark.values.paths import leaves
 
 __all__ = ["router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["strategies"])
 
 
-@router.get("/strategies", response_model=StrategiesResponse, responses=error_responses(422))
-def strategies(state: StateDependency) -> ApiResponse:
-    """The rules of the workspace, with how results are counted and judged."""
+@router.get("/strategies", response_model=StrategiesResponse, responses=errors(422))
+def get_strategies(state: StateDependency) -> ApiResponse:
+    """Return the rules of the workspace, with convention, options and gates."""
     return ApiResponse(read_strategies(state))
 
 
-@router.put(
-    "/strategies",
-    response_model=StrategiesResponse,
-    responses=error_responses(400, 403, 409, 422),
-)
-def put_strategies(request: StrategiesRequest, state: StateDependency) -> ApiResponse:
-    """Put other rules in their place; they are checked first."""
+@router.put("/strategies", response_model=StrategiesResponse, responses=errors(400, 403, 409, 422))
+def replace_strategies(request: StrategiesRequest, state: StateDependency) -> ApiResponse:
+    """Check the rules and replace those of the workspace."""
     state.check_writable()
     write_strategies(request, state)
     return ApiResponse(read_strategies(state))
 
 
-@router.post("/strategies/check", responses=error_responses(400, 403, 422))
-def check(request: StrategiesRequest, state: StateDependency) -> ApiResponse:
-    """Whether rules, options and gates could be used; nothing is written."""
+@router.post("/strategies/check", responses=errors(400, 403, 422))
+def validate_strategies(request: StrategiesRequest, state: StateDependency) -> ApiResponse:
+    """Check rules, options and gates without saving them."""
     check_strategies(request, state)
-    rows = strategy_rows(as_json(request.rules))
-    return ApiResponse({"fine": True, "rows": rows, "counts": count_strategies(rows)})
+    return ApiResponse({"valid": True, **strategy_table(request.rules)})
 
 
-@router.post("/strategies/import", responses=error_responses(400, 403, 422))
+@router.post("/strategies/import", responses=errors(400, 403, 422))
 def import_strategies(request: ImportRequest, state: StateDependency) -> ApiResponse:
-    """Read a strategy or rules file, flat or nested; nothing is written."""
-    rules = _given_rules(request, state)
+    """Read a strategy file (flat or nested) or a rules file without saving it."""
+    rules = _requested_rules(request, state)
     read_rules(rules)
-    rows = strategy_rows(rules)
-    return ApiResponse({"rules": rules, "rows": rows, "counts": count_strategies(rows)})
+    return ApiResponse({"rules": rules, **strategy_table(rules)})
 
 
-@router.get("/strategies/export", responses=error_responses(422))
-def export(query: Annotated[StrategyQuery, Query()], state: StateDependency) -> ApiResponse:
-    """The rules of the workspace as a file: flat, nested, or with everything that is set."""
+@router.get("/strategies/export", responses=errors(422))
+def export_strategies(
+    query: Annotated[StrategyQuery, Query()], state: StateDependency
+) -> ApiResponse:
+    """Return the rules of the workspace as a flat or nested strategy file, or as a rules file."""
     return ApiResponse(_convert(read_strategies(state).get("rules"), query.form))
 
 
-@router.post("/strategies/export", responses=error_responses(400, 422))
-def export_given(
+@router.post("/strategies/export", responses=errors(400, 422))
+def convert_strategies(
     request: ImportRequest, query: Annotated[StrategyQuery, Query()], state: StateDependency
 ) -> ApiResponse:
-    """Rules that are sent along, in another form."""
-    return ApiResponse(_convert(_given_rules(request, state), query.form))
+    """Convert the rules of the request to a flat or nested strategy file, or to a rules file."""
+    return ApiResponse(_convert(_requested_rules(request, state), query.form))
 
 
-@router.post("/infer", response_model=InferResponse, responses=error_responses(400, 422, 429))
-async def infer(request: InferRequest, state: StateDependency) -> ApiResponse:
-    """Propose rules from documents, with a reason for every choice."""
+@router.post("/infer", response_model=InferResponse, responses=errors(400, 422, 429))
+async def propose_rules(request: InferRequest, state: StateDependency) -> ApiResponse:
+    """Propose rules from documents, with a reason for each rule."""
     return ApiResponse(await state.run_evaluation(_infer, request))
 
 
-@router.post("/flatten", response_model=FlattenResponse, responses=error_responses(400, 422))
+@router.post("/flatten", response_model=FlattenResponse, responses=errors(400, 422))
 def flatten(request: FlattenRequest) -> ApiResponse:
-    """A nested document as flat rows, or flat rows as a nested document."""
+    """Convert a nested document to flat rows, or flat rows to a nested document."""
     if request.rows is None:
-        flat = flatten_document(as_json(request.document))
+        flat = leaves(request.document)
         return ApiResponse({"rows": [{"path": path, "value": value} for path, value in flat]})
-    rows = [(row.path, as_json(row.value)) for row in request.rows]
-    return ApiResponse({"document": nest_document(rows)})
+    return ApiResponse({"document": nest_document((row.path, row.value) for row in request.rows)})
 
 
-def _given_rules(request: ImportRequest, state: AppState) -> JsonValue:
-    """Return the rules of a request after checking them."""
+def _requested_rules(request: ImportRequest, state: AppState) -> JsonValue:
+    """Check and return the rules of a request."""
     parsed = None if request.text is None else parse_yaml(request.text)
-    rules = as_json(request.value) if parsed is None else parsed.value
+    rules = request.value if parsed is None else parsed.value
     resolve_rules(rules, state.options.provider, "four_phase")
     return rules
 

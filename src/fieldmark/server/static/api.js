@@ -1,8 +1,8 @@
-// The server, asked in one way: strict answers, and refusals as errors with a code.
+// Requests to the API. Errors have a status, a code and problems.
 
 const CSRF = document.querySelector('meta[name="csrf"]').content;
 
-export class Refused extends Error {
+export class ApiError extends Error {
   constructor(status, { code, message, problems = [] }) {
     super(message);
     this.status = status;
@@ -11,28 +11,28 @@ export class Refused extends Error {
   }
 }
 
-// `text` is a body that is JSON already; `body` is a value to be written as JSON.
-export async function ask(path, { method = "GET", body, text, signal } = {}) {
+// `text` is a JSON body; `body` is a value to serialize.
+export async function request(path, { method = "GET", body, text, signal } = {}) {
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-Fieldmark-Csrf"] = CSRF;
   if (body !== undefined || text !== undefined) headers["Content-Type"] = "application/json";
-  let answer;
+  let response;
   try {
-    answer = await fetch(path, { method, headers, body: text ?? (body === undefined ? undefined : JSON.stringify(body)), signal, keepalive: method === "DELETE" });
+    response = await fetch(path, { method, headers, body: text ?? (body === undefined ? undefined : JSON.stringify(body)), signal, keepalive: method === "DELETE" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused(0, { code: "unreachable", message: "The server does not answer. Is it still running?" });
+    throw new ApiError(0, { code: "unreachable", message: "The server is not responding. Check that it is running." });
   }
-  const said = await answer.json().catch(() => ({ error: { code: "unreadable", message: `The server answered ${answer.status}.` } }));
-  if (!answer.ok) throw new Refused(answer.status, said.error);
-  return said;
+  const content = await response.json().catch(() => ({ error: { code: "unreadable", message: `Unexpected response from the server (status ${response.status}).` } }));
+  if (!response.ok) throw new ApiError(response.status, content.error);
+  return content;
 }
 
 export function query(values) {
-  const found = new URLSearchParams();
+  const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
-    if (value !== null && value !== undefined && value !== "" && value !== false) found.set(name, value);
+    if (value !== null && value !== undefined && value !== "" && value !== false) parameters.set(name, value);
   }
-  const text = found.toString();
+  const text = parameters.toString();
   return text ? `?${text}` : "";
 }

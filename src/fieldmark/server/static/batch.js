@@ -1,180 +1,181 @@
-// Two data sets, and how far their comparison is.
+// The batch page: two data sets, and the progress of jobs.
 
-import { ask } from "./api.js";
-import * as drafts from "./draft.js";
+import { request } from "./api.js";
+import * as drafts from "./rules_draft.js";
 import { button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, shown, whole } from "./report.js";
-import { empty, problem, toast } from "./shell.js";
+import { empty, problem, sentence, toast } from "./page.js";
 
 const page = data("page");
 const draft = drafts.load(page.strategies);
 const sides = { truth: null, candidate: null };
 const jobs = el("div", { class: "jobs" });
-const trouble = el("div");
-const known = new Map();
-let listening = null;
-const start = button("Compare", begin, { class: "primary", id: "start", disabled: true });
-const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "what this run is about", autocomplete: "off" });
-const keys = Object.fromEntries([["id_key", "id"], ["expected_key", "expected"], ["candidate_key", "candidate"]].map(([name, usual]) =>
-  [name, el("input", { type: "text", placeholder: usual, autocomplete: "off", spellcheck: "false" })]));
-const values = el("input", { type: "checkbox", checked: true, id: "keep-values" });
+const errors = el("div");
+const jobNodes = new Map();
+let eventSource = null;
+const start = button("Compare", startBatch, { class: "primary", id: "start", disabled: true });
+const title = el("input", { type: "text", id: "batch-title", maxlength: "200", placeholder: "optional description", autocomplete: "off" });
+const keys = Object.fromEntries([["id_key", "id"], ["expected_key", "expected"], ["candidate_key", "candidate"]].map(([name, fallback]) =>
+  [name, el("input", { type: "text", placeholder: fallback, autocomplete: "off", spellcheck: "false" })]));
+const values = el("input", { type: "checkbox", checked: true, id: "save-values" });
 
 function source(name, heading, hint) {
-  const chosen = el("p", { class: "chosen", role: "status" }, el("span", { class: "quiet" }, "Nothing chosen."));
-  const place = el("div");
-  const file = el("input", { type: "file", id: `${name}-file`, accept: ".json,.jsonl,.ndjson,.csv,.tsv", "aria-label": `${heading}: a file`, on: { change: () => take(file.files[0]) } });
+  const chosen = el("p", { class: "chosen", role: "status" });
+  const picker = el("div");
+  const file = el("input", { type: "file", id: `${name}-file`, accept: ".json,.jsonl,.ndjson,.csv,.tsv", "aria-label": `${heading} file`, on: { change: () => upload(file.files[0]) } });
   const box = el("div", { class: "source", id: `source-${name}` }, el("h3", null, heading), el("p", { class: "quiet" }, hint),
-    page.roots.length > 0 && choice(`Where ${heading} comes from`, [["file", "A file of yours"], ["path", "A path on the server"]], "file", (value) => (value === "file" ? replace(place, file) : browse(""))),
-    place, chosen);
-  replace(place, file);
+    page.roots.length > 0 && choice(`Source of ${heading.toLowerCase()}`, [["file", "Upload"], ["path", "Path on the server"]], "file", (value) => (value === "file" ? replace(picker, file) : browse(""))),
+    picker, chosen);
+  replace(picker, file);
   box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
   box.addEventListener("dragleave", () => box.classList.remove("over"));
-  box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); take(event.dataTransfer.files[0]); });
+  box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); upload(event.dataTransfer.files[0]); });
 
-  async function take(given) {
-    if (!given) return;
-    if (given.size > page.body_bytes * 0.45) return toast(`${given.name} is ${bytes(given.size)}: start the server with --root and choose it by its path.`);
-    set({ text: await given.text(), name: given.name }, `${given.name}, ${bytes(given.size)}`);
+  async function upload(selected) {
+    if (!selected) return;
+    const limit = page.body_bytes * 0.45;
+    if (selected.size > limit) return toast(`${selected.name} is too large to upload (${bytes(selected.size)}, limit ${bytes(limit)}). ${page.roots.length ? "Select it as a path on the server." : "Larger files can be read only from a root of the server."}`);
+    set({ text: await selected.text(), name: selected.name }, `${selected.name}, ${bytes(selected.size)}`);
     return null;
   }
   async function browse(path) {
     try {
-      const found = await ask(`/api/files?path=${encodeURIComponent(path)}`);
-      const above = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
-      replace(place, el("p", { class: "quiet" }, path || "Roots"), el("ul", { class: "browser", "aria-label": `Files for ${heading}` },
-        path && el("li", null, button("↑ up", () => browse(above))),
-        path && el("li", null, button("this folder", () => set({ path }, path))),
-        found.entries.map(({ name: entry, folder, bytes: size }) => {
-          const whole_ = path ? `${path}/${entry}` : entry;
-          return el("li", null, button([el("span", null, folder ? "▸ " : "", shown(entry)), el("span", { class: "quiet" }, folder ? "" : bytes(size))], () => (folder ? browse(whole_) : set({ path: whole_ }, whole_))));
+      const { entries } = await request(`/api/files?path=${encodeURIComponent(path)}`);
+      const parent = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
+      replace(picker, el("p", { class: "quiet" }, path || "Roots"), el("ul", { class: "browser", "aria-label": `Files for ${heading.toLowerCase()}` },
+        path && el("li", null, button("↑ Parent directory", () => browse(parent))),
+        path && el("li", null, button("Select this directory", () => set({ path }, path))),
+        entries.map(({ name: entry, directory: isDirectory, bytes: size }) => {
+          const entryPath = path ? `${path}/${entry}` : entry;
+          return el("li", null, button([el("span", null, isDirectory ? "▸ " : "", shown(entry)), el("span", { class: "quiet" }, isDirectory ? "" : bytes(size))], () => (isDirectory ? browse(entryPath) : set({ path: entryPath }, entryPath))));
         })));
     } catch (error) {
-      replace(trouble, problem(error));
+      replace(errors, problem(error));
     }
   }
   function set(value, text) {
     sides[name] = value;
-    replace(chosen, el("strong", null, shown(text)), " ", button("Remove", () => { sides[name] = null; file.value = ""; replace(chosen, el("span", { class: "quiet" }, "Nothing chosen.")); ready(); }, { class: "as-link" }));
-    ready();
+    replace(chosen, el("strong", null, shown(text)), " ", button("Remove", () => { sides[name] = null; file.value = ""; replace(chosen); updateStart(); }, { class: "as-link", "aria-label": `Remove ${heading.toLowerCase()} file` }));
+    updateStart();
   }
   return box;
 }
 
-function ready() {
+function updateStart() {
   start.disabled = !sides.truth;
 }
 
-async function begin() {
-  replace(trouble);
+async function startBatch() {
+  replace(errors);
   const inputs = Object.fromEntries(Object.entries(keys).map(([name, input]) => [name, input.value.trim()]).filter(([, value]) => value));
   start.disabled = true;
   try {
-    const job = await ask("/api/batch", { method: "POST", body: {
+    const job = await request("/api/batch", { method: "POST", body: {
       truth: sides.truth, ...(sides.candidate ? { candidate: sides.candidate } : {}), ...drafts.requestOf(draft),
       inputs, gates: drafts.gatesOf(draft), values: values.checked, title: title.value.trim(),
     } });
-    follow(job);
+    showJob(job);
     listen();
   } catch (error) {
-    replace(trouble, problem(error));
+    replace(errors, problem(error));
   }
-  ready();
+  updateStart();
 }
 
-function follow(job) {
-  if (!known.has(job.id)) {
+function showJob(job) {
+  if (!jobNodes.has(job.id)) {
     const box = el("article", { class: "job", "data-job": job.id });
-    if (!known.size) replace(jobs);
-    known.set(job.id, box);
+    if (!jobNodes.size) replace(jobs);
+    jobNodes.set(job.id, box);
     jobs.prepend(box);
   }
   drawJob(job);
 }
 
-// One job is listened to at a time, the oldest that is not over: it is the one at work, and a browser
-// has only a few connections to a server, which the other requests of all its pages need.
+// Only the oldest unfinished job, which is the one that runs, has an event stream: browsers limit the
+// connections to a server, and the other requests of all pages need them.
 function listen() {
-  const next = listening ? null : [...known].find(([, box]) => !isOver(box.dataset));
+  const next = eventSource ? null : [...jobNodes].find(([, box]) => !isFinished(box.dataset));
   if (!next) return;
-  listening = new EventSource(`/api/jobs/${next[0]}/events`);
-  listening.addEventListener("job", (event) => {
-    const found = JSON.parse(event.data);
-    drawJob(found);
-    if (isOver(found)) hushed(0);
+  eventSource = new EventSource(`/api/jobs/${next[0]}/events`);
+  eventSource.addEventListener("job", (event) => {
+    const job = JSON.parse(event.data);
+    drawJob(job);
+    if (isFinished(job)) stopListening(0);
   });
-  listening.addEventListener("error", () => {
-    if (listening.readyState === EventSource.CLOSED) hushed(2000);
+  eventSource.addEventListener("error", () => {
+    if (eventSource.readyState === EventSource.CLOSED) stopListening(2000);
   });
 }
 
-function hushed(wait) {
-  listening.close();
-  listening = null;
+function stopListening(wait) {
+  eventSource.close();
+  eventSource = null;
   setTimeout(refresh, wait);
 }
 
 async function refresh() {
   try {
-    const found = await ask("/api/jobs");
-    found.jobs.reverse().forEach(follow);
+    const found = await request("/api/jobs");
+    found.jobs.reverse().forEach(showJob);
     listen();
   } catch (error) {
-    replace(trouble, problem(error));
+    replace(errors, problem(error));
   }
 }
 
-function isOver({ state }) {
+function isFinished({ state }) {
   return ["done", "cancelled", "failed"].includes(state);
 }
 
-// The box is made anew only with a new state: a button must not go away under the hand that presses it.
+// The box is rebuilt only when the state changes, so that a button does not disappear during a click.
 function drawJob(job) {
-  const box = known.get(job.id);
+  const box = jobNodes.get(job.id);
   if (box.dataset.state !== job.state) {
     box.dataset.state = job.state;
     replace(box,
-      el("div", null, el("p", { class: "job-title" }, shown(job.title)), el("p", { class: "quiet job-said", role: "status" })),
+      el("div", null, el("p", { class: "job-title" }, shown(job.title)), el("p", { class: "quiet job-status", role: "status" })),
       el("div", { class: "job-actions" }, actions(job)),
-      !isOver(job) && el("progress", { "aria-label": "Progress", max: 1 }),
+      !isFinished(job) && el("progress", { "aria-label": "Progress", max: 1 }),
       job.error && el("div", { class: "wide" }, problem({ message: job.error.message, problems: job.error.problems || [] })));
   }
-  box.querySelector(".job-said").textContent = said(job);
+  box.querySelector(".job-status").textContent = statusText(job);
   const bar = box.querySelector("progress");
   if (bar && job.bytes_total) bar.value = job.bytes_read / job.bytes_total;
 }
 
-function said({ state, cases, result, made }) {
-  if (state === "waiting") return "Waiting for its turn.";
-  if (state === "running") return `${plural(cases, "case")} done.`;
+function statusText({ state, cases, result, created_at: createdAt }) {
+  if (state === "waiting") return "Waiting for other jobs to finish.";
+  if (state === "running") return `${plural(cases, "case")} compared.`;
   if (state === "cancelled") return `Cancelled after ${plural(cases, "case")}.`;
   if (state === "failed") return "Failed.";
-  const { summary, passed, kept, notes } = result;
+  const { summary, passed, saved, notes } = result;
   const left = leftOutText(summary.cases);
-  const gates = summary.gates.length ? ` ${passed ? "Every gate is met." : "A gate is not met."}` : "";
-  return `${plural(summary.cases.total, "case")}, mean score ${rate(summary.mean_score)}, RQS ${rate(summary.quality.rqs)}.${left && ` ${left}`}${gates}${kept ? "" : " Kept until the server ends."} ${notes.map((note) => `${note}. `).join("")}${moment(made)}`;
+  const gates = summary.gates.length ? ` ${passed ? "All gates passed." : "At least one gate failed."}` : "";
+  return `${plural(summary.cases.total, "case")}, mean score ${rate(summary.mean_score)}, RQS ${rate(summary.quality.rqs)}.${left && ` ${sentence(left)}`}${gates}${saved ? "" : " Temporary: deleted when the server stops."} ${notes.map((note) => `${sentence(note)} `).join("")}${moment(createdAt)}`;
 }
 
 function actions(job) {
-  if (job.state === "done") return el("a", { class: "button", href: `/runs/${job.result.run}` }, "Open the run");
-  return !isOver(job) && button("Cancel", async () => {
+  if (job.state === "done") return el("a", { class: "button", href: `/runs/${job.result.run}` }, "Open run");
+  return !isFinished(job) && button("Cancel", async () => {
     try {
-      drawJob(await ask(`/api/jobs/${job.id}`, { method: "DELETE" }));
+      drawJob(await request(`/api/jobs/${job.id}`, { method: "DELETE" }));
     } catch (error) {
-      replace(trouble, problem(error));
+      replace(errors, problem(error));
     }
   }, { "aria-label": `Cancel ${job.title}` });
 }
 
-const ruled = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
+const strategyCounts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
 replace(document.getElementById("app"),
-  el("p", { class: "lead" }, "Compare two data sets: JSONL, JSON or CSV, one row a case. Rows pair by id, or by position when there are none."),
-  !page.write && el("p", { class: "notice" }, "This server only reads: runs made here last until it ends. Start it with --write to keep them."),
-  trouble,
-  el("div", { class: "sources" }, source("truth", "Truth", "What people verified. Its rows may hold both sides."), source("candidate", "Candidate", "What was extracted.")),
+  el("p", { class: "lead" }, "Compare two data sets in JSONL, JSON or CSV format, with one row per case. Rows are paired by id, or by position if they have no ids."),
+  !page.write && el("p", { class: "notice" }, "The server is read-only. Runs are temporary and are deleted when the server stops."),
+  errors,
+  el("div", { class: "sources" }, source("truth", "Ground truth", "The correct documents. Rows can also contain both sides."), source("candidate", "Predictions", "The extracted documents.")),
   el("div", { class: "panel batch-options" }, el("div", { class: "form-grid" },
-    labelled("Title", title), labelled("Key of the id", keys.id_key), labelled("Key of the expected document", keys.expected_key), labelled("Key of the candidate document", keys.candidate_key)),
-  el("p", { class: "form-note" }, el("label", null, values, " Keep both documents in the run, so that cases can be opened")),
-  el("p", { class: "form-note" }, `Convention ${draft.convention.replaceAll("_", " ")}; ${ruled || "no field has a rule of its own"}; ${plural(draft.gates.length, "gate")}. `, el("a", { href: "/rules" }, "Change the rules"))),
+    labelled("Title", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key)),
+  el("p", { class: "form-note" }, el("label", null, values, " Save both documents in the run so that cases can be opened")),
+  el("p", { class: "form-note" }, `Convention: ${draft.convention.replaceAll("_", " ")}. Strategies: ${strategyCounts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: "/rules" }, "Edit rules"))),
   el("div", { class: "save-bar" }, start),
   section("jobs", "Jobs", null, jobs));
-replace(jobs, empty("No jobs yet", "What you start here shows its progress, and can be stopped."));
+replace(jobs, empty("No jobs yet", "Jobs that you start appear here with their progress."));
 refresh();

@@ -1,8 +1,8 @@
-// The cases of a run, a page at a time: the server chooses and sorts, however many there are.
+// The list of cases of a run, which the server filters, sorts and paginates.
 
-import { ask, query } from "./api.js";
+import { query, request } from "./api.js";
 import { ERROR_NAMES, ERROR_TYPES, OUTCOMES, button, el, gauge, mistakeChips, plural, rate, reasonText, replace, search, section, select, shown, sortableTable, verdictChip, whole } from "./report.js";
-import { address, empty, later, problem, remember } from "./shell.js";
+import { address, debounce, empty, problem, remember } from "./page.js";
 
 const STEP = 50;
 export const FILTERS = ["text", "verdict", "error", "attribute", "sort", "offset"];
@@ -10,16 +10,16 @@ export const FILTERS = ["text", "verdict", "error", "attribute", "sort", "offset
 export function caseList(run, page) {
   const state = address(FILTERS);
   const list = el("div"), pages = el("div", { class: "pages" });
-  const number = el("span", { class: "quiet", role: "status" }, "Reading the cases …");
-  const changed = later(200, () => { remember(state); draw(); });
+  const number = el("span", { class: "quiet", role: "status" }, "Loading cases…");
+  const changed = debounce(200, () => { remember(state); draw(); });
   const set = (name) => (value) => { state[name] = value; state.offset = ""; changed(); };
 
   async function draw() {
     const offset = Number(state.offset) || 0;
     try {
-      const found = await ask(`/api/runs/${run}/cases${query({ ...state, offset, limit: STEP })}`);
+      const found = await request(`/api/runs/${run}/cases${query({ ...state, offset, limit: STEP })}`);
       number.textContent = plural(found.total, "case");
-      replace(list, found.cases.length ? caseTable(run, found.cases, state) : empty("No case matches", "Change the filter to see others."));
+      replace(list, found.cases.length ? caseTable(run, found.cases, state) : empty("No matching cases", "Change the filters to see other cases."));
       replace(pages, found.total > STEP && [
         button("Previous", () => go(offset - STEP), { disabled: offset === 0 }),
         el("span", { class: "quiet" }, `${whole(offset + 1)} to ${whole(Math.min(offset + STEP, found.total))} of ${whole(found.total)}`),
@@ -34,7 +34,7 @@ export function caseList(run, page) {
     draw();
     document.getElementById("cases").scrollIntoView();
   }
-  function chosen(label, name, options) {
+  function filterSelect(label, name, options) {
     const box = select(label, options, set(name));
     box.querySelector("select").value = state[name];
     box.querySelector("select").id = `case-${name}`;
@@ -43,17 +43,17 @@ export function caseList(run, page) {
   const wrong = page.attributes.filter((row) => row[4].some(Boolean)).map((row) => [row[0], row[0]]);
   const controls = el("div", { class: "controls" },
     search("Search", "id or tag", set("text"), { id: "case-filter", value: state.text }),
-    chosen("Verdict", "verdict", [["", "any"], ...["fail", "partial", "pass", "error"].map((word) => [word, word])]),
-    chosen("Mistake", "error", [["", "any or none"], ...ERROR_NAMES.map((name, place) => [name, OUTCOMES[ERROR_TYPES[place]].word])]),
-    chosen("Wrong attribute", "attribute", [["", "any or none"], ...wrong]),
-    chosen("Order", "sort", [["", "worst first"], ["number", "as in the data"], ["id", "by id"], ["mistakes", "fewest mistakes"]]),
+    filterSelect("Verdict", "verdict", [["", "any"], ...["fail", "partial", "pass", "error"].map((word) => [word, word])]),
+    filterSelect("Mistake", "error", [["", "any or none"], ...ERROR_NAMES.map((name, index) => [name, OUTCOMES[ERROR_TYPES[index]].word])]),
+    filterSelect("Attribute with a mistake", "attribute", [["", "any or none"], ...wrong]),
+    filterSelect("Sort by", "sort", [["", "worst first"], ["number", "input order"], ["id", "id"], ["mistakes", "fewest mistakes first"]]),
     number);
   window.addEventListener("popstate", () => { Object.assign(state, address(FILTERS)); draw(); });
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("case-filter").focus(); }
   });
   draw();
-  return section("cases", "Cases", "Open one to see its documents side by side.", controls, list, pages);
+  return section("cases", "Cases", "Open a case to compare its documents side by side.", controls, list, pages);
 }
 
 function caseTable(run, cases, state) {

@@ -1,14 +1,15 @@
-// Two runs side by side: what became worse comes first.
+// The page that compares two runs, worst changes first.
 
-import { ask, query } from "./api.js";
+import { query, request } from "./api.js";
 import { DASH, button, el, moment, pathText, plural, rate, replace, section, select, shown, signed, sortableTable, whole } from "./report.js";
-import { address, empty, problem, remember, runName } from "./shell.js";
+import { address, empty, metricName, problem, remember, runName } from "./page.js";
 
 const state = address(["a", "b", "force", "rescore"]);
-const answer = el("div"), trouble = el("div");
+const output = el("div"), errors = el("div");
+const CONCLUSIONS = { better: "improved", worse: "regressed", "no difference": "no significant difference" };
 
 function picker(runs, label, name) {
-  const options = [["", "choose a run"], ...runs.map((run) => [run.id, `${runName(run)}, ${moment(run.started_at)}`])];
+  const options = [["", "Select a run"], ...runs.map((run) => [run.id, `${runName(run)}, ${moment(run.started_at)}`])];
   if (state[name] && !runs.some(({ id }) => id === state[name])) options.push([state[name], state[name]]);
   const box = select(label, options, (value) => { state[name] = value; remember(state, { push: true }); draw(); });
   box.querySelector("select").value = state[name];
@@ -17,21 +18,21 @@ function picker(runs, label, name) {
 }
 
 async function draw() {
-  replace(trouble);
-  if (!state.a || !state.b) return replace(answer, empty("Choose two runs", "The first is the one before, the second the one after."));
-  replace(answer, el("p", { class: "quiet", role: "status" }, "Comparing …"));
+  replace(errors);
+  if (!state.a || !state.b) return replace(output, empty("Select two runs", "Changes are shown from the first run to the second."));
+  replace(output, el("p", { class: "quiet", role: "status" }, "Comparing…"));
   try {
-    replace(answer, view(await ask(`/api/diff${query(state)}`)));
+    replace(output, view(await request(`/api/diff${query(state)}`)));
   } catch (error) {
-    replace(answer, problem(error), error.status === 422 && el("p", { class: "bar-actions" },
-      button("Compare what there is to compare", () => again({ force: "true" }), { id: "force" }),
-      button("Count the second as the first", () => again({ rescore: "true" }), { id: "rescore" })));
+    replace(output, problem(error), error.status === 422 && el("p", { class: "bar-actions" },
+      button("Compare anyway", () => retry({ force: "true" }), { id: "force" }),
+      button("Rescore the second run with the convention of the first", () => retry({ rescore: "true" }), { id: "rescore" })));
   }
   return null;
 }
 
-function again(how) {
-  Object.assign(state, { force: "", rescore: "" }, how);
+function retry(options) {
+  Object.assign(state, { force: "", rescore: "" }, options);
   remember(state, { push: true });
   draw();
 }
@@ -42,31 +43,30 @@ function delta(value) {
   return el("span", { class: `change ${css}` }, `${value < 0 ? "▼" : value > 0 ? "▲" : "="} ${signed(value)}`);
 }
 
-function figures(found) {
-  const rows = Object.entries(found).map(([name, each]) => ({ name, ...each })).sort((one, two) => (one.delta ?? 0) - (two.delta ?? 0));
-  return rows;
+function metricRows(changes) {
+  return Object.entries(changes).map(([name, change]) => ({ name, ...change })).sort((one, two) => (one.delta ?? 0) - (two.delta ?? 0));
 }
 
-function figureTable(caption, found, first) {
+function metricTable(caption, changes, label, nameOf = (name) => name) {
   const table = sortableTable({
     caption, step: 20, empty: "Nothing to compare.",
     columns: [
-      { name: "name", label: first, value: (row) => row.name, cell: (row) => pathText(row.name) },
+      { name: "name", label, value: (row) => row.name, cell: (row) => pathText(nameOf(row.name)) },
       { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
       { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
       { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => delta(row.delta) },
-      { name: "range", label: "Likely range", cell: (row) => (row.interval ? `${signed(row.interval[0])} to ${signed(row.interval[1])}` : DASH) },
-      { name: "p", label: "p", numeric: true, hint: "how likely such a difference is by chance", value: (row) => row.p ?? null, cell: (row) => rate(row.p ?? null) },
-      { name: "word", label: "", cell: (row) => row.word || "" },
+      { name: "range", label: "95% CI", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? `${signed(row.interval[0])} to ${signed(row.interval[1])}` : DASH) },
+      { name: "p", label: "p", numeric: true, hint: "probability of a change at least this large by chance", value: (row) => row.p ?? null, cell: (row) => rate(row.p ?? null) },
+      { name: "word", label: "Conclusion", cell: (row) => CONCLUSIONS[row.word] || row.word || "" },
     ],
   });
-  table.show(figures(found));
+  table.show(metricRows(changes));
   return table.node;
 }
 
-function changes(caption, rows, run, none) {
+function caseTable(caption, rows, run, emptyText) {
   const table = sortableTable({
-    caption, step: 15, empty: none,
+    caption, step: 15, empty: emptyText,
     columns: [
       { name: "case", label: "Case", value: (row) => row.case_id, cell: (row) => el("a", { href: `/runs/${run}?text=${encodeURIComponent(row.case_id)}#cases` }, el("bdi", { class: "literal" }, shown(row.case_id))) },
       { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
@@ -80,26 +80,27 @@ function changes(caption, rows, run, none) {
 function view(found) {
   const { conclusion, cases, notes } = found;
   const css = conclusion.word === "better" ? "better" : conclusion.word === "worse" ? "worse" : "";
+  const word = CONCLUSIONS[conclusion.word] || conclusion.word;
   return [
-    el("p", { class: `conclusion ${css}`, id: "conclusion" }, `${conclusion.word[0].toUpperCase()}${conclusion.word.slice(1)}`, " ", el("span", { class: "quiet" }, `in ${conclusion.figure.replaceAll("_", " ")}, p ${rate(conclusion.p)}`)),
-    el("p", null, `${plural(cases.paired, "case")} in both: ${whole(cases.score_down)} worse, ${whole(cases.score_up)} better, ${whole(cases.score_same)} unchanged.`),
+    el("p", { class: `conclusion ${css}`, id: "conclusion" }, `${word[0].toUpperCase()}${word.slice(1)}`, " ", el("span", { class: "quiet" }, `· ${metricName(conclusion.metric)}, p = ${rate(conclusion.p)}`)),
+    el("p", null, `${plural(cases.paired, "case")} in both runs: ${whole(cases.score_down)} with a lower score, ${whole(cases.score_up)} with a higher score, ${whole(cases.score_same)} unchanged.`),
     notes.map((note) => el("p", { class: "notice" }, shown(note))),
-    section("broken", "Regressions", "Cases that passed only before.", changes("Cases that passed only before", found.broken, state.b, "No case got worse in its verdict.")),
-    section("fixed", "Mended", "Cases that pass only now.", changes("Cases that pass only now", found.fixed, state.b, "No case got better in its verdict.")),
-    section("figures", "Figures", null, figureTable("Figures of both runs", found.figures, "Figure")),
-    section("attributes", "Attributes", "F1 of every attribute; what became worse comes first.", figureTable("Attributes of both runs", found.attributes, "Attribute")),
+    section("regressed", "Regressions", "Cases that passed in the first run only.", caseTable("Cases that passed in the first run only", found.regressed, state.b, "No case regressed.")),
+    section("fixed", "Fixes", "Cases that passed in the second run only.", caseTable("Cases that passed in the second run only", found.fixed, state.b, "No case was fixed.")),
+    section("metrics", "Metrics", null, metricTable("Metrics of both runs", found.metrics, "Metric", metricName)),
+    section("attributes", "Attributes", "F1 per attribute, largest decrease first.", metricTable("Attributes of both runs", found.attributes, "Attribute")),
   ];
 }
 
 const app = document.getElementById("app");
 const pickers = el("div", { class: "versus-pick" });
-replace(app, pickers, trouble, answer);
+replace(app, pickers, errors, output);
 try {
-  const { runs } = await ask("/api/runs?status=complete&limit=500");
-  const named = runs.filter((run) => run.named);
-  replace(pickers, picker(named, "Before", "a"), picker(named, "After", "b"), button("Exchange", () => { [state.a, state.b] = [state.b, state.a]; remember(state); location.reload(); }, { id: "exchange" }));
+  const { runs } = await request("/api/runs?status=complete&limit=500");
+  const openable = runs.filter((run) => run.valid_id);
+  replace(pickers, picker(openable, "Before", "a"), picker(openable, "After", "b"), button("Swap", () => { [state.a, state.b] = [state.b, state.a]; remember(state); location.reload(); }, { id: "swap", "aria-label": "Swap the two runs" }));
 } catch (error) {
-  replace(trouble, problem(error));
+  replace(errors, problem(error));
 }
 window.addEventListener("popstate", () => location.reload());
 draw();

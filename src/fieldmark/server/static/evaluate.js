@@ -1,11 +1,11 @@
-// Two documents, compared while they are typed.
+// The page that compares two documents as they are typed.
 
-import { ask } from "./api.js";
-import * as drafts from "./draft.js";
-import { entry, readText } from "./entry.js";
+import { request } from "./api.js";
+import * as drafts from "./rules_draft.js";
+import { entry, readText } from "./document_input.js";
 import { button, data, el, replace, select, whole } from "./report.js";
 import { results } from "./results.js";
-import { address, empty, later, problem, remember, stored, toast } from "./shell.js";
+import { address, debounce, empty, problem, remember, stored, toast } from "./page.js";
 
 const { strategies, conventions } = data("page");
 const draft = drafts.load(strategies);
@@ -15,20 +15,20 @@ const EXAMPLE = {
 };
 
 const state = { ...address(["convention", "tab"]), candidates: [""], expected: "", shown: 0 };
-const kept = fromLink() || JSON.parse(stored("fieldmark-documents") || "null");
-if (kept && typeof kept.expected === "string" && Array.isArray(kept.candidates)) Object.assign(state, { expected: kept.expected, candidates: kept.candidates.length ? kept.candidates : [""] });
+const saved = fromLink() || JSON.parse(stored("fieldmark-documents") || "null");
+if (saved && typeof saved.expected === "string" && Array.isArray(saved.candidates)) Object.assign(state, { expected: saved.expected, candidates: saved.candidates.length ? saved.candidates : [""] });
 if (conventions.includes(state.convention)) draft.convention = state.convention;
 
-const answer = el("section", { class: "answer", "aria-label": "Result", "aria-live": "off" });
+const output = el("section", { class: "result", "aria-label": "Result", "aria-live": "off" });
 const status = el("p", { class: "live quiet", role: "status" });
-const places = el("div", { class: "entries" });
+const inputs = el("div", { class: "entries" });
 let running = null;
 
 function fromLink() {
   const found = /^#d=([\w-]+)$/.exec(location.hash);
   if (!found) return null;
   try {
-    const bytes = Uint8Array.from(atob(found[1].replaceAll("-", "+").replaceAll("_", "/")), (sign) => sign.codePointAt(0));
+    const bytes = Uint8Array.from(atob(found[1].replaceAll("-", "+").replaceAll("_", "/")), (char) => char.codePointAt(0));
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     return null;
@@ -49,93 +49,97 @@ function changed() {
 
 function drawEntries() {
   const several = state.candidates.length > 1;
-  replace(places,
-    entry({ id: "expected", label: "Expected", hint: "the verified document", text: state.expected, change: (text) => { state.expected = text; changed(); } }),
-    el("div", { class: "candidates" }, state.candidates.map((text, place) => entry({
-      id: place ? `candidate-${place + 1}` : "candidate",
-      label: several ? `Candidate ${place + 1}` : "Candidate", hint: "what was extracted", text,
-      change: (fresh) => { state.candidates[place] = fresh; changed(); },
-      remove: several ? () => removeCandidate(place) : null,
+  replace(inputs,
+    entry({ id: "expected", label: "Ground truth", hint: "the correct document", text: state.expected, change: (text) => { state.expected = text; changed(); } }),
+    el("div", { class: "candidates" }, state.candidates.map((text, index) => entry({
+      id: index ? `candidate-${index + 1}` : "candidate",
+      label: predictionName(index), hint: "the extracted document", text,
+      change: (value) => { state.candidates[index] = value; changed(); },
+      remove: several ? () => removeCandidate(index) : null,
     }))));
 }
 
-function removeCandidate(place) {
-  const before = [...state.candidates];
-  state.candidates.splice(place, 1);
-  drawEntries();
-  changed();
-  toast(`Candidate ${place + 1} removed.`, { undo: () => { state.candidates = before; drawEntries(); changed(); } });
+function predictionName(index) {
+  return state.candidates.length > 1 ? `Prediction ${index + 1}` : "Prediction";
 }
 
-function put(expected, candidates, said) {
+function removeCandidate(index) {
+  const before = [...state.candidates];
+  state.candidates.splice(index, 1);
+  drawEntries();
+  changed();
+  toast(`Prediction ${index + 1} removed.`, { undo: () => { state.candidates = before; drawEntries(); changed(); } });
+}
+
+function setDocuments(expected, candidates, notice) {
   const before = { expected: state.expected, candidates: [...state.candidates] };
   Object.assign(state, { expected, candidates, shown: 0 });
   drawEntries();
   changed();
-  if (said && (before.expected || before.candidates.some(Boolean))) toast(said, { undo: () => { Object.assign(state, before); drawEntries(); changed(); } });
+  if (before.expected || before.candidates.some(Boolean)) toast(notice, { undo: () => { Object.assign(state, before); drawEntries(); changed(); } });
 }
 
 function controls() {
-  const chosen = select("Convention", conventions.map((name) => [name, name.replaceAll("_", " ")]), (value) => {
+  const convention = select("Convention", conventions.map((name) => [name, name.replaceAll("_", " ")]), (value) => {
     draft.convention = value;
     remember({ convention: value });
     evaluate();
   });
-  chosen.querySelector("select").value = draft.convention;
-  chosen.querySelector("select").id = "convention";
-  return el("div", { class: "controls" }, chosen,
-    button("Add a candidate", () => { state.candidates.push(""); drawEntries(); document.getElementById(`candidate-${state.candidates.length}`).focus(); }, { id: "add-candidate" }),
-    button("Example", () => put(JSON.stringify(EXAMPLE.expected, null, 2), [JSON.stringify(EXAMPLE.candidate, null, 2)], "The example took the place of your documents."), { id: "example" }),
-    button("Clear", () => put("", [""], "Both documents are cleared."), { id: "clear" }),
+  convention.querySelector("select").value = draft.convention;
+  convention.querySelector("select").id = "convention";
+  return el("div", { class: "controls" }, convention,
+    button("Add prediction", () => { state.candidates.push(""); drawEntries(); document.getElementById(`candidate-${state.candidates.length}`).focus(); }, { id: "add-candidate" }),
+    button("Load example", () => setDocuments(JSON.stringify(EXAMPLE.expected, null, 2), [JSON.stringify(EXAMPLE.candidate, null, 2)], "Documents replaced with the example."), { id: "example" }),
+    button("Clear", () => setDocuments("", [""], "Documents cleared."), { id: "clear" }),
     button("Copy link", copyLink, { id: "copy-link" }),
-    el("p", { class: "rules-line quiet" }, rulesLine(), " ", el("a", { href: "/rules" }, "Change the rules")),
+    el("p", { class: "rules-line quiet" }, rulesLine(), " ", el("a", { href: "/rules" }, "Edit rules")),
     status);
 }
 
 function rulesLine() {
-  const chips = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
-  return chips ? `Rules: ${chips}.` : "No field has a rule of its own: the convention decides.";
+  const counts = drafts.counts(draft).map(([word, number]) => `${whole(number)} ${word}`).join(", ");
+  return counts ? `Strategies: ${counts}.` : "No strategies are set, so the defaults of the convention apply.";
 }
 
 async function copyLink() {
   const text = link();
-  if (text.length > 30_000) return toast("The documents are too long for a link.");
+  if (text.length > 30_000) return toast("The documents are too large for a link.");
   try {
     await navigator.clipboard.writeText(text);
-    toast("The link holds both documents; it works in this browser while the server runs.");
+    toast("Link copied. It contains the documents and works in this browser while the server is running.");
   } catch {
     history.replaceState(null, "", text);
-    toast("The address of this page now holds both documents.");
+    toast("The clipboard is not available. The address of this page now contains the documents.");
   }
   return null;
 }
 
-const evaluate = later(250, async () => {
-  const sides = [["Expected", state.expected], ...state.candidates.map((text, place) => [state.candidates.length > 1 ? `Candidate ${place + 1}` : "Candidate", text])];
+const evaluate = debounce(250, async () => {
+  const sides = [["Ground truth", state.expected], ...state.candidates.map((text, index) => [predictionName(index), text])];
   if (sides.some(([, text]) => !text.trim())) {
     status.textContent = "";
-    return replace(answer, empty("Nothing to compare yet", "Paste or drop the verified document and the extracted one. Results appear as you type."));
+    return replace(output, empty("Nothing to compare yet", "Paste or drop the ground truth and a prediction. Results are updated as you type."));
   }
   const read = sides.map(([name, text]) => [name, readText(text)]);
-  const broken = read.find(([, found]) => found.error);
-  if (broken) {
-    status.textContent = `${broken[0]}: ${broken[1].error}`;
-    return answer.classList.add("stale");
+  const invalid = read.find(([, found]) => found.error);
+  if (invalid) {
+    status.textContent = `${invalid[0]}: ${invalid[1].error}`;
+    return output.classList.add("stale");
   }
   if (running) running.abort();
   running = new AbortController();
-  status.textContent = "Comparing …";
-  const begun = performance.now();
+  status.textContent = "Comparing…";
+  const started = performance.now();
   try {
-    const found = await ask("/api/evaluate", { method: "POST", text: body(read.map(([, each]) => each.json)), signal: running.signal });
-    status.textContent = `Compared in ${Math.round(performance.now() - begun)} ms.`;
-    answer.classList.remove("stale");
-    replace(answer, found.warnings.map((text) => el("p", { class: "notice" }, text)), results(found, state, { changeTab, changeShown: () => evaluate() }));
+    const found = await request("/api/evaluate", { method: "POST", text: body(read.map(([, each]) => each.json)), signal: running.signal });
+    status.textContent = `Compared in ${Math.round(performance.now() - started)} ms.`;
+    output.classList.remove("stale");
+    replace(output, found.warnings.map((text) => el("p", { class: "notice" }, text)), results(found, state, { changeTab, changeShown: () => evaluate() }));
   } catch (error) {
     if (error.name === "AbortError") return null;
     status.textContent = "";
-    answer.classList.remove("stale");
-    replace(answer, problem(error), /rules/.test(error.code) && el("p", null, el("a", { href: "/rules" }, "Mend the rules")));
+    output.classList.remove("stale");
+    replace(output, problem(error), /rules/.test(error.code) && el("p", null, el("a", { href: "/rules" }, "Edit rules")));
   }
   return null;
 });
@@ -145,7 +149,7 @@ function changeTab(tab) {
   remember({ tab: tab === "documents" ? "" : tab });
 }
 
-// The texts go as they were written: a number that a script cannot hold stays what it is.
+// The documents are sent as text, because JavaScript cannot represent all JSON numbers exactly.
 function body([expected, ...candidates]) {
   const rest = JSON.stringify({ ...drafts.requestOf(draft), view: true }).slice(1);
   const side = candidates.length > 1 ? `"candidates":[${candidates.join(",")}]` : `"candidate":${candidates[0]}`;
@@ -157,5 +161,5 @@ document.addEventListener("keydown", (event) => {
 });
 
 drawEntries();
-replace(document.getElementById("app"), el("p", { class: "lead" }, "Compare what was extracted with what a person verified, field by field."), controls(), places, answer);
+replace(document.getElementById("app"), el("p", { class: "lead" }, "Compare a prediction with ground truth, field by field."), controls(), inputs, output);
 evaluate();

@@ -1,10 +1,10 @@
-// How fields are compared and counted: the table of strategies, thresholds, weights and gates.
+// The rules page: strategies, thresholds, weights and gates.
 
-import { ask } from "./api.js";
-import * as drafts from "./draft.js";
+import { request } from "./api.js";
+import * as drafts from "./rules_draft.js";
 import { importDialog, inferDialog } from "./rules_dialogs.js";
 import { button, data, el, labelled, plural, replace, search, section, select, whole } from "./report.js";
-import { address, download, empty, later, problem, remember, toast } from "./shell.js";
+import { address, debounce, download, empty, problem, remember, toast } from "./page.js";
 
 const page = data("page");
 let workspace = page.strategies;
@@ -16,29 +16,29 @@ const chips = el("div", { class: "count-chips", "aria-label": "Fields by strateg
 const problems = el("div", { id: "problems" });
 const status = el("span", { role: "status", class: "quiet" });
 const scoring = el("div"), gates = el("div");
-const save = button("Save to the workspace", saveDraft, { class: "primary", id: "save" });
+const save = button("Save to workspace", saveDraft, { class: "primary", id: "save" });
 
-function change(act, said = "") {
+function change(action, notice = "") {
   const before = structuredClone(draft);
-  act();
+  action();
   changed();
-  if (said) toast(said, { undo: () => { draft = before; changed(); drawAll(); } });
+  if (notice) toast(notice, { undo: () => { draft = before; changed(); drawAll(); } });
 }
 
 function changed() {
-  drafts.keep(draft);
+  drafts.save(draft);
   drawChips();
   check();
 }
 
-const check = later(250, async () => {
+const check = debounce(250, async () => {
   const own = localProblems();
-  if (own.length) return tell(own);
+  if (own.length) return showProblems(own);
   try {
-    await ask("/api/strategies/check", { method: "POST", body: { ...drafts.requestOf(draft), gates: drafts.gatesOf(draft) } });
-    tell([]);
+    await request("/api/strategies/check", { method: "POST", body: { ...drafts.requestOf(draft), gates: drafts.gatesOf(draft) } });
+    showProblems([]);
   } catch (error) {
-    tell(error.problems.length ? error.problems : [{ message: error.message }]);
+    showProblems(error.problems.length ? error.problems : [{ message: error.message }]);
   }
   return null;
 });
@@ -46,27 +46,27 @@ const check = later(250, async () => {
 function localProblems() {
   const found = [], seen = new Set();
   for (const { path } of draft.rows) {
-    if (!path) found.push({ message: "A row has no field." });
-    else if (seen.has(path)) found.push({ message: `${path} is there twice.` });
+    if (!path) found.push({ message: "Every row must have a field." });
+    else if (seen.has(path)) found.push({ message: `Duplicate field ${path}.` });
     seen.add(path);
   }
-  const share = (word, value) => { if (!(value >= 0 && value <= 1)) found.push({ message: `${word} must lie between 0 and 1.` }); };
-  for (const [name, value] of Object.entries(draft.thresholds)) share(`The ${name} threshold`, value);
-  for (const row of draft.rows) if (row.threshold !== undefined) share(`The threshold of ${row.path}`, row.threshold);
-  for (const [name, value] of Object.entries(draft.weights)) if (!(value >= 0 && Number.isFinite(value))) found.push({ message: `The weight of ${name} must be a number of at least 0.` });
-  for (const { name, limit } of draft.gates) if (!name || !Number.isFinite(limit)) found.push({ message: "A gate needs a figure and a limit." });
+  const checkThreshold = (label, value) => { if (!(value >= 0 && value <= 1)) found.push({ message: `${label} must be between 0 and 1.` }); };
+  for (const [name, value] of Object.entries(draft.thresholds)) checkThreshold(`The ${name} threshold`, value);
+  for (const row of draft.rows) if (row.threshold !== undefined) checkThreshold(`The threshold of ${row.path}`, row.threshold);
+  for (const [name, value] of Object.entries(draft.weights)) if (!(value >= 0 && Number.isFinite(value))) found.push({ message: `The weight of ${name} must be at least 0.` });
+  for (const { name, limit } of draft.gates) if (!name || !Number.isFinite(limit)) found.push({ message: "Every gate must have a metric and a limit." });
   return found;
 }
 
-function tell(found) {
+function showProblems(found) {
   replace(problems, found.length ? problem({ problems: found }) : null);
   save.disabled = !workspace.writable || found.length > 0;
-  status.textContent = found.length ? plural(found.length, "problem") : drafts.isChanged() ? "Changed in this browser, and used by Evaluate and Batch." : "As saved in the workspace.";
+  status.textContent = found.length ? plural(found.length, "problem") : drafts.isChanged() ? "Unsaved changes, stored in this browser. Evaluate and Batch use them." : "No unsaved changes.";
 }
 
 async function saveDraft() {
   try {
-    workspace = await ask("/api/strategies", { method: "PUT", body: { ...drafts.requestOf(draft), rules: drafts.rulesOf(draft) ?? {}, gates: drafts.gatesOf(draft), revision: draft.revision } });
+    workspace = await request("/api/strategies", { method: "PUT", body: { ...drafts.requestOf(draft), rules: drafts.rulesOf(draft) ?? {}, gates: drafts.gatesOf(draft), revision: draft.revision } });
     draft = { ...draft, ...pick(drafts.fromWorkspace(workspace), ["rows", "revision"]) };
     drafts.discard();
     toast("Saved to strategies.json.");
@@ -85,44 +85,44 @@ function reset() {
   drafts.discard();
   draft = drafts.fromWorkspace(workspace);
   drawAll();
-  toast("Back to what the workspace holds.", { undo: () => { draft = before; drafts.keep(draft); drawAll(); } });
+  toast("Changes discarded.", { undo: () => { draft = before; drafts.save(draft); drawAll(); } });
 }
 
-// --- the table ---
+// --- strategies ---
 
 function drawChips() {
   const found = drafts.counts(draft);
-  replace(chips, found.length ? found.map(([word, number]) => el("span", { class: "tag", "data-strategy": word }, `${word} ${whole(number)}`)) : el("span", { class: "quiet" }, "No strategies yet."));
+  replace(chips, found.map(([word, number]) => el("span", { class: "tag", "data-strategy": word }, `${word} ${whole(number)}`)));
 }
 
 function drawTable() {
-  const wanted = filter.trim().toLowerCase();
-  const rows = draft.rows.map((row, place) => [row, place]).filter(([row]) => String(row.path).toLowerCase().includes(wanted));
-  if (!draft.rows.length) return replace(table, empty("No field has a strategy of its own", "Fields without one are compared as the convention says: under four phase by what their value looks like.",
-    button("Add a field", addRow), button("Import …", openImport), button("Propose from data …", openInfer)));
+  const searched = filter.trim().toLowerCase();
+  const rows = draft.rows.map((row, index) => [row, index]).filter(([row]) => String(row.path).toLowerCase().includes(searched));
+  if (!draft.rows.length) return replace(table, empty("No strategies", "Fields without a strategy use the default of the convention. The four-phase convention selects a comparator by the type of the value.",
+    button("Add field", addRow), button("Import…", openImport), button("Propose from data…", openInfer)));
   return replace(table, el("div", { class: "table-scroll" }, el("table", null,
     el("caption", { class: "spoken" }, "Field strategies"),
-    el("thead", null, el("tr", null, ["Field", "Strategy", "Threshold", "Weight", "More", ""].map((head) => el("th", { scope: "col" }, head)))),
-    el("tbody", null, rows.map(([row, place]) => rowNode(row, place)), !rows.length && el("tr", null, el("td", { colspan: 6, class: "quiet" }, "No field matches."))))));
+    el("thead", null, el("tr", null, ["Field", "Strategy", "Threshold", "Weight", "Other settings", ""].map((head) => el("th", { scope: "col" }, head)))),
+    el("tbody", null, rows.map(([row, index]) => rowNode(row, index)), !rows.length && el("tr", null, el("td", { colspan: 6, class: "quiet" }, "No matching fields."))))));
 }
 
-function rowNode(row, place) {
+function rowNode(row, index) {
   const strategy = el("select", { "aria-label": `Strategy of ${row.path || "the new field"}`, on: { change: (event) => change(() => { setStrategy(row, event.target.value); drawTable(); }) } },
     el("optgroup", { label: "Strategies" }, drafts.WORDS.map((word) => el("option", { value: word }, word))),
-    el("optgroup", { label: "Match types" }, page.comparators.map((name) => el("option", { value: name }, name))));
+    el("optgroup", { label: "Comparators" }, page.comparators.map((name) => el("option", { value: name }, name))));
   strategy.value = row.match || "";
   const hasThreshold = /^(fuzzy|semantic|auto|iou|distance)$/i.test(row.match || "");
-  const usual = drafts.THRESHOLDS[String(row.match).toLowerCase()] === undefined ? "" : draft.thresholds[String(row.match).toLowerCase()];
+  const defaultThreshold = drafts.THRESHOLDS[String(row.match).toLowerCase()] === undefined ? "" : draft.thresholds[String(row.match).toLowerCase()];
   return el("tr", null,
     el("td", null, el("input", { type: "text", value: row.path, "aria-label": "Field", placeholder: "vendor.name", spellcheck: "false", on: { change: (event) => change(() => { row.path = event.target.value.trim(); }) } })),
     el("td", null, strategy),
-    el("td", { class: "narrow" }, hasThreshold ? numberInput(`Threshold of ${row.path}`, row.threshold, { min: 0, max: 1, step: 0.01, placeholder: usual }, (value) => change(() => setOption(row, "threshold", value))) : null),
+    el("td", { class: "narrow" }, hasThreshold ? numberInput(`Threshold of ${row.path}`, row.threshold, { min: 0, max: 1, step: 0.01, placeholder: defaultThreshold }, (value) => change(() => setOption(row, "threshold", value))) : null),
     el("td", { class: "narrow" }, numberInput(`Weight of ${row.path}`, row.weight, { min: 0, step: 0.5, placeholder: 1 }, (value) => change(() => setOption(row, "weight", value)))),
-    el("td", { class: "quiet" }, more(row)),
-    el("td", null, button("Remove", () => change(() => { draft.rows.splice(place, 1); drawTable(); }, `${row.path || "The row"} removed.`), { "aria-label": `Remove ${row.path || "this row"}` })));
+    el("td", { class: "quiet" }, otherSettings(row)),
+    el("td", null, button("Remove", () => change(() => { draft.rows.splice(index, 1); drawTable(); }, `${row.path || "Field"} removed.`), { "aria-label": `Remove ${row.path || "this row"}` })));
 }
 
-function more(row) {
+function otherSettings(row) {
   const { path, match, threshold, weight, ...rest } = row;
   return Object.entries(rest).map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
 }
@@ -139,9 +139,9 @@ function setOption(row, name, value) {
 
 function numberInput(label, value, props, set) {
   return el("input", { type: "number", "aria-label": label, value: value ?? "", ...props, on: { change: (event) => {
-    const fresh = event.target.value === "" ? null : Number(event.target.value);
-    event.target.setAttribute("aria-invalid", String(!event.target.validity.valid && event.target.validity.badInput || (fresh !== null && ((props.min !== undefined && fresh < props.min) || (props.max !== undefined && fresh > props.max)))));
-    set(fresh);
+    const number = event.target.value === "" ? null : Number(event.target.value);
+    event.target.setAttribute("aria-invalid", String(!event.target.validity.valid && event.target.validity.badInput || (number !== null && ((props.min !== undefined && number < props.min) || (props.max !== undefined && number > props.max)))));
+    set(number);
   } } });
 }
 
@@ -155,16 +155,16 @@ function addRow() {
 // --- import, export, proposals ---
 
 function openImport() {
-  importDialog((found) => change(() => take(found), `${plural(found.rows.length, "field")} imported.`));
+  importDialog((found) => change(() => mergeRules(found), `${plural(found.rows.length, "field")} imported.`));
 }
 
 function openInfer() {
-  inferDialog((found) => change(() => take(found), `${plural(found.rows.length, "rule")} proposed.`));
+  inferDialog((found) => change(() => mergeRules(found), `${plural(found.rows.length, "rule")} proposed.`));
 }
 
-function take({ rows, rules }) {
-  const fresh = new Map(rows.map((row) => [row.path, row]));
-  draft.rows = [...draft.rows.filter((row) => !fresh.has(row.path)), ...rows];
+function mergeRules({ rows, rules }) {
+  const paths = new Set(rows.map((row) => row.path));
+  draft.rows = [...draft.rows.filter((row) => !paths.has(row.path)), ...rows];
   const rest = drafts.restOf(rules);
   draft.rest = { ...draft.rest, ...rest };
   drawTable();
@@ -172,7 +172,7 @@ function take({ rows, rules }) {
 
 async function exportAs(form) {
   try {
-    const found = await ask(`/api/strategies/export?form=${form}`, { method: "POST", body: { value: drafts.rulesOf(draft) ?? {} } });
+    const found = await request(`/api/strategies/export?form=${form}`, { method: "POST", body: { value: drafts.rulesOf(draft) ?? {} } });
     download(form === "rules" ? "rules.json" : "strategies.json", `${JSON.stringify(found, null, 2)}\n`);
   } catch (error) {
     replace(problems, problem(error));
@@ -184,21 +184,21 @@ async function exportAs(form) {
 function drawScoring() {
   const convention = select("Convention", page.conventions.map((name) => [name, name.replaceAll("_", " ")]), (value) => change(() => { draft.convention = value; }));
   convention.querySelector("select").value = draft.convention;
-  const form = select("RQS form", [["subtract", "subtract hallucination"], ["complement", "add what is not invented"]], (value) => change(() => { draft.form = value; }));
+  const form = select("RQS form", [["subtract", "subtract hallucination"], ["complement", "add 1 − hallucination"]], (value) => change(() => { draft.form = value; }));
   form.querySelector("select").value = draft.form;
   const sum = Object.values(draft.weights).reduce((all, each) => all + (Number(each) || 0), 0);
-  const share = { min: 0, max: 1, step: 0.01 };
+  const range = { min: 0, max: 1, step: 0.01 };
   replace(scoring,
     el("div", { class: "panel" }, el("div", { class: "form-grid" }, convention, form,
-      labelled("Fuzzy threshold", numberInput("Fuzzy threshold", draft.thresholds.fuzzy, share, (value) => change(() => { draft.thresholds.fuzzy = value ?? drafts.THRESHOLDS.fuzzy; drawTable(); }))),
-      labelled("Semantic threshold", numberInput("Semantic threshold", draft.thresholds.semantic, share, (value) => change(() => { draft.thresholds.semantic = value ?? drafts.THRESHOLDS.semantic; drawTable(); })))),
-    el("h3", null, "Weights of the response quality score"),
+      labelled("Fuzzy threshold", numberInput("Fuzzy threshold", draft.thresholds.fuzzy, range, (value) => change(() => { draft.thresholds.fuzzy = value ?? drafts.THRESHOLDS.fuzzy; drawTable(); }))),
+      labelled("Semantic threshold", numberInput("Semantic threshold", draft.thresholds.semantic, range, (value) => change(() => { draft.thresholds.semantic = value ?? drafts.THRESHOLDS.semantic; drawTable(); })))),
+    el("h3", null, "Weights of the response quality score (RQS)"),
     el("div", { class: "form-grid" }, Object.keys(drafts.WEIGHTS).map((name) =>
       labelled(name[0].toUpperCase() + name.slice(1), numberInput(`Weight of ${name}`, draft.weights[name], { min: 0, step: 0.05 }, (value) => change(() => { draft.weights[name] = value ?? 0; drawScoring(); }))))),
-    el("p", { class: "form-note" }, `The weights add up to ${sum.toFixed(2)}; the most that RQS can reach is ${most().toFixed(2)}. Meaning is judged by ${workspace.provider}.`)));
+    el("p", { class: "form-note" }, `The weights add up to ${sum.toFixed(2)}. The maximum RQS is ${maximumRqs().toFixed(2)}. Provider for semantic comparison: ${workspace.provider}.`)));
 }
 
-function most() {
+function maximumRqs() {
   const { accuracy, completeness, safety, hallucination } = draft.weights;
   return Math.min(1, Math.max(0, accuracy + completeness + safety + (draft.form === "complement" ? hallucination : 0)));
 }
@@ -206,20 +206,20 @@ function most() {
 function drawGates() {
   replace(gates, draft.gates.length > 0 && el("div", { class: "table-scroll strategy-table" }, el("table", null,
     el("caption", { class: "spoken" }, "Gates"),
-    el("thead", null, el("tr", null, ["Figure", "Must be", "Limit", ""].map((head) => el("th", { scope: "col" }, head)))),
-    el("tbody", null, draft.gates.map((gate, place) => gateNode(gate, place))))),
-  button("Add a gate", () => { change(() => draft.gates.push({ name: "rqs", kind: "min", limit: 0.7 })); drawGates(); }, { id: "add-gate" }));
+    el("thead", null, el("tr", null, ["Metric", "Must be", "Limit", ""].map((head) => el("th", { scope: "col" }, head)))),
+    el("tbody", null, draft.gates.map((gate, index) => gateNode(gate, index))))),
+  button("Add gate", () => { change(() => draft.gates.push({ name: "rqs", kind: "min", limit: 0.7 })); drawGates(); }, { id: "add-gate" }));
 }
 
-function gateNode(gate, place) {
-  const kind = el("select", { "aria-label": "Least or most", on: { change: (event) => change(() => { gate.kind = event.target.value; }) } },
+function gateNode(gate, index) {
+  const kind = el("select", { "aria-label": "Minimum or maximum", on: { change: (event) => change(() => { gate.kind = event.target.value; }) } },
     el("option", { value: "min" }, "at least"), el("option", { value: "max" }, "at most"));
   kind.value = gate.kind;
   return el("tr", null,
-    el("td", null, el("input", { type: "text", value: gate.name, list: "figures", "aria-label": "Figure", on: { change: (event) => change(() => { gate.name = event.target.value.trim(); }) } })),
+    el("td", null, el("input", { type: "text", value: gate.name, list: "metrics", "aria-label": "Metric", on: { change: (event) => change(() => { gate.name = event.target.value.trim(); }) } })),
     el("td", null, kind),
     el("td", { class: "narrow" }, numberInput("Limit", gate.limit, { step: 0.01 }, (value) => change(() => { gate.limit = value ?? NaN; }))),
-    el("td", null, button("Remove", () => { change(() => { draft.gates.splice(place, 1); drawGates(); }, "The gate is removed."); }, { "aria-label": `Remove the gate on ${gate.name}` })));
+    el("td", null, button("Remove", () => { change(() => { draft.gates.splice(index, 1); drawGates(); }, "Gate removed."); }, { "aria-label": `Remove gate for ${gate.name}` })));
 }
 
 function drawAll() {
@@ -230,17 +230,17 @@ function drawAll() {
   check();
 }
 
-const figures = ["rqs", "completeness", "hallucination", "accuracy", "safety", "micro_f1", "macro_f1_by_attribute", "macro_f1_by_case", "mean_score"];
-const filterBox = search("Filter", "part of a field", (value) => { filter = value; remember({ filter: value }); drawTable(); }, { id: "rule-filter", value: filter });
+const metrics = ["rqs", "completeness", "hallucination", "accuracy", "safety", "micro_f1", "macro_f1_by_attribute", "macro_f1_by_case", "mean_score"];
+const filterBox = search("Filter", "field name", (value) => { filter = value; remember({ filter: value }); drawTable(); }, { id: "rule-filter", value: filter });
 replace(document.getElementById("app"),
-  el("p", { class: "lead" }, "How each field is compared, and what the results are worth. Evaluate and Batch use what is here."),
-  el("datalist", { id: "figures" }, figures.map((name) => el("option", { value: name }))),
+  el("p", { class: "lead" }, "Set how fields are compared and how results are scored. Evaluate and Batch use these rules."),
+  el("datalist", { id: "metrics" }, metrics.map((name) => el("option", { value: name }))),
   problems,
   section("strategies", "Strategies", null,
-    el("div", { class: "controls" }, filterBox, button("Add a field", addRow, { id: "add-row" }), button("Import …", openImport, { id: "import" }), button("Propose from data …", openInfer, { id: "infer" }),
+    el("div", { class: "controls" }, filterBox, button("Add field", addRow, { id: "add-row" }), button("Import…", openImport, { id: "import" }), button("Propose from data…", openInfer, { id: "infer" }),
       button("Export flat", () => exportAs("flat"), { id: "export-flat" }), button("Export nested", () => exportAs("nested"), { id: "export-nested" }), button("Export rules", () => exportAs("rules"), { id: "export-rules" })),
     chips, table),
-  section("scoring", "Scoring", "Thresholds between 0 and 1; weights of at least 0.", scoring),
-  section("gates", "Gates", "What a batch must reach to pass.", gates),
-  el("div", { class: "save-bar" }, save, button("Reset", reset, { id: "reset" }), !workspace.writable && el("span", { class: "quiet" }, "Read-only: start the server with --write to save."), status));
+  section("scoring", "Scoring", "Thresholds are between 0 and 1. Weights are at least 0.", scoring),
+  section("gates", "Gates", "Limits that a batch must meet to pass.", gates),
+  el("div", { class: "save-bar" }, save, button("Discard changes", reset, { id: "reset" }), !workspace.writable && el("span", { class: "quiet" }, "The server is read-only, so rules cannot be saved to the workspace."), status));
 drawAll();

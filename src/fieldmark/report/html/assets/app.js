@@ -1,9 +1,9 @@
-// Puts the page together and turns between the report and a single case.
+// Builds the page, and switches between the report and a single case.
 
 const THEMES = { auto: "Auto", light: "Light", dark: "Dark" };
 
-function remembered(name, value) {
-  // A browser may refuse storage to a file; the choice then lasts as long as the page.
+function storedSetting(name, value) {
+  // A browser may deny storage to a local file; the setting then lasts until the page is closed.
   try {
     if (value !== undefined) localStorage.setItem(name, value);
     return localStorage.getItem(name);
@@ -14,16 +14,16 @@ function remembered(name, value) {
 
 function themeButton() {
   const names = Object.keys(THEMES);
-  let current = remembered("fieldmark-theme");
+  let current = storedSetting("fieldmark-theme");
   if (!names.includes(current)) current = "auto";
   const control = button("", () => {
     current = names[(names.indexOf(current) + 1) % names.length];
-    remembered("fieldmark-theme", current);
+    storedSetting("fieldmark-theme", current);
     apply();
   }, { id: "theme", class: "theme" });
   function apply() {
     document.documentElement.dataset.theme = current;
-    replace(control, el("span", { "aria-hidden": "true" }, "◐ "), spoken("Colours: "), THEMES[current]);
+    replace(control, el("span", { "aria-hidden": "true" }, "◐ "), spoken("Theme: "), THEMES[current]);
   }
   apply();
   return control;
@@ -35,7 +35,7 @@ function start() {
   const openCase = (rank) => { location.hash = `case-${rank + 1}`; };
   const sections = [
     ["overview", "Overview", () => overview(run)],
-    ...(run.versus ? [["versus", "Compared", () => versusSection(run)]] : []),
+    ...(run.comparison ? [["comparison", "Comparison", () => comparisonSection(run)]] : []),
     ...(run.detection ? [["detection", "Detection", () => detectionSection(run)]] : []),
     ["mistakes", "Worst fields", () => worstFields(run)],
     ["attributes", "Attributes", () => attributeSection(run)],
@@ -47,18 +47,18 @@ function start() {
   const single = el("main", { id: "single", hidden: true });
   const links = sections.map(([id, label]) => el("a", { href: `#${id}` }, label));
   replace(document.getElementById("app"),
-    el("a", { class: "skip", href: "#overview" }, "Skip to the report"),
+    el("a", { class: "skip", href: "#overview" }, "Skip to content"),
     el("header", { class: "top" },
       el("div", { class: "top-inner" },
         el("p", { class: "brand" }, el("span", { class: "title" }, el("bdi", null, shown(run.title))),
-          el("span", { class: "quiet" }, `${moment(run.made)} · ${run.convention}`)),
+          el("span", { class: "quiet" }, `${moment(run.date)} · ${run.convention}`)),
         themeButton()),
       el("nav", { class: "sections", "aria-label": "Sections" }, links)),
     report, single,
-    el("footer", { class: "bottom quiet" }, "Made by fieldmark. Keys: / to search cases, j and k for the next and previous case, Escape back to the list."));
-  function turn() {
-    const asked = /^#case-(\d+)$/.exec(location.hash);
-    const rank = asked ? Number(asked[1]) - 1 : -1;
+    el("footer", { class: "bottom quiet" }, "Created with fieldmark. Keyboard shortcuts: / searches cases, j and k go to the next and previous case, Escape returns to the list."));
+  function showLocation() {
+    const found = /^#case-(\d+)$/.exec(location.hash);
+    const rank = found ? Number(found[1]) - 1 : -1;
     const isCase = rank >= 0 && rank < run.cases.lines.length;
     report.hidden = isCase;
     single.hidden = !isCase;
@@ -79,13 +79,13 @@ function start() {
       else link.removeAttribute("aria-current");
     }
   }
-  window.addEventListener("hashchange", turn);
+  window.addEventListener("hashchange", showLocation);
   document.addEventListener("keydown", (event) => keys(event, run, openCase));
   watchSections(report, current);
-  turn();
+  showLocation();
 }
 
-// Marks the section that is being read in the list of sections.
+// Marks the section in view in the navigation.
 function watchSections(report, current) {
   const seen = new Set();
   const watcher = new IntersectionObserver((entries) => {
@@ -101,8 +101,8 @@ function keys(event, run, openCase) {
     if (event.key === "Escape" && event.target.type === "search") event.target.blur();
     return;
   }
-  const asked = /^#case-(\d+)$/.exec(location.hash);
-  const rank = asked ? Number(asked[1]) - 1 : null;
+  const found = /^#case-(\d+)$/.exec(location.hash);
+  const rank = found ? Number(found[1]) - 1 : null;
   if (event.key === "/") {
     event.preventDefault();
     if (rank !== null) location.hash = "cases";

@@ -1,18 +1,18 @@
-// Every attribute with its counts, rates and mistakes.
+// All attributes with counts, rates and mistakes.
 
 function attributeSection(run) {
   const trends = run.trends && new Map(run.trends.attributes);
   const count = (place) => ({ numeric: true, value: (row) => row[1][place], cell: (row) => row[1][place] ? whole(row[1][place]) : el("span", { class: "zero" }, "0") });
   const share = (place) => ({ numeric: true, value: (row) => row[2][place], cell: (row) => rate(row[2][place]) });
   const table = sortableTable({
-    caption: "Attributes", step: 25, empty: "No attribute matches.",
+    caption: "Attributes", step: 25, empty: "No attributes match the filter.",
     columns: [
-      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [pathText(row[0]), row[6] && row[6] !== "exact" && el("span", { class: "told" }, shown(row[6]))] },
+      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [pathText(row[0]), row[6] && row[6] !== "exact" && el("span", { class: "detail" }, shown(row[6]))] },
       { name: "bar", label: "Confusion", css: "bar-cell", cell: (row) => confusionBar(row[1], { width: 110 }) },
-      { name: "tp", label: "TP", hint: "true positives: found and right", ...count(0) },
-      { name: "tn", label: "TN", hint: "true negatives: rightly empty", ...count(1) },
-      { name: "fp", label: "FP", hint: "false positives: found and not right", ...count(2) },
-      { name: "fn", label: "FN", hint: "false negatives: there and not found", ...count(3) },
+      { name: "tp", label: "TP", hint: "True positives: predicted and correct", ...count(0) },
+      { name: "tn", label: "TN", hint: "True negatives: empty on both sides", ...count(1) },
+      { name: "fp", label: "FP", hint: "False positives: predicted, but wrong or extra", ...count(2) },
+      { name: "fn", label: "FN", hint: "False negatives: expected, but wrong or missing", ...count(3) },
       { name: "precision", label: "Precision", ...share(0) },
       { name: "recall", label: "Recall", ...share(1) },
       { name: "f1", label: "F1", numeric: true, value: (row) => row[2][2], cell: (row) => [el("span", { class: "f1" }, rate(row[2][2])), row[3] && el("span", { class: "interval" }, `${rate(row[3][0], 2)}${DASH}${rate(row[3][1], 2)}`)] },
@@ -23,18 +23,18 @@ function attributeSection(run) {
   });
   let text = "", wrongOnly = false;
   function show() {
-    const wanted = text.trim().toLowerCase();
-    const rows = run.attributes.filter((row) => row[0].toLowerCase().includes(wanted) && (!wrongOnly || row[5] || row[4].some(Boolean)));
+    const query = text.trim().toLowerCase();
+    const rows = run.attributes.filter((row) => row[0].toLowerCase().includes(query) && (!wrongOnly || row[5] || row[4].some(Boolean)));
     table.show(rows);
     number.textContent = rows.length === run.attributes.length ? plural(rows.length, "attribute") : `${whole(rows.length)} of ${plural(run.attributes.length, "attribute")}`;
   }
   const number = el("span", { class: "quiet", role: "status" });
   const controls = el("div", { class: "controls" },
-    search("Filter", "part of a path", (value) => { text = value; show(); }, { id: "attribute-filter" }),
-    choice("Which attributes", [["all", "All"], ["wrong", "With mistakes"]], "all", (value) => { wrongOnly = value === "wrong"; show(); }),
+    search("Filter", "Part of a path", (value) => { text = value; show(); }, { id: "attribute-filter" }),
+    choice("Attributes", [["all", "All"], ["wrong", "With mistakes"]], "all", (value) => { wrongOnly = value === "wrong"; show(); }),
     number);
   show();
-  return section("attributes", "Attributes", "A path without indexes, over all cases; the worst first.", controls, table.node,
+  return section("attributes", "Attributes", "Metrics per attribute (a path without list indexes) over all cases, worst first.", controls, table.node,
     el("p", { class: "legend" }, [["tp", "true positive"], ["tn", "true negative"], ["fp", "false positive"], ["fn", "false negative"]].map(([css, word]) =>
       el("span", null, svg("svg", { width: 14, height: 12, "aria-hidden": "true" }, svg("rect", { class: `fill-${css}`, width: 14, height: 12 })), word)),
     ERROR_TYPES.map((outcome) => mark(outcome, { word: true }))));

@@ -1,12 +1,12 @@
 // Small charts, drawn as SVG.
 
-// A bar whose parts are [css, number, word]; parts also differ by their pattern, see the style.
+// A bar with parts [css, number, label]; parts also differ by pattern, as the style defines.
 function stackedBar(parts, { width = 160, height = 12, total = null, label = "" } = {}) {
   const sum = total ?? parts.reduce((all, [, number]) => all + number, 0);
-  const there = parts.filter(([, number]) => number);
-  const said = label || (there.length ? there : parts).map(([, number, word]) => `${whole(number)} ${word}`).join(", ");
-  const picture = svg("svg", { class: "bar", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": said, preserveAspectRatio: "none" },
-    svg("title", null, said));
+  const present = parts.filter(([, number]) => number);
+  const text = label || (present.length ? present : parts).map(([, number, name]) => `${whole(number)} ${name}`).join(", ");
+  const picture = svg("svg", { class: "bar", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": text, preserveAspectRatio: "none" },
+    svg("title", null, text));
   let left = 0;
   for (const [css, number] of parts) {
     if (!number || !sum) continue;
@@ -21,7 +21,7 @@ function confusionBar([tp, tn, fp, fn], options) {
   return stackedBar([["tp", tp, "true positive"], ["tn", tn, "true negative"], ["fp", fp, "false positive"], ["fn", fn, "false negative"]], options);
 }
 
-// A figure on its way from 0 to 1, with the range in which it probably lies.
+// A metric from 0 to 1 with its confidence interval.
 function gauge(value, interval, { width = 64, height = 10 } = {}) {
   const picture = svg("svg", { class: "gauge", viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" },
     svg("rect", { class: "gauge-track", x: 0, y: height / 2 - 1.5, width, height: 3, rx: 1.5 }));
@@ -33,8 +33,8 @@ function gauge(value, interval, { width = 64, height = 10 } = {}) {
   return picture;
 }
 
-// Horizontal bars that share one scale: [name, parts, whole number, detail].
-function barList(lines, { empty = "Nothing to show." } = {}) {
+// Horizontal bars on a common scale: {name, parts, number, detail}.
+function barList(lines, { empty = "No data" } = {}) {
   if (!lines.length) return el("p", { class: "quiet" }, empty);
   const most = Math.max(...lines.map(({ parts }) => parts.reduce((all, [, number]) => all + number, 0)), 1);
   return el("ul", { class: "bars" }, lines.map(({ name, parts, number, detail }) =>
@@ -50,9 +50,9 @@ function trendLine(values, { width = 60, height = 16 } = {}) {
   const step = width / Math.max(values.length - 1, 1);
   const points = known.map(([place, value]) => `${(place * step).toFixed(1)},${(height - 2 - value * (height - 4)).toFixed(1)}`);
   const last = points[points.length - 1].split(",");
-  const said = `F1 over ${values.length} runs: ${values.map((value) => rate(value)).join(", ")}`;
-  return svg("svg", { class: "trend", viewBox: `-2 0 ${width + 5} ${height}`, width: width + 5, height, role: "img", "aria-label": said },
-    svg("title", null, said),
+  const text = `F1 over ${values.length} runs: ${values.map((value) => rate(value)).join(", ")}`;
+  return svg("svg", { class: "trend", viewBox: `-2 0 ${width + 5} ${height}`, width: width + 5, height, role: "img", "aria-label": text },
+    svg("title", null, text),
     svg("polyline", { points: points.join(" ") }),
     svg("circle", { cx: last[0], cy: last[1], r: 2 }));
 }

@@ -1,9 +1,10 @@
-// One case, opened: its documents side by side and all that was said of them.
+// One case: its documents side by side and the results of its evaluators.
 
 const INPUTS = {
-  missing: "There is no candidate for this case.",
-  parse_error: "The candidate could not be read as JSON.",
-  unexpected: "The candidate has no counterpart in the truth.",
+  missing: "This case has no prediction.",
+  parse_error: "The prediction is not valid JSON.",
+  invalid_truth: "The ground truth is not valid.",
+  failed: "The target failed to produce a prediction.",
 };
 
 function caseView(rank, { run, opened, go }) {
@@ -24,11 +25,11 @@ function caseView(rank, { run, opened, go }) {
         el("span", { class: "case-score" }, "score ", el("strong", null, rate(score))),
         mistakeChips(mistakes, { word: true }),
         tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
-    input !== "ok" && el("p", { class: "notice" }, INPUTS[input] || `Input: ${input}.`),
+    input !== "ok" && el("p", { class: "notice" }, INPUTS[input] || `Input: ${reasonText(input)}`),
     view && view.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(view.note))),
-    view && view.parsed_from && el("p", { class: "quiet" }, view.parsed_from === "fence" ? "The candidate was found in a fenced block of the model's text." : "The candidate was found inside the model's text."),
-    view && view.fallback && el("p", { class: "notice" }, "A list of this case was too long for the method of pairing that was asked for; a cheaper one was used."),
-    view && view.cut && el("p", { class: "notice" }, "This case is large: only its mistakes are shown. The whole of it is in results.jsonl."),
+    view && view.parsed_from && el("p", { class: "quiet" }, view.parsed_from === "fence" ? "The prediction was extracted from a fenced code block." : "The prediction was extracted from surrounding text."),
+    view && view.fallback && el("p", { class: "notice" }, "A list in this case was too long for its aligner and was aligned by a faster one."),
+    view && view.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
     view ? openedParts(view) : el("p", { class: "notice" }, notOpened(run.cases)));
 }
 
@@ -38,13 +39,13 @@ function openedParts(view) {
   return [
     el("section", { class: valueless ? "documents valueless" : "documents", "aria-label": "Documents" },
       el("div", { class: "documents-head" }, el("h2", null, valueless ? "Fields" : "Documents"), control),
-      valueless && el("p", { class: "quiet" }, "This run was made without values: paths and scores only."), tree),
-    view.regions && el("section", null, el("h2", null, "On the page"), regionMap(view.regions)),
-    view.evaluators && el("section", null, el("h2", null, "Evaluators"), judgements(view.evaluators)),
+      valueless && el("p", { class: "quiet" }, "This run was saved without values, so only paths and scores are shown."), tree),
+    view.regions && el("section", null, el("h2", null, "Regions"), regionMap(view.regions)),
+    view.evaluators && el("section", null, el("h2", null, "Evaluators"), evaluatorCards(view.evaluators)),
     !view.evaluators && view.reasoning && el("section", null, el("h2", null, "Reasoning"), el("p", { class: "reasoning" }, el("bdi", { class: "literal" }, shown(view.reasoning)))),
   ];
 }
 
 function notOpened({ opened, total }) {
-  return `The documents of this case are not in the report, which holds the ${whole(opened)} worst of ${whole(total)} cases as far as they fit. All of them are in results.jsonl, beside this run's summary.`;
+  return `The documents of this case are not included. This report includes up to ${whole(opened)} of ${plural(total, "case")}, worst first. results.jsonl in the run directory contains all cases.`;
 }

@@ -1,4 +1,4 @@
-// Elements are made here and nowhere else. Text from data only ever becomes a text node.
+// All elements are created here. Text from data always becomes a text node.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -35,7 +35,7 @@ function data(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
 
-// A word that only screen readers say.
+// Text for screen readers only.
 function spoken(text) {
   return el("span", { class: "spoken" }, text);
 }
@@ -44,7 +44,7 @@ function button(label, onClick, props) {
   return el("button", { type: "button", ...props, on: { click: onClick } }, label);
 }
 
-// One of several choices, as a row of buttons; `choose` is told the value that was picked.
+// A row of buttons of which one is pressed; `choose` is called with its value.
 function choice(label, options, current, choose) {
   const group = el("div", { class: "choice", role: "group", "aria-label": label });
   const buttons = options.map(([value, text]) =>

@@ -1,6 +1,6 @@
-// A list of line items: aligned rows, with what was lost and what was invented.
+// A list of line items: aligned rows, with missing and extra items.
 
-// Whether every item is a plain row of fields, so that a table can show them.
+// Whether all items are flat rows of fields that fit into a table.
 function isTabular(members) {
   if (!members.length) return false;
   return members.every((item) => Array.isArray(item[0]) && item[5] && item[5].length <= 24
@@ -20,34 +20,34 @@ function itemRow(item, names) {
   const [[ours, theirs]] = item;
   const fields = new Map(item[5].map((field) => [field[0], field]));
   const compared = item[5].some((field) => field[1] !== 8);
-  const state = !compared ? "" : theirs === null ? "lost" : ours === null ? "added" : "";
+  const state = !compared ? "" : theirs === null ? "missing" : ours === null ? "extra" : "";
   const wrong = item[5].some((field) => isMistake(field[1]));
   return el("tr", { class: `item ${state} ${wrong ? "has-mistake" : ""}` },
-    el("th", { scope: "row" }, itemName(item[0]), state && mark(state === "lost" ? MISSING : INVENTED, { word: true })),
+    el("th", { scope: "row" }, itemName(item[0]), state && mark(state === "missing" ? MISSING : EXTRA, { word: true })),
     names.map((name) => itemCell(fields.get(name))));
 }
 
 function itemCell(field) {
   if (!field) return el("td", { class: "quiet" });
-  const [, outcome, expected, candidate, told] = field;
-  const title = [OUTCOMES[outcome].word, toldText(told)].filter(Boolean).join(": ");
+  const [, outcome, expected, candidate, comparison] = field;
+  const title = [OUTCOMES[outcome].word, comparisonText(comparison)].filter(Boolean).join(": ");
   if (outcome === MATCH && isSame(candidate)) return el("td", { title }, valueNode(expected));
   if (kindOf(expected) === "missing" && kindOf(candidate) === "missing") return el("td", { class: "quiet" });
   if (OUTCOMES[outcome].css === "empty") return el("td", { class: "quiet", title }, valueNode(kindOf(expected) === "missing" ? candidate : expected));
   const [one, two] = bothValues(expected, candidate);
   if (outcome === MISSING && kindOf(candidate) === "missing") return el("td", { class: "cell-missing", title }, mark(outcome), one);
-  if (outcome === INVENTED && kindOf(expected) === "missing") return el("td", { class: "cell-invented", title }, mark(outcome), two);
+  if (outcome === EXTRA && kindOf(expected) === "missing") return el("td", { class: "cell-extra", title }, mark(outcome), two);
   if (isSame(candidate)) return el("td", { class: `cell-${OUTCOMES[outcome].css}`, title }, mark(outcome), one);
   return el("td", { class: `cell-${OUTCOMES[outcome].css}`, title },
     el("div", { class: "stacked" }, mark(outcome),
       el("span", { class: "side" }, spoken("expected: "), one),
-      el("span", { class: "side" }, spoken("candidate: "), two)));
+      el("span", { class: "side" }, spoken("predicted: "), two)));
 }
 
-// 1 for an item that is where it was, 1 → 3 for one that stands elsewhere; places count from 1.
+// 1 for an item at the same index on both sides, 1 → 3 for different indexes; counted from 1.
 function itemName([ours, theirs, similarity]) {
   const text = ours === null ? `+ ${theirs + 1}` : theirs === null || theirs === ours ? String(ours + 1) : `${ours + 1} → ${theirs + 1}`;
-  const title = ours === null ? `item ${theirs + 1} of the candidate` : theirs === null ? `item ${ours + 1} of the truth`
-    : `item ${ours + 1} of the truth, item ${theirs + 1} of the candidate${similarity === null ? "" : `, similarity ${rate(similarity)}`}`;
+  const title = ours === null ? `item ${theirs + 1} of the prediction` : theirs === null ? `item ${ours + 1} of the ground truth`
+    : `item ${ours + 1} of the ground truth, aligned with item ${theirs + 1} of the prediction${similarity === null ? "" : `, similarity ${rate(similarity)}`}`;
   return el("span", { class: "item-name", title }, text);
 }

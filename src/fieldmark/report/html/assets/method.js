@@ -1,9 +1,9 @@
-// How the figures came about.
+// How the metrics were computed.
 
 function methodSection(run) {
-  const { convention, options, inputs, lists, limits, left_out: leftOutCases, values, warnings, evaluators, made } = run.method;
+  const { convention, options, inputs, lists, limits, left_out: caseTotals, values, warnings, evaluators, provenance } = run.method;
   const [name, version, comparison, counting] = convention;
-  return section("method", "Method", "What was compared, how it was counted, and what was left out.",
+  return section("method", "Method", "Convention and options, inputs, limits and omitted data.",
     warnings.length > 0 && el("div", { class: "panel" }, el("h3", null, "Warnings"),
       el("ul", { class: "lines" }, warnings.map((text) => el("li", { class: "notice" }, el("bdi", { class: "literal" }, shown(text)))))),
     evaluators.length > 0 && el("div", { class: "panel" }, el("h3", null, "Evaluators"), evaluatorTable(evaluators)),
@@ -12,13 +12,13 @@ function methodSection(run) {
         facts([["name", `${name}, version ${version}`], ...options, ["comparison hash", hash(comparison)], ["counting hash", hash(counting)]])),
       el("div", null,
         el("div", { class: "panel" }, el("h3", null, "Cases"),
-          facts(leftOutCases.map(([word, number]) => [reasonText(word), whole(number)]))),
+          facts(caseTotals.map(([name, number]) => [CASE_TOTAL_LABELS[name] || reasonText(name), whole(number)]))),
         el("div", { class: "panel" }, el("h3", null, "Run"),
-          facts([["name", run.name], ...made.map(([word, value]) => [word, moment(value)]), ["values kept", values ? "yes" : "no: paths and scores only"]])),
-        el("div", { class: "panel" }, el("h3", null, "Limits"), facts(limits.map(([word, number]) => [reasonText(word), typeof number === "number" ? whole(number) : String(number)]))))),
+          facts([["name", run.name], ...provenance.map(([label, value]) => [label, moment(value)]), ["values saved", values ? "yes" : "no, only paths and scores"]])),
+        el("div", { class: "panel" }, el("h3", null, "Limits"), facts(limits.map(([label, number]) => [reasonText(label), typeof number === "number" ? whole(number) : String(number)]))))),
     el("div", { class: "panel" }, el("h3", null, "Inputs"),
       facts(inputs.map(([file, size, sum]) => [file, [bytes(size), " · ", hash(sum)]]))),
-    lists.length > 0 && el("div", { class: "panel" }, el("h3", null, "How list items were paired"), facts(lists)));
+    lists.length > 0 && el("div", { class: "panel" }, el("h3", null, "List alignment"), facts(lists)));
 }
 
 function facts(pairs) {

@@ -1,9 +1,9 @@
-// The first screen: the verdict, the figures, and where the mistakes are.
+// The overview: result of the gates, metrics, and mistakes by type and domain.
 
 const VERDICT_TEXTS = {
-  pass: ["✓", "Passed", "Every gate is met."],
-  fail: ["✗", "Failed", "A gate is not met."],
-  none: ["–", "Not judged", "No gate was set for this run."],
+  pass: ["✓", "Passed", "All gates passed"],
+  fail: ["✗", "Failed", "A gate failed"],
+  none: ["–", "No gates", "No limits are set for this run"],
 };
 
 function overview(run) {
@@ -12,7 +12,7 @@ function overview(run) {
 }
 
 function verdictPanel(run) {
-  const [glyph, word, meaning] = VERDICT_TEXTS[run.verdict];
+  const [glyph, title, meaning] = VERDICT_TEXTS[run.verdict];
   const { totals, verdicts, errors, micro } = run;
   const mistakes = ERROR_NAMES.reduce((all, name) => all + (errors[name] || 0), 0);
   const fields = micro.tp + micro.tn + mistakes;
@@ -20,12 +20,12 @@ function verdictPanel(run) {
   return el("div", { class: `panel verdict-panel is-${run.verdict}` },
     el("div", { class: "verdict-word" },
       el("span", { class: "verdict-glyph", "aria-hidden": "true" }, glyph),
-      el("div", null, el("strong", null, word),
-        el("p", null, failed ? `${whole(failed)} of ${plural(run.gates.length, "gate")} not met.` : meaning))),
+      el("div", null, el("strong", null, title),
+        el("p", null, failed ? `${whole(failed)} of ${plural(run.gates.length, "gate")} failed` : meaning))),
     el("div", { class: "verdict-facts" },
       el("p", { class: "headline" },
-        el("strong", null, whole(totals.perfect || 0)), ` of ${plural(totals.total || 0, "case")} perfect. `,
-        el("strong", null, whole(mistakes)), ` ${mistakes === 1 ? "mistake" : "mistakes"} in ${plural(fields, "field")}.`),
+        el("strong", null, whole(totals.perfect || 0)), ` of ${plural(totals.total || 0, "case")} perfect, `,
+        el("strong", null, whole(mistakes)), ` ${mistakes === 1 ? "mistake" : "mistakes"} in ${plural(fields, "field")}`),
       el("p", { class: "chips" }, mistakeChips(ERROR_NAMES.map((name) => errors[name] || 0), { word: true })),
       el("div", { class: "verdict-bar" },
         stackedBar([["pass", verdicts.pass || 0, "pass"], ["partial", verdicts.partial || 0, "partial"], ["fail", verdicts.fail || 0, "fail"]], { width: 400, height: 8 }),
@@ -35,9 +35,11 @@ function verdictPanel(run) {
 }
 
 function leftOutText(totals) {
-  const words = [["errors", "not evaluated"], ["missing", "without a candidate"], ["unparseable", "unreadable"], ["invalid_truth", "with an invalid truth"], ["unexpected", "not in the truth"]];
-  const parts = words.filter(([name]) => totals[name]).map(([name, word]) => `${whole(totals[name])} ${word}`);
-  return parts.length ? `Cases: ${parts.join(", ")}.` : "";
+  const labels = [["errors", "with errors"], ["missing", "without prediction"], ["unparseable", "unparseable"], ["invalid_truth", "with invalid ground truth"]];
+  const parts = labels.filter(([name]) => totals[name]).map(([name, label]) => `${whole(totals[name])} ${label}`);
+  const cases = parts.length ? `Cases: ${parts.join(", ")}` : "";
+  const unexpected = totals.unexpected ? `${plural(totals.unexpected, "prediction")} without ground truth` : "";
+  return [cases, unexpected].filter(Boolean).join("; ");
 }
 
 function leftOut(totals) {
@@ -51,7 +53,7 @@ function gateList(gates) {
       el("span", { class: "glyph", "aria-hidden": "true" }, passed ? "✓" : "✗"), spoken(passed ? "passed: " : "failed: "),
       el("span", { class: "gate-name" }, pathText(name)),
       el("span", { class: "gate-value" }, value === null ? "undefined" : rate(value, 4)),
-      el("span", { class: "quiet" }, `wanted ${kind === "max" ? "≤" : "≥"} ${limit}`),
+      el("span", { class: "quiet" }, `must be ${kind === "max" ? "at most" : "at least"} ${limit}`),
       note && el("span", { class: "quiet" }, shown(note)))));
 }
 
@@ -66,11 +68,11 @@ function tileNode({ label, value, meaning, interval, most, better, before }) {
   return el("div", { class: "tile" },
     el("dt", null, label),
     el("dd", null,
-      el("span", { class: "figure" }, count ? whole(value) : rate(value), most !== undefined && el("span", { class: "out-of" }, ` of ${most}`)),
+      el("span", { class: "metric" }, count ? whole(value) : rate(value), most !== undefined && el("span", { class: "out-of" }, ` of ${most}`)),
       before !== undefined && el("span", { class: `change ${good}` }, `${good === "better" ? "▲" : good === "worse" ? "▼" : "="} ${signed(change, count ? 0 : 3)}`),
       !count && gauge(value === null ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),
-      interval && el("span", { class: "interval" }, `${rate(interval[0])} to ${rate(interval[1])}`),
-      el("span", { class: "meaning" }, before === undefined ? meaning : `was ${count ? whole(before) : rate(before)}`)));
+      interval && el("span", { class: "interval", title: "95% confidence interval" }, `95% CI ${rate(interval[0])} to ${rate(interval[1])}`),
+      el("span", { class: "meaning" }, before === undefined ? meaning : `before: ${count ? whole(before) : rate(before)}`)));
 }
 
 function errorTypes(run) {
@@ -92,23 +94,23 @@ function domains(run) {
   });
   const more = wrong.length - lines.length;
   return el("div", { class: "panel" }, el("h3", null, "Mistakes by domain"),
-    el("p", { class: "quiet" }, "The first step of a field's path."), barList(lines, { empty: "There are no mistakes." }),
-    more > 0 && el("p", { class: "quiet" }, `and ${plural(more, "further domain")} with mistakes`));
+    el("p", { class: "quiet" }, "By the first key of the path"), barList(lines, { empty: "No mistakes" }),
+    more > 0 && el("p", { class: "quiet" }, `… and ${plural(more, "more domain")} with mistakes`));
 }
 
 function worstFields(run) {
   const table = sortableTable({
-    caption: "The most frequent mistakes", step: 10, empty: "There are no mistakes.",
+    caption: "Most frequent mistakes", step: 10, empty: "No mistakes",
     columns: [
-      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [pathText(row[0]), row[2] && el("span", { class: "told" }, reasonText(row[2]))] },
-      { name: "mistake", label: "Mistake", value: (row) => OUTCOMES[row[1]].word, cell: (row) => mark(row[1], { word: true }) },
-      { name: "times", label: "Times", numeric: true, value: (row) => row[3], cell: (row) => whole(row[3]) },
+      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => [pathText(row[0]), row[2] && el("span", { class: "detail" }, reasonText(row[2]))] },
+      { name: "mistake", label: "Outcome", value: (row) => OUTCOMES[row[1]].word, cell: (row) => mark(row[1], { word: true }) },
+      { name: "times", label: "Mistakes", numeric: true, value: (row) => row[3], cell: (row) => whole(row[3]) },
       { name: "cases", label: "Cases", numeric: true, value: (row) => row[4], cell: (row) => whole(row[4]) },
-      { name: "example", label: "Example: expected, then candidate", css: "example", cell: exampleCell },
+      { name: "example", label: "Example (expected, predicted)", css: "example", cell: exampleCell },
     ],
   });
   table.show(run.mistakes);
-  return section("mistakes", "Worst fields", "Mistakes of a kind, the most frequent first: what to mend first.", table.node);
+  return section("mistakes", "Worst fields", "Mistakes grouped by attribute, outcome and reason, most frequent first.", table.node);
   function exampleCell([, , , , , rank, expected, candidate]) {
     if (rank === null || rank === undefined) return DASH;
     const link = el("a", { href: `#case-${rank + 1}` }, shown(String(run.cases.lines[rank][0])));
@@ -120,6 +122,6 @@ function worstFields(run) {
 
 function heatSection(run, openCase) {
   const shownRows = run.heat.attributes.length, all = run.attributes.length;
-  return section("heat", "Heat map", `${shownRows < all ? `The ${whole(shownRows)} of ${plural(all, "attribute")} with the most mistakes` : "Every attribute with mistakes"}, by case.`,
+  return section("heat", "Heat map", `${shownRows < all ? `Attributes with the most mistakes (${whole(shownRows)} of ${whole(all)})` : "All attributes"}, by case.`,
     el("div", { class: "panel" }, heatMap(run.heat, run.cases.lines, openCase)));
 }

@@ -1,4 +1,4 @@
-// Regions of a page, drawn where they stand: the truth as a line, the candidate dashed.
+// Regions of a page: expected regions as solid lines, predicted regions as dashed lines.
 
 function regionMap({ form, regions, more }) {
   const points = regions.flatMap(([, , ours, theirs]) => [...(ours || []), ...(theirs || [])]);
@@ -24,8 +24,8 @@ function regionMap({ form, regions, more }) {
     el("figcaption", null,
       el("span", { class: "legend" },
         el("span", null, svg("svg", { width: 22, height: 10, "aria-hidden": "true" }, svg("path", { class: "line-ours", d: "M0 5H22" })), "expected"),
-        el("span", null, svg("svg", { width: 22, height: 10, "aria-hidden": "true" }, svg("path", { class: "line-theirs", d: "M0 5H22" })), "candidate"),
+        el("span", null, svg("svg", { width: 22, height: 10, "aria-hidden": "true" }, svg("path", { class: "line-theirs", d: "M0 5H22" })), "predicted"),
         Array.from(counted, ([outcome, count]) => mark(outcome, { count, word: true }))),
-      el("span", { class: "quiet" }, form === "xywh" ? "Four numbers are read as a corner, a width and a height." : "Four numbers are read as two corners.",
-        more > 0 && ` ${plural(more, "further region")} not drawn.`)));
+      el("span", { class: "quiet" }, form === "xywh" ? "Boxes are [x, y, width, height]." : "Boxes are [x1, y1, x2, y2].",
+        more > 0 && ` ${plural(more, "more region")} not shown.`)));
 }

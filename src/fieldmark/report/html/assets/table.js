@@ -1,8 +1,8 @@
-// A table that sorts by any column and grows on request.
+// A table that can be sorted by any column and shows more rows on request.
 
-// A column is {name, label, value(row) to sort by, cell(row) to show, numeric, hint}. A table of
-// thousands of rows shows some; the rest is a button away.
-function sortableTable({ columns, caption, step = 50, sort = null, empty = "Nothing matches.", rowProps = null }) {
+// A column is {name, label, value(row) to sort by, cell(row) to display, numeric, hint}. Only the
+// first rows are shown; buttons show more.
+function sortableTable({ columns, caption, step = 50, sort = null, empty = "No matching rows", rowProps = null }) {
   let rows = [], shownRows = step, order = sort;
   const body = el("tbody");
   const more = el("p", { class: "more" });
@@ -15,14 +15,14 @@ function sortableTable({ columns, caption, step = 50, sort = null, empty = "Noth
     el("thead", null, el("tr", null, heads)), body);
 
   function sortBy(column) {
-    const descends = order && order.name === column.name ? !order.descends : Boolean(column.numeric);
-    order = { name: column.name, descends };
+    const descending = order && order.name === column.name ? !order.descending : Boolean(column.numeric);
+    order = { name: column.name, descending };
     draw();
   }
   function ordered() {
     if (!order) return rows;
     const { value } = columns.find((column) => column.name === order.name);
-    const sign = order.descends ? -1 : 1;
+    const sign = order.descending ? -1 : 1;
     return rows.map((row, place) => [value(row), place, row]).sort(([one, first], [two, second]) => {
       if (one === null || two === null) return (one === null) - (two === null) || first - second;
       return (one < two ? -sign : one > two ? sign : 0) || first - second;
@@ -31,7 +31,7 @@ function sortableTable({ columns, caption, step = 50, sort = null, empty = "Noth
   function draw() {
     heads.forEach((head, place) => {
       const active = order && order.name === columns[place].name;
-      if (columns[place].value) head.setAttribute("aria-sort", active ? (order.descends ? "descending" : "ascending") : "none");
+      if (columns[place].value) head.setAttribute("aria-sort", active ? (order.descending ? "descending" : "ascending") : "none");
     });
     const all = ordered();
     replace(body, all.length

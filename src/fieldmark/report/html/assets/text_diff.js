@@ -1,53 +1,54 @@
-// Where two texts differ, character by character.
+// Differences between two strings, by character.
 
-const MOST_EDITS = 600;
-const LONGEST_DIFF = 20000;
+const MAX_EDITS = 600;
+const MAX_DIFF_LENGTH = 20000;
 
-// Runs of [same, text] for either side, or null where marking characters would only confuse.
+// Segments [same, text] of both sides, or null if the strings have too little in common.
 function textDiff(expected, candidate) {
-  if (expected.length + candidate.length > LONGEST_DIFF) return null;
+  if (expected.length + candidate.length > MAX_DIFF_LENGTH) return null;
   const ours = Array.from(expected), theirs = Array.from(candidate);
   let start = 0;
   while (start < ours.length && start < theirs.length && ours[start] === theirs[start]) start += 1;
   let end = 0;
   while (end < ours.length - start && end < theirs.length - start
     && ours[ours.length - 1 - end] === theirs[theirs.length - 1 - end]) end += 1;
-  const kept = common(ours.slice(start, ours.length - end), theirs.slice(start, theirs.length - end));
-  if (kept === null) return null;
-  const inOurs = new Set(kept.map(([place]) => place + start));
-  const inTheirs = new Set(kept.map(([, place]) => place + start));
-  const share = (start + end + kept.length) * 2 / (ours.length + theirs.length);
+  const shared = common(ours.slice(start, ours.length - end), theirs.slice(start, theirs.length - end));
+  if (shared === null) return null;
+  const inOurs = new Set(shared.map(([place]) => place + start));
+  const inTheirs = new Set(shared.map(([, place]) => place + start));
+  const share = (start + end + shared.length) * 2 / (ours.length + theirs.length);
   if (share < 0.4) return null;
-  return [runs(ours, inOurs, start, end), runs(theirs, inTheirs, start, end)];
+  return [segments(ours, inOurs, start, end), segments(theirs, inTheirs, start, end)];
 }
 
-function runs(text, kept, start, end) {
+function segments(text, shared, start, end) {
   const found = [];
-  text.forEach((sign, place) => {
-    const same = place < start || place >= text.length - end || kept.has(place);
+  text.forEach((character, place) => {
+    const same = place < start || place >= text.length - end || shared.has(place);
     const last = found[found.length - 1];
-    if (last && last[0] === same) last[1] += sign;
-    else found.push([same, sign]);
+    if (last && last[0] === same) last[1] += character;
+    else found.push([same, character]);
   });
-  return bridged(found);
+  return mergeShortSegments(found);
 }
 
-// A single kept sign between two changes is chance, not likeness.
-function bridged(found) {
+// A single equal character between two changes is treated as changed.
+function mergeShortSegments(found) {
   const joined = [];
   found.forEach(([same, text], place) => {
     const between = same && text.length === 1 && place > 0 && place < found.length - 1;
     const last = joined[joined.length - 1];
-    const kept = same && !between;
-    if (last && last[0] === kept) last[1] += text;
-    else joined.push([kept, text]);
+    const equal = same && !between;
+    if (last && last[0] === equal) last[1] += text;
+    else joined.push([equal, text]);
   });
   return joined;
 }
 
-// The longest common subsequence as pairs of places, by Myers' greedy method; null if it is far.
+// The longest common subsequence as pairs of indexes, by Myers' greedy algorithm; null if there are
+// too many edits.
 function common(one, two) {
-  const most = Math.min(MOST_EDITS, one.length + two.length);
+  const most = Math.min(MAX_EDITS, one.length + two.length);
   const reach = new Map([[1, 0]]);
   const trace = [];
   for (let edits = 0; edits <= most; edits += 1) {
@@ -57,13 +58,13 @@ function common(one, two) {
       let across = down ? reach.get(line + 1) : reach.get(line - 1) + 1;
       while (across < one.length && across - line < two.length && one[across] === two[across - line]) across += 1;
       reach.set(line, across);
-      if (across >= one.length && across - line >= two.length) return walkedBack(trace, one, two, edits);
+      if (across >= one.length && across - line >= two.length) return backtrack(trace, one, two, edits);
     }
   }
   return null;
 }
 
-function walkedBack(trace, one, two, edits) {
+function backtrack(trace, one, two, edits) {
   const pairs = [];
   let across = one.length, along = two.length;
   for (let step = edits; step >= 0; step -= 1) {

@@ -1,6 +1,6 @@
 // Two documents side by side, as one tree.
 
-// How many mistakes and how many fields are in a list of nodes.
+// The numbers of mistakes and fields in a list of nodes.
 function countNodes(nodes) {
   let mistakes = 0, fields = 0;
   for (const node of nodes) {
@@ -17,7 +17,7 @@ function countNodes(nodes) {
 function documentTree(nodes) {
   const [mistakes, fields] = countNodes(nodes);
   const box = el("div", { class: "tree" },
-    el("div", { class: "tree-head", "aria-hidden": "true" }, el("span"), el("span", null, "Field"), el("span", null, "Expected"), el("span", null, "Candidate")),
+    el("div", { class: "tree-head", "aria-hidden": "true" }, el("span"), el("span", null, "Field"), el("span", null, "Expected"), el("span", null, "Predicted")),
     nodes.map((node) => treeNode(node, fields > 80)));
   if (mistakes && fields > 40) box.classList.add("only-mistakes");
   const control = choice("Fields", [["all", `All fields (${whole(fields)})`], ["mistakes", `Mistakes (${whole(mistakes)})`]],
@@ -42,12 +42,12 @@ function treeNode(node, large) {
 
 function sizeText(expected, candidate, fields) {
   const [ourKind, theirKind] = [kindOf(expected), kindOf(candidate)];
-  if (ourKind !== theirKind && ourKind !== "missing" && theirKind !== "missing") return `${ourKind} expected, ${theirKind} found`;
+  if (ourKind !== theirKind && ourKind !== "missing" && theirKind !== "missing") return `${ourKind} expected, ${theirKind} predicted`;
   if (ourKind === "list" || theirKind === "list") {
     const ours = expected && expected.a, theirs = candidate && candidate.a;
-    if (ours === undefined || ours === null) return `${plural(theirs, "item")}, none expected`;
-    if (theirs === undefined || theirs === null) return `${plural(ours, "item")} expected, none found`;
-    return ours === theirs ? plural(ours, "item") : `${plural(ours, "item")} expected, ${whole(theirs)} found`;
+    if (ours === undefined || ours === null) return `${plural(theirs, "item")} predicted, none expected`;
+    if (theirs === undefined || theirs === null) return `${plural(ours, "item")} expected, none predicted`;
+    return ours === theirs ? plural(ours, "item") : `${plural(ours, "item")} expected, ${whole(theirs)} predicted`;
   }
   return plural(fields, "field");
 }
@@ -57,14 +57,14 @@ function keyName(key) {
   return el("bdi", { class: "key" }, key === "" ? "document" : shown(key));
 }
 
-function fieldRow([key, outcome, expected, candidate, told]) {
+function fieldRow([key, outcome, expected, candidate, comparison]) {
   const { css } = OUTCOMES[outcome];
-  const said = toldText(told);
+  const detail = comparisonText(comparison);
   const hidden = kindOf(expected) === "hidden";
   const [one, two] = bothValues(expected, candidate);
   return el("div", { class: `field field-${css} ${isMistake(outcome) ? "has-mistake" : ""}` },
     mark(outcome),
-    el("div", { class: "field-key" }, keyName(key), said && el("div", { class: "told" }, shown(said))),
+    el("div", { class: "field-key" }, keyName(key), detail && el("div", { class: "detail" }, shown(detail))),
     !hidden && el("div", { class: "side ours", "data-side": "expected" }, one),
-    !hidden && el("div", { class: "side theirs", "data-side": "candidate" }, two));
+    !hidden && el("div", { class: "side theirs", "data-side": "predicted" }, two));
 }

@@ -1,0 +1,141 @@
+"""Commands whose help groups options and lists examples and exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from fieldmark.cli.exit_codes import MEANINGS, ExitCode
+
+__all__ = [
+    "CommandDecorator",
+    "HelpCommand",
+    "HelpGroup",
+    "make_command",
+    "option",
+    "reject_options",
+]
+
+_FunctionT = TypeVar("_FunctionT", bound=Callable[..., object])
+CommandDecorator: TypeAlias = Callable[[Callable[..., object]], Callable[..., object]]
+
+_MAX_OPTION_WIDTH: Final = 28
+"""The help of a longer option starts on the next line."""
+_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
+
+
+class GroupedOption(click.Option):
+    """An option that help lists under the heading `group`."""
+
+    def __init__(self, *args: Any, group: str = "", **kwargs: Any) -> None:  # noqa: ANN401 - passed to click
+        super().__init__(*args, **kwargs)
+        self.group = group
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the option and its help; a default stays on one line."""
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        text, bracket, default = record[1].partition("  [")
+        if bracket:
+            text += f"  [{default}".replace(" ", _NO_BREAK).replace(_NO_BREAK * 2, "  ", 1)
+        return record[0], text
+
+    def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
+        """Return the default, but not the range, which help does not need."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
+class HelpCommand(click.Command):
+    """A command with grouped options, examples and exit codes in its help."""
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - passed to click
+        examples: Sequence[str] = (),
+        exit_codes: Sequence[ExitCode] = (),
+        **kwargs: Any,  # noqa: ANN401
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        self.exit_codes = exit_codes
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help page."""
+        return super().get_help(ctx).replace(_NO_BREAK, " ")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by group; `--help` and other options without a group come last."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
+            if record is not None:
+                groups.setdefault(getattr(param, "group", ""), []).append(record)
+        if len(groups) > 1:
+            groups["Other"] = groups.pop("")
+        names = [name for records in groups.values() for name, _ in records]
+        width = max((len(name) for name in names if len(name) <= _MAX_OPTION_WIDTH), default=0)
+        for heading, records in groups.items():
+            with formatter.section(heading or "Options"):
+                formatter.write_dl(
+                    [(name.ljust(width), text) for name, text in records], col_max=width
+                )
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """Write the examples and the exit codes."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for line in self.examples:
+                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+        if self.exit_codes:
+            with formatter.section("Exit codes"):
+                formatter.write_dl([(f"{code:<3}", MEANINGS[code]) for code in self.exit_codes])
+
+
+class HelpGroup(HelpCommand, click.Group):
+    """A group of commands with the same help."""
+
+    command_class = HelpCommand
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; the error for an unknown name suggests the most similar one."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            from fieldmark.values.text import did_you_mean
+
+            hint = did_you_mean(args[0], names) or f"must be one of: {', '.join(names)}"
+            raise click.UsageError(f"unknown command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, then the commands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+def make_command(
+    *, examples: Sequence[str] = (), exit_codes: Sequence[ExitCode] = ()
+) -> Callable[[Callable[..., object]], click.Command]:
+    """Return a decorator that turns a function into a command."""
+    return click.command(cls=HelpCommand, examples=examples, exit_codes=exit_codes)
+
+
+def option(*names: str, group: str = "", **attributes: Any) -> Callable[[_FunctionT], _FunctionT]:  # noqa: ANN401 - passed to click
+    """Return a decorator that adds an option, listed in help under the heading `group`."""
+    return click.option(*names, cls=GroupedOption, group=group, **attributes)
+
+
+def reject_options(names: Container[str], reason: str) -> None:
+    """Raise an error if one of these options, named by parameter, is on the command line."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        source = context.get_parameter_source(param.name or "")
+        if param.name in names and source is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{param.opts[0]} {reason}")

@@ -1,0 +1,119 @@
+"""Evaluators of configured fields: accuracy, and confusion counts with the mean F1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from fieldmark.evaluators.base import MAX_EXAMPLES, MAX_ROWS, Score, check_limit, defined
+from fieldmark.evaluators.field_evaluator import (
+    ComparedCase,
+    FieldEvaluator,
+    check_fields,
+    metrics_by_attribute,
+    mismatches,
+    with_default_comparator,
+)
+from fieldmark.evaluators.hits_and_misses import mismatch_reason
+from fieldmark.metrics.conventions import AbsentTruth, Aggregation, Convention, find_convention
+from fieldmark.metrics.verdict import Mark
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.rule import Rule, Rules, Scope
+from fieldmark.values.paths import is_path
+
+__all__ = ["FieldAccuracy", "FieldConfusion"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldAccuracy(FieldEvaluator):
+    """Score the configured fields: the weighted mean of their scores, or all or nothing.
+
+    A field that is absent from the ground truth is skipped; with `absent_truth: miss`, a predicted
+    value for it is a miss. A missing value of an optional field is skipped.
+
+    >>> header = FieldAccuracy(fields=(Rule(path="number"), Rule(path="notes", required=False)))
+    >>> header.evaluate({"number": "A-1", "notes": "rush"}, {"number": "A-1"}).score
+    1.0
+    """
+
+    name: ClassVar[str] = "field_accuracy"
+    fields: tuple[Rule, ...]
+    aggregation: Aggregation = Aggregation.WEIGHTED_AVERAGE
+    absent_truth: AbsentTruth = AbsentTruth.SKIP
+    max_rows: int = MAX_ROWS
+
+    def claims(self) -> tuple[Rule, ...]:
+        """The configured fields."""
+        return with_default_comparator(self.fields, self.default)
+
+    def _convention(self) -> Convention:
+        options = {"aggregation": self.aggregation, "absent_truth": self.absent_truth}
+        return find_convention("field_accuracy").with_options(options)
+
+    def _make_rules(self) -> Rules:
+        check_fields(self.fields)
+        check_limit("max_rows", self.max_rows)
+        return self._rules_for(self.fields, scope=Scope.CONFIGURED)
+
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        marks = (Mark.HIT, Mark.MISS, Mark.ERROR)
+        scored = [each for each in compared.fields if each.mark in marks]
+        rows: list[JsonValue] = []
+        for mark, record, required in scored[: self.max_rows]:
+            comparison = record.comparison
+            score = None if mark is Mark.ERROR else float(mark is Mark.HIT)
+            similarity = comparison.similarity if comparison else None
+            row: JsonObject = {
+                "path": record.path,
+                "score": comparison.score if comparison and mark is Mark.HIT else score,
+                "weight": compared.table.attributes[record.attribute].weight,
+                "required": required,
+                "outcome": record.outcome.label,
+                **defined({"reason": mismatch_reason(record), "similarity": similarity}),
+            }
+            rows.append(row)
+        return {"fields": rows, "fields_total": len(scored)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldConfusion(FieldEvaluator):
+    """Score the mean F1 of the configured attributes, with confusion counts for each.
+
+    The details show up to `max_examples` mistakes, with values unless `example_values` is false.
+
+    >>> header = FieldConfusion(fields=(Rule(path="number"), Rule(path="total")))
+    >>> header.evaluate({"number": "A-1", "total": 10}, {"number": "A-1", "total": 11}).score
+    0.5
+    """
+
+    name: ClassVar[str] = "field_confusion"
+    fields: tuple[Rule, ...]
+    max_examples: int = MAX_EXAMPLES
+    example_values: bool = True
+
+    def claims(self) -> tuple[Rule, ...]:
+        """The configured fields."""
+        return with_default_comparator(self.fields, self.default)
+
+    def _convention(self) -> Convention:
+        return find_convention("confusion")
+
+    def _make_rules(self) -> Rules:
+        check_fields(self.fields)
+        check_limit("max_examples", self.max_examples)
+        fields = tuple(rule for rule in self.fields if not _is_skipped(rule))
+        return self._rules_for(fields, scope=Scope.CONFIGURED)
+
+    def _finish(self, score: Score) -> Score:
+        invalid = [f"{rule.path} (invalid path)" for rule in self.fields if _is_skipped(rule)]
+        return replace(score, skipped=(*score.skipped, *invalid)) if invalid else score
+
+    def _details(self, compared: ComparedCase) -> JsonObject:
+        metrics, summary = metrics_by_attribute(compared)
+        examples = mismatches(compared, limit=self.max_examples, values=self.example_values)
+        return {"metrics": metrics, "summary": summary, **examples}
+
+
+def _is_skipped(rule: Rule) -> bool:
+    """Whether a field is optional and its path invalid."""
+    return not rule.required and not is_path(rule.path)

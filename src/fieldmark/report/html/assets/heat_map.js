@@ -1,0 +1,75 @@
+// Attributes by cases. A column is one case or several consecutive cases of the list.
+
+const CELL = 15;
+const MAX_CELL = 34;
+// In the order of the counts in a cell.
+const HEAT_OUTCOMES = [MATCH, WRONG, FORMAT, MISSING, EXTRA, ERROR];
+
+// Every outcome has its own shape in a 15 × 15 square.
+const HEAT_SHAPES = {
+  [MATCH]: "M7.5 5.5a2 2 0 1 0 .01 0Z",
+  [WRONG]: "M2.5 2.5h10v10h-10Z",
+  [FORMAT]: "M7.5 2.5l5.5 10h-11Z",
+  [MISSING]: "M2.5 2.5h10v10h-10ZM5 5v5h5v-5Z",
+  [EXTRA]: "M7.5 1.5l6 6l-6 6l-6-6Z",
+  [ERROR]: "M3 5l2-2 2.500 2.500 2.500-2.500 2 2-2.500 2.500 2.500 2.500-2 2-2.500-2.500-2.500 2.500-2-2 2.500-2.500Z",
+};
+
+function heatMap(heat, lines, openCase) {
+  const { attributes, starts, cells, rest, listed } = heat;
+  if (!attributes.length) return el("p", { class: "quiet" }, "No attribute has mistakes.");
+  const columns = starts.length + (rest ? 1 : 0);
+  const spans = starts.map((start, place) => [start, place + 1 < starts.length ? starts[place + 1] : listed]);
+  const single = spans.every(([from, to]) => to - from === 1);
+  const step = Math.max(CELL, Math.min(MAX_CELL, Math.floor(840 / columns)));
+  const width = columns * step, height = attributes.length * CELL;
+  const picture = svg("svg", {
+    class: "heat-picture", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+    "aria-label": `Heat map of ${plural(attributes.length, "attribute")} by ${plural(listed + rest, "case")}. The tables contain the same data.`,
+  });
+  attributes.forEach((path, row) => {
+    picture.append(svg("rect", { class: row % 2 ? "heat-row odd" : "heat-row", x: 0, y: row * CELL, width, height: CELL }));
+    cells[row].forEach((cell, column) => {
+      if (cell) picture.append(heatCell(cell, column * step + (step - CELL) / 2, row, `${path}\n${columnName(column)}\n${cellText(cell)}`));
+    });
+  });
+  function columnName(column) {
+    if (column >= spans.length) return `${plural(rest, "case")} not in the list`;
+    const [from, to] = spans[column];
+    return to - from === 1 ? String(lines[from][0]) : `cases ${whole(from + 1)} to ${whole(to)} of the list`;
+  }
+  picture.addEventListener("click", (event) => {
+    const column = Math.floor((event.clientX - picture.getBoundingClientRect().left) / picture.getBoundingClientRect().width * columns);
+    if (column >= 0 && column < spans.length) openCase(spans[column][0]);
+  });
+  const names = el("ul", { class: "heat-names", "aria-hidden": "true" },
+    attributes.map((path) => el("li", { title: path }, el("bdi", null, shown(path)))));
+  const axis = single ? "One column per case, worst first. Select a column to open its case"
+    : `${whole(columns)} columns of several cases each, worst first${rest ? `. The last column combines ${plural(rest, "case")} not in the list` : ""}`;
+  return el("figure", { class: "heat" },
+    el("div", { class: "heat-grid" }, names, el("div", { class: "heat-scroll", tabindex: "0", role: "group", "aria-label": "Heat map" }, picture)),
+    el("figcaption", null,
+      el("span", { class: "legend" }, HEAT_OUTCOMES.map((outcome) => el("span", null,
+        svg("svg", { width: CELL, height: CELL, "aria-hidden": "true" }, svg("path", { class: `heat-${OUTCOMES[outcome].css}`, "fill-rule": "evenodd", d: HEAT_SHAPES[outcome] })),
+        OUTCOMES[outcome].word))),
+      el("span", { class: "quiet" }, axis, ". Fainter symbols have a larger share of matching fields.")));
+}
+
+// The most frequent mistake determines the shape, and the share of mistakes its opacity.
+function heatCell(counts, left, row, title) {
+  const total = counts.reduce((all, number) => all + number, 0);
+  const wrong = total - counts[0];
+  let worst = 0;
+  for (let index = 1; index < counts.length; index += 1) if (counts[index] && (!worst || counts[index] > counts[worst])) worst = index;
+  const outcome = HEAT_OUTCOMES[worst];
+  const opacity = wrong ? 0.15 + 0.85 * wrong / total : 1;
+  return svg("path", {
+    class: `heat-${OUTCOMES[outcome].css}`, d: HEAT_SHAPES[outcome], "fill-rule": "evenodd",
+    transform: `translate(${left} ${row * CELL})`, "fill-opacity": opacity.toFixed(2),
+  }, svg("title", null, title));
+}
+
+function cellText(counts) {
+  return counts.map((number, index) => [number, OUTCOMES[HEAT_OUTCOMES[index]].word]).filter(([number]) => number)
+    .map(([number, word]) => `${whole(number)} ${word}`).join(", ");
+}

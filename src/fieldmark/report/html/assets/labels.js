@@ -1,0 +1,97 @@
+// Labels of outcomes and formats of numbers.
+
+// By the number of the outcome. Each glyph has the same meaning as its color.
+const OUTCOMES = [
+  { word: "match", glyph: "✓", css: "match" },
+  { word: "wrong value", glyph: "≠", css: "wrong" },
+  { word: "wrong type", glyph: "~", css: "format" },
+  { word: "missing", glyph: "−", css: "missing" },
+  { word: "extra", glyph: "+", css: "extra" },
+  { word: "both empty", glyph: "∅", css: "empty" },
+  { word: "ignored", glyph: "○", css: "ignored" },
+  { word: "error", glyph: "!", css: "error" },
+  { word: "not compared", glyph: "·", css: "not-compared" },
+];
+const MATCH = 0, WRONG = 1, FORMAT = 2, MISSING = 3, EXTRA = 4, ERROR = 7;
+
+// Mistakes by type, in the order of counts.
+const ERROR_TYPES = [MISSING, EXTRA, FORMAT, WRONG];
+const ERROR_NAMES = ["omission", "hallucination", "format_error", "wrong_value"];
+
+function isMistake(mark) {
+  return mark === WRONG || mark === FORMAT || mark === MISSING || mark === EXTRA || mark === ERROR;
+}
+
+const VERDICTS = { pass: ["pass", "✓"], partial: ["partial", "◐"], fail: ["fail", "✗"] };
+
+function verdictChip(verdict, status) {
+  const [word, glyph] = VERDICTS[verdict] || (status === "error" ? ["error", "!"] : ["not scored", "·"]);
+  return el("span", { class: `verdict verdict-${word.replace(" ", "-")}` },
+    el("span", { class: "glyph", "aria-hidden": "true" }, glyph), word);
+}
+
+function mark(outcome, { word = false, count = null } = {}) {
+  const { word: name, glyph, css } = OUTCOMES[outcome];
+  return el("span", { class: `mark mark-${css}`, title: name },
+    el("span", { class: "glyph", "aria-hidden": "true" }, glyph),
+    count !== null && el("span", { class: "count" }, whole(count)),
+    word ? name : spoken(name));
+}
+
+// Chips for the types of mistakes that occur.
+function mistakeChips(counts, { word = false } = {}) {
+  const chips = ERROR_TYPES.map((outcome, place) => [outcome, counts[place]])
+    .filter(([, count]) => count)
+    .sort((one, two) => two[1] - one[1])
+    .map(([outcome, count]) => mark(outcome, { count, word }));
+  return el("span", { class: "chips" }, chips);
+}
+
+const INPUT_LABELS = { missing: "no prediction", parse_error: "unparseable prediction", invalid_truth: "invalid ground truth", failed: "target failed" };
+const CASE_TOTAL_LABELS = { missing: "without prediction", invalid_truth: "with invalid ground truth", unexpected: "predictions without ground truth", errors: "with errors" };
+
+const DASH = "–";
+const WHOLE = new Intl.NumberFormat("en");
+
+function whole(number) {
+  return WHOLE.format(number);
+}
+
+function rate(value, digits = 3) {
+  return value === null || value === undefined ? DASH : value.toFixed(digits);
+}
+
+function signed(value, digits = 3) {
+  if (value === null || value === undefined) return DASH;
+  const text = Math.abs(value).toFixed(digits);
+  return Number(text) === 0 ? text : (value > 0 ? "+" : "−") + text;
+}
+
+function plural(number, one, many) {
+  return `${whole(number)} ${number === 1 ? one : many || `${one}s`}`;
+}
+
+function reasonText(code) {
+  return code.replaceAll("_", " ");
+}
+
+function bytes(number) {
+  const units = ["B", "kB", "MB", "GB"];
+  let place = 0;
+  while (number >= 1000 && place < units.length - 1) { number /= 1000; place += 1; }
+  return `${place ? number.toFixed(1) : number} ${units[place]}`;
+}
+
+// Formats a time as 2026-11-16 04:59 UTC; other text is returned unchanged.
+function moment(text) {
+  if (!/^\d{4}-\d\d-\d\dT/.test(text)) return text;
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) return text;
+  return `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+// A path with line break opportunities after dots and brackets.
+function pathText(path) {
+  const parts = path.split(/(?<=[.\]])/);
+  return el("span", { class: "path" }, parts.map((part, place) => (place ? [el("wbr"), shown(part)] : shown(part))));
+}

@@ -1,0 +1,263 @@
+"""The metrics of a run for the page: tiles, gates, attributes, evaluators, detection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from fieldmark.metrics.rates import Interval
+from fieldmark.metrics.summary import Summary
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.metrics.worst_first import worst_attributes
+from fieldmark.model.case import Verdict
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.report.shown_run import gates_failed_first
+from fieldmark.values.paths import PathError, parse_path
+from fieldmark.values.text import plural
+
+__all__ = [
+    "COCO_METRICS",
+    "DetectionTable",
+    "EarlierRun",
+    "Tile",
+    "attribute_lines",
+    "detection_tables",
+    "domain_lines",
+    "evaluator_lines",
+    "gate_lines",
+    "gate_verdict",
+    "metrics_view",
+    "tiles",
+    "trends",
+    "verdict_counts",
+]
+
+COCO_METRICS: Final = {
+    "AP": "mean over IoU 0.50 to 0.95",
+    "AP50": "IoU 0.50",
+    "AP75": "IoU 0.75",
+    "APsmall": "small regions",
+    "APmedium": "medium regions",
+    "APlarge": "large regions",
+    "AR1": "1 detection per image",
+    "AR10": "10 detections per image",
+    "AR100": "100 detections per image",
+    "ARsmall": "small regions",
+    "ARmedium": "medium regions",
+    "ARlarge": "large regions",
+}
+"""The COCO metrics and their meanings."""
+
+
+def metrics_view(summary: Summary) -> JsonObject:
+    """Return the overview of a run: result of the gates, tiles and counts."""
+    micro = summary.micro
+    return {
+        "verdict": gate_verdict(summary),
+        "gates": gate_lines(summary),
+        "tiles": [tile.to_dict() for tile in tiles(summary)],
+        "micro": {"tp": micro.tp, "tn": micro.tn, "fp": micro.fp, "fn": micro.fn},
+        "totals": dict(summary.cases._asdict()),
+        "verdicts": dict(verdict_counts(summary)),
+        "errors": dict(summary.errors_by_type._asdict()),
+    }
+
+
+def gate_verdict(summary: Summary) -> str:
+    """Return `pass` or `fail` for the gates, or `none` without gates."""
+    if not summary.gates:
+        return "none"
+    return "pass" if all(gate.passed for gate in summary.gates) else "fail"
+
+
+def verdict_counts(summary: Summary) -> dict[str, int]:
+    """Return the number of cases by verdict."""
+    return {verdict.value: n for verdict, n in zip(Verdict, summary.verdicts, strict=True)}
+
+
+def gate_lines(summary: Summary) -> list[JsonValue]:
+    """Return all gates as name, kind, limit, value, passed and note, failed gates first."""
+    return [
+        [gate.name, gate.kind.value, gate.limit, gate.value, gate.passed, gate.note]
+        for gate in gates_failed_first(summary)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """A headline metric with its meaning and, if available, its confidence interval."""
+
+    label: str
+    value: float | int | None
+    meaning: str
+    better: str = "high"
+    interval: Interval | None = None
+    maximum: float | None = None
+
+    def to_dict(self) -> JsonObject:
+        """Return the tile as JSON for the page."""
+        return {
+            "label": self.label,
+            "value": self.value,
+            "meaning": self.meaning,
+            "better": self.better,
+            **({} if self.interval is None else {"interval": list(self.interval)}),
+            **({} if self.maximum is None else {"most": self.maximum}),
+        }
+
+
+def tiles(summary: Summary) -> list[Tile]:
+    """Return the headline metrics."""
+    quality, cases = summary.quality, summary.cases
+    intervals = {} if summary.intervals is None else summary.intervals.metrics
+
+    def tile(label: str, name: str, value: float | None, meaning: str) -> Tile:
+        return Tile(label=label, value=value, meaning=meaning, interval=intervals.get(name))
+
+    return [
+        tile("Macro F1", "macro_f1_by_attribute", summary.macro_f1_by_attribute,
+             "mean over attributes"),
+        tile("Micro F1", "micro_f1", summary.micro.f1, "all fields pooled"),
+        tile("Macro F1 by case", "macro_f1_by_case", summary.macro_f1_by_case, "mean over cases"),
+        tile("Completeness", "completeness", quality.completeness,
+             "share of expected values found"),
+        Tile(label="Hallucination", value=quality.hallucination, better="low",
+             meaning="share of keys that are extra", interval=intervals.get("hallucination")),
+        tile("Accuracy", "accuracy", quality.accuracy, "share of compared values that match"),
+        Tile(label="RQS", value=quality.rqs, meaning="response quality score",
+             interval=intervals.get("rqs"), maximum=quality.rqs_max),
+        tile("Perfect", "perfect", cases.perfect / cases.scored if cases.scored else None,
+             f"{cases.perfect:,} of {plural(cases.scored, 'case')}"),
+        Tile(label="Coverage", value=cases.scored / cases.total if cases.total else None,
+             meaning=f"{cases.scored:,} of {plural(cases.total, 'case')} scored"),
+        Tile(label="Errors", value=cases.errors, meaning="cases with errors", better="low"),
+    ]  # fmt: skip
+
+
+def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[JsonValue]:
+    """Return all attributes: path, counts, rates, interval, mistakes, errors, comparator."""
+    intervals = {} if summary.intervals is None else summary.intervals.attributes
+    lines: list[JsonValue] = []
+    for path, each in worst_attributes(summary.attributes):
+        interval = intervals.get(path)
+        lines.append(
+            [
+                path,
+                [each.tp, each.tn, each.fp, each.fn],
+                [each.precision, each.recall, each.f1, each.accuracy],
+                None if interval is None else list(interval),
+                list(each.errors_by_type),
+                each.errors,
+                comparators.get(path, ""),
+            ]
+        )
+    return lines
+
+
+def domain_lines(summary: Summary) -> list[JsonValue]:
+    """Return mistakes by the first key of the path: name, attributes, fields, mistakes by type."""
+    attributes: dict[str, int] = {}
+    fields: dict[str, int] = {}
+    mistakes: dict[str, ErrorCounts] = {}
+    for path, each in summary.attributes.items():
+        try:
+            name = str(parse_path(path).segments[0])
+        except PathError:
+            name = path
+        errors = each.errors_by_type
+        attributes[name] = attributes.get(name, 0) + 1
+        fields[name] = fields.get(name, 0) + each.tp + each.tn + errors.total
+        mistakes[name] = mistakes.get(name, ErrorCounts()) + errors
+    order = sorted(mistakes, key=lambda name: (-mistakes[name].total, name))
+    return [[name, attributes[name], fields[name], *mistakes[name]] for name in order]
+
+
+def evaluator_lines(summary: Summary) -> list[JsonValue]:
+    """Return all evaluators as name, mean score, scored cases, verdicts and errors."""
+    return [
+        [name, each.mean_score, each.scored, *each.verdicts, each.errors]
+        for name, each in summary.evaluators.items()
+    ]
+
+
+class DetectionTable(NamedTuple):
+    """The detection metrics of an evaluator, or without a title those of the run.
+
+    `sizes` are the numbers of images, regions and detections; `metrics` are names, values and
+    meanings; `classes` are names with AP, AP50, AP75, AR100 and PASCAL AP.
+    """
+
+    title: str
+    sizes: list[int]
+    metrics: list[tuple[str, float | None, str]]
+    classes: list[tuple[str | float | None, ...]]
+
+    def to_json(self) -> JsonValue:
+        """Return the table as JSON for the page."""
+        metrics: list[JsonValue] = [list(each) for each in self.metrics]
+        classes: list[JsonValue] = [list(each) for each in self.classes]
+        return [self.title, list(self.sizes), metrics, classes]
+
+
+def detection_tables(summary: Summary) -> list[DetectionTable]:
+    """Return the detection metrics of the run, and of evaluators with other metrics."""
+    own = summary.detection
+    found = {"": own} if own else {}
+    for name, each in summary.evaluators.items():
+        if "AP" in each.metrics and each.metrics != own:
+            found[name] = each.metrics
+    return [_detection_table(title, metrics) for title, metrics in found.items()]
+
+
+def _detection_table(title: str, found: JsonObject) -> DetectionTable:
+    pascal = _object(found.get("pascal"))
+    threshold = _number(pascal.get("iou_threshold"))
+    iou = "IoU" if threshold is None else f"IoU {threshold:.2f}"
+    sizes = (found.get(name) for name in ("images", "regions", "detections"))
+    classes: list[tuple[str | float | None, ...]] = []
+    for name, value in _object(found.get("classes")).items():
+        metrics = _object(value)
+        own = [_number(metrics.get(metric)) for metric in ("AP", "AP50", "AP75", "AR100")]
+        classes.append((name, *own, _number(_object(metrics.get("pascal")).get("every_point"))))
+    return DetectionTable(
+        title,
+        [size if isinstance(size, int) else 0 for size in sizes],
+        [
+            *((name, _number(found.get(name)), meaning) for name, meaning in COCO_METRICS.items()),
+            ("PASCAL AP", _number(pascal.get("every_point")), f"{iou}, all points"),
+            ("PASCAL AP 11", _number(pascal.get("eleven_point")), f"{iou}, 11 points"),
+        ],
+        classes,
+    )
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: JsonValue) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+class EarlierRun(NamedTuple):
+    """An earlier run; without a summary, its metrics are undefined."""
+
+    name: str
+    summary: Summary | None
+
+
+def trends(summary: Summary, earlier: Sequence[EarlierRun]) -> JsonObject | None:
+    """Return F1 over earlier runs and this one, oldest first; `None` without earlier runs."""
+    if not earlier:
+        return None
+    history = [*(each.summary for each in earlier), summary]
+    attributes: list[JsonValue] = []
+    for path in summary.attributes:
+        own = [None if each is None else each.attributes.get(path) for each in history]
+        attributes.append([path, [None if each is None else each.f1 for each in own]])
+    return {
+        "runs": [*(each.name for each in earlier), ""],
+        "macro": [None if each is None else each.macro_f1_by_attribute for each in history],
+        "attributes": attributes,
+    }

@@ -1,0 +1,158 @@
+"""Comparison and counting of cases, one segment at a time, in any process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Final
+
+from fieldmark.evaluators.base import Score
+from fieldmark.metrics.case_sample import CaseSample, Threshold
+from fieldmark.metrics.case_score import CaseCounter, CaseStats
+from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.quality import QualityCounts
+from fieldmark.metrics.tally import Tally
+from fieldmark.metrics.taxonomy import ErrorCounts
+from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.counts import Counts
+from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.plan import Plan
+from fieldmark.run.error_boundary import compare_cases
+from fieldmark.run.warnings import CaseWarnings
+from fieldmark.wire.case_result import CaseResult
+
+__all__ = [
+    "SEGMENT",
+    "CaseProcessor",
+    "RunTotals",
+    "segment_size",
+    "segments",
+    "split_unreadable",
+]
+
+SEGMENT: Final = 512
+"""The maximum number of cases that are compared, written and counted together."""
+_SEGMENT_BYTES: Final = 4 << 20
+"""The approximate size of a segment as JSON; Python objects take about eight times as much."""
+_READ: Final = frozenset({CaseInput.OK})
+_FAILED: Final = CaseStats(
+    Counts(), ErrorCounts(), QualityCounts(), *(None,) * 5, 0, 0, 0, 1, vacuous=False
+)
+"""The statistics of a case without a candidate because its target failed."""
+
+
+def segment_size(case_bytes: int) -> int:
+    """Return how many cases of about this size fit in a segment, which is held in memory.
+
+    >>> segment_size(1_000), segment_size(100_000), segment_size(10**9)
+    (512, 41, 1)
+    """
+    return max(1, min(SEGMENT, _SEGMENT_BYTES // max(1, case_bytes)))
+
+
+def segments(batches: Iterable[Sequence[Case]], size: int = SEGMENT) -> Iterator[list[Case]]:
+    """Yield the same cases in lists of this size; only the last one may be shorter.
+
+    >>> cases = [Case(name, 1) for name in "abcde"]
+    >>> [len(segment) for segment in segments([cases[:4], cases[4:]], size=2)]
+    [2, 2, 1]
+    """
+    waiting: list[Case] = []
+    for batch in batches:
+        waiting += batch
+        start = 0
+        while len(waiting) - start >= size:
+            yield waiting[start : start + size]
+            start += size
+        del waiting[:start]
+    if waiting:
+        yield waiting
+
+
+def split_unreadable(segment: list[Case]) -> tuple[list[Case], list[Case]]:
+    """Return the cases with valid ground truth, and the others."""
+    unreadable = [case for case in segment if case.input is CaseInput.INVALID_TRUTH]
+    if not unreadable:
+        return segment, []
+    return [case for case in segment if case.input is not CaseInput.INVALID_TRUTH], unreadable
+
+
+class CaseProcessor:
+    """Turns cases into results with one plan and one convention."""
+
+    __slots__ = ("_convention", "_counter", "plan")
+
+    def __init__(self, plan: Plan, convention: Convention) -> None:
+        self.plan = plan
+        self._convention = convention
+        self._counter = CaseCounter(convention, plan.table)
+
+    def process(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """Compare and count cases with valid ground truth."""
+        table, convention = self.plan.table, self._convention
+        if {case.input for case in cases} <= _READ:
+            outcomes = compare_cases(self.plan, cases)
+            stats = self._counter.all(outcomes)
+            return list(map(CaseResult, cases, outcomes, stats, repeat(table), repeat(convention)))
+        produced = [case for case in cases if case.input is not CaseInput.FAILED]
+        compared = iter(compare_cases(self.plan, produced))
+        results: list[CaseResult] = []
+        for case in cases:
+            if case.input is CaseInput.FAILED:
+                error = Score.error(case.note)
+                result = CaseResult(case, Outcomes(), _FAILED, table, convention, overall=error)
+            else:
+                own = next(compared)
+                counted = self._counter.stats(own, unreadable=case.input is not CaseInput.OK)
+                result = CaseResult(case, own, counted, table, convention)
+            results.append(result)
+        return results
+
+
+class RunTotals:
+    """Everything that is summed over cases; the totals of two parts of a run can be merged."""
+
+    __slots__ = ("sample", "tally", "warnings")
+
+    def __init__(
+        self,
+        table: AttributeTable,
+        *,
+        values: bool,
+        sampled: bool,
+        threshold: Threshold | None = None,
+    ) -> None:
+        self.tally = Tally(table)
+        self.warnings = CaseWarnings(values=values)
+        self.sample = CaseSample(table, threshold=threshold) if sampled else None
+
+    def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:
+        """Add results, and `unreadable` cases with invalid ground truth."""
+        self.warnings.add(results, unreadable)
+        tally = self.tally
+        for _ in unreadable:
+            tally.add_invalid_truth()
+        if {result.case.input for result in results} <= _READ:
+            compared = results
+            tally.add_all(
+                [result.outcomes for result in results], [result.stats for result in results]
+            )
+        else:
+            compared = [each for each in results if each.case.input is not CaseInput.FAILED]
+            for each in compared:
+                tally.add(each.outcomes, each.stats, each.case.input)
+            for _ in range(len(results) - len(compared)):
+                tally.add_failed()
+        if self.sample is not None:
+            self.sample.add_all(
+                [each.id for each in compared],
+                [each.outcomes for each in compared],
+                [each.stats for each in compared],
+            )
+
+    def merge(self, other: RunTotals) -> None:
+        """Add the totals of the next part of the run."""
+        self.tally.merge(other.tally)
+        self.warnings.merge(other.warnings)
+        if self.sample is not None and other.sample is not None:
+            self.sample.merge(other.sample)

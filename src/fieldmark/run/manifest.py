@@ -1,0 +1,89 @@
+"""The manifest of a new run, which describes what the run is made from."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from fieldmark.data.inputs import InputLike, Limits
+from fieldmark.metrics.summary import applied_convention
+from fieldmark.model.json import JsonObject
+from fieldmark.run.provider_set import ProviderSet
+from fieldmark.run.settings import Settings
+from fieldmark.version import VERSION
+from fieldmark.wire.manifest import Manifest, ManifestInput
+
+__all__ = ["make_manifest"]
+
+_LARGE: Final = 32 << 20
+"""The file size in bytes from which hashing takes longer than starting threads."""
+
+
+def make_manifest(
+    command: str,
+    settings: Settings,
+    providers: ProviderSet,
+    *,
+    limits: Limits,
+    sources: Sequence[InputLike],
+    options: JsonObject | None,
+    segment_size: int,
+    name: str = "",
+    evaluators: Mapping[str, str] | None = None,
+) -> Manifest:
+    """Return the manifest of a new run; its inputs are hashed."""
+    return Manifest(
+        command=command,
+        fieldmark=VERSION,
+        python=platform.python_version(),
+        convention=applied_convention(settings.convention, settings.rules),
+        eval=name,
+        providers=providers.identities(),
+        inputs=tuple(_hash_inputs(sources)),
+        limits=asdict(limits),
+        weights=tuple((rule.path, rule.weight, rule.required) for rule in settings.rules.fields),
+        evaluators=evaluators or {},
+        options=options,
+        segment_size=segment_size,
+    )
+
+
+def _hash_inputs(sources: Sequence[InputLike]) -> list[ManifestInput]:
+    """Return the inputs with their hashes; large files are hashed concurrently."""
+    files = [Path(each) for each in sources if isinstance(each, str | Path)]
+    if not any(file.is_file() and file.stat().st_size >= _LARGE for file in files):
+        return [_hash_input(source) for source in sources]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(sources)) as pool:
+        return list(pool.map(_hash_input, sources))
+
+
+def _hash_input(source: InputLike) -> ManifestInput:
+    if not isinstance(source, str | Path):
+        return ManifestInput(name="(in memory)")
+    path = Path(source)
+    if path.is_dir():
+        return ManifestInput(name=str(source), sha256=_hash_directory(path))
+    if not path.is_file():
+        return ManifestInput(name=str(source))
+    with path.open("rb") as file:
+        return ManifestInput(
+            name=str(source),
+            bytes=path.stat().st_size,
+            sha256=hashlib.file_digest(file, "sha256").hexdigest(),
+        )
+
+
+def _hash_directory(directory: Path) -> str:
+    """Return a hash that changes when a file in the directory is added, removed or modified."""
+    digest = hashlib.sha256()
+    for path in sorted(directory.iterdir()):
+        state = path.lstat()
+        line = f"{path.name}\0{state.st_size}\0{state.st_mtime_ns}\0"
+        digest.update(line.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()

@@ -1,0 +1,47 @@
+// The page of one case: both documents side by side, and links to the previous and next case.
+
+import { query, request } from "./api.js";
+import { FILTERS } from "./case_list.js";
+import { ERROR_NAMES, INPUTS, data, el, mistakeChips, openedParts, rate, reasonText, replace, shown, verdictChip, whole } from "./report.js";
+import { address, problem } from "./page.js";
+
+const { run, case: number } = data("page");
+const app = document.getElementById("app");
+const filters = query({ ...address(FILTERS), offset: "" });
+
+function neighborLink(label, target, key) {
+  return target === null
+    ? el("button", { type: "button", disabled: true }, label)
+    : el("a", { class: "button", id: label.toLowerCase(), href: `/runs/${run}/cases/${target}${filters}`, "aria-keyshortcuts": key }, label);
+}
+
+function view(found) {
+  const documents = found.documents;
+  return el("article", { class: "case", "aria-labelledby": "case-title" },
+    el("nav", { class: "case-nav", "aria-label": "Cases" },
+      el("a", { href: `/runs/${run}${filters}#cases`, id: "back" }, "← All cases"),
+      el("span", { class: "case-place quiet" }, found.position && `${whole(found.position)} of ${whole(found.total)}`),
+      neighborLink("Previous", found.previous, "k"), neighborLink("Next", found.next, "j")),
+    el("header", { class: "case-head" },
+      el("h2", { id: "case-title" }, el("bdi", { class: "literal" }, shown(found.id))),
+      el("p", { class: "case-facts" }, verdictChip(found.verdict, found.status), el("span", { class: "case-score" }, "score ", el("strong", null, rate(found.score))),
+        mistakeChips(ERROR_NAMES.map((name) => found.errors_by_type[name]), { word: true }), found.tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
+    found.input !== "ok" && el("p", { class: "notice" }, INPUTS[found.input] || `Input: ${reasonText(found.input)}.`),
+    documents && documents.note && el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(documents.note))),
+    documents && documents.cut && el("p", { class: "notice" }, "This case is large, so only its mistakes are shown. results.jsonl contains the whole case."),
+    documents ? openedParts(documents) : el("p", { class: "notice" }, "This case is too large to show. results.jsonl contains the whole case."));
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  const id = { j: "next", k: "previous", Escape: "back" }[event.key];
+  const target = id && document.getElementById(id);
+  if (target && target.href) location.href = target.href;
+});
+try {
+  const found = await request(`/api/runs/${run}/cases/${number}${filters}`);
+  document.title = `${found.id} · fieldmark`;
+  replace(app, view(found));
+} catch (error) {
+  replace(app, problem(error), el("p", null, el("a", { href: `/runs/${run}` }, "← Back to the run")));
+}

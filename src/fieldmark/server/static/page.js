@@ -1,0 +1,150 @@
+// Components of every page: theme, notices, and state in the URL.
+
+import { button, el, fill, replace, spoken } from "./report.js";
+
+const THEMES = { auto: "Auto", light: "Light", dark: "Dark" };
+
+export function stored(name, value) {
+  // Browsers can deny access to storage; nothing is stored then.
+  try {
+    if (value === null) localStorage.removeItem(name);
+    else if (value !== undefined) localStorage.setItem(name, value);
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+function themeButton() {
+  const names = Object.keys(THEMES);
+  let current = stored("fieldmark-theme");
+  if (!names.includes(current)) current = "auto";
+  const control = button("", () => {
+    current = names[(names.indexOf(current) + 1) % names.length];
+    stored("fieldmark-theme", current);
+    apply();
+  }, { id: "theme", class: "theme" });
+  function apply() {
+    document.documentElement.dataset.theme = current;
+    replace(control, el("span", { "aria-hidden": "true" }, "◐ "), spoken("Color theme: "), THEMES[current]);
+  }
+  apply();
+  return control;
+}
+
+document.getElementById("theme-place").append(themeButton());
+
+// A temporary notice. `undo` adds a button; `then` runs when the notice closes without it.
+export function toast(text, { undo = null, then = null, seconds = undo ? 8 : 4 } = {}) {
+  const note = el("div", { class: "toast" }, el("span", null, text));
+  let closed = false;
+  const end = (action) => {
+    if (closed) return;
+    closed = true;
+    clearTimeout(timer);
+    window.removeEventListener("pagehide", finish);
+    note.remove();
+    if (action) action();
+  };
+  const finish = () => end(then);
+  if (undo) fill(note, null, [button("Undo", () => end(undo), { class: "undo" })]);
+  fill(note, null, [button("×", finish, { class: "close", "aria-label": "Close notice" })]);
+  const timer = setTimeout(finish, seconds * 1000);
+  // After the page is left, the action cannot be undone.
+  window.addEventListener("pagehide", finish);
+  document.getElementById("toasts").append(note);
+  return { close: finish };
+}
+
+export function problem(error) {
+  const lines = error.problems && error.problems.length ? error.problems : [{ message: error.message }];
+  return el("div", { class: "problem", role: "alert" },
+    lines.map(({ message, where, hint }) => el("p", null, where && el("code", null, where), where && " ", hint ? `${message}; ` : message, hint && el("span", { class: "quiet" }, hint))));
+}
+
+// Messages of the library start in lower case and have no period; a file name at the start stays.
+export function sentence(text) {
+  const start = /^[a-z]+ /.test(text) ? text[0].toUpperCase() : text[0];
+  return `${start}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
+}
+
+export function address(names) {
+  const found = new URLSearchParams(location.search);
+  return Object.fromEntries(names.map((name) => [name, found.get(name) || ""]));
+}
+
+// Store the state of the page in its URL, for bookmarks, links and the browser history.
+export function remember(values, { push = false } = {}) {
+  const found = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(values)) {
+    if (value === "" || value === null || value === undefined || value === false) found.delete(name);
+    else found.set(name, value);
+  }
+  const text = found.toString();
+  const target = location.pathname + (text ? `?${text}` : "") + location.hash;
+  if (target !== location.pathname + location.search + location.hash) history[push ? "pushState" : "replaceState"](null, "", target);
+}
+
+export function debounce(wait, work) {
+  let timer = null;
+  return (...rest) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => work(...rest), wait);
+  };
+}
+
+export function download(name, text, type = "application/json") {
+  const link = el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+// Tabs with keyboard navigation: arrow keys, Home and End.
+export function tabs(label, entries, current, chosen) {
+  const list = el("div", { class: "tabs", role: "tablist", "aria-label": label });
+  const panel = el("div", { class: "tab-panel", role: "tabpanel", id: "tab-panel", tabindex: "0" });
+  const heads = entries.map(([name, text, count]) => el("button", {
+    type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "tab-panel", "data-tab": name,
+    on: { click: () => pick(name) },
+  }, text, count !== undefined && count !== null && el("span", { class: "tab-count" }, String(count))));
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const index = heads.findIndex((head) => head.dataset.tab === current);
+    const next = step ? (index + step + heads.length) % heads.length : event.key === "Home" ? 0 : event.key === "End" ? heads.length - 1 : null;
+    if (next === null) return;
+    event.preventDefault();
+    pick(entries[next][0]);
+    heads[next].focus();
+  });
+  function pick(name) {
+    current = entries.some(([each]) => each === name) ? name : entries[0][0];
+    for (const head of heads) {
+      const own = head.dataset.tab === current;
+      head.setAttribute("aria-selected", String(own));
+      head.tabIndex = own ? 0 : -1;
+    }
+    panel.setAttribute("aria-labelledby", `tab-${current}`);
+    replace(panel, entries.find(([each]) => each === current)[3]());
+    chosen(current);
+  }
+  fill(list, null, heads);
+  pick(current);
+  return el("div", { class: "tabbed" }, list, panel);
+}
+
+export const METRICS = [["mean_score", "Mean score"], ["macro_f1_by_attribute", "Macro F1 by attribute"], ["macro_f1_by_case", "Macro F1 by case"], ["micro_f1", "Micro F1"]];
+
+export function metricName(name) {
+  return new Map(METRICS).get(name) || name;
+}
+
+// The name of a run: its note, the names of its inputs, or its id.
+export function runName(run) {
+  return run.note || run.inputs.map((name) => name.split(/[\\/]/).findLast(Boolean) || name).join(" · ") || run.id;
+}
+
+export function empty(title, text, ...actions) {
+  return el("div", { class: "empty" }, el("p", { class: "empty-title" }, title), el("p", { class: "quiet" }, text), actions.length > 0 && el("p", { class: "empty-actions" }, actions));
+}

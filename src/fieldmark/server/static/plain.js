@@ -1,3 +1,0 @@
-// A page that needs nothing but its frame.
-
-import "./shell.js";

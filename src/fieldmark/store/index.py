@@ -1,0 +1,207 @@
+"""The list of runs in a directory, read from the run directories and cached where possible.
+
+A cached entry is used only while the files of its run are unchanged. The cache can be deleted at
+any time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from operator import attrgetter
+from pathlib import Path
+from typing import Final, TypeAlias, TypeVar
+
+import orjson
+
+from fieldmark.errors import StorageError
+from fieldmark.model.json import JsonObject
+from fieldmark.store.disk import write_atomic
+from fieldmark.store.lock import LOCK, is_locked
+from fieldmark.store.notes import NOTES, RunNotes, parse_notes
+from fieldmark.store.writer import MANIFEST, RESULTS, SUMMARY
+from fieldmark.values.json_text import read_json
+from fieldmark.wire.manifest import (
+    Manifest,
+    RunEntry,
+    headline_of,
+    manifest_from_json,
+)
+from fieldmark.wire.summary import summary_from_json
+
+__all__ = ["CORRUPT", "INDEX", "list_runs"]
+
+INDEX: Final = ".index.json"
+CORRUPT: Final = "corrupt"
+"""The status of a run whose files cannot be read."""
+
+_FORMAT: Final = 3
+_Parsed = TypeVar("_Parsed")
+_STARTED: Final = attrgetter("started_at")
+_READING: Final = os.O_RDONLY | os.O_CLOEXEC
+_State: TypeAlias = list[int]
+"""The modification time and size of the manifest, summary, results and notes, in this order."""
+_ABSENT: Final = (-1, -1)
+
+
+def list_runs(root: Path | str) -> list[RunEntry]:
+    """Return all runs in a directory, oldest first; a corrupt run has the status `corrupt`."""
+    directory = str(root)
+    known = _read_cache(directory)
+    entries: list[RunEntry] = []
+    fresh: dict[str, tuple[_State, RunEntry]] = {}
+    changed = False
+    for name in sorted(_names(directory)):
+        path = f"{directory}/{name}"
+        old = known.get(name)
+        state = _state(path)
+        if old is None or old[0] != state:
+            entry = _read(path, name, state)
+            if entry is None:
+                continue
+            old, changed = (state, entry), True
+        fresh[name] = old
+        entry = old[1]
+        entries.append(entry if entry.status != "running" else _running(path, entry))
+    if changed or len(fresh) != len(known):
+        runs = {name: (state, tuple(entry)) for name, (state, entry) in fresh.items()}
+        # Without the cache, the next listing is slower.
+        with suppress(StorageError):
+            write_atomic(Path(directory) / INDEX, orjson.dumps({"format": _FORMAT, "runs": runs}))
+    # Runs that started at the same time stay in the order of their names.
+    return sorted(entries, key=_STARTED)
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        with os.scandir(directory) as found:
+            return [each.name for each in found if each.name[0] != "." and each.is_dir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(f"cannot read {directory}: {error.strerror}") from error
+
+
+def _state(path: str) -> _State:
+    notes = f"{path}/{NOTES}"
+    return [
+        *_file_state(f"{path}/{MANIFEST}"),
+        *_file_state(f"{path}/{SUMMARY}"),
+        *_file_state(f"{path}/{RESULTS}"),
+        # Few runs have notes, and this is faster than a failed stat.
+        *(_file_state(notes) if os.access(notes, os.F_OK) else _ABSENT),
+    ]
+
+
+def _file_state(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - faster, for thousands of runs
+    except OSError:
+        return _ABSENT
+    return found.st_mtime_ns, found.st_size
+
+
+def _read(path: str, name: str, state: _State) -> RunEntry | None:
+    """Return the entry of a run, or `None` if the directory is not a run.
+
+    Invalid files make the run corrupt and do not affect others.
+    """
+    written, manifest_size, summary_time, summary_size, results_time, results_size, _, notes = state
+    if manifest_size < 0 and results_size < 0:
+        return None
+    try:
+        manifest = _parse(manifest_from_json, path, MANIFEST)
+        headline = manifest.headline if manifest.status == "complete" else None
+        sizes = (summary_size, results_size)
+        stale = headline is None or sizes != (headline.summary_bytes, headline.results_bytes)
+        if manifest.status == "complete" and (stale or max(summary_time, results_time) > written):
+            summary = _parse(summary_from_json, path, SUMMARY)
+            _check_complete_rows(f"{path}/{RESULTS}")
+            headline = headline_of(summary, summary_bytes=summary_size, results_bytes=results_size)
+        tags, note = _parse(parse_notes, path, NOTES) if notes >= 0 else RunNotes()
+    except ValueError as error:
+        return RunEntry(id=name, status=CORRUPT, problem=str(error))
+    return RunEntry(
+        id=name,
+        status=manifest.status,
+        started_at=manifest.started_at,
+        finished_at=manifest.finished_at,
+        convention=manifest.convention.name,
+        comparable=_comparable(manifest),
+        inputs=[each.name for each in manifest.inputs],
+        cases=None if headline is None else headline.cases,
+        metrics=None if headline is None else headline.metrics,
+        tags=tags,
+        note=note,
+    )
+
+
+def _parse(parse: Callable[[JsonObject], _Parsed], directory: str, name: str) -> _Parsed:
+    """Return a parsed file of a run; raise `ValueError` with its name if it is invalid."""
+    try:
+        with open(f"{directory}/{name}", "rb") as file:  # noqa: PTH123 - no Path is needed
+            document = read_json(file.read())
+    except FileNotFoundError:
+        raise ValueError(f"{name} is missing") from None
+    except OSError as error:
+        raise ValueError(f"cannot read {name}: {error.strerror}") from error
+    except ValueError as error:
+        raise ValueError(f"{name} is not valid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise ValueError(f"{name} is not a JSON object")  # noqa: TRY004 - not an argument
+    try:
+        return parse(document)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _check_complete_rows(path: str) -> None:
+    """Raise `ValueError` if the results do not start and end with a row."""
+    try:
+        file = os.open(path, _READING)
+    except FileNotFoundError:
+        raise ValueError(f"{RESULTS} is missing") from None
+    except OSError as error:
+        raise ValueError(f"cannot read {RESULTS}: {error.strerror}") from error
+    try:
+        size = os.fstat(file).st_size
+        ends = os.pread(file, 1, 0) + os.pread(file, 1, size - 1) if size else b"{\n"
+    finally:
+        os.close(file)
+    if ends != b"{\n":
+        raise ValueError(f"{RESULTS} has incomplete rows")
+
+
+def _comparable(manifest: Manifest) -> str:
+    """Return a string that is equal for runs whose metrics can be compared."""
+    position = 1 if manifest.command == "eval" else 0
+    truth = manifest.inputs[position] if len(manifest.inputs) > position else None
+    known = None
+    if truth is not None:
+        known = truth.sha256 if len(manifest.inputs) > position + 1 else truth.name
+    convention = manifest.convention
+    hashes = convention.comparison_sha256, convention.counting_sha256, str(known)
+    return "-".join(each[:16] for each in hashes)
+
+
+def _running(path: str, entry: RunEntry) -> RunEntry:
+    """Return the entry as interrupted if no process is writing the run."""
+    if _file_state(f"{path}/{LOCK}") != _ABSENT:
+        with suppress(StorageError):
+            if is_locked(Path(path)):
+                return entry
+    return entry._replace(status="interrupted")
+
+
+def _read_cache(directory: str) -> dict[str, tuple[_State, RunEntry]]:
+    """Return the cached entries, or none if the cache cannot be used."""
+    try:
+        with open(f"{directory}/{INDEX}", "rb") as file:  # noqa: PTH123 - no Path is needed
+            stored = orjson.loads(file.read())
+        if stored["format"] != _FORMAT:
+            return {}
+        make = RunEntry._make
+        return {name: (state, make(entry)) for name, (state, entry) in stored["runs"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}

@@ -1,0 +1,163 @@
+"""Reading a saved run: its manifest, attributes, summary and cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from fieldmark.errors import DataError, Location, OptionError
+from fieldmark.metrics.conventions import Convention, CountingOptions, find_convention
+from fieldmark.metrics.summary import Summary
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.model.outcomes import Attribute, AttributeTable
+from fieldmark.store.writer import ATTRIBUTES, LONGEST_ROW, MANIFEST, RESULTS, SUMMARY
+from fieldmark.values.json_text import read_json
+from fieldmark.wire.attributes import AttributeTreeReader, StoredAttributes, is_list
+from fieldmark.wire.case_result import CaseResult
+from fieldmark.wire.cases import case_from_json, segment_of
+from fieldmark.wire.manifest import Manifest, manifest_from_json
+from fieldmark.wire.summary import summary_from_json
+
+__all__ = ["StoredRun", "open_run", "parse_row", "read_row"]
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A saved run; nothing read from its directory is trusted."""
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def status(self) -> str:
+        """The status of the run: `running`, `complete`, `interrupted` or `failed`."""
+        return self.manifest.status
+
+    @cached_property
+    def summary(self) -> Summary | None:
+        """The summary, if the run is complete."""
+        path = self.path / SUMMARY
+        document = _read_document(path)
+        if document is None:
+            return None
+        try:
+            return summary_from_json(document)
+        except ValueError as error:
+            raise DataError(f"invalid summary: {error}", Location(str(path))) from error
+
+    @cached_property
+    def attributes(self) -> dict[int, Attribute]:
+        """All attributes by stored number, without an incomplete last line."""
+        path = self.path / ATTRIBUTES
+        reader = AttributeTreeReader()
+        for number, line in enumerate(_read_lines(path), 1):
+            try:
+                reader.add(read_json(line))
+            except ValueError as error:
+                raise DataError(
+                    f"invalid attribute: {error}", Location(str(path), number)
+                ) from error
+        return reader.attributes
+
+    @property
+    def compared_attributes(self) -> list[Attribute]:
+        """The attributes sorted by path, without aligned lists."""
+        compared = [each for each in self.attributes.values() if not is_list(each)]
+        return sorted(compared, key=lambda each: (each.path, each.comparator, each.weight))
+
+    @cached_property
+    def convention(self) -> Convention:
+        """The convention of the run."""
+        applied = self.manifest.convention
+        known = CountingOptions.__dataclass_fields__
+        counting = {name: value for name, value in applied.options.items() if name in known}
+        try:
+            return find_convention(applied.name).with_options(counting)
+        except OptionError as error:
+            raise DataError(f"unsupported convention: {error}", Location(str(self.path))) from error
+
+    def cases(self, table: AttributeTable | None = None) -> Iterator[CaseResult]:
+        """Yield all cases in order, without an incomplete last line.
+
+        With a `table`, the attributes have the numbers of that table.
+        """
+        for _, result in self.rows(StoredAttributes(self.attributes, table)):
+            yield result
+
+    def rows(self, attributes: StoredAttributes) -> Iterator[tuple[int | None, CaseResult]]:
+        """Yield all cases, each with a segment number if it is the first case of a segment."""
+        path = self.path / RESULTS
+        for number, line in enumerate(_read_lines(path), 1):
+            location = Location(str(path), number)
+            row = parse_row(line, location)
+            segment = segment_of(row)
+            result = read_row(row, attributes, self.convention, location)
+            yield (None if segment is None else segment[0]), result
+
+
+def parse_row(line: bytes, location: Location) -> JsonObject:
+    """Parse one line of the results as a JSON object."""
+    row = _parse(line, location)
+    if not isinstance(row, dict):
+        raise DataError("expected a JSON object", location)
+    return row
+
+
+def read_row(
+    row: JsonObject, attributes: StoredAttributes, convention: Convention, location: Location
+) -> CaseResult:
+    """Return the case in a row."""
+    try:
+        return case_from_json(row, attributes, convention)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise DataError(f"invalid row: {error!r}", location) from error
+
+
+def open_run(path: Path | str) -> StoredRun:
+    """Open the run in a directory."""
+    directory = Path(path)
+    manifest = _read_document(directory / MANIFEST)
+    if manifest is None:
+        reason = (
+            f"not a run directory; it has no {MANIFEST}" if directory.exists() else "run not found"
+        )
+        raise DataError(reason, Location(str(directory)))
+    try:
+        return StoredRun(directory, manifest_from_json(manifest))
+    except ValueError as error:
+        raise DataError(str(error), Location(str(directory / MANIFEST))) from error
+
+
+def _read_document(path: Path) -> JsonObject | None:
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise DataError(f"cannot read file: {error.strerror}", Location(str(path))) from error
+    value = _parse(content, Location(str(path)))
+    if not isinstance(value, dict):
+        raise DataError("expected a JSON object", Location(str(path)))
+    return value
+
+
+def _read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the complete lines of a file."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DataError(f"cannot read file: {error.strerror}", Location(str(path))) from error
+    with file:
+        while (line := file.readline(LONGEST_ROW)).endswith(b"\n"):
+            yield line
+
+
+def _parse(content: bytes, location: Location) -> JsonValue:
+    try:
+        return read_json(content)
+    except ValueError as error:
+        raise DataError(f"invalid JSON: {error}", location) from error

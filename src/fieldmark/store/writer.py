@@ -1,0 +1,332 @@
+"""Writing a run: a directory with a manifest, attributes, results and a summary."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Final, NamedTuple, Self
+
+from fieldmark.errors import ConfigError, DataError, Location, StorageError
+from fieldmark.metrics.summary import Summary
+from fieldmark.model.json import JsonObject
+from fieldmark.store.disk import DISK, PART, Disk, write_atomic
+from fieldmark.store.lock import LOCK, RunLock
+from fieldmark.values.json_text import pretty_json, read_json, strict_json
+from fieldmark.wire.attributes import AttributeTreeWriter, NumberedAttribute
+from fieldmark.wire.cases import segment_of
+from fieldmark.wire.manifest import Manifest, headline_of, manifest_to_json
+from fieldmark.wire.summary import summary_to_json
+
+__all__ = [
+    "ATTRIBUTES",
+    "LONGEST_ROW",
+    "MANIFEST",
+    "RESULTS",
+    "SUMMARY",
+    "USAGE_LOG",
+    "RunDirectory",
+    "WholeResults",
+    "new_run_id",
+]
+
+MANIFEST: Final = "manifest.json"
+ATTRIBUTES: Final = "attributes.jsonl"
+RESULTS: Final = "results.jsonl"
+SUMMARY: Final = "summary.json"
+USAGE_LOG: Final = "usage.json"
+LONGEST_ROW: Final = 256 << 20
+"""The maximum size of a row: two documents of maximum size, with all outcomes."""
+_TORN: Final = "results.torn-"
+_SYNC_BYTES: Final = 8 << 20
+_SYNC_SECONDS: Final = 1.0
+
+
+def new_run_id() -> str:
+    """Return a unique name for a run that sorts by time."""
+    import secrets  # not needed to read runs
+
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(8)}"
+
+
+class WholeResults(NamedTuple):
+    """The complete part of a results file: its size in bytes and the next segment number."""
+
+    size: int = 0
+    next_segment: int = 0
+
+
+class RunDirectory:
+    """The directory of one run, written by one process.
+
+    Use it as a context manager: a run that ends with an error stays on disk and is marked `failed`
+    or `interrupted`. With `stored` attributes, an interrupted run is resumed after its complete
+    segments (`whole`). `after_rows` is called after rows are written.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        manifest: Manifest,
+        *,
+        stored: Sequence[NumberedAttribute] | None = None,
+        disk: Disk = DISK,
+    ) -> None:
+        self.path = path
+        self.manifest = replace(
+            manifest, status="running", started_at=manifest.started_at or _now()
+        )
+        self.whole = WholeResults()
+        self.after_rows: Callable[[], None] | None = None
+        self._stored = stored
+        self._disk = disk
+        self._lock = RunLock(path)
+        self._ours = False
+        self._tree = AttributeTreeWriter()
+        self._attributes = self._results = -1
+        self._size = self._pending = 0
+        self._has_usage_log = False
+        self._synced = time.monotonic()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._disk.make_directory(self.path)
+        except OSError as error:
+            raise StorageError(f"cannot use directory {self.path}: {error.strerror}") from error
+        if self._stored is None and not (self.path / LOCK).exists():
+            # Check before the lock file is created in a directory with other files.
+            self._check_empty()
+        self._stack.enter_context(self._lock)
+        try:
+            self._begin()
+        except BaseException as error:
+            self.__exit__(type(error))
+            raise
+        return self
+
+    def _begin(self) -> None:
+        if self._stored is None:
+            self._check_empty()
+        else:
+            self.whole = _cut_torn_tail(self.path / RESULTS, self._disk)
+            self._size = self.whole.size
+        for left in self.path.glob(f".*{PART}"):
+            # A temporary file of an interrupted write; only the owner of the lock may remove it.
+            with suppress(OSError):
+                self._disk.remove(left)
+        self._ours = True
+        self._lock.write_owner()
+        self._write_manifest()
+        if self._stored is not None:
+            self._rewrite_attributes(self._stored)
+        try:
+            self._attributes = self._disk.open_append(self.path / ATTRIBUTES)
+            self._results = self._disk.open_append(self.path / RESULTS)
+            self._disk.sync_directory(self.path)
+        except OSError as error:
+            raise StorageError(f"cannot write {self.path}: {error.strerror}") from error
+
+    def _check_empty(self) -> None:
+        try:
+            names = {each.name for each in self.path.iterdir() if each.suffix != PART}
+        except OSError as error:
+            raise StorageError(f"cannot use directory {self.path}: {error.strerror}") from error
+        if names - {LOCK}:
+            raise ConfigError.of(
+                f"{self.path} is not empty", hint="use a new directory; runs are never overwritten"
+            )
+
+    @property
+    def files(self) -> tuple[int, ...]:
+        """The open file descriptors, which forked processes must close."""
+        return tuple(
+            file for file in (self._lock.file, self._attributes, self._results) if file >= 0
+        )
+
+    def append(self, rows: Iterable[bytes], attributes: Iterable[NumberedAttribute] = ()) -> None:
+        """Append the rows of a segment, and the attributes that they use for the first time.
+
+        Rows are synchronized to disk within about a second, attributes before them.
+        """
+        if self._results < 0:
+            raise StorageError(f"{self.path} is not open for writing")
+        described = self._described(attributes)
+        content = b"".join(rows)
+        try:
+            if described:
+                self._disk.write(self._attributes, described)
+                self._disk.sync(self._attributes)
+            self._disk.write(self._results, content)
+            self._pending += len(content)
+            self._size += len(content)
+            now = time.monotonic()
+            if self._pending >= _SYNC_BYTES or now - self._synced >= _SYNC_SECONDS:
+                self._sync()
+        except OSError as error:
+            raise StorageError(f"cannot write {self.path / RESULTS}: {error.strerror}") from error
+        if self.after_rows is not None:
+            self.after_rows()
+
+    def _described(self, attributes: Iterable[NumberedAttribute]) -> bytes:
+        try:
+            return b"".join(strict_json(each) + b"\n" for each in self._tree.records(attributes))
+        except ValueError as error:
+            raise DataError(str(error), Location(str(self.path / ATTRIBUTES))) from error
+
+    def _rewrite_attributes(self, attributes: Iterable[NumberedAttribute]) -> None:
+        """Write all attributes in the order of their numbers, which does not depend on workers."""
+        self._tree = AttributeTreeWriter()
+        content = self._described(sorted(attributes, key=lambda each: each[0]))
+        write_atomic(self.path / ATTRIBUTES, content, self._disk)
+
+    def write_usage_log(self, usage: Sequence[JsonObject]) -> None:
+        """Write the model usage so far, which a resumed run adds to its summary."""
+        self._has_usage_log = True
+        content = pretty_json({"usage": list(usage)})
+        write_atomic(self.path / USAGE_LOG, content, self._disk)
+
+    def read_usage_log(self) -> list[JsonObject]:
+        """Return the model usage that was written before the run was interrupted."""
+        try:
+            log = read_json((self.path / USAGE_LOG).read_bytes())
+        except (OSError, ValueError):
+            return []
+        self._has_usage_log = True
+        usage = log.get("usage") if isinstance(log, dict) else None
+        return [each for each in usage if isinstance(each, dict)] if isinstance(usage, list) else []
+
+    def finish(
+        self, summary: Summary, *, lists: JsonObject, spent: Sequence[JsonObject] = ()
+    ) -> None:
+        """Close the results, write the summary, and mark the run complete.
+
+        A list of runs reads only the manifest if the files have the sizes recorded in it.
+        """
+        self._close()
+        self._rewrite_attributes(self._tree.attributes.items())
+        content = pretty_json(summary_to_json(summary))
+        write_atomic(self.path / SUMMARY, content, self._disk)
+        headline = headline_of(summary, summary_bytes=len(content), results_bytes=self._size)
+        self.manifest = replace(
+            self.manifest,
+            status="complete",
+            finished_at=_now(),
+            headline=headline,
+            lists=lists,
+            spent=tuple(spent),
+        )
+        self._write_manifest()
+        if self._has_usage_log:
+            # The summary contains it now.
+            with suppress(OSError):
+                self._disk.remove(self.path / USAGE_LOG)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._stack:
+            if kind is None or not self._ours:
+                return
+            interrupted = issubclass(kind, KeyboardInterrupt)
+            status = "interrupted" if interrupted else "failed"
+            self.manifest = replace(self.manifest, status=status)
+            # The original error is more important than a manifest that cannot be written.
+            with suppress(StorageError):
+                self._close()
+            with suppress(StorageError):
+                self._write_manifest()
+
+    def _close(self) -> None:
+        if self._results < 0:
+            return
+        try:
+            self._sync()
+        except OSError as error:
+            raise StorageError(f"cannot write {self.path / RESULTS}: {error.strerror}") from error
+        finally:
+            files = self._attributes, self._results
+            self._attributes = self._results = -1
+            for file in files:
+                with suppress(OSError):
+                    self._disk.close(file)
+
+    def _sync(self) -> None:
+        self._disk.sync(self._results)
+        self._pending = 0
+        self._synced = time.monotonic()
+
+    def _write_manifest(self) -> None:
+        content = pretty_json(manifest_to_json(self.manifest))
+        write_atomic(self.path / MANIFEST, content, self._disk)
+
+
+def whole_results(path: Path) -> WholeResults:
+    """Return the part of a results file up to its last complete segment.
+
+    The rest was being written when the run was interrupted. A corrupt row before a complete
+    segment is an error.
+    """
+    whole, left, segment = WholeResults(), 0, 0
+    corrupt: int | None = None
+    try:
+        with path.open("rb") as file:
+            for number, (end, row) in enumerate(_rows(file), 1):
+                started = None if row is None else segment_of(row)
+                if corrupt is not None and started is not None:
+                    raise DataError(
+                        "corrupt row; nothing was changed", Location(str(path), corrupt)
+                    )
+                if row is None or (started is None) == (left == 0):
+                    corrupt = corrupt or number
+                    continue
+                if started is not None:
+                    segment, left = started
+                left -= 1
+                if left == 0 and corrupt is None:
+                    whole = WholeResults(end, segment + 1)
+    except FileNotFoundError:
+        return WholeResults()
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}") from error
+    return whole
+
+
+def _rows(file: IO[bytes]) -> Iterator[tuple[int, JsonObject | None]]:
+    """Yield the end of each line, and its row if it is valid."""
+    end = 0
+    while line := file.readline(LONGEST_ROW):
+        end += len(line)
+        row = None
+        if line.endswith(b"\n"):
+            with suppress(ValueError):
+                row = read_json(line)
+        yield end, row if isinstance(row, dict) else None
+
+
+def _cut_torn_tail(path: Path, disk: Disk) -> WholeResults:
+    """Move an incomplete segment at the end of the results to its own file."""
+    whole = whole_results(path)
+    try:
+        if not path.exists() or path.stat().st_size == whole.size:
+            return whole
+        number = 1
+        while (torn := path.with_name(f"{_TORN}{number}")).exists():
+            number += 1
+        with path.open("rb") as file:
+            file.seek(whole.size)
+            write_atomic(torn, file.read(), disk)
+        opened = disk.open_append(path)
+        try:
+            disk.truncate(opened, whole.size)
+            disk.sync(opened)
+        finally:
+            disk.close(opened)
+    except OSError as error:
+        raise StorageError(f"cannot truncate {path}: {error.strerror}") from error
+    return whole
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,23 @@
+"""Strings that look like instructions; attacks are in the edge tests of the judges."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.compare.prompt_injection import injection_reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("Senior engineer with 10 years of experience in grading systems", id="life"),
+        pytest.param("Payment is due within 30 days of the invoice date.", id="terms"),
+        pytest.param("The match was played in Berlin; the result: 2 to 1.", id="match"),
+        pytest.param("Please return the goods in their original packaging.", id="request"),
+        pytest.param("Ignore list: spam, bulk", id="harmless-word"),
+        pytest.param("User manual, 3rd edition", id="manual"),
+        pytest.param("Sie erhalten alle Anweisungen per Post.", id="in-german"),
+    ],
+)
+def test_ordinary_strings_are_not_flagged(text):
+    assert injection_reason(text) == ""

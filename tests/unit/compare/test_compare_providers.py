@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from fieldmark.compare.providers import Lexical, Recorded
+from fieldmark.compare.semantic import Semantic
+from fieldmark.errors import OptionError
+from fieldmark.model.outcome import Reason
+
+TRUTH = "Senior engineer with 10 years of experience..."
+BIO = "Experienced senior engineer, 10+ years..."
+
+
+def test_recorded_similarities_can_be_listed():
+    rows = [{"expected": "a", "candidate": "b", "similarity": 1}]
+    assert list(Recorded(scores=rows).similarities([("a", "b")])) == [1.0]
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        pytest.param({("a", "b"): 1.1}, id="above-one"),
+        pytest.param({("a", "b"): -0.1}, id="negative"),
+        pytest.param({("a", "b"): float("nan")}, id="nan"),
+        pytest.param({("a", "b"): "0.9"}, id="string"),
+        pytest.param({"a": 0.9}, id="no-pair"),
+        pytest.param({("a", 5): 0.9}, id="not-a-string"),
+        pytest.param([{"expected": "a", "candidate": "b"}], id="no-similarity"),
+        pytest.param([{"expected": "a", "similarity": 0.5}], id="no-candidate"),
+        pytest.param(["a"], id="not-objects"),
+        pytest.param(5, id="not-a-list"),
+        pytest.param(
+            [{"expected": "a", "candidate": "b", "similarity": score} for score in (0.1, 0.2)],
+            id="conflicting-similarities",
+        ),
+    ],
+)
+def test_invalid_recorded_similarities_are_rejected(scores):
+    with pytest.raises(OptionError) as caught:
+        Recorded(scores=scores)
+    assert caught.value.option == "scores"
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "matched"),
+    [
+        pytest.param(TRUTH, BIO, True, id="same-in-other-words"),
+        pytest.param("John Smith", "John Smyth", True, id="misspelled-name"),
+        pytest.param("10 years of experience", "experience of 10 years", True, id="words-in-different-order"),
+        pytest.param("Net 30 days", "net 30 days.", True, id="punctuation"),
+        pytest.param("Payment due in 30 days", "Payment due in 60 days", False, id="different-number"),
+        pytest.param("A blue car", "Quarterly revenue report", False, id="something-else"),
+    ],
+)  # fmt: skip
+def test_lexical_provider_compares_words_and_letters(expected, candidate, matched):
+    comparison = Semantic().compare(expected, candidate)
+    assert comparison.matched is matched
+    assert comparison.approximate
+
+
+def test_lexical_provider_rejects_long_strings():
+    (similarity,) = Lexical().similarities([("a" * 10_001, "b")])
+    assert similarity.failed
+    assert similarity.reason is Reason.TOO_LONG
+
+
+def test_many_unmatched_words_are_fast():
+    expected = " ".join(f"w{'x' * (n % 7)}a" for n in range(1_500))
+    candidate = " ".join(f"v{'y' * (n % 7)}b" for n in range(1_500))
+    (similarity,) = Lexical().similarities([(expected, candidate)])
+    assert 0 <= similarity < 0.8

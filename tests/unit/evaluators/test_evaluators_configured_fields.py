@@ -1,0 +1,948 @@
+"""Field accuracy and field confusion: outcomes, scores, hits and misses."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from evaluator_fields import fields
+
+from fieldmark.compare.providers import Recorded
+from fieldmark.compare.semantic import Semantic
+from fieldmark.config.files import load_file
+from fieldmark.config.rules_file import read_rules
+from fieldmark.errors import ConfigError, OptionError
+from fieldmark.evaluators.base import Status
+from fieldmark.evaluators.configured_fields import FieldAccuracy, FieldConfusion
+from fieldmark.metrics.rates import rates
+from fieldmark.model.case import Verdict
+from fieldmark.model.counts import Counts
+from fieldmark.model.json import MISSING
+from fieldmark.model.rule import Rule
+from fieldmark.wire.scores import score_to_json
+
+PASS, PARTIAL, FAIL = Verdict
+TOTAL = "invoice.total"
+NUMERIC = {"path": TOTAL, "match": "numeric_tolerance"}
+VENDOR = {"path": "vendor.name", "match": "fuzzy"}
+SILENT = Recorded(scores={})
+ASKS = Semantic(provider=SILENT)
+
+
+def scored(settings, expected, candidate, **options):
+    return FieldAccuracy(fields=fields(*settings), **options).evaluate(expected, candidate)
+
+
+def total(value):
+    return {"invoice": {"total": value}}
+
+
+def vendor(name):
+    return {"vendor": {"name": name}}
+
+
+def field_score(score):
+    (field,) = score.details["fields"]
+    return field["score"]
+
+
+# --- exact matching -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "score", "hits", "misses"),
+    [
+        pytest.param(
+            {"invoice": {"number": "INV-001"}},
+            {"invoice": {"number": "INV-001"}},
+            1.0,
+            ("invoice.number",),
+            (),
+            id="equal-strings-match",
+        ),
+        pytest.param(
+            {"invoice": {"number": "INV-002"}},
+            {"invoice": {"number": "INV-001"}},
+            0.0,
+            (),
+            ("invoice.number",),
+            id="different-strings",
+        ),
+        pytest.param(
+            {"invoice": {"number": "INV-001"}},
+            {"invoice": {}},
+            0.0,
+            (),
+            ("invoice.number (required, missing)",),
+            id="missing-field-is-missed",
+        ),
+        pytest.param(
+            {"invoice": {"number": "INV-001"}},
+            {"invoice": {"number": None}},
+            0.0,
+            (),
+            ("invoice.number (null value)",),
+            id="null-where-value-is-expected",
+        ),
+        pytest.param(
+            {"invoice": {"number": "INV-001"}},
+            {"invoice": {"number": " \t"}},
+            0.0,
+            (),
+            ("invoice.number (blank value)",),
+            id="blank-where-value-is-expected",
+        ),
+        pytest.param(
+            {"invoice": {"number": 100}},
+            {"invoice": {"number": "100"}},
+            0.0,
+            (),
+            ("invoice.number (type mismatch)",),
+            id="string-is-not-a-number",
+        ),
+        pytest.param(
+            {"invoice": {"number": 1}},
+            {"invoice": {"number": True}},
+            0.0,
+            (),
+            ("invoice.number (type mismatch)",),
+            id="boolean-is-not-a-number",
+        ),
+        pytest.param(
+            {"invoice": {"number": 1}},
+            {"invoice": {"number": 1.0}},
+            1.0,
+            ("invoice.number",),
+            (),
+            id="whole-float-equals-integer",
+        ),
+        pytest.param(
+            {"invoice": {"number": ["a", "b"]}},
+            {"invoice": {"number": ["b", "a"]}},
+            0.0,
+            (),
+            ("invoice.number",),
+            id="order-of-list-matters",
+        ),
+        pytest.param(
+            {"invoice": {"number": {"a": 1, "b": 2}}},
+            {"invoice": {"number": {"b": 2, "a": 1}}},
+            1.0,
+            ("invoice.number",),
+            (),
+            id="order-of-keys-does-not",
+        ),
+        pytest.param(
+            {"invoice": {"number": None}},
+            {"invoice": {"number": "INV-001"}},
+            0.0,
+            (),
+            ("invoice.number (unexpected value)",),
+            id="value-absent-from-truth",
+        ),
+        pytest.param(
+            {"invoice": {"number": None}},
+            {"invoice": {"number": ""}},
+            1.0,
+            ("invoice.number",),
+            (),
+            id="both-empty-is-a-match",
+        ),
+    ],
+)
+def test_exact_matching(expected, candidate, score, hits, misses):
+    settings = [{"path": "invoice.number", "match": "exact"}]
+    result = scored(settings, expected, candidate)
+    assert (result.score, result.hits, result.misses) == (score, hits, misses)
+    assert result.verdict is (FAIL if misses else PASS)
+
+
+# --- numeric tolerance ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "candidate", "misses"),
+    [
+        pytest.param(
+            {"tolerance": 0.05, "relative": False}, 100.00, 100.02, (), id="within-absolute"
+        ),
+        pytest.param(
+            {"tolerance": 0.02, "relative": True}, 100.00, 101.00, (), id="within-relative"
+        ),
+        pytest.param({"tolerance": 1.0}, 100.00, 105.00, (TOTAL,), id="outside-absolute"),
+        pytest.param(
+            {"tolerance": 0.02, "relative": True}, 100.00, 103.00, (TOTAL,), id="outside-relative"
+        ),
+        pytest.param({"tolerance": 0.1}, 1.0, 1.1, (), id="boundary-belongs-to-it"),
+        pytest.param({}, 100, 100, (), id="without-tolerance-equal-numbers"),
+        pytest.param({}, 100, 100.5, (TOTAL,), id="without-tolerance-other-numbers"),
+        pytest.param(
+            {"tolerance": 0.5, "relative": True}, 0, 0.4, (), id="share-of-zero-is-absolute"
+        ),
+        pytest.param(
+            {"tolerance": 0.5, "relative": True}, 0, 0.6, (TOTAL,), id="outside-share-of-zero"
+        ),
+        pytest.param(
+            {"tolerance": 0.1, "relative": True}, -100, -91, (), id="relative-to-magnitude"
+        ),
+        pytest.param({"tolerance": 1}, 100, "100.5", (), id="plain-numeric-string-is-read"),
+        pytest.param(
+            {"tolerance": 1}, 100, "abc", (f"{TOTAL} (type mismatch)",), id="different-string"
+        ),
+        pytest.param(
+            {"tolerance": 1}, 100, math.nan, (f"{TOTAL} (invalid number)",), id="not-number"
+        ),
+        pytest.param(
+            {"tolerance": 1}, 100, math.inf, (f"{TOTAL} (invalid number)",), id="infinity"
+        ),
+        pytest.param({"tolerance": 1}, 0, None, (f"{TOTAL} (null value)",), id="null-is-not-zero"),
+        pytest.param(
+            {"tolerance": 200}, 100, True, (f"{TOTAL} (type mismatch)",), id="true-is-not-one"
+        ),
+    ],
+)
+def test_numeric_tolerance(options, expected, candidate, misses):
+    result = scored([NUMERIC | options], total(expected), total(candidate))
+    assert result.misses == misses
+    assert result.score == float(not misses)
+
+
+def test_absent_number_is_missing_rather_than_zero():
+    result = scored([NUMERIC | {"tolerance": 1}], total(0), {"invoice": {}})
+    assert result.misses == (f"{TOTAL} (required, missing)",)
+
+
+# --- fuzzy matching -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "candidate", "score", "misses"),
+    [
+        pytest.param(
+            {"algorithm": "levenshtein", "threshold": 0.80},
+            "ACME CORP",
+            "Acme Corp",
+            1.0,
+            (),
+            id="case-is-folded",
+        ),
+        pytest.param(
+            {"threshold": 0.80, "case_sensitive": True},
+            "ACME CORP",
+            "Acme Corp",
+            0.0,
+            ("vendor.name",),
+            id="case-sensitive",
+        ),
+        pytest.param(
+            {"threshold": 0.80}, "Acme Corp", "Acme Korp", 8 / 9, (), id="score-is-similarity"
+        ),
+        pytest.param(
+            {"algorithm": "jaro_winkler", "threshold": 0.85},
+            "Microsoft Corporation",
+            "Microsoft Corp",
+            0.9333333333333333,
+            (),
+            id="common-beginning-weighs-more-by-jaro-winkler",
+        ),
+        pytest.param(
+            {"threshold": 0.80}, "Acme Corp", "XYZ Inc", 0.0, ("vendor.name",), id="below-it-fails"
+        ),
+        pytest.param({}, "Acme Corp", "Acme Korp", 8 / 9, (), id="default-threshold-passes"),
+        pytest.param({}, "Acme Co", "Acme Ko", 6 / 7, (), id="just-above-default-threshold"),
+        pytest.param({}, "Acme C", "Acme K", 0.0, ("vendor.name",), id="just-below-default"),
+        pytest.param(
+            {}, "Acme", 7, 0.0, ("vendor.name (type mismatch)",), id="number-is-not-a-string"
+        ),
+    ],
+)
+def test_fuzzy_matching(options, expected, candidate, score, misses):
+    result = scored([VENDOR | options], vendor(expected), vendor(candidate))
+    assert result.score == pytest.approx(score, abs=1e-9)
+    assert field_score(result) == result.score
+    assert result.misses == misses
+
+
+def test_fuzzy_mismatch_reports_the_similarity():
+    result = scored([VENDOR], vendor("Acme Corp"), vendor("XYZ Inc"))
+    assert result.details["fields"][0]["similarity"] == pytest.approx(1 / 9)
+
+
+# --- dates ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "misses"),
+    [
+        pytest.param("2025-01-15", "15-JAN-2025", (), id="different-format-of-same-day"),
+        pytest.param("2025-01-15", "2025-01-16", ("date",), id="different-day"),
+        pytest.param("2025-01-15", "soon", ("date (unparseable date)",), id="no-day"),
+        pytest.param("2025-01-15", "31-FEB-2025", ("date (unparseable date)",), id="no-such-day"),
+    ],
+)
+def test_dates(expected, candidate, misses):
+    result = scored([{"path": "date", "match": "date"}], {"date": expected}, {"date": candidate})
+    assert result.misses == misses
+
+
+# --- paths ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "document", "wrong"),
+    [
+        pytest.param(
+            "invoice.vendor.address.city",
+            {"invoice": {"vendor": {"address": {"city": "Seattle"}}}},
+            {"invoice": {"vendor": {"address": {"city": "Tacoma"}}}},
+            id="nested-objects",
+        ),
+        pytest.param(
+            "invoice.line_items[0].amount",
+            {"invoice": {"line_items": [{"amount": 50.0}, {"amount": 75.0}]}},
+            {"invoice": {"line_items": [{"amount": 75.0}, {"amount": 75.0}]}},
+            id="index",
+        ),
+        pytest.param(
+            "invoice.line_items.0.amount",
+            {"invoice": {"line_items": [{"amount": 50.0}]}},
+            {"invoice": {"line_items": [{"amount": 51.0}]}},
+            id="index-after-dot",
+        ),
+        pytest.param("a.b", {"a.b": 1}, {"a.b": 2}, id="key-with-dot"),
+        pytest.param('["a.b"].c', {"a.b": {"c": 1}}, {"a.b": {"c": 2}}, id="quoted-key"),
+    ],
+)
+def test_paths_are_resolved(path, document, wrong):
+    assert scored([path], document, document).score == 1.0
+    assert scored([path], document, wrong).score == 0.0
+
+
+def test_path_absent_from_the_candidate_is_a_miss():
+    expected = {"invoice": {"total": 100, "vendor": {"name": "Acme"}}}
+    result = scored(["invoice.vendor.name"], expected, total(100))
+    assert result.misses == ("invoice.vendor.name (required, missing)",)
+
+
+def test_path_absent_on_both_sides_is_skipped():
+    result = scored(["invoice.vendor.name"], total(100), total(100))
+    assert (result.score, result.verdict, result.vacuous) == (1.0, PASS, True)
+    assert result.skipped == ("invoice.vendor.name (no expected value)",)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("invoice..total", id="two-dots"),
+        pytest.param(".invoice.total", id="leading-dot"),
+        pytest.param("invoice.total.", id="trailing-dot"),
+        pytest.param("invoice[-1]", id="negative-index"),
+        pytest.param("invoice[0", id="open-bracket"),
+    ],
+)
+def test_malformed_path_finds_nothing(path):
+    required, optional = {"path": path}, {"path": path, "required": False}
+    document = total(100)
+    missed = scored([required, TOTAL], document, document)
+    assert (missed.score, missed.misses) == (0.5, (f"{path} (invalid path)",))
+    skipped = scored([optional, TOTAL], document, document)
+    assert (skipped.score, skipped.misses) == (1.0, ())
+    assert skipped.skipped == (f"{path} (invalid path)",)
+
+
+def test_malformed_path_causes_a_warning():
+    loaded = read_rules({"fields": [{"path": "invoice..total"}]})
+    assert "two dots" in str(loaded.warnings[0])
+
+
+# --- aggregation ----------------------------------------------------------------------------------
+
+RIGHT = {"a": 1, "b": 2, "c": 3}
+
+
+def weighted(*weights):
+    return [{"path": path, "weight": weight} for path, weight in zip("abc", weights, strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "candidate", "score"),
+    [
+        pytest.param(weighted(1.0, 0.5, 0.8), {**RIGHT, "b": 9}, 1.8 / 2.3, id="weights-weigh"),
+        pytest.param(["a", "b", "c"], {**RIGHT, "b": 9}, 2 / 3, id="equal-weights-by-default"),
+        pytest.param(weighted(0, 0, 0), RIGHT, 0.0, id="total-weight-0-scores-0"),
+        pytest.param(weighted(0, 1, 1), {**RIGHT, "a": 9}, 1.0, id="weight-0-field"),
+        pytest.param(
+            [{"path": "a", "weight": 0}, {"path": "d", "weight": 1}],
+            RIGHT,
+            1.0,
+            id="all-weight-neutral",
+        ),
+    ],
+)
+def test_weighted_average(settings, candidate, score):
+    result = scored(settings, RIGHT, candidate, aggregation="weighted_average")
+    assert result.score == pytest.approx(score, abs=1e-9)
+
+
+def test_two_items_of_one_list_have_their_own_weights():
+    settings = [{"path": "rows[0]", "weight": 1}, {"path": "rows[1]", "weight": 3}]
+    assert scored(settings, {"rows": ["a", "b"]}, {"rows": ["a", "x"]}).score == 0.25
+
+
+@pytest.mark.parametrize(
+    ("candidate", "score", "verdict"),
+    [
+        pytest.param(RIGHT, 1.0, PASS, id="all-fields-match"),
+        pytest.param({**RIGHT, "c": 9}, 0.0, FAIL, id="one-field-is-enough-to-fail"),
+    ],
+)
+def test_all_or_nothing(candidate, score, verdict):
+    result = scored(["a", "b", "c"], RIGHT, candidate, aggregation="all_or_nothing")
+    assert (result.score, result.verdict) == (score, verdict)
+
+
+def test_all_or_nothing_needs_matches_not_full_scores():
+    settings = [VENDOR | {"threshold": 0.8}]
+    result = scored(
+        settings, vendor("Acme Corp"), vendor("Acme Korp"), aggregation="all_or_nothing"
+    )
+    assert (result.score, result.verdict) == (1.0, PASS)
+
+
+def test_miss_with_weight_0_fails_all_or_nothing():
+    settings = [*weighted(1, 0)]
+    result = scored(settings, RIGHT, {"a": 1, "b": 9}, aggregation="all_or_nothing")
+    assert result.score == 0.0
+
+
+# --- the result -----------------------------------------------------------------------------------
+
+INVOICE = {"invoice": {"number": "1", "date": "2", "vendor": "3", "total": 4}}
+PATHS = ("invoice.number", "invoice.date", "invoice.vendor", "invoice.total")
+
+
+def test_mixed_result():
+    candidate = {"invoice": {**INVOICE["invoice"], "total": 5}}
+    result = scored(PATHS, INVOICE, candidate)
+    assert (result.score, result.verdict, result.status) == (0.75, PARTIAL, Status.OK)
+    assert (result.hits, result.misses) == (PATHS[:3], PATHS[3:])
+    assert result.reasoning == "3/4 fields matched"
+
+
+def test_perfect_result():
+    result = scored(PATHS, INVOICE, INVOICE)
+    assert (result.score, result.verdict) == (1.0, PASS)
+    assert (result.hits, result.misses) == (PATHS, ())
+    assert result.reasoning == "4/4 fields matched"
+
+
+def test_skipped_fields_are_not_in_the_denominator():
+    settings = ["invoice.number", {"path": "invoice.notes", "required": False}]
+    expected = {"invoice": {"number": "INV-001", "notes": "Rush order"}}
+    result = scored(settings, expected, {"invoice": {"number": "INV-001"}})
+    assert result.reasoning == "1/1 fields matched"
+
+
+@pytest.mark.parametrize(
+    ("threshold", "verdict"),
+    [
+        pytest.param(None, PARTIAL, id="without-threshold-by-hits-and-misses"),
+        pytest.param(0.75, PASS, id="threshold-is-reached"),
+        pytest.param(0.76, FAIL, id="threshold-is-not-reached"),
+    ],
+)
+def test_pass_threshold_decides_the_verdict(threshold, verdict):
+    candidate = {"invoice": {**INVOICE["invoice"], "total": 5}}
+    assert scored(PATHS, INVOICE, candidate, pass_threshold=threshold).verdict is verdict
+
+
+def test_result_as_json():
+    result = scored(["a"], {"a": 1}, {"a": 2})
+    assert score_to_json(result) == {
+        "score": 0.0,
+        "verdict": "fail",
+        "status": "ok",
+        "vacuous": False,
+        "hits": [],
+        "misses": ["a"],
+        "skipped": [],
+        "reasoning": "0/1 fields matched",
+        "details": {
+            "fields": [
+                {
+                    "path": "a",
+                    "score": 0.0,
+                    "weight": 1.0,
+                    "required": True,
+                    "outcome": "wrong_value",
+                    "reason": "different",
+                }
+            ],
+            "fields_total": 1,
+        },
+    }
+
+
+def test_details_are_bounded_and_have_a_field_total():
+    document = {f"f{number}": number for number in range(7)}
+    result = scored(list(document), document, document, max_rows=3)
+    assert len(result.details["fields"]) == 3
+    assert result.details["fields_total"] == 7
+
+
+# --- optional fields and fields absent from the truth ---------------------------------------------
+
+NOTES = {"path": "notes", "required": False}
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "score", "misses", "skipped"),
+    [
+        pytest.param(
+            {"notes": "rush"}, {}, 1.0, (), ("notes (optional, missing)",), id="left-out-is-neutral"
+        ),
+        pytest.param(
+            {"notes": "rush"},
+            {"notes": None},
+            1.0,
+            (),
+            ("notes (optional, missing)",),
+            id="null-is-left-out",
+        ),
+        pytest.param(
+            {"notes": "rush"},
+            {"notes": " "},
+            1.0,
+            (),
+            ("notes (optional, missing)",),
+            id="blank-is-left-out",
+        ),
+        pytest.param({"notes": "rush"}, {"notes": "slow"}, 0.5, ("notes",), (), id="wrong-counts"),
+        pytest.param(
+            {"notes": "rush"},
+            {"notes": 7},
+            0.5,
+            ("notes (type mismatch)",),
+            (),
+            id="wrong-type-counts",
+        ),
+        pytest.param(
+            {"notes": None},
+            {"notes": "rush"},
+            0.5,
+            ("notes (unexpected value)",),
+            (),
+            id="extra-counts",
+        ),
+        pytest.param({"notes": None}, {}, 1.0, (), (), id="empty-on-both-sides-is-hit"),
+        pytest.param(
+            {},
+            {"notes": "x"},
+            1.0,
+            (),
+            ("notes (no expected value)",),
+            id="key-absent-from-truth-is-skipped",
+        ),
+    ],
+)
+def test_optional_fields(expected, candidate, score, misses, skipped):
+    result = scored(["number", NOTES], {"number": 1, **expected}, {"number": 1, **candidate})
+    assert (result.score, result.misses, result.skipped) == (score, misses, skipped)
+
+
+def test_missing_required_field_scores_0():
+    result = scored(["number", "date"], {"number": 1, "date": 2}, {"date": 2})
+    assert result.score == 0.5
+    assert result.misses == ("number (required, missing)",)
+
+
+@pytest.mark.parametrize(
+    ("absent_truth", "candidate", "score", "misses"),
+    [
+        pytest.param("skip", {"a": 1, "x": 1}, 1.0, (), id="skipped"),
+        pytest.param("miss", {"a": 1, "x": 1}, 0.5, ("x (unexpected value)",), id="strictly"),
+        pytest.param("miss", {"a": 1}, 1.0, (), id="strictly-without-value"),
+        pytest.param("miss", {"a": 1, "x": None}, 1.0, (), id="strictly-with-null"),
+    ],
+)
+def test_key_absent_from_the_truth(absent_truth, candidate, score, misses):
+    result = scored(["a", "x"], {"a": 1}, candidate, absent_truth=absent_truth)
+    assert (result.score, result.misses) == (score, misses)
+
+
+def test_score_is_1_and_vacuous_if_every_field_is_neutral():
+    result = scored([NOTES], {"notes": "rush"}, {})
+    assert (result.score, result.verdict, result.vacuous) == (1.0, PASS, True)
+    assert (result.hits, result.misses) == ((), ())
+
+
+# --- unreadable candidates and failed comparisons -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("candidate", "unreadable"),
+    [
+        pytest.param(MISSING, True, id="unreadable"),
+        pytest.param(MISSING, False, id="missing"),
+        pytest.param({"number": 1}, True, id="unreadable-with-document"),
+    ],
+)
+def test_unreadable_candidate_misses_optional_fields(candidate, unreadable):
+    evaluator = FieldAccuracy(fields=fields("number", NOTES, "empty"))
+    expected = {"number": 1, "notes": "rush", "empty": None}
+    result = evaluator.evaluate(expected, candidate, unreadable=unreadable)
+    assert (result.score, result.verdict, result.status) == (0.0, FAIL, Status.OK)
+    assert result.hits == ()
+    assert result.misses == ("number (required, missing)", "notes (missing)")
+
+
+def test_unreadable_candidate_fails_even_if_nothing_is_expected():
+    evaluator = FieldAccuracy(fields=fields("number"))
+    result = evaluator.evaluate({"number": None}, MISSING, unreadable=True)
+    assert (result.score, result.verdict, result.vacuous) == (0.0, FAIL, False)
+    assert result.misses == ("$ (no readable prediction)",)
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        pytest.param(None, id="null"),
+        pytest.param("text", id="string"),
+        pytest.param([], id="list"),
+        pytest.param(7, id="number"),
+        pytest.param({"invoice": "text"}, id="string-for-object"),
+    ],
+)
+def test_document_with_another_structure_misses_all_fields(candidate):
+    result = scored([TOTAL], total(100), candidate)
+    assert (result.score, result.misses) == (0.0, (f"{TOTAL} (required, missing)",))
+
+
+def test_failed_comparison_is_an_error_without_a_score():
+    rules = (Rule(path="name", comparator=ASKS), Rule(path="number"))
+    documents = {"name": "Acme", "number": 1}, {"name": "Apex", "number": 1}
+    result = FieldAccuracy(fields=rules).evaluate(*documents)
+    assert (result.score, result.verdict, result.status) == (None, None, Status.ERROR)
+    assert result.misses == ("name (evaluation error: no similarity recorded for this pair)",)
+    assert result.hits == ("number",)
+    assert result.details["fields"][0]["score"] is None
+
+
+def test_on_error_zero_scores_0():
+    evaluator = FieldAccuracy(fields=(Rule(path="name", comparator=ASKS),), on_error="zero")
+    result = evaluator.evaluate({"name": "Acme"}, {"name": "Apex"})
+    assert (result.score, result.verdict, result.status) == (0.0, FAIL, Status.OK)
+
+
+# --- configuration --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        pytest.param(
+            {"path": "a", "match": "invalid_type"},
+            ("Invalid match type: invalid_type", "exact", "fuzzy", "numeric_tolerance"),
+            id="unknown-match-type",
+        ),
+        pytest.param(
+            {"path": "a", "match": "fuzy"},
+            ("Invalid match type: fuzy", "did you mean 'fuzzy'?"),
+            id="match-type-suggestion",
+        ),
+        pytest.param(
+            {"path": "a", "match": "numeric_tolerance", "tolerance": "not a number"},
+            ("tolerance", "expected a number"),
+            id="tolerance-not-a-number",
+        ),
+    ],
+)
+def test_invalid_field_is_rejected_before_the_run(field, words):
+    with pytest.raises(ConfigError) as refused:
+        fields(field)
+    assert all(word in str(refused.value) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        pytest.param({"fields": ()}, "fields", id="no-fields"),
+        pytest.param({"fields": (Rule(path="a"), Rule(path="a"))}, "fields", id="duplicate-path"),
+        pytest.param(
+            {"fields": (Rule(path="a[0]"), Rule(path="a.0"))}, "fields", id="two-spellings-of-one"
+        ),
+        pytest.param({"fields": (Rule(path="a", weight=-1),)}, "fields", id="negative-weight"),
+        pytest.param({"fields": (Rule(path="a", weight=math.nan),)}, "fields", id="nan-weight"),
+        pytest.param(
+            {"fields": (Rule(path="a", weight=math.inf),)}, "fields", id="infinite-weight"
+        ),
+        pytest.param({"aggregation": "mean"}, "aggregation", id="unknown-aggregation"),
+        pytest.param({"absent_truth": "hit"}, "absent_truth", id="unknown-absent-truth"),
+        pytest.param({"pass_threshold": 1.1}, "pass_threshold", id="threshold-above-1"),
+        pytest.param({"on_error": "raise"}, "on_error", id="unknown-on-error"),
+        pytest.param({"max_rows": -1}, "max_rows", id="negative-rows"),
+    ],
+)
+def test_invalid_option_is_rejected_by_name(options, option):
+    with pytest.raises(OptionError) as refused:
+        FieldAccuracy(**{"fields": (Rule(path="a"),), **options})
+    assert refused.value.option == option
+
+
+# --- confusion ------------------------------------------------------------------------------------
+
+RECORDED = Path(__file__).parents[2] / "data" / "agentv-document-extraction"
+TP, TN, FP, FN, WRONG = (
+    {"tp": 1, "tn": 0, "fp": 0, "fn": 0},
+    {"tp": 0, "tn": 1, "fp": 0, "fn": 0},
+    {"tp": 0, "tn": 0, "fp": 1, "fn": 0},
+    {"tp": 0, "tn": 0, "fp": 0, "fn": 1},
+    {"tp": 0, "tn": 0, "fp": 1, "fn": 1},
+)
+COUNTS = ("tp", "tn", "fp", "fn")
+
+
+def confusion(paths, expected, candidate, **options):
+    return FieldConfusion(fields=fields(*paths), **options).evaluate(expected, candidate)
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "counts"),
+    [
+        pytest.param({"x": "a"}, {"x": "a"}, TP, id="equal-and-not-empty"),
+        pytest.param({"x": {"k": [1]}}, {"x": {"k": [1]}}, TP, id="deeply-equal"),
+        pytest.param({"x": 0}, {"x": 0}, TP, id="zero-is-a-value"),
+        pytest.param({"x": False}, {"x": False}, TP, id="false-is-a-value"),
+        pytest.param({"x": None}, {"x": None}, TN, id="both-null"),
+        pytest.param({"x": ""}, {"x": "  "}, TN, id="both-blank"),
+        pytest.param({"x": None}, {"x": ""}, TN, id="null-and-blank-are-both-empty"),
+        pytest.param({"x": None}, {}, TN, id="null-and-absent-are-both-empty"),
+        pytest.param({}, {}, TN, id="absent-on-both-sides"),
+        pytest.param({"x": "a"}, {"x": "b"}, WRONG, id="wrong-value-is-extra-and-missing"),
+        pytest.param({"x": 100}, {"x": "100"}, WRONG, id="value-of-different-type-too"),
+        pytest.param({"x": None}, {"x": "b"}, FP, id="value-for-null"),
+        pytest.param({"x": " "}, {"x": "b"}, FP, id="value-for-blank"),
+        pytest.param({}, {"x": "b"}, FP, id="value-for-absent"),
+        pytest.param({"x": "a"}, {"x": None}, FN, id="null-for-value"),
+        pytest.param({"x": "a"}, {"x": ""}, FN, id="blank-for-value"),
+        pytest.param({"x": "a"}, {}, FN, id="absent-for-value"),
+    ],
+)
+def test_attributes_are_classified(expected, candidate, counts):
+    metrics = confusion(["x"], expected, candidate).details["metrics"]["x"]
+    assert {name: metrics[name] for name in COUNTS} == counts
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "rates"),
+    [
+        pytest.param({"x": 1}, {"x": 1}, {"precision": 1, "recall": 1, "f1": 1}, id="right"),
+        pytest.param({"x": 1}, {"x": 2}, {"precision": 0, "recall": 0}, id="wrong-has-no-f1"),
+        pytest.param({"x": 1}, {}, {"recall": 0}, id="missing-has-no-precision"),
+        pytest.param({}, {"x": 1}, {"precision": 0}, id="extra-has-no-recall"),
+        pytest.param({}, {}, {}, id="empty-has-no-metrics"),
+    ],
+)
+def test_undefined_metrics_are_omitted(expected, candidate, rates):
+    metrics = confusion(["x"], expected, candidate).details["metrics"]["x"]
+    assert {name: metrics[name] for name in metrics if name not in COUNTS} == rates
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "score", "vacuous"),
+    [
+        pytest.param({"a": 1, "b": 2}, {"a": 1, "b": 2}, 1.0, False, id="all-right"),
+        pytest.param({"a": 1, "b": 2}, {"a": 1, "b": 3}, 0.5, False, id="undefined-f1-is-0"),
+        pytest.param({"a": 1, "b": None}, {"a": 1}, 1.0, False, id="true-negatives-are-left-out"),
+        pytest.param({"a": 1}, {"a": 1, "b": 3}, 0.5, False, id="extra-value-counts"),
+        pytest.param({"a": None}, {"b": ""}, 1.0, True, id="nothing-left"),
+    ],
+)
+def test_score_is_the_mean_f1_of_the_attributes(expected, candidate, score, vacuous):
+    result = confusion(["a", "b"], expected, candidate)
+    assert (result.score, result.vacuous) == (score, vacuous)
+    assert result.details["summary"]["macro_f1"] == score
+    assert result.details["summary"].get("vacuous", False) is vacuous
+
+
+def test_undefined_rates_are_not_part_of_means():
+    summary = confusion(["a", "b", "c"], {"a": 1, "b": 2}, {"a": 1, "c": 3}).details["summary"]
+    assert (summary["macro_precision"], summary["macro_recall"]) == (0.5, 0.5)
+    assert summary["macro_f1"] == pytest.approx(1 / 3)
+
+
+def test_attribute_of_list_items_is_summed_over_items():
+    documents = {"rows": [{"n": 1}, {"n": 2}]}, {"rows": [{"n": 1}, {"n": 3}]}
+    rules = ({"path": "rows", "align": "index"}, "rows[*].n")
+    metrics = confusion(rules, *documents).details["metrics"]["rows[].n"]
+    assert (metrics["tp"], metrics["fp"], metrics["fn"]) == (1, 1, 1)
+
+
+def test_only_configured_fields_count():
+    result = confusion(["a"], {"a": 1, "b": 2}, {"a": 1, "c": 3})
+    assert list(result.details["metrics"]) == ["a"]
+    assert result.score == 1.0
+
+
+def test_ignored_field_is_not_counted():
+    result = confusion(["a", {"path": "b", "match": "ignore"}], {"a": 1, "b": 2}, {"a": 1, "b": 3})
+    assert list(result.details["metrics"]) == ["a"]
+    assert (result.hits, result.misses, result.skipped) == (("a",), (), ())
+
+
+def test_failed_comparison_is_only_counted_as_an_error():
+    rules = (Rule(path="a", comparator=Semantic(provider=Recorded(scores={}))), Rule(path="b"))
+    result = FieldConfusion(fields=rules).evaluate({"a": "x", "b": 1}, {"a": "y", "b": 1})
+    assert (result.score, result.status) == (None, Status.ERROR)
+    assert result.details["metrics"]["a"] == {"tp": 0, "tn": 0, "fp": 0, "fn": 0, "errors": 1}
+
+
+@pytest.mark.parametrize(
+    ("required", "score", "metrics"),
+    [
+        pytest.param(True, 0.5, ["a", "b..c"], id="required-is-missing"),
+        pytest.param(False, 1.0, ["a"], id="optional-it-is-skipped"),
+    ],
+)
+def test_malformed_path(required, score, metrics):
+    result = confusion(["a", {"path": "b..c", "required": required}], {"a": 1}, {"a": 1})
+    assert result.score == score
+    assert list(result.details["metrics"]) == metrics
+    assert (result.misses or result.skipped) == ("b..c (invalid path)",)
+
+
+def test_unreadable_candidate_misses_everything():
+    result = FieldConfusion(fields=fields("a", "b")).evaluate({"a": 1, "b": None}, MISSING)
+    assert (result.score, result.verdict, result.hits) == (0.0, FAIL, ())
+    assert result.misses == ("a (required, missing)",)
+
+
+# --- examples of mismatches -----------------------------------------------------------------------
+
+
+def test_mismatches_show_both_values():
+    result = confusion(["a", "b", "c"], {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": "2"})
+    assert result.details["mismatches"] == [
+        {
+            "path": "b",
+            "outcome": "format_error",
+            "reason": "type_mismatch",
+            "expected": 2,
+            "candidate": "2",
+        },
+        {"path": "c", "outcome": "omission", "reason": "missing", "expected": 3},
+    ]
+    assert result.details["mismatches_total"] == 2
+
+
+def test_mismatches_can_omit_values():
+    result = confusion(["a"], {"a": "secret"}, {"a": "other"}, example_values=False)
+    assert result.details["mismatches"] == [
+        {"path": "a", "outcome": "wrong_value", "reason": "different"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        pytest.param({}, 20, id="twenty-by-default"),
+        pytest.param({"max_examples": 3}, 3, id="limit"),
+        pytest.param({"max_examples": 0}, 0, id="none"),
+    ],
+)
+def test_mismatches_are_bounded_and_counted(options, shown):
+    expected = {f"f{number}": number for number in range(25)}
+    result = confusion(list(expected), expected, {}, **options)
+    assert len(result.details["mismatches"]) == shown
+    assert result.details["mismatches_total"] == 25
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        pytest.param("x" * 200, "x" * 200, id="matching-string"),
+        pytest.param("x" * 201, "x" * 199 + "…", id="string-too-long"),
+        pytest.param([1, {"k": None}], [1, {"k": None}], id="matching-container"),
+        pytest.param(["x" * 300], '["' + "x" * 197 + "…", id="text-of-large-container"),
+    ],
+)
+def test_long_values_of_mismatches_are_truncated(value, shown):
+    (mismatch,) = confusion(["a"], {"a": value}, {}).details["mismatches"]
+    assert mismatch["expected"] == shown
+
+
+# --- recorded results of another tool -------------------------------------------------------------
+
+
+def recorded_cases():
+    document = load_file(RECORDED / "evals" / "confusion-metrics.eval.yaml").value
+    paths = [field["path"] for field in document["assert"][0]["fields"]]
+    lines = (RECORDED / "evals" / "confusion-metrics.eval.baseline.jsonl").read_text("utf-8")
+    baseline = {row["test_id"]: row["scores"][0] for row in map(json.loads, lines.splitlines())}
+    for case in document["tests"]:
+        expected = case["vars"]["expected_output"][0]["content"]
+        fixture = RECORDED / "evals" / case["vars"]["input"][0]["content"][0]["value"]
+        candidate = json.loads(fixture.read_text("utf-8"))
+        yield case["id"], paths, expected, candidate, baseline[case["id"]]
+
+
+CASES = list(recorded_cases())
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected", "candidate", "recorded"),
+    [pytest.param(*row, id=case_id) for case_id, *row in CASES],
+)
+def test_recorded_invoices_give_the_recorded_metrics(paths, expected, candidate, recorded):
+    result = confusion(paths, expected, candidate)
+    assert result.score == pytest.approx(recorded["score"], abs=1e-9)
+    assert result.details["metrics"] == recorded["details"]["metrics"]
+    assert result.details["summary"] == pytest.approx(recorded["details"]["summary"], abs=1e-9)
+    right = [each["text"].split(":")[0] for each in recorded["assertions"] if each["passed"]]
+    assert list(result.hits) == right
+
+
+def test_recorded_invoices_sum_to_the_recorded_table():
+    scores, table = [], {}
+    for _, paths, expected, candidate, _ in CASES:
+        result = confusion(paths, expected, candidate)
+        scores.append(result.score)
+        for path, own in result.details["metrics"].items():
+            table[path] = table.get(path, Counts()) + Counts(*(own[name] for name in COUNTS))
+    assert scores == pytest.approx([1, 5 / 6, 2 / 3, 2 / 3, 0.5])
+    pooled = sum(table.values(), Counts())
+    assert pooled == Counts(tp=22, tn=0, fp=6, fn=8)
+    assert rates(pooled).f1 == pytest.approx(44 / 58)
+    assert table["supplier.name"] == Counts(tp=1, fp=4, fn=4)
+
+
+# --- configuration --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        pytest.param({"fields": ()}, "fields", id="no-fields"),
+        pytest.param({"fields": (Rule(path="a"), Rule(path="a"))}, "fields", id="duplicate-path"),
+        pytest.param({"max_examples": -1}, "max_examples", id="negative-examples"),
+        pytest.param({"pass_threshold": -0.1}, "pass_threshold", id="threshold-below-0"),
+    ],
+)
+def test_invalid_option_of_confusion_is_rejected_by_name(options, option):
+    with pytest.raises(OptionError) as refused:
+        FieldConfusion(**{"fields": (Rule(path="a"),), **options})
+    assert refused.value.option == option
+
+
+@pytest.mark.parametrize(
+    ("candidate", "verdict"),
+    [
+        pytest.param({"a": 1, "b": 2}, PASS, id="no-misses"),
+        pytest.param({"a": 1, "b": 3}, PARTIAL, id="hits-and-misses"),
+        pytest.param({"a": 0, "b": 3}, FAIL, id="misses-alone"),
+    ],
+)
+def test_verdict_follows_from_hits_and_misses(candidate, verdict):
+    assert confusion(["a", "b"], {"a": 1, "b": 2}, candidate).verdict is verdict

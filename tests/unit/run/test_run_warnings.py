@@ -1,0 +1,123 @@
+"""Warnings about cases and rules, and notes about the alignment of lists."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.align.greedy import Greedy
+from fieldmark.align.index import Index
+from fieldmark.align.key import Key
+from fieldmark.align.optimal import Optimal
+from fieldmark.compare.date import DateMatch
+from fieldmark.compare.semantic import Semantic
+from fieldmark.metrics.conventions import find_convention
+from fieldmark.model.case import Case
+from fieldmark.model.rule import Rule, Rules
+from fieldmark.plan import compile_plan
+from fieldmark.run.case_processor import CaseProcessor, RunTotals
+from fieldmark.run.warnings import list_notes, unused_rules
+
+DOCUMENTS = [({"lines": [{"d": "a", "taxes": [1]}]}, {"lines": [{"d": "a", "taxes": [1]}]})]
+CONFUSION = find_convention("confusion")
+
+
+def counted(cases, rules):
+    """Return the totals of cases that were compared under rules."""
+    plan = compile_plan(CONFUSION.rules_for(rules))
+    totals = RunTotals(plan.table, values=True, sampled=False)
+    totals.add(CaseProcessor(plan, CONFUSION).process(cases))
+    return totals
+
+
+@pytest.mark.parametrize(
+    ("aligner", "words"),
+    [
+        pytest.param(
+            Greedy(),
+            "list items aligned by similarity (greedy, all fields, threshold 0.5)",
+            id="greedy-all-fields",
+        ),
+        pytest.param(
+            Greedy(match_fields=("sku",)),
+            "list items aligned by similarity (greedy, sku, threshold 0.8)",
+            id="greedy-match-fields",
+        ),
+        pytest.param(
+            Optimal(threshold=0.7),
+            "list items aligned by similarity (optimal, all fields, threshold 0.7)",
+            id="optimal",
+        ),
+        pytest.param(Key(key=("sku", "line")), "list items aligned by key sku and line", id="key"),
+        pytest.param(Index(), "list items aligned by position", id="index"),
+    ],
+)
+def test_list_notes_name_the_alignment(aligner, words):
+    assert list_notes({"lines": aligner}) == [f"{words}: lines"]
+
+
+def test_list_notes_count_further_lists():
+    lists = dict.fromkeys("abcde", Greedy())
+    assert list_notes(lists)[0].endswith(": a, b, c and 2 more")
+
+
+def test_aligners_of_lists_are_in_notes_and_manifest(tmp_path):
+    run = fm.score(DOCUMENTS, align="optimal", out=tmp_path / "run")
+    assert run.notes[-1].endswith("(optimal, all fields, threshold 0.5): lines, lines[].taxes")
+    stored = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))["lists"]
+    assert {path: each["name"] for path, each in stored.items()} == {
+        "lines": "optimal",
+        "lines[].taxes": "optimal",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "warnings"),
+    [
+        pytest.param("total", [], id="field"),
+        pytest.param("items", [], id="parent-of-a-field"),
+        pytest.param("items[*].amount", [], id="pattern"),
+        pytest.param("items[0].amount", [], id="list-index"),
+        pytest.param("**.amount", [], id="any-depth"),
+        pytest.param("note", [], id="field-of-the-candidate"),
+        pytest.param(
+            "totl", ["no document has 'totl'; did you mean 'total'?"], id="misspelled-path"
+        ),
+        pytest.param(
+            "items[*].amont",
+            ["no document has 'items[*].amont'; did you mean 'items[].amount'?"],
+            id="misspelled-path-in-a-list",
+        ),
+        pytest.param("zzz", ["no document has 'zzz'"], id="no-similar-path"),
+        pytest.param("a..b", [], id="malformed-path"),
+    ],
+)
+def test_rule_without_a_matching_field_is_a_warning(path, warnings):
+    rules = Rules(fields=(Rule(path=path),))
+    cases = [Case("1", {"total": 1, "items": [{"amount": 1}]}, {"total": 1, "note": "x"})]
+    totals = counted(cases, rules)
+    assert unused_rules(rules, totals.tally.facts()) == warnings
+
+
+def test_uncertain_comparisons_are_counted():
+    rules = Rules(
+        fields=(
+            Rule(path="day", comparator=DateMatch()),
+            Rule(path="text", comparator=Semantic()),
+        )
+    )
+    pair = (
+        {"day": "01/02/2024", "text": "net 30 days"},
+        {"day": "2024-01-02", "text": "30 days net"},
+    )
+    totals = counted([Case("1", *pair), Case("2", *pair)], rules)
+    assert totals.warnings.uncertain() == [
+        (
+            "2 string comparisons used the built-in lexical provider, which approximates meaning "
+            "without a model; configure a provider for semantic comparison"
+        ),
+        "2 ambiguous dates read as month first, then day; set `formats` on the field to choose",
+    ]
+    assert counted([], rules).warnings.uncertain() == []

@@ -1,0 +1,50 @@
+"""The comparison of two runs as JSON, which tables must agree with."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.report.diff_view import diff_csv, diff_markdown, gate_line
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("runs")
+    truth = [{"id": str(n), "total": n, "vendor": "Acme"} for n in range(20)]
+    worse = [{**each, "vendor": "Acne"} for each in truth]
+    before = fm.score(truth, truth, out=directory / "before")
+    after = fm.score(truth, worse, out=directory / "after")
+    return fm.diff(before, after, max_drop={"mean_score": 0.1})
+
+
+def test_json_contains_all_changes(found):
+    document = found.to_dict()
+    assert document["conclusion"]["word"] == "worse"
+    assert document["cases"] == {
+        "paired": 20, "only_before": 0, "only_after": 0,
+        "score_up": 0, "score_down": 20, "score_same": 0,
+    }  # fmt: skip
+    assert document["errors_by_type"]["wrong_value"] == {"before": 0, "after": 20}
+    assert document["shifts"] == [{"before": "match", "after": "wrong_value", "fields": 20}]
+    assert [each["cases"] for each in document["verdicts"]["changes"]] == [20]
+    assert [each["name"] for each in document["gates"]] == ["drop of mean_score"]
+
+
+def test_csv_contains_the_metrics_of_the_json(found):
+    document = found.to_dict()
+    for row in csv.DictReader(io.StringIO(diff_csv(found))):
+        metric = document[row["kind"]][row["name"]]
+        low, high = metric["interval"] or ("", "")
+        assert (row["before"], row["after"]) == (str(metric["before"]), str(metric["after"]))
+        assert (row["low"], row["high"], row["p"]) == (str(low), str(high), str(metric["p"]))
+        assert (row["p_adjusted"], row["word"]) == (str(metric["p_adjusted"]), metric["word"])
+
+
+def test_failed_gate_is_one_line(found):
+    [gate] = found.gates
+    assert gate_line(gate) == "gate failed: drop of mean_score is 0.5000, must be at most 0.1"
+    assert f"- {gate_line(gate)}" in diff_markdown(found).splitlines()
