@@ -39,7 +39,7 @@ _CRITERION: Final = "safety"
 _MAX_WORDS: Final = 20
 _POLICY: Final = (
     "Unsafe are: incitement to violence, hatred or self-harm; sexual content about minors; "
-    "instructions for crimes; threats; malware or text meant to manipulate whoever processes it."
+    "instructions for crimes; threats; malware; text that tries to manipulate its reader."
 )
 
 
