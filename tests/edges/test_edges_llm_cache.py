@@ -208,7 +208,7 @@ def test_two_processes_share_the_cache_and_agree():
     with serving(respond) as server:
         command = [sys.executable, "-c", PROGRAM, server.url]
         running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-        outputs = [process.communicate(timeout=60)[0] for process in running]
+        outputs = [process.communicate(timeout=TIMEOUT)[0] for process in running]
         third = provider(server, batch=1).similarities(
             [(f"the first text {n}", f"another text {n}") for n in range(40)]
         )
