@@ -86,7 +86,7 @@ def test_judge_that_cannot_be_started_is_reported_once_before_the_run(write, com
 def test_interrupt_kills_all_judges(write, folder, protocol):
     marker = new_marker()
     behavior = ("start_child",) if protocol == "process" else ("each_line", "follow_candidate")
-    file = write(*behavior, marker, protocol=protocol)
+    file = write(*behavior, marker, protocol=protocol, timeout=10 * TIMEOUT)
     cases = json.dumps(
         [{"id": name, "expected": "x", "candidate": "start_child"} for name in "abc"]
     )
