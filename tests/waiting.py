@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE = 120.0
-"""Much longer than anything takes: only a failing test waits this long."""
+TIMEOUT = 120.0
+"""Seconds until a waiting test fails; much longer than anything takes, also on a busy machine."""
 
 
-def eventually(condition: Callable[[], object], seconds: float = PATIENCE) -> bool:
+def eventually(condition: Callable[[], object], seconds: float = TIMEOUT) -> bool:
     """Wait for a condition; return whether it became true in time."""
     deadline = time.monotonic() + seconds
     while not condition():

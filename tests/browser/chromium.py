@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from waiting import TIMEOUT
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--headless",
@@ -29,7 +31,27 @@ FLAGS = (
     "--disable-ipc-flooding-protection",
     "--remote-debugging-pipe",
 )
-TIMEOUT = 60.0
+_KEEP_NOTICES = """{
+  const wait = window.setTimeout;
+  window.setTimeout = (work, ms, ...rest) => (ms >= 4000 ? 0 : wait(work, ms, ...rest));
+}"""
+_AIM = """(() => {
+  const target = TARGET, aim = { missed: false };
+  target.scrollIntoView({ block: "center" });
+  const guard = (event) => {
+    if (target.contains(event.target)) return;
+    aim.missed = true;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  const kinds = ["mousedown", "mouseup", "click"];
+  kinds.forEach((kind) => window.addEventListener(kind, guard, true));
+  aim.end = () => kinds.forEach((kind) => window.removeEventListener(kind, guard, true));
+  window.testAim = aim;
+  const box = target.getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+})()"""
+_MISSED = "(() => { window.testAim?.end(); return Boolean(window.testAim?.missed); })()"
 _REPLACED = ("navigated or closed", "context was destroyed", "Cannot find context")
 
 
@@ -146,10 +168,20 @@ class Page:
     def open(self, path: Path) -> float:
         """Open a file and return the seconds until it is rendered."""
         started = time.monotonic()
-        self.send("Page.navigate", url=path.resolve().as_uri())
-        self.wait("document.readyState === 'complete' && document.querySelector('main')")
+        self.navigate(path.resolve().as_uri(), "document.querySelector('main')")
         self.run("new Promise((rendered) => requestAnimationFrame(() => setTimeout(rendered, 0)))")
         return time.monotonic() - started
+
+    def navigate(self, url: str, ready: str = "true") -> None:
+        """Open a URL and wait until its document is loaded and ready."""
+        self.run("void (window.isPreviousDocument = true)")
+        self.send("Page.navigate", url=url)
+        loaded = "!window.isPreviousDocument && document.readyState === 'complete'"
+        self.wait(f"{loaded} && ({ready})")
+
+    def keep_notices(self) -> None:
+        """Keep the notices of later documents open until they are closed."""
+        self.send("Page.addScriptToEvaluateOnNewDocument", source=_KEEP_NOTICES)
 
     def run(self, script: str) -> object:
         """Return the value of a JavaScript expression; promises are awaited."""
@@ -189,16 +221,22 @@ class Page:
         )
 
     def click(self, selector: str) -> None:
-        """Click in the center of an element."""
-        where = self.run(
-            f"(() => {{ const each = {self.element(selector)}; each.scrollIntoView({{block: 'center'}});"
-            " const box = each.getBoundingClientRect();"
-            " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
-        )
-        position = {"x": where[0], "y": where[1], "button": "left", "clickCount": 1}
+        """Click in the center of an element, also if it moves while the page is updated."""
+        until = time.monotonic() + TIMEOUT
+        while not self._hit(selector):
+            assert time.monotonic() < until, f"{selector} is covered by another element"
+        self.settle()
+
+    def _hit(self, selector: str) -> bool:
+        """Click at the position of an element; a click on another element has no effect."""
+        x, y = self.run(_AIM.replace("TARGET", self.element(selector)))
+        position = {"x": x, "y": y, "button": "left", "clickCount": 1}
         for kind in ("mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, **position)
-        self.settle()
+        try:
+            return not self.run(_MISSED)
+        except PageReplacedError:
+            return True
 
     def press(self, key: str, code: int = 0) -> None:
         """Press and release a key."""

@@ -14,6 +14,7 @@ from fieldmark.report.html.page import page as whole_page
 from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.store.reader import open_run
+from waiting import eventually
 
 LISTS = json.loads(
     (Path(__file__).parents[1] / "data" / "naughty" / "strings.json").read_text("utf-8")
@@ -123,9 +124,13 @@ def test_the_policy_blocks_other_scripts(browser, hostile, tmp_path):
     path.write_bytes(hostile.read_bytes().replace(b"<body>", attack, 1))
     page = browser.page()
     page.open(path)
+
+    def blocked():
+        page.settle()
+        return [each for each in page.errors if "Content Security Policy" in each]
+
+    assert eventually(lambda: len(blocked()) >= 2)
     assert page.run("document.title") not in {"1", "2"}
-    blocked = [each for each in page.errors if "Content Security Policy" in each]
-    assert len(blocked) >= 2
     assert page.dialogs == []
     page.close()
 

@@ -16,6 +16,7 @@ import pytest
 
 import fieldmark
 from docs.pages import ROOT, Block, blocks, named, pages
+from waiting import TIMEOUT
 
 SAMPLE = ROOT / "src" / "fieldmark" / "sample"
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -66,7 +67,7 @@ def console(block: Block, directory: Path) -> None:
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             check=False,
-            timeout=60,
+            timeout=TIMEOUT,
         )
         assert done.returncode == int((last and block.option("exit")) or 0), done.stdout
         if shown.strip():

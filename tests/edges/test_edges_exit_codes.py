@@ -15,7 +15,7 @@ from fieldmark.cli import score as score_module
 from fieldmark.cli.exit_codes import ExitCode, combine_exit_codes
 from fieldmark.cli.output import OutputFormat
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
-from waiting import eventually
+from waiting import TIMEOUT, eventually
 
 NOT_RECORDED = """
 provider: {type: recorded, scores: [{expected: a, candidate: b, similarity: 0.5}]}
@@ -102,7 +102,7 @@ def test_unwritable_output_exits_with_74(folder, words):
     (folder / "rules.yaml").write_text("fields: [{path: total, match: exact}]\n")
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [COMMAND, *words.split()], env=ENVIRONMENT, cwd=folder, check=False, timeout=60,
+            [COMMAND, *words.split()], env=ENVIRONMENT, cwd=folder, check=False, timeout=TIMEOUT,
             stdout=full, stderr=subprocess.PIPE,
         )  # fmt: skip
     assert done.stderr == b"fieldmark: cannot write output: No space left on device\n"
@@ -114,7 +114,7 @@ def test_unwritable_buffered_output_exits_with_74():
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-c", script, "demo", "--quiet"],
-            env={**ENVIRONMENT, "PYTHONUNBUFFERED": ""}, check=False, timeout=60,
+            env={**ENVIRONMENT, "PYTHONUNBUFFERED": ""}, check=False, timeout=TIMEOUT,
             stdout=full, stderr=subprocess.PIPE,
         )  # fmt: skip
     assert done.stderr == b"fieldmark: cannot write output: No space left on device\n"
@@ -194,22 +194,25 @@ def test_every_command_has_help(command, name):
 
 
 def test_sigterm_leaves_a_run_that_can_be_resumed(folder):
-    truth = "".join(f'{{"id": "{n}", "total": {n}}}\n' for n in range(20_000))
+    truth = "".join(f'{{"id": "{n}", "total": {n}}}\n' for n in range(400))
     (folder / "many.jsonl").write_text(truth, "utf-8")
-    (folder / "slow.eval.yaml").write_text(
+    (folder / "held.eval.yaml").write_text(
         "cases: many.jsonl\ncandidates: many.jsonl\n"
-        "evaluators: [{name: j, type: code_judge, script: [python3, judge.py], protocol: lines}]\n"
+        "evaluators: [{name: j, type: code_judge, script: [python3, judge.py], protocol: lines,"
+        f" timeout: {10 * TIMEOUT}}}]\n"
     )
+    # The judge never responds to one of the cases, so the run cannot end before the signal.
     (folder / "judge.py").write_text(
-        "import sys, time\nfor _ in sys.stdin:\n"
-        "    time.sleep(0.001)\n    print('{\"score\": 1}', flush=True)\n"
+        "import json, sys, time\nfor line in sys.stdin:\n"
+        "    while json.loads(line)['case_id'] == '200':\n        time.sleep(0.01)\n"
+        "    print('{\"score\": 1}', flush=True)\n"
     )
-    words = [COMMAND, "eval", "slow.eval.yaml", "--out", "run", "--quiet"]
+    words = [COMMAND, "eval", "held.eval.yaml", "--out", "run", "--quiet"]
     process = subprocess.Popen(words, env=ENVIRONMENT, cwd=folder, stderr=subprocess.PIPE)
     results = folder / "run" / "results.jsonl"
     assert eventually(lambda: results.exists() and results.stat().st_size)
     process.send_signal(signal.SIGTERM)
-    _, stderr = process.communicate(timeout=100)
+    _, stderr = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, stderr.strip()) == (130, b"fieldmark: interrupted")
     manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))
     assert manifest["status"] == "interrupted"

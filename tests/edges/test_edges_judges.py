@@ -12,7 +12,7 @@ import pytest
 
 from published.command_line import COMMAND, ENVIRONMENT
 from unit.judges.judge_processes import new_marker, remaining, script, sleeping
-from waiting import PATIENCE, eventually
+from waiting import TIMEOUT, eventually
 
 CASES = [
     {"id": "a", "expected": {"x": 1}, "candidate": {"x": 1}},
@@ -86,7 +86,7 @@ def test_judge_that_cannot_be_started_is_reported_once_before_the_run(write, com
 def test_interrupt_kills_all_judges(write, folder, protocol):
     marker = new_marker()
     behavior = ("start_child",) if protocol == "process" else ("each_line", "follow_candidate")
-    file = write(*behavior, marker, protocol=protocol)
+    file = write(*behavior, marker, protocol=protocol, timeout=10 * TIMEOUT)
     cases = json.dumps(
         [{"id": name, "expected": "x", "candidate": "start_child"} for name in "abc"]
     )
@@ -101,7 +101,7 @@ def test_interrupt_kills_all_judges(write, folder, protocol):
     try:
         assert eventually(lambda: sleeping(marker))
         os.kill(run.pid, signal.SIGINT)
-        _, stderr = run.communicate(timeout=PATIENCE)
+        _, stderr = run.communicate(timeout=TIMEOUT)
     finally:
         run.kill()
         run.communicate()

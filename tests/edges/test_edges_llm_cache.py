@@ -22,7 +22,7 @@ from fieldmark.judges.rate_limiter import Clock, shared_rate_limiter
 from fieldmark.model.case import Case
 from fieldmark.model.comparison import Comparison
 from fieldmark.wire.scores import score_to_json
-from waiting import PATIENCE
+from waiting import TIMEOUT
 
 PAIRS = [(f"the first text {n}", f"another text {n}") for n in range(5)]
 PRICES = {"input_price": 2.0, "output_price": 8.0}
@@ -208,7 +208,7 @@ def test_two_processes_share_the_cache_and_agree():
     with serving(respond) as server:
         command = [sys.executable, "-c", PROGRAM, server.url]
         running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-        outputs = [process.communicate(timeout=60)[0] for process in running]
+        outputs = [process.communicate(timeout=TIMEOUT)[0] for process in running]
         third = provider(server, batch=1).similarities(
             [(f"the first text {n}", f"another text {n}") for n in range(40)]
         )
@@ -302,7 +302,7 @@ def test_maximum_usage_is_assumed_if_the_endpoint_reports_none():
 
 def test_concurrent_calls_to_an_endpoint_are_limited():
     inside, most = 0, 0
-    lock, two = threading.Lock(), threading.Barrier(2, timeout=PATIENCE)
+    lock, two = threading.Lock(), threading.Barrier(2, timeout=TIMEOUT)
 
     def respond(exchange):
         nonlocal inside, most
@@ -315,7 +315,7 @@ def test_concurrent_calls_to_an_endpoint_are_limited():
         exchange.succeed()
 
     with serving(respond) as server:
-        one = provider(server, batch=1, concurrency=2, cache=False, timeout=PATIENCE)
+        one = provider(server, batch=1, concurrency=2, cache=False, timeout=TIMEOUT)
         other = replace(one)
         threads = [
             threading.Thread(target=each.similarities, args=(PAIRS,)) for each in (one, other)

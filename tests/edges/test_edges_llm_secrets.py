@@ -20,6 +20,7 @@ from fieldmark.judges.rate_limiter import Clock
 from fieldmark.judges.safety import LlmSafety
 from fieldmark.model.case import Case
 from fieldmark.wire.scores import score_to_json
+from waiting import TIMEOUT
 
 KEY = 'sk-sentinel/+"4711-abcdefgh'
 TRUTH = [{"id": "1", "note": "the invoice was paid"}]
@@ -45,7 +46,7 @@ def encodings():
 
 def all_output(server, tmp_path, *, brief=False):
     """Return all files and output of every kind of call to the endpoint."""
-    options = {"model": "m", "base_url": server.url, "timeout": 5.0}
+    options = {"model": "m", "base_url": server.url, "timeout": TIMEOUT}
     rules = {
         "provider": {"type": "openai", **options},
         "fields": [{"path": "note", "match": "semantic"}],

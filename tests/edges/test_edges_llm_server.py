@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
+from concurrent.futures import wait
 
 import pytest
 
 from edges.llm_server import Exchange, first, respond_slowly, responding, serving, status
-from fieldmark.judges import rate_limiter
+from fieldmark.judges import rate_limiter, time_limit
 from fieldmark.judges.providers.openai import OpenAi
 from fieldmark.judges.rate_limiter import Clock
 from fieldmark.model.comparison import Comparison
+from waiting import TIMEOUT, eventually
 
 PAIR = ("Paid within thirty days", "Payment is due in 30 days")
 MAX_ATTEMPTS = 4
@@ -31,7 +34,7 @@ def delays(monkeypatch, tmp_path):
 
 
 def provider(server, **options):
-    return OpenAi(model="m", base_url=server.url, **{"timeout": 5.0, "cache": False, **options})
+    return OpenAi(model="m", base_url=server.url, **{"timeout": TIMEOUT, "cache": False, **options})
 
 
 def similarity(server, **options):
@@ -224,29 +227,40 @@ def test_at_least_forty_behaviors():
 
 
 @pytest.mark.parametrize(
-    ("slow", "seconds", "attempts"),
+    "slow",
     [
-        pytest.param(
-            lambda server: lambda _: server.wait(60), 0.25, MAX_ATTEMPTS, id="no-response"
-        ),
-        pytest.param(
-            lambda server: respond_slowly(server, 0.02), 0.25, MAX_ATTEMPTS, id="one-byte-at-a-time"
-        ),
-        pytest.param(
-            lambda server: first(1, lambda _: server.wait(60)), 2.0, 2, id="no-response-once"
-        ),
+        pytest.param(lambda server: lambda _: server.wait(TIMEOUT), id="no-response"),
+        pytest.param(lambda server: respond_slowly(server, 0.02), id="one-byte-at-a-time"),
     ],
 )
-def test_timeout_is_retried(slow, seconds, attempts):
+def test_timeout_is_retried(delays, slow):
     with serving() as server:
         server.script = slow(server)
-        answer = similarity(server, timeout=seconds)
-    assert server.attempts == attempts
-    if attempts == MAX_ATTEMPTS:
-        assert answer.failed
-        assert "no response within 0.25 s" in answer.note
-    else:
-        assert answer == 0.9
+        answer = similarity(server, timeout=0.25)
+    assert answer.failed
+    # The server may see fewer requests: a slow machine can reach the timeout before it connects.
+    assert answer.note.endswith(f"no response within 0.25 s ({MAX_ATTEMPTS} attempts)")
+    assert len(delays) == MAX_ATTEMPTS - 1
+
+
+def test_response_after_a_timeout_is_a_similarity(monkeypatch):
+    hanging = threading.Event()
+
+    def expire_when_hanging(futures, _):
+        """Let the time limit expire as soon as the server hangs."""
+        assert eventually(lambda: hanging.is_set() or futures[0].done())
+        hanging.clear()
+        return wait(futures, 0)
+
+    def hang(exchange):
+        hanging.set()
+        server.wait(TIMEOUT)
+        exchange.cut()
+
+    monkeypatch.setattr(time_limit, "wait", expire_when_hanging)
+    with serving(first(1, hang)) as server:
+        assert similarity(server) == 0.9
+    assert server.attempts == 2
 
 
 def test_refused_connection_is_retried(delays):

@@ -14,6 +14,7 @@ import pytest
 from edges.conftest import lines
 from fieldmark.cli import demo
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark, strict
+from waiting import TIMEOUT
 
 HOSTILE = {
     "=1+1": "=cmd|' /C calc'!A0",
@@ -175,7 +176,7 @@ def test_color_can_be_disabled(folder, options, env, colored):
 def test_a_pipe_closed_early_causes_no_error_message(arguments):
     done = subprocess.run(
         ["bash", "-c", f"'{COMMAND}' {arguments} | head -c 1 > /dev/null"],
-        env=ENVIRONMENT, capture_output=True, check=False, timeout=60,
+        env=ENVIRONMENT, capture_output=True, check=False, timeout=TIMEOUT,
     )  # fmt: skip
     assert done.stderr == b""
 
@@ -197,7 +198,7 @@ def test_a_pipe_closed_early_causes_no_error_message(arguments):
 def test_a_closed_pipe_does_not_change_the_exit_code(folder, arguments, code):
     done = subprocess.run(
         ["bash", "-c", f"'{COMMAND}' {arguments} | true; exit ${{PIPESTATUS[0]}}"],
-        env=ENVIRONMENT, capture_output=True, check=False, timeout=60, cwd=folder,
+        env=ENVIRONMENT, capture_output=True, check=False, timeout=TIMEOUT, cwd=folder,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (code, b"")
 

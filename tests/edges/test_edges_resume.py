@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from published.command_line import COMMAND, ENVIRONMENT
-from waiting import eventually
+from waiting import TIMEOUT, eventually
 
 CASES = 6_000
 EVAL = """
@@ -65,7 +65,7 @@ def start(*arguments):
 
 def run(*arguments):
     process = start(*arguments)
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=TIMEOUT)
     return process.returncode, out.decode(), err.decode()
 
 
@@ -98,7 +98,7 @@ def score_with_small_files(out, on_excess):
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=TIMEOUT,
     )
 
 
@@ -127,7 +127,7 @@ def test_resumed_evaluation_judges_each_case_once(data):
     assert eventually(lambda: "200" in judged_cases())
     until_rows("cut", 192)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=100)
+    _, err = process.communicate(timeout=TIMEOUT)
     Path("hold").unlink()
     assert process.returncode == 130, err
     assert json.loads(Path("cut/manifest.json").read_text())["status"] == "interrupted"

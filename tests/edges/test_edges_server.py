@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
-from unit.server.live_server import PREDICTIONS, TIMEOUT, TRUTH, read_only_server, write_jsonl  # noqa: F401
+from unit.server.live_server import PREDICTIONS, TRUTH, read_only_server, write_jsonl  # noqa: F401
+from waiting import TIMEOUT
 
 ADDRESS = re.compile(r"http://\S+\?token=([\w-]{43})")
 
@@ -59,7 +60,11 @@ def test_token_is_only_in_the_printed_address(tmp_path):
         address, token = ADDRESS.search(line)[0], ADDRESS.search(line)[1]
         base = address.split("?")[0].rstrip("/")
         with httpx.Client(
-            base_url=base, headers={"Authorization": f"Bearer {token}"}, timeout=TIMEOUT
+            base_url=base,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=TIMEOUT,
+            # The server closes idle connections, perhaps while the next request is sent.
+            limits=httpx.Limits(max_keepalive_connections=0),
         ) as client:
             texts = [client.get(path).text for path in ("/", "/rules", "/api/docs", "/nowhere")]
             body = {
@@ -218,7 +223,9 @@ def _try_operation(server, operation, run):
         if "run" in case.path_parameters and len(str(case.path_parameters["run"])) % 2:
             case.path_parameters["run"] = run
         response = case.call(
-            base_url=server.url, headers={"Authorization": f"Bearer {server.options.secrets.token}"}
+            base_url=server.url,
+            headers={"Authorization": f"Bearer {server.options.secrets.token}"},
+            timeout=TIMEOUT,
         )
         case.validate_response(response, checks=[not_a_server_error])
         if response.status_code >= 400:

@@ -14,7 +14,8 @@ import pytest
 from fieldmark.errors import ConfigError
 from fieldmark.server.options import CSRF_HEADER, ServerLimits
 from fieldmark.server.serving import check_bind, listen
-from unit.server.live_server import TIMEOUT, TRUTH, error_code, live, read_only_server  # noqa: F401
+from unit.server.live_server import TRUTH, error_code, live, read_only_server  # noqa: F401
+from waiting import TIMEOUT
 
 fetch = partial(httpx.get, timeout=TIMEOUT)
 POLICY = re.compile(
@@ -274,9 +275,16 @@ def small_limits(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def short_timeouts(tmp_path_factory):
-    limits = ServerLimits(body_seconds=0.5, head_seconds=0.5)
-    with live(tmp_path_factory.mktemp("short_timeouts"), limits=limits) as server:
+def short_head_timeout(tmp_path_factory):
+    limits = ServerLimits(head_seconds=0.5)
+    with live(tmp_path_factory.mktemp("short_head_timeout"), limits=limits) as server:
+        yield server
+
+
+@pytest.fixture
+def short_body_timeout(tmp_path):
+    limits = ServerLimits(head_seconds=2 * TIMEOUT, body_seconds=0.5)
+    with live(tmp_path, limits=limits) as server:
         yield server
 
 
@@ -330,9 +338,7 @@ def test_total_size_of_concurrent_bodies_is_limited(small_limits):
 
     def post_during_another():
         """Post while another body is being sent; the server rejects the later of the two."""
-        with socket.create_connection(
-            ("127.0.0.1", small_limits.listener.port), TIMEOUT
-        ) as connection:
+        with connect(small_limits) as connection:
             connection.sendall(head.encode() + b" " * 98_000)
             response = post()
             if response.status_code == 429:
@@ -360,52 +366,65 @@ def test_body_over_the_default_limit_is_rejected(read_only_server):  # noqa: F81
     assert (response.status_code, error_code(response)) == (413, "too_large")
 
 
-def send_slowly(server, head: bytes) -> bytes:
+def connect(server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.listener.port), TIMEOUT)
+
+
+def send_slowly(connection: socket.socket) -> bytes:
     """Send single bytes slowly until the server closes; return the response."""
     until = time.monotonic() + TIMEOUT
     received = b""
-    with socket.create_connection(("127.0.0.1", server.listener.port), TIMEOUT) as connection:
-        connection.sendall(head)
-        connection.settimeout(0.1)
-        while time.monotonic() < until:
-            # A closed connection refuses the byte, but the response can still be read.
+    connection.settimeout(0.1)
+    while time.monotonic() < until:
+        try:
+            part = connection.recv(1 << 16)
+        except TimeoutError:
+            # The response can still be read if the server has closed the connection.
             with suppress(OSError):
                 connection.sendall(b"x")
-            try:
-                part = connection.recv(1 << 16)
-            except TimeoutError:
-                continue
-            except ConnectionResetError:
-                return received
+        except ConnectionResetError:
+            return received
+        else:
+            received += part
             if not part:
                 return received
-            received += part
     pytest.fail("the server did not close the connection")
 
 
-def test_slow_headers_time_out(short_timeouts):
-    assert send_slowly(short_timeouts, b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ") == b""
+def test_slow_headers_time_out(short_head_timeout):
+    with connect(short_head_timeout) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+        assert send_slowly(connection) == b""
 
 
-def test_slow_headers_of_a_second_request_time_out(short_timeouts):
-    first = f"GET /api/health HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {short_timeouts.options.secrets.token}\r\n\r\n"
-    assert b"200 OK" in send_slowly(short_timeouts, first.encode() + b"GET / HTTP/1.1\r\nX: ")
+def test_slow_headers_of_a_second_request_time_out(tmp_path, monkeypatch):
+    with live(tmp_path, limits=ServerLimits(head_seconds=2 * TIMEOUT)) as server:
+        token = server.options.secrets.token
+        first = (
+            f"GET /api/health HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+        )
+        with connect(server) as connection:
+            connection.sendall(first.encode() + b"GET / HTTP/1.1\r\nX: ")
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 OK")
+            monkeypatch.setattr(server.config.http, "seconds", 0.5)
+            assert b"HTTP/1.1" not in send_slowly(connection)
 
 
-def test_slow_body_times_out(short_timeouts):
+def test_slow_body_times_out(short_body_timeout):
+    token = short_body_timeout.options.secrets.token
     head = (
-        f"POST /api/flatten HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {short_timeouts.options.secrets.token}\r\n"
+        f"POST /api/flatten HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
         "Content-Type: application/json\r\nContent-Length: 90000\r\n\r\n"
     )
-    received = send_slowly(short_timeouts, head.encode())
+    with connect(short_body_timeout) as connection:
+        connection.sendall(head.encode())
+        received = send_slowly(connection)
     assert b"408 " in received
     assert b"too_slow" in received
 
 
-def test_idle_connection_is_closed(short_timeouts):
-    with socket.create_connection(
-        ("127.0.0.1", short_timeouts.listener.port), TIMEOUT
-    ) as connection:
+def test_idle_connection_is_closed(short_head_timeout):
+    with connect(short_head_timeout) as connection:
         assert connection.recv(10) == b""
 
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from loopback_server import Answer, loopback, replied
+from waiting import TIMEOUT
 
 KEY = "sk-sentinel/4711+x"
 SPELLINGS = {
@@ -121,17 +122,20 @@ def test_target_failure_is_an_error_and_never_a_score(evaluated, answer):
 
 def test_rows_are_in_the_order_of_the_cases(evaluated, folder):
     (folder / "extract.py").write_text(
-        "import time\n"
+        "import threading\n"
+        "second = threading.Event()\n"
         "def run(case):\n"
         "    if case['case_id'] == 'a':\n"
-        "        time.sleep(0.2)\n"
+        f"        assert second.wait({TIMEOUT})\n"
         "        raise ValueError('no')\n"
+        "    second.set()\n"
         "    return {'total': 2}\n",
         "utf-8",
     )
     done, rows = evaluated("python: extract.py:run")
     assert done.code == 3
     assert [(row["case_id"], row["score"]) for row in rows] == [("a", None), ("b", 1.0)]
+    assert "ValueError: no" in json.dumps(rows[0])
 
 
 def echo(place, spelled):

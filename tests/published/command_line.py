@@ -12,6 +12,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from fieldmark.cli import main
+from waiting import TIMEOUT
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
@@ -56,7 +57,7 @@ def fieldmark(*arguments, cwd=None, stdin=b"", env=None) -> Done:
         input=stdin,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=TIMEOUT,
     )
     return Done(
         code=done.returncode,

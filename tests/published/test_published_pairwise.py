@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from published.command_line import DATA, ENVIRONMENT, EXAMPLES
+from waiting import TIMEOUT
 
 EMAILS = DATA / "fundraising-committee"
 
@@ -15,7 +16,7 @@ def test_only_distant_models_differ_significantly():
     done = subprocess.run(
         [sys.executable, EXAMPLES / "fundraising" / "pairwise.py", EMAILS / "gold.jsonl.gz",
          EMAILS / "predictions", *models],
-        env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=60,
+        env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=TIMEOUT,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
         "3 models, 3 pairs, 2 significantly different",

@@ -16,7 +16,7 @@ from fieldmark.evaluators.base import Score
 from fieldmark.judges import managed_process
 from fieldmark.judges.code_judge import CodeJudge
 from fieldmark.model.case import Case
-from waiting import PATIENCE, eventually
+from waiting import TIMEOUT, eventually
 
 SCRIPT = Path(__file__).with_name("scripted_judge.py")
 PYTHON = (sys.executable, "-IS")
@@ -64,7 +64,7 @@ def timeout_when(condition):
     """Make the time limit of a program expire as soon as a condition holds."""
 
     def monotonic():
-        return time.monotonic() + (10 * PATIENCE if condition() else 0)
+        return time.monotonic() + (10 * TIMEOUT if condition() else 0)
 
     with pytest.MonkeyPatch.context() as patch:
         fake_time = SimpleNamespace(monotonic=monotonic, sleep=time.sleep)

@@ -22,7 +22,7 @@ from unit.judges.judge_processes import (
     timeout_when,
     zombies,
 )
-from waiting import PATIENCE
+from waiting import TIMEOUT
 
 MB = 1 << 20
 
@@ -182,7 +182,7 @@ def test_timeout_kills_all_processes_and_gives_no_score(behavior):
 def test_child_that_keeps_the_output_open_is_killed_and_the_response_counts(behavior):
     marker = new_marker()
     started = time.monotonic()
-    result = judge_case(*behavior, marker, timeout=PATIENCE)
+    result = judge_case(*behavior, marker, timeout=TIMEOUT)
     assert (result.status, result.score) == (Status.OK, 1.0), result.reasoning
     assert time.monotonic() - started > 0.9
     assert not remaining(marker)
@@ -190,8 +190,8 @@ def test_child_that_keeps_the_output_open_is_killed_and_the_response_counts(beha
 
 def test_output_of_a_background_child_makes_the_response_invalid(monkeypatch):
     marker = new_marker()
-    monkeypatch.setattr(code_judge, "ProcessLimits", partial(ProcessLimits, linger=PATIENCE))
-    result = judge_case("write_and", "background_output", marker, timeout=PATIENCE)
+    monkeypatch.setattr(code_judge, "ProcessLimits", partial(ProcessLimits, linger=TIMEOUT))
+    result = judge_case("write_and", "background_output", marker, timeout=TIMEOUT)
     assert "single JSON object without other text" in result.reasoning
     assert not remaining(marker)
 
@@ -200,7 +200,7 @@ def test_process_that_ignores_sigterm_is_killed_after_two_seconds():
     marker = new_marker()
     started = time.monotonic()
     with timeout_when(lambda: sleeping(marker)):
-        result = judge_case("ignore_sigterm", "start_grandchild", marker, timeout=PATIENCE)
+        result = judge_case("ignore_sigterm", "start_grandchild", marker, timeout=TIMEOUT)
     assert result.reasoning.startswith("timeout")
     assert time.monotonic() - started > 2
     assert not remaining(marker)

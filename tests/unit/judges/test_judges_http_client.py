@@ -11,7 +11,7 @@ import pytest
 from fieldmark.judges.endpoints import parse_endpoint
 from fieldmark.judges.http_client import HttpClient, HttpError
 from loopback_server import Answer, loopback, replied
-from waiting import PATIENCE, eventually
+from waiting import TIMEOUT, eventually
 
 
 def client_for(server, timeout=5.0):
@@ -45,15 +45,15 @@ def test_client_closes_after_its_last_response():
 
     def script(*_):
         arrived.set()
-        release.wait(PATIENCE)
+        release.wait(TIMEOUT)
         return replied({})
 
     with loopback(script=script) as server, ThreadPoolExecutor(1) as pool:
-        client = client_for(server, timeout=PATIENCE)
+        client = client_for(server, timeout=TIMEOUT)
         response = pool.submit(client.send, b"{}")
-        assert arrived.wait(PATIENCE)
+        assert arrived.wait(TIMEOUT)
         client.close()
         assert server.port in connected_ports()
         release.set()
-        assert response.result(PATIENCE).body == b"{}"
+        assert response.result(TIMEOUT).body == b"{}"
         assert server.port not in connected_ports()

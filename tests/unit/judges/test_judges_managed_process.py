@@ -23,7 +23,7 @@ from unit.judges.judge_processes import (
     sleeping,
     zombies,
 )
-from waiting import PATIENCE, eventually
+from waiting import TIMEOUT, eventually
 
 ENV = {"PATH": os.environ["PATH"]}
 MB = 1 << 20
@@ -56,8 +56,8 @@ def test_whole_input_arrives():
 @pytest.mark.parametrize(
     ("behavior", "seconds", "failure"),
     [
-        pytest.param(("write",), PATIENCE, None, id="responds-without-reading"),
-        pytest.param(("close", "0"), PATIENCE, None, id="closes-stdin"),
+        pytest.param(("write",), TIMEOUT, None, id="responds-without-reading"),
+        pytest.param(("close", "0"), TIMEOUT, None, id="closes-stdin"),
         pytest.param(("sleep",), 0.5, ProcessFailure.TIMEOUT, id="sleeps"),
     ],
 )
@@ -238,7 +238,7 @@ def test_interrupt_leaves_no_process(delay):
     assert runner.stdout.readline() == b"ready\n"
     time.sleep(delay)
     os.kill(runner.pid, signal.SIGINT)
-    output, _ = runner.communicate(timeout=PATIENCE)
+    output, _ = runner.communicate(timeout=TIMEOUT)
     assert output == b"interrupted\n"
     assert not remaining(marker)
 

@@ -26,7 +26,7 @@ from unit.judges.judge_processes import (
     timeout_when,
     zombies,
 )
-from waiting import PATIENCE, eventually
+from waiting import TIMEOUT, eventually
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def no_leaked_resources():
 @pytest.fixture
 def long_grace_period(monkeypatch):
     """Give a judge much time to exit after its last case."""
-    monkeypatch.setattr(code_judge, "ProcessLimits", partial(ProcessLimits, grace=PATIENCE))
+    monkeypatch.setattr(code_judge, "ProcessLimits", partial(ProcessLimits, grace=TIMEOUT))
 
 
 def open_judge(*behavior, **options):
@@ -133,12 +133,12 @@ def test_failed_case_does_not_affect_the_next(behavior, reason):
 )
 def test_timeout_does_not_affect_the_next_case(behavior, expired, tmp_path):
     marker, file = new_marker(), tmp_path / "written"
-    with open_judge("each_line", "follow_candidate", marker, timeout=PATIENCE) as score_case:
+    with open_judge("each_line", "follow_candidate", marker, timeout=TIMEOUT) as score_case:
         with timeout_when(lambda: expired(marker, file)):
             bad = score_case(Case("bad", {}, behavior.format(file)))
         good = score_case(case_for("respond"))
     assert (bad.status, bad.score) == (Status.ERROR, None)
-    assert bad.reasoning.startswith(f"timeout: no response within {PATIENCE:g} s")
+    assert bad.reasoning.startswith(f"timeout: no response within {TIMEOUT:g} s")
     assert good.status is Status.OK, good.reasoning
     assert not remaining(marker)
 
@@ -269,5 +269,5 @@ def test_request_after_the_run_is_an_error():
         score_case(CASE)
     with ThreadPoolExecutor(3) as pool:
         futures = [pool.submit(score_case, CASE) for _ in range(3)]
-        results = [each.result(PATIENCE) for each in futures]
+        results = [each.result(TIMEOUT) for each in futures]
     assert {score.reasoning.partition(":")[0] for score in results} == {"interrupted"}

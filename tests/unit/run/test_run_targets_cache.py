@@ -16,7 +16,7 @@ from fieldmark.run.targets.cache import TargetCache
 from fieldmark.run.targets.candidates import produce_candidates
 from fieldmark.run.targets.python import PythonTarget
 from fieldmark.run.targets.target import TargetResponse
-from waiting import PATIENCE, eventually
+from waiting import TIMEOUT, eventually
 
 REQUEST = {"case_id": "a", "input": 1}
 
@@ -186,7 +186,7 @@ def test_identical_concurrent_requests_are_sent_once(tmp_path, waiting):
     def ask(_):
         times.append(1)
         under_way.set()
-        over.wait(PATIENCE)
+        over.wait(TIMEOUT)
         return TargetResponse(value=len(times))
 
     cached = asking(tmp_path, ask)
@@ -194,7 +194,7 @@ def test_identical_concurrent_requests_are_sent_once(tmp_path, waiting):
     threads = [threading.Thread(target=lambda: got.append(cached(REQUEST))) for _ in range(6)]
     for thread in threads:
         thread.start()
-    under_way.wait(PATIENCE)
+    under_way.wait(TIMEOUT)
     assert eventually(lambda: len(waiting) == 5)
     over.set()
     for thread in threads:
@@ -208,7 +208,7 @@ def test_exception_is_raised_for_all_waiting_requests(tmp_path, waiting):
 
     def ask(_):
         under_way.set()
-        over.wait(PATIENCE)
+        over.wait(TIMEOUT)
         raise RuntimeError("bug")
 
     cached = asking(tmp_path, ask)
@@ -223,11 +223,11 @@ def test_exception_is_raised_for_all_waiting_requests(tmp_path, waiting):
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:
         thread.start()
-        under_way.wait(PATIENCE)
+        under_way.wait(TIMEOUT)
     assert eventually(lambda: len(waiting) == 2)
     over.set()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join(TIMEOUT)
     assert got == ["bug"] * 3
 
 

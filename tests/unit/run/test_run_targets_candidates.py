@@ -27,7 +27,7 @@ from fieldmark.run.targets.candidates import (
 from fieldmark.run.targets.python import PythonTarget
 from fieldmark.run.targets.target import TargetResponse
 from loopback_server import Answer, loopback, replied
-from waiting import PATIENCE, eventually
+from waiting import TIMEOUT, eventually
 
 AT_ONCE = Backoff(first=0.0, longest=0.0, longest_retry_after=0.0)
 
@@ -102,7 +102,7 @@ def test_cases_keep_their_order(concurrency):
 
 
 def test_concurrency_is_used():
-    together = threading.Barrier(4, timeout=PATIENCE)
+    together = threading.Barrier(4, timeout=TIMEOUT)
 
     def answer(_):
         together.wait()
@@ -263,7 +263,7 @@ def test_interrupted_run_does_not_wait_for_calls():
     def answer(request):
         if request["case_id"] == "0":
             return TargetResponse(value=1)
-        over.wait(PATIENCE)
+        over.wait(TIMEOUT)
         return TargetResponse(failure="busy", transient=True)
 
     source = Scripted(answer)
@@ -289,8 +289,8 @@ def test_interrupt_ends_the_backoff():
     with closing(ThreadPool(1)) as pool:
         assert not pool.wait_for_stop(0)
         answer = pool.submit(task)
-        paused.wait(PATIENCE)
-    assert answer.result(PATIENCE) == TargetResponse(value=True)
+        paused.wait(TIMEOUT)
+    assert answer.result(TIMEOUT) == TargetResponse(value=True)
 
 
 def test_interrupted_run_does_not_retry():
@@ -308,7 +308,7 @@ def test_interrupted_run_does_not_retry():
 def http(server):
     from fieldmark.run.targets.http import HttpTarget
 
-    return Target(type="http", source=HttpTarget(url=server.url), retries=2, timeout=PATIENCE)
+    return Target(type="http", source=HttpTarget(url=server.url), retries=2, timeout=TIMEOUT)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_http_timeout_is_retried(monkeypatch):
 
 def test_interrupted_run_closes_its_connections():
     def script(received, _):
-        return replied({}, after=0 if received.value["case_id"] == "0" else PATIENCE)
+        return replied({}, after=0 if received.value["case_id"] == "0" else TIMEOUT)
 
     with loopback(script=script) as server:
         target = http(server)

@@ -12,7 +12,7 @@ from fieldmark.errors import OptionError
 from fieldmark.model.json import MISSING
 from fieldmark.run.targets.command import CommandTarget
 from fieldmark.run.targets.target import TargetResponse
-from waiting import PATIENCE, eventually
+from waiting import TIMEOUT, eventually
 
 REQUEST = {
     "case_id": "ä; touch canary $(touch canary)",
@@ -88,12 +88,12 @@ def test_program_with_too_much_output_is_ended():
 
 def test_leaving_the_context_ends_running_programs(tmp_path):
     got, started = [], tmp_path / "started"
-    source = f"import time; open({str(started)!r}, 'w').close(); time.sleep({PATIENCE})"
-    with target(source).opened(PATIENCE) as ask:
+    source = f"import time; open({str(started)!r}, 'w').close(); time.sleep({TIMEOUT})"
+    with target(source).opened(TIMEOUT) as ask:
         thread = threading.Thread(target=lambda: got.append(ask(REQUEST)))
         thread.start()
         assert eventually(started.exists)
-    thread.join(PATIENCE)
+    thread.join(TIMEOUT)
     assert "interrupted" in got[0].failure
     assert not got[0].transient
 

@@ -21,7 +21,7 @@ from fieldmark.run.targets.http import (
 )
 from fieldmark.run.targets.target import TargetResponse
 from loopback_server import Answer, loopback, replied
-from waiting import PATIENCE
+from waiting import TIMEOUT
 
 REQUEST = {"case_id": "a", "input": {"file": "ä.pdf"}, "question": "", "metadata": {}}
 
@@ -119,7 +119,7 @@ def test_redirect_is_not_followed(status, place):
     [
         pytest.param(Answer(hang_up=True), "connection failed", True, id="connection-closed"),
         pytest.param(Answer(body=b"{", promised=9), "connection failed", True, id="connection-closed-while-sending"),
-        pytest.param(Answer(after=PATIENCE), "no response within 0.3 s", True, id="timeout"),
+        pytest.param(Answer(after=TIMEOUT), "no response within 0.3 s", True, id="timeout"),
         pytest.param(Answer(body=b"x" * 9999, pause=0.02), "no response within 0.3 s", True, id="slow-response"),
         pytest.param(Answer(body=b"\xff\xfe{\0}\0"), "UTF-16", False, id="another-encoding"),
         pytest.param(Answer(body=b"caf\xe9"), "invalid UTF-8", False, id="latin-1"),
@@ -128,14 +128,14 @@ def test_redirect_is_not_followed(status, place):
 )  # fmt: skip
 def test_invalid_responses_are_failures(answer, reason, transient):
     with loopback(answer) as server:
-        got = call(server, timeout=0.3 if "0.3 s" in reason else PATIENCE)
+        got = call(server, timeout=0.3 if "0.3 s" in reason else TIMEOUT)
     assert reason in got.failure
     assert got.transient is transient
 
 
 def test_name_resolution_counts_towards_the_timeout(monkeypatch):
     over = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(PATIENCE) and [])
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(TIMEOUT) and [])
     with HttpTarget(url="https://slow.example/").opened(0.2) as ask:
         got = ask(REQUEST)
     over.set()

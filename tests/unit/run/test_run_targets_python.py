@@ -15,7 +15,7 @@ from fieldmark.judges import time_limit
 from fieldmark.model.json import MISSING
 from fieldmark.run.targets.python import PythonTarget
 from fieldmark.run.targets.target import TargetResponse
-from waiting import PATIENCE, eventually
+from waiting import TIMEOUT, eventually
 
 REQUEST = {"case_id": "a", "input": {"pages": [1]}, "question": "", "metadata": {}}
 
@@ -108,14 +108,14 @@ def test_number_of_abandoned_calls_is_limited(monkeypatch):
     over = threading.Event()
     for _ in range(2):
         with pytest.raises(time_limit.OverdueError, match="no response within"):
-            limit.call(lambda: over.wait(PATIENCE))
+            limit.call(lambda: over.wait(TIMEOUT))
     with pytest.raises(
         time_limit.OverdueError, match="not called: 2 overdue calls are still running"
     ):
         limit.call(lambda: 1)
     over.set()
     assert eventually(lambda: not limit._overdue)
-    limit.seconds = PATIENCE
+    limit.seconds = TIMEOUT
     assert limit.call(lambda: 1) == 1
 
 

@@ -16,12 +16,11 @@ import pytest
 import uvicorn
 
 from fieldmark.api.score import score_with
-from fieldmark.server.options import CSRF_HEADER, ServerOptions
+from fieldmark.server.options import CSRF_HEADER, ServerLimits, ServerOptions
 from fieldmark.server.routes import batch
 from fieldmark.server.serving import Listener, listen, uvicorn_config
+from waiting import TIMEOUT
 
-TIMEOUT = 60.0
-"""Seconds after which a waiting test fails; enough on a slow machine."""
 TRUTH = [{"id": f"case-{n}", "total": n, "vendor": {"name": f"Vendor {n}"}} for n in range(1, 9)]
 PREDICTIONS = [
     {"id": f"case-{n}", "total": n if n % 2 else n + 1, "vendor": {"name": f"Vendor {n}"}}
@@ -36,6 +35,7 @@ class Live:
     options: ServerOptions
     listener: Listener
     client: httpx.Client
+    config: uvicorn.Config
 
     @property
     def url(self) -> str:
@@ -81,7 +81,10 @@ def live(workspace: Path, **given):
     """Serve a workspace."""
     options = ServerOptions(workspace=workspace, **given)
     listener = listen(options, host="127.0.0.1", port=0)
-    server = uvicorn.Server(uvicorn_config(options))
+    config = uvicorn_config(options)
+    # An idle connection must not be closed while a client sends its next request.
+    config.timeout_keep_alive = 2 * TIMEOUT
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener.socket]})
     thread.start()
     try:
@@ -91,7 +94,7 @@ def live(workspace: Path, **given):
             time.sleep(0.01)
         headers = {"Authorization": f"Bearer {options.secrets.token}"}
         with httpx.Client(base_url=listener.address, headers=headers, timeout=TIMEOUT) as client:
-            yield Live(options, listener, client)
+            yield Live(options, listener, client, config)
     finally:
         server.should_exit = True
         thread.join()
@@ -104,19 +107,22 @@ def read_only_server(tmp_path_factory):
     root = tmp_path_factory.mktemp("data")
     write_jsonl(root / "truth.jsonl", TRUTH)
     write_jsonl(root / "candidate.jsonl", PREDICTIONS)
-    with live(tmp_path_factory.mktemp("workspace"), roots={"data": root}) as server:
+    # Tests start jobs without waiting for them, and no other test may be rejected for that.
+    limits = ServerLimits(waiting_jobs=1000)
+    with live(tmp_path_factory.mktemp("workspace"), roots={"data": root}, limits=limits) as server:
         yield server
 
 
 @pytest.fixture
 def held_job(monkeypatch):
-    """Make batches wait at their first progress report until they are released."""
+    """Make batches wait at their first progress report until they are released or cancelled."""
     started, released = threading.Event(), threading.Event()
 
     def hold(options, *, progress):
         def report(*progress_args):
             started.set()
-            assert released.wait(TIMEOUT)
+            while not released.wait(0.01):
+                progress(*progress_args)  # raises an exception if the job is cancelled
             progress(*progress_args)
 
         return score_with(options, progress=report)

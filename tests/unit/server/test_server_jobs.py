@@ -9,13 +9,13 @@ from fieldmark.server.jobs import JobQueue, JobStatus
 from fieldmark.server.options import ServerLimits
 from unit.server.live_server import (  # noqa: F401
     PREDICTIONS,
-    TIMEOUT,
     TRUTH,
     error_code,
     held_job,
     live,
     read_only_server,
 )
+from waiting import TIMEOUT
 
 BODY = {"truth": {"rows": TRUTH}, "candidate": {"rows": PREDICTIONS}}
 

@@ -15,7 +15,8 @@ from fieldmark.server.data_roots import DataRoots
 from fieldmark.server.options import ServerLimits
 from fieldmark.server.uploads import InputSource, record_input_sources
 from fieldmark.store.reader import open_run
-from unit.server.live_server import PREDICTIONS, TIMEOUT, TRUTH, held_job, live, write_jsonl  # noqa: F401
+from unit.server.live_server import PREDICTIONS, TRUTH, held_job, live, write_jsonl  # noqa: F401
+from waiting import TIMEOUT
 
 
 @pytest.fixture
