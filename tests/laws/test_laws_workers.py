@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import threading
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +12,7 @@ import fieldmark as fm
 from fieldmark.data.inputs import Inputs, Limits
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.partitions import partition
-from fieldmark.run import session
+from fieldmark.run import process_pool, session
 from fieldmark.run.case_processor import SEGMENT
 
 
@@ -164,42 +161,21 @@ def test_duplicate_id_is_an_error(tmp_path):
         fm.score(*inputs, workers=2)
 
 
-def test_worker_that_is_killed_is_replaced(tmp_path):
-    inputs = written(tmp_path, list(rows(40 * SEGMENT, seed=9)))
+@pytest.mark.parametrize("threads", [1, 2], ids=["forked", "spawned"])
+def test_worker_that_is_killed_is_replaced(threads, tmp_path, monkeypatch):
+    inputs = written(tmp_path, list(rows(12 * SEGMENT, seed=9)))
     fm.score(*inputs, out=tmp_path / "whole")
-    killed, over = [], threading.Event()
+    result, pools = process_pool._WorkerPool.result, []
 
-    def kill():
-        known = set()  # of the first workers one is killed, and then one that took its place
-        while len(killed) < 2 and not over.wait(0.01):
-            children = _children()
-            if new := [child for child in children if child not in known]:
-                os.kill(new[-1], signal.SIGKILL)
-                killed.append(new[-1])
-                known.update(children)
+    def kill_and_wait(self, pending):
+        """Kill a worker of the first pool while it starts, and one of the next while it works."""
+        if len(pools) < 2 and self._executor not in pools:
+            pools.append(self._executor)
+            [*self._executor._processes.values()][-1].kill()
+        return result(self, pending)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    try:
-        fm.score(*inputs, out=tmp_path / "killed", workers=2)
-    finally:
-        over.set()
-        killer.join()
-    assert killed
+    monkeypatch.setattr(process_pool._WorkerPool, "result", kill_and_wait)
+    monkeypatch.setattr(process_pool, "threading", SimpleNamespace(active_count=lambda: threads))
+    fm.score(*inputs, out=tmp_path / "killed", workers=2)
+    assert len(pools) == 2
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
-
-
-def _children():
-    path = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
-    try:
-        own = [int(number) for number in path.read_text().split()]
-    except FileNotFoundError:
-        return []
-    return [number for number in own if b"spawn_main" in _command(number)]
-
-
-def _command(number):
-    try:
-        return Path(f"/proc/{number}/cmdline").read_bytes()
-    except OSError:
-        return b""

@@ -10,7 +10,7 @@ import sys
 import tracemalloc
 from collections import OrderedDict
 from enum import IntEnum
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 
@@ -353,7 +353,8 @@ def test_memory_is_released(name):
             sizes.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    assert min(sizes[3:]) - sizes[1] < 300
+    # Other threads allocate memory now and then; a leak grows in every round.
+    assert min(after - before for before, after in pairwise(sizes)) < 100, sizes
 
 
 def test_reference_counts_are_unchanged():

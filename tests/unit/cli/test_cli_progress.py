@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,14 +12,21 @@ from fieldmark.cli.output import OutputOptions
 from fieldmark.cli.progress import show_progress
 
 
+@pytest.fixture
+def now(monkeypatch):
+    """Return the time of the progress display in a list, to be changed."""
+    seconds = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: seconds[0])
+    monkeypatch.setattr(progress_module, "time", clock)
+    return seconds
+
+
 def test_quiet_shows_no_progress():
     with show_progress(OutputOptions(quiet=True)) as progress:
         assert progress is None
 
 
-def test_progress_without_a_terminal_is_a_line_every_few_seconds(monkeypatch, capsys):
-    now = [0.0]
-    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
+def test_progress_without_a_terminal_is_a_line_every_few_seconds(now, capsys):
     with show_progress(OutputOptions()) as progress:
         progress(10, 50, 100)
         now[0] = 11.0
@@ -30,9 +38,7 @@ def test_progress_without_a_terminal_is_a_line_every_few_seconds(monkeypatch, ca
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_progress_without_color_is_plain_lines(monkeypatch, capsys, color):
-    now = [0.0]
-    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
+def test_progress_without_color_is_plain_lines(now, monkeypatch, capsys, color):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     if color:
         monkeypatch.setenv("NO_COLOR", "1")
@@ -42,9 +48,7 @@ def test_progress_without_color_is_plain_lines(monkeypatch, capsys, color):
     assert capsys.readouterr().err == "20 cases, 50% read\n"
 
 
-def test_progress_on_a_terminal_is_a_bar_after_one_second(monkeypatch, capsys):
-    now = [0.0]
-    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
+def test_progress_on_a_terminal_is_a_bar_after_one_second(now, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
     with show_progress(OutputOptions()) as progress:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,8 +27,8 @@ def script(*behavior):
     return (*PYTHON, str(SCRIPT), *behavior)
 
 
-def judge(*behavior, **options) -> CodeJudge:
-    return CodeJudge(script=script(*behavior), **options)
+def judge(*behavior, timeout=TIMEOUT, **options) -> CodeJudge:
+    return CodeJudge(script=script(*behavior), timeout=timeout, **options)
 
 
 def judge_case(*behavior, case=CASE, **options) -> Score:
@@ -79,18 +79,27 @@ def _command(pid: str) -> str:
         return ""
 
 
-def open_files() -> list[str]:
-    return sorted(list_directory("/proc/self/fd"))
+def open_files() -> set[tuple[str, str]]:
+    """Return the open file descriptors and what they refer to.
+
+    Tests check that there are no new ones: files of earlier tests may be closed at any time.
+    """
+    found = set()
+    for number in list_directory("/proc/self/fd"):
+        # The directory itself is closed by now.
+        with suppress(OSError):
+            found.add((number, str(Path("/proc/self/fd", number).readlink())))
+    return found
 
 
-def zombies() -> list[str]:
+def zombies() -> set[str]:
     """Return the children of this process that have exited but were not reaped."""
-    found = []
+    found = set()
     for pid in filter(str.isdigit, list_directory("/proc")):
         try:
             fields = Path("/proc", pid, "stat").read_text("utf-8").rpartition(")")[2].split()
         except OSError:
             continue
         if fields[0] == "Z" and int(fields[1]) == os.getpid():
-            found.append(pid)
+            found.add(pid)
     return found

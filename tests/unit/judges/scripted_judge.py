@@ -75,8 +75,9 @@ def close(stream):
     write() if stream == "0" else sleep()
 
 
-def sleep(seconds=60):
-    time.sleep(float(seconds))
+def sleep():
+    """Sleep for much longer than tests wait for the end of a process."""
+    time.sleep(3600)
 
 
 def ignore_sigterm(behavior, *arguments):
@@ -93,7 +94,7 @@ def exit_with(code):
 
 def kill_self(number):
     os.kill(os.getpid(), int(number))
-    time.sleep(5)
+    sleep()
 
 
 def crash():
@@ -174,14 +175,21 @@ def many_children(size):
 
 
 def use_memory():
+    wait_for_limits()
     blocks = []
     while True:
         blocks.append(bytearray(10_000_000))
 
 
+def wait_for_limits():
+    """Wait for the end of the input, which is sent after the limits are set."""
+    sys.stdin.read()
+
+
 def limits():
     import resource
 
+    wait_for_limits()
     names = ("CORE", "CPU", "FSIZE", "NOFILE", "DATA")
     found = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[0] for name in names}
     write(dump({"score": 1, "details": found}) + "\n")

@@ -132,11 +132,15 @@ TIMEOUTS = [
     pytest.param(("sleep",), id="no-response"),
     pytest.param(("write_and", "sleep"), id="no-exit-after-response"),
     pytest.param(("write_and", "close", "1"), id="no-exit-after-closing-stdout"),
-    pytest.param(("start_child",), id="child"),
-    pytest.param(("start_grandchild",), id="grandchild"),
-    pytest.param(("detached_child",), id="detached-child"),
-    pytest.param(("many_children", "40"), id="many-children"),
 ]
+
+CHILDREN = [
+    pytest.param(("start_child",), 1, id="child"),
+    pytest.param(("start_grandchild",), 1, id="grandchild"),
+    pytest.param(("detached_child",), 1, id="detached-child"),
+    pytest.param(("many_children", "40"), 40, id="many-children"),
+]
+"""Judges that never exit, and the number of sleeping processes that they start."""
 
 OPEN_OUTPUT = [
     pytest.param(("write_and", "background_child"), id="child"),
@@ -146,10 +150,10 @@ OPEN_OUTPUT = [
 
 @pytest.fixture(autouse=True)
 def no_leaked_resources():
-    before = open_files()
+    files, processes = open_files(), zombies()
     yield
-    assert open_files() == before
-    assert not zombies()
+    assert open_files() <= files
+    assert zombies() <= processes
 
 
 @pytest.mark.parametrize(("behavior", "score"), VALID)
@@ -170,7 +174,7 @@ def test_invalid_response_is_an_error_with_the_reason(behavior, reason):
 
 
 @pytest.mark.parametrize("behavior", TIMEOUTS)
-def test_timeout_kills_all_processes_and_gives_no_score(behavior):
+def test_timeout_kills_the_process_and_gives_no_score(behavior):
     marker = new_marker()
     result = judge_case(*behavior, marker, timeout=0.6)
     assert (result.status, result.score) == (Status.ERROR, None)
@@ -178,11 +182,21 @@ def test_timeout_kills_all_processes_and_gives_no_score(behavior):
     assert not remaining(marker)
 
 
+@pytest.mark.parametrize(("behavior", "children"), CHILDREN)
+def test_timeout_kills_all_child_processes(behavior, children):
+    marker = new_marker()
+    with timeout_when(lambda: len(sleeping(marker)) == children):
+        result = judge_case(*behavior, marker)
+    assert (result.status, result.score) == (Status.ERROR, None)
+    assert result.reasoning.startswith(f"timeout: exceeded the time limit of {TIMEOUT:g} s")
+    assert not remaining(marker)
+
+
 @pytest.mark.parametrize("behavior", OPEN_OUTPUT)
 def test_child_that_keeps_the_output_open_is_killed_and_the_response_counts(behavior):
     marker = new_marker()
     started = time.monotonic()
-    result = judge_case(*behavior, marker, timeout=TIMEOUT)
+    result = judge_case(*behavior, marker)
     assert (result.status, result.score) == (Status.OK, 1.0), result.reasoning
     assert time.monotonic() - started > 0.9
     assert not remaining(marker)
@@ -191,7 +205,7 @@ def test_child_that_keeps_the_output_open_is_killed_and_the_response_counts(beha
 def test_output_of_a_background_child_makes_the_response_invalid(monkeypatch):
     marker = new_marker()
     monkeypatch.setattr(code_judge, "ProcessLimits", partial(ProcessLimits, linger=TIMEOUT))
-    result = judge_case("write_and", "background_output", marker, timeout=TIMEOUT)
+    result = judge_case("write_and", "background_output", marker)
     assert "single JSON object without other text" in result.reasoning
     assert not remaining(marker)
 
@@ -200,7 +214,7 @@ def test_process_that_ignores_sigterm_is_killed_after_two_seconds():
     marker = new_marker()
     started = time.monotonic()
     with timeout_when(lambda: sleeping(marker)):
-        result = judge_case("ignore_sigterm", "start_grandchild", marker, timeout=TIMEOUT)
+        result = judge_case("ignore_sigterm", "start_grandchild", marker)
     assert result.reasoning.startswith("timeout")
     assert time.monotonic() - started > 2
     assert not remaining(marker)
@@ -214,4 +228,5 @@ def test_details_are_copied_unchanged_into_the_score():
 
 
 def test_tables_cover_at_least_sixty_behaviors():
-    assert len(VALID) + len(INVALID) + len(TIMEOUTS) + len(OPEN_OUTPUT) >= 60
+    tables = (VALID, INVALID, TIMEOUTS, CHILDREN, OPEN_OUTPUT)
+    assert sum(map(len, tables)) >= 60

@@ -14,6 +14,7 @@ from fieldmark.evaluators.line_items import LineItems
 from fieldmark.judges.code_judge import CodeJudge
 from fieldmark.model.case import Case
 from fieldmark.model.rule import Rule
+from waiting import TIMEOUT
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "judges"
@@ -27,7 +28,8 @@ HEADER = ("invoice_number", "invoice_date", "currency", "supplier.name", "import
 
 def example(name, **options):
     script = EXAMPLES / name
-    return CodeJudge(script=(INTERPRETERS[script.suffix], str(script)), **options)
+    command = (INTERPRETERS[script.suffix], str(script))
+    return CodeJudge(script=command, timeout=TIMEOUT, **options)
 
 
 def score_with(name, expected, candidate, protocol="lines", **config):

@@ -14,7 +14,7 @@ from loopback_server import Answer, loopback, replied
 from waiting import TIMEOUT, eventually
 
 
-def client_for(server, timeout=5.0):
+def client_for(server, timeout=TIMEOUT):
     endpoint = parse_endpoint(server.url)
     return HttpClient(endpoint, headers={}, timeout=timeout, max_bytes=1 << 20)
 
@@ -49,7 +49,7 @@ def test_client_closes_after_its_last_response():
         return replied({})
 
     with loopback(script=script) as server, ThreadPoolExecutor(1) as pool:
-        client = client_for(server, timeout=TIMEOUT)
+        client = client_for(server)
         response = pool.submit(client.send, b"{}")
         assert arrived.wait(TIMEOUT)
         client.close()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from email.utils import formatdate
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldmark.judges import retry
 from fieldmark.judges.retry import Backoff, call_with_retries, parse_retry_after
 
 
@@ -49,8 +50,10 @@ def test_retry_after(header, seconds):
     assert parse_retry_after(header) == seconds
 
 
-def test_retry_after_with_a_future_date():
-    assert parse_retry_after(formatdate(time.time() + 30, usegmt=True)) == pytest.approx(30, abs=2)
+def test_retry_after_with_a_future_date(monkeypatch):
+    now = 1_700_000_000
+    monkeypatch.setattr(retry, "time", SimpleNamespace(time=lambda: now + 0.25))
+    assert parse_retry_after(formatdate(now + 30, usegmt=True)) == 29.75
 
 
 @pytest.mark.parametrize(

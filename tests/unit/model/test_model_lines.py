@@ -6,6 +6,7 @@ import gc
 import json
 import subprocess
 import sys
+from itertools import pairwise
 
 import psutil
 import pytest
@@ -573,18 +574,19 @@ def test_references_are_released():
 
 def test_memory_does_not_grow():
     process = psutil.Process()
-    for _ in range(2_000):
-        NAMED.ids(NAMED.read(READ))
-    before = process.memory_info().rss
     known = bytes([TEXT | NUMBER | SURE, TEXT, 0, TEXT | NUMBER | SURE, 0])
     cells = ((1,) * 5, (2,) * 5, (3,) * 5)
-    for _ in range(20_000):
-        lines, found = NAMED.read(READ), NAMED.read(FOUND)
-        NAMED.ids(lines)
-        for other in (lines, found):
-            _lines.compare(lines, other, known, *cells)
-        NAMED.read(FOUND[:-3])
-    assert process.memory_info().rss - before < 4 << 20
+    sizes = []
+    for _ in range(5):
+        for _ in range(5_000):
+            lines, found = NAMED.read(READ), NAMED.read(FOUND)
+            NAMED.ids(lines)
+            for other in (lines, found):
+                _lines.compare(lines, other, known, *cells)
+            NAMED.read(FOUND[:-3])
+        sizes.append(process.memory_info().rss)
+    # The memory of the process may grow for other reasons; a leak grows in every round.
+    assert min(after - before for before, after in pairwise(sizes)) < 100_000, sizes
 
 
 def test_line_owns_its_bytes_and_keeps_no_other_line_alive():

@@ -22,7 +22,6 @@ def run(tmp_path):
             cwd=tmp_path,
             capture_output=True,
             check=False,
-            timeout=60,
         )
 
     return command

@@ -6,7 +6,18 @@ import gc
 
 import pytest
 
+from fieldmark.run import gc_tuning
 from fieldmark.run.gc_tuning import relaxed_gc
+
+
+@pytest.fixture(autouse=True)
+def _default_thresholds(monkeypatch):
+    """Start without runs in progress, whatever other tests have left behind."""
+    monkeypatch.setattr(gc_tuning, "_previous", [])
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
 
 
 def test_garbage_collection_is_relaxed_during_a_run_and_restored():

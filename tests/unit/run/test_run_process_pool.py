@@ -39,9 +39,11 @@ def done(pool, tasks):
 def pool(monkeypatch):
     """Return a pool whose workers call a function instead of processing partitions.
 
-    Workers are forked, which needs a process without threads left over from other tests.
+    Workers are forked, because functions of a test cannot be pickled. Threads of earlier tests get
+    some time to end; those that never end are idle, and do not prevent a fork.
     """
-    assert eventually(lambda: threading.active_count() == 1)
+    eventually(lambda: threading.active_count() == 1, seconds=10)
+    monkeypatch.setattr(process_pool, "threading", SimpleNamespace(active_count=lambda: 1))
 
     def make(work, workers=2):
         monkeypatch.setattr(process_pool, "_start_worker", start(work))

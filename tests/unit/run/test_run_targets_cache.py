@@ -150,7 +150,7 @@ def test_new_cache_directory_has_a_gitignore(tmp_path):
 
 @pytest.mark.parametrize("turn", range(10))
 def test_first_entries_can_be_written_concurrently(tmp_path, turn):
-    together = threading.Barrier(8, timeout=20)
+    together = threading.Barrier(8, timeout=TIMEOUT)
 
     def ask(_):
         together.wait()

@@ -372,13 +372,13 @@ def test_retry_after_header_is_honored():
 def test_python_functions_are_called_concurrently(tmp_path):
     (tmp_path / "extract.py").write_text(
         "import threading\n"
-        "together = threading.Barrier(3, timeout=20)\n"
+        f"together = threading.Barrier(3, timeout={TIMEOUT})\n"
         "def run(case):\n"
         "    together.wait()\n"
         "    return {'id': case['case_id']}\n",
         "utf-8",
     )
     source = PythonTarget(function="extract.py:run", cwd=tmp_path)
-    target = Target(type="python", source=source, concurrency=3)
+    target = Target(type="python", source=source, concurrency=3, timeout=TIMEOUT)
     got = [case.candidate for case in produce_candidates(target, cases(6))]
     assert got == [{"id": str(n)} for n in range(6)]

@@ -26,7 +26,7 @@ def target(source, **options):
     return CommandTarget(command=(sys.executable, "-c", source), **options)
 
 
-def call(source, timeout=10.0, **options):
+def call(source, timeout=TIMEOUT, **options):
     with target(source, **options).opened(timeout) as ask:
         return ask(REQUEST)
 

@@ -26,7 +26,7 @@ from waiting import TIMEOUT
 REQUEST = {"case_id": "a", "input": {"file": "ä.pdf"}, "question": "", "metadata": {}}
 
 
-def call(server, timeout=5.0, **options):
+def call(server, timeout=TIMEOUT, **options):
     with HttpTarget(url=server.url, **options).opened(timeout) as ask:
         return ask(REQUEST)
 
@@ -199,10 +199,11 @@ def test_secret_outside_the_answer_path_is_ignored(monkeypatch):
 
 
 def test_refused_connection_is_a_failure():
-    with socket.create_server(("127.0.0.1", 0)) as held:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # reserves the port, but does not listen
         port = held.getsockname()[1]
-    with HttpTarget(url=f"http://127.0.0.1:{port}/").opened(5) as ask:
-        got = ask(REQUEST)
+        with HttpTarget(url=f"http://127.0.0.1:{port}/").opened(TIMEOUT) as ask:
+            got = ask(REQUEST)
     assert "connection failed" in got.failure
     assert got.transient
 
@@ -222,7 +223,7 @@ def test_all_addresses_of_a_host_are_tried(monkeypatch):
             return real_connect(address, *rest, **named)
 
         monkeypatch.setattr(socket, "create_connection", connect)
-        with HttpTarget(url=f"http://localhost:{server.port}/").opened(5) as ask:
+        with HttpTarget(url=f"http://localhost:{server.port}/").opened(TIMEOUT) as ask:
             assert ask(REQUEST).text == '{"total": 1}'
             assert ask(REQUEST).text == '{"total": 1}'
     assert len(calls) == 1
@@ -244,7 +245,7 @@ def test_host_is_resolved_once(monkeypatch):
 
     monkeypatch.setattr(socket, "getaddrinfo", lookup)
     with loopback(replied({}), Answer(hang_up=True), replied({})) as server:
-        with HttpTarget(url=f"http://localhost:{server.port}/").opened(5) as ask:
+        with HttpTarget(url=f"http://localhost:{server.port}/").opened(TIMEOUT) as ask:
             assert ask(REQUEST).text == "{}"
             assert lookups == ["localhost"]
             assert "connection failed" in ask(REQUEST).failure
@@ -259,7 +260,7 @@ def test_unknown_host_is_a_failure(monkeypatch):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", lookup)
-    with HttpTarget(url="https://nowhere.example/").opened(5) as ask:
+    with HttpTarget(url="https://nowhere.example/").opened(TIMEOUT) as ask:
         got = ask(REQUEST)
     assert got.failure == "nowhere.example: host not found: Name or service not known"
     assert got.transient
@@ -277,7 +278,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch):
 
 def test_cookies_are_not_sent():
     with loopback(replied({}, headers={"Set-Cookie": "case=a"})) as server:
-        with HttpTarget(url=server.url).opened(5) as ask:
+        with HttpTarget(url=server.url).opened(TIMEOUT) as ask:
             ask(REQUEST)
             ask(REQUEST)
         assert "Cookie" not in server.received[1].headers
@@ -287,7 +288,10 @@ def test_concurrent_requests_get_their_own_responses():
     def echo(received, _):
         return replied({"id": received.value["case_id"]})
 
-    with loopback(script=echo) as server, HttpTarget(url=server.url, answer="id").opened(5) as ask:
+    with (
+        loopback(script=echo) as server,
+        HttpTarget(url=server.url, answer="id").opened(TIMEOUT) as ask,
+    ):
         got = {}
 
         def work(number):

@@ -13,6 +13,7 @@ import pytest
 from fieldmark.errors import OptionError
 from fieldmark.judges import time_limit
 from fieldmark.model.json import MISSING
+from fieldmark.run.targets import python
 from fieldmark.run.targets.python import PythonTarget
 from fieldmark.run.targets.target import TargetResponse
 from waiting import TIMEOUT, eventually
@@ -24,7 +25,7 @@ REQUEST = {"case_id": "a", "input": {"pages": [1]}, "question": "", "metadata": 
 def call(tmp_path):
     """Call a function from a file."""
 
-    def ask(source, timeout=5.0, request=REQUEST, **options):
+    def ask(source, timeout=TIMEOUT, request=REQUEST, **options):
         (tmp_path / "extract.py").write_text(source, "utf-8")
         target = PythonTarget(function="extract.py:run", cwd=tmp_path, **options)
         assert target.unready() is None
@@ -74,16 +75,26 @@ def test_exceptions_are_failures(call, source, reason, transient):
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("function", "sleep"),
     [
-        pytest.param("import time\ndef run(case): time.sleep(30)", id="function"),
-        pytest.param(
-            "import asyncio\nasync def run(case): await asyncio.sleep(30)", id="coroutine"
-        ),
+        pytest.param("def run", "time.sleep", id="function"),
+        pytest.param("async def run", "await asyncio.sleep", id="coroutine"),
     ],
 )
-def test_call_that_times_out_is_abandoned_and_not_retried(call, source):
-    got = call(source, timeout=0.2)
+def test_call_that_times_out_is_abandoned_and_not_retried(
+    call, function, sleep, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(python, "_CANCEL_DELAY", TIMEOUT)
+    over = tmp_path / "over"
+    got = call(
+        "import asyncio, pathlib, time\n"
+        f"{function}(case):\n"
+        "    while not pathlib.Path(case['config']['over']).exists():\n"
+        f"        {sleep}(0.01)\n",
+        timeout=0.2,
+        config={"over": str(over)},
+    )
+    over.touch()
     assert got == TargetResponse(failure="no response within 0.2 s")
 
 
@@ -93,7 +104,7 @@ def test_coroutine_that_times_out_is_cancelled(call, tmp_path):
         "import asyncio, pathlib\n"
         "async def run(case):\n"
         "    try:\n"
-        "        await asyncio.sleep(9)\n"
+        f"        await asyncio.sleep({10 * TIMEOUT})\n"
         "    finally:\n"
         "        pathlib.Path(case['config']['trace']).touch()\n",
         timeout=0.1,
@@ -132,7 +143,7 @@ def test_function_cannot_modify_the_request_of_others(call):
 def test_return_value_is_copied(call):
     got = call("kept = {'a': [1]}\ndef run(case):\n    kept['a'].append(1)\n    return kept")
     assert got.value == {"a": [1, 1]}
-    module = next(m for n, m in sys.modules.items() if n.startswith("_fieldmark_target_") and hasattr(m, "kept") and m.kept["a"] == [1, 1])  # fmt: skip
+    module = next(m for n, m in list(sys.modules.items()) if n.startswith("_fieldmark_target_") and hasattr(m, "kept") and m.kept["a"] == [1, 1])  # fmt: skip
     module.kept["a"].append(2)
     assert got.value == {"a": [1, 1]}
 
@@ -161,7 +172,7 @@ class Extractor:
 
 def _ask_here(attribute):
     here = Path(__file__)
-    with PythonTarget(function=f"{here.name}:{attribute}", cwd=here.parent).opened(5) as ask:
+    with PythonTarget(function=f"{here.name}:{attribute}", cwd=here.parent).opened(TIMEOUT) as ask:
         return ask(REQUEST)
 
 
@@ -178,7 +189,7 @@ def test_module_is_imported_from_the_working_directory(tmp_path):
     before = list(sys.path)
     target = PythonTarget(function="fm_test_package.extract:run", cwd=tmp_path)
     assert target.unready() is None
-    with target.opened(5) as ask:
+    with target.opened(TIMEOUT) as ask:
         assert ask(REQUEST).value == 7
     assert sys.path == before
 
@@ -190,7 +201,7 @@ def test_file_can_import_from_its_directory(tmp_path):
         "def run(case):\n    import fm_test_lazily\n    return fm_test_lazily.answer", "utf-8"
     )
     (directory / "fm_test_lazily.py").write_text("answer = 8", "utf-8")
-    with PythonTarget(function="judges/one.py:run", cwd=tmp_path).opened(5) as ask:
+    with PythonTarget(function="judges/one.py:run", cwd=tmp_path).opened(TIMEOUT) as ask:
         assert ask(REQUEST).value == 8
 
 
@@ -201,7 +212,7 @@ def test_file_is_loaded_once_unless_it_changes(tmp_path):
     for number, loads in ((1, 1), (1, 1), (2, 2)):
         file.write_text(source.format(number), "utf-8")
         assert target.unready() is None
-        with target.opened(5) as ask:
+        with target.opened(TIMEOUT) as ask:
             assert ask(REQUEST).value == number
         assert (tmp_path / "log").read_text("utf-8") == "x" * loads
 

@@ -8,6 +8,7 @@ import pytest
 
 from fieldmark.run.targets.http import HttpTarget
 from loopback_server import loopback, replied
+from waiting import TIMEOUT
 
 IDENTITY = """\
 -----BEGIN CERTIFICATE-----
@@ -41,7 +42,7 @@ def served(tmp_path):
 
 
 def call(server, host):
-    with HttpTarget(url=f"https://{host}:{server.port}/").opened(5) as ask:
+    with HttpTarget(url=f"https://{host}:{server.port}/").opened(TIMEOUT) as ask:
         return ask({"case_id": "a"})
 
 

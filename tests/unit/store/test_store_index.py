@@ -26,6 +26,13 @@ def root(tmp_path):
     return tmp_path
 
 
+def rewrite(path, content):
+    """Write a file a second later than all others, because clocks of file systems are coarse."""
+    path.write_bytes(content)
+    times = path.stat().st_atime_ns, path.stat().st_mtime_ns + 10**9
+    os.utime(path, ns=times)
+
+
 def statuses(root):
     return {entry.id: entry.status for entry in list_runs(root)}
 
@@ -62,7 +69,7 @@ def test_run_of_another_format_is_corrupt(root, name, number):
     path = root / "first" / name
     content = path.read_bytes()
     assert b'"format": 2' in content
-    path.write_bytes(content.replace(b'"format": 2', b'"format": %d' % number, 1))
+    rewrite(path, content.replace(b'"format": 2', b'"format": %d' % number, 1))
     entry = next(each for each in list_runs(root) if each.id == "first")
     assert entry.status == "corrupt"
     assert entry.problem.startswith(
@@ -185,9 +192,11 @@ def test_files_with_times_before_1970_exist(root):
 def test_runs_are_sorted_by_start_and_name(root):
     for name in ("b", "c", "a"):
         shutil.copytree(root / "second", root / name)
-    path = root / "c" / "manifest.json"
-    started = next(entry.started_at for entry in list_runs(root) if entry.id == "c")
-    path.write_bytes(path.read_bytes().replace(started.encode(), b"2001-01-01"))
+    dates = {"c": b"2001-01-01", "first": b"2002-01-01"}
+    for entry in list_runs(root):
+        path = root / entry.id / "manifest.json"
+        date = dates.get(entry.id, b"2003-01-01")
+        path.write_bytes(path.read_bytes().replace(entry.started_at.encode(), date))
     for _ in range(2):
         assert [entry.id for entry in list_runs(root)] == ["c", "first", "a", "b", "second"]
 
@@ -232,7 +241,7 @@ def test_list_reads_only_manifests(root, monkeypatch):
 
 def test_files_newer_than_the_manifest_are_read(root):
     path = root / "first" / "summary.json"
-    path.write_bytes(path.read_bytes().replace(b'"total": 1,', b'"total": 7,', 1))
+    rewrite(path, path.read_bytes().replace(b'"total": 1,', b'"total": 7,', 1))
     assert [entry.cases for entry in list_runs(root)] == [7, 1]
 
 
