@@ -269,6 +269,11 @@ class Page:
                 "new Promise((rendered) => setTimeout(() => requestAnimationFrame(rendered), 0))"
             )
 
+    def download_to(self, directory: Path) -> None:
+        """Save downloads in a directory."""
+        behavior = {"behavior": "allow", "downloadPath": str(directory), "eventsEnabled": True}
+        self.send("Browser.setDownloadBehavior", **behavior)
+
     def media(self, *, scheme: str = "light", medium: str = "") -> None:
         """Emulate a light or dark color scheme, and a medium such as print."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -306,6 +311,14 @@ class Page:
             for url in self.requests
             if not url.startswith("data:")
         }
+
+    @property
+    def completed_downloads(self) -> int:
+        """The number of files that were downloaded completely."""
+        self.settle()  # reads new events
+        return sum(
+            each["state"] == "completed" for each in self._events("Browser.downloadProgress")
+        )
 
     @property
     def dialogs(self) -> list[str]:

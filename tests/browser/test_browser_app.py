@@ -285,19 +285,13 @@ def test_strategy_file_is_imported_and_exported_flat_and_nested(app, tmp_path):
     page.click("#import-do")
     page.wait("document.querySelectorAll('.strategy-table tbody tr').length === 3")
     assert page.text(".count-chips").split() == ["FUZZY", "1", "SEMANTIC", "1", "IGNORE", "1"]
-    page.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path / "down"))
-    for control, expected_value in (
-        (
-            "#export-flat",
-            {"customer.name": "FUZZY", "customer.address.line_1": "SEMANTIC", "notes": "IGNORE"},
-        ),
-        ("#export-nested", nested),
-    ):
-        page.click(control)
+    page.download_to(tmp_path / "down")
+    flat = {"customer.name": "FUZZY", "customer.address.line_1": "SEMANTIC", "notes": "IGNORE"}
+    for number, (form, exported) in enumerate([("flat", flat), ("nested", nested)], start=1):
+        page.click(f"#export-{form}")
+        assert eventually(lambda number=number: page.completed_downloads == number)
         downloaded = tmp_path / "down" / "strategies.json"
-        # The browser renames the file when it is complete.
-        assert eventually(downloaded.exists)
-        assert json.loads(downloaded.read_text("utf-8")) == expected_value
+        assert json.loads(downloaded.read_text("utf-8")) == exported
         downloaded.unlink()
 
 

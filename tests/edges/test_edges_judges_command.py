@@ -12,6 +12,7 @@ from fieldmark.evaluators.base import Status
 from fieldmark.judges.code_judge import CodeJudge
 from fieldmark.model.case import Case
 from published.command_line import COMMAND, fieldmark
+from waiting import TIMEOUT
 
 FIELDS = {"fields": [{"path": "total"}, {"path": "vendor", "match": "fuzzy"}]}
 EXPECTED = {"total": 10, "vendor": "Acme Corp", "lines": [{"description": "Bolt", "amount": 2}]}
@@ -160,7 +161,7 @@ def test_lines_are_judged_separately_and_an_invalid_line_has_no_score(run_judge)
 @pytest.mark.parametrize("protocol", ["process", "lines"])
 def test_command_works_as_a_code_judge(protocol):
     words = (str(COMMAND), "judge", "field_accuracy", *(["--lines"] * (protocol == "lines")))
-    judge = CodeJudge(script=words, protocol=protocol, config=FIELDS)
+    judge = CodeJudge(script=words, protocol=protocol, config=FIELDS, timeout=TIMEOUT)
     assert judge.unready() is None
     with judge.opened() as score_case:
         result = score_case(Case("a", EXPECTED, CANDIDATE))
