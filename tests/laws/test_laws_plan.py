@@ -179,7 +179,8 @@ def test_plan_agrees_with_the_interpreter(name, method, pair):
         empty_tokens=rules.empty_tokens,
         empty_containers=rules.empty_containers,
     )
-    assume(isinstance(expected, dict) or chosen.depth is Depth.LEAF)
+    if chosen.depth is not Depth.LEAF and not isinstance(expected, dict):
+        expected, candidate = {"a": expected}, {"a": candidate}
     interpreted = interpret(expected, candidate, chosen)
     assert facts(expected, candidate, chosen) == interpreted
 
@@ -231,7 +232,8 @@ def test_order_of_items_changes_no_count(method, data, pair):
 @given(pair=document_pairs(), extra=small_json)
 def test_unrelated_extra_field_never_raises_precision(pair, extra):
     expected, candidate = pair
-    assume(isinstance(expected, dict) and isinstance(candidate, dict))
+    if not (isinstance(expected, dict) and isinstance(candidate, dict)):
+        expected, candidate = {"a": expected}, {"a": candidate}
     before = precision(counts(expected, candidate, Rules()))
     after = precision(counts(expected, {**candidate, "unrelated": extra}, Rules()))
     assert None in (before, after) or after <= before

@@ -141,7 +141,8 @@ def test_memory_does_not_grow_with_the_number_of_cases():
         return most
 
     peak(20)
-    assert peak(600) < peak(60) * 2 + 200_000
+    # The responses to 600 cases are 6 MB; how many of them wait at a time depends on the threads.
+    assert peak(600) < peak(60) + 2_000_000
 
 
 def test_time_limit_reaches_the_target():
