@@ -6,9 +6,10 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from operator import attrgetter
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 __all__ = ["load_attribute"]
 
@@ -32,14 +33,26 @@ def _load_file(path: Path) -> ModuleType:
     name = f"_fieldmark_target_{digest[:16]}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path.name} is not a Python module")
+    loader = _UncachedLoader(name, str(path))
+    spec = ModuleSpec(name, loader, origin=str(path))
+    spec.has_location = True  # sets __file__
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
     return module
+
+
+class _UncachedLoader(SourceFileLoader):
+    """Compiles a file each time it is loaded.
+
+    Cached bytecode is identified by size and modification time in seconds, so it would hide a
+    change within the same second.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the loader has one file
+        """Return the compiled source."""
+        return self.source_to_code(self.get_data(self.path), self.path)
