@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["HEADLINE_METRICS", "MAIN_METRIC"]
+__all__ = ["HEADLINE_METRICS", "MAIN_METRIC", "MICRO_F1"]
 
 HEADLINE_METRICS: Final = (
     "mean_score",
@@ -15,3 +15,5 @@ HEADLINE_METRICS: Final = (
 
 MAIN_METRIC: Final = HEADLINE_METRICS[0]
 """The default metric for judging a run."""
+
+MICRO_F1: Final = HEADLINE_METRICS[3]

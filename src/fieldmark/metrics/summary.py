@@ -45,8 +45,9 @@ class AppliedConvention:
     counting_sha256: str
 
     def is_comparable(self, other: AppliedConvention) -> bool:
-        """Return whether metrics of both can be compared: same comparison, same counting."""
-        return (self.comparison_sha256, self.counting_sha256) == (
+        """Return whether metrics of both can be compared: same version, comparison and counting."""
+        return (self.version, self.comparison_sha256, self.counting_sha256) == (
+            other.version,
             other.comparison_sha256,
             other.counting_sha256,
         )
@@ -178,13 +179,13 @@ def summarize(
         by_attribute.append(counts)
         attributes[path] = AttributeSummary(
             **counts._asdict(),
-            **rates(counts, counting.zero)._asdict(),
+            **rates(counts, counting)._asdict(),
             accuracy=accuracy(counts, errors.total),
             errors=sum(n for fact, n in own.items() if FACTS[fact].outcome is Outcome.ERROR),
             errors_by_type=errors,
         )
     counts = total(pooled, costs)
-    means = [macro_mean(by_attribute, counting.zero), sums.macro_by_case()]
+    means = [macro_mean(by_attribute, counting), sums.macro_by_case()]
     if not sums.cases.scored:
         # Without a scored case nothing is perfect, not even vacuously.
         means = [each._replace(f1=None) if each.vacuous else each for each in means]
@@ -193,7 +194,7 @@ def summarize(
         convention=applied_convention(convention, rules),
         cases=sums.cases,
         verdicts=sums.verdicts,
-        micro=Micro(**counts._asdict(), **rates(counts, counting.zero)._asdict()),
+        micro=Micro(**counts._asdict(), **rates(counts, counting)._asdict()),
         macro=Macro(by_attribute=means[0], by_case=means[1]),
         mean_score=sums.scores.mean,
         attributes=attributes,

@@ -13,7 +13,7 @@ from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
-__all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts", "f1_in_mean"]
+__all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts"]
 
 
 class CaseTotals(NamedTuple):
@@ -104,16 +104,9 @@ class RunSums(NamedTuple):
             scores=_sum((stats.score, times) for stats, times in scored),
             precisions=_sum((stats.precision, times) for stats, times in scored),
             recalls=_sum((stats.recall, times) for stats, times in scored),
-            f1s=_sum((f1_in_mean(stats), times) for stats, times in scored),
+            f1s=_sum((stats.f1_in_mean, times) for stats, times in scored),
             safety=_sum((stats.safety, times) for stats, times in counted),
         )
-
-
-def f1_in_mean(stats: CaseStats) -> float | None:
-    """Return the F1 of a case for a mean: 0 if it is undefined although something is wrong."""
-    if stats.f1 is None and (stats.counts.fp or stats.counts.fn):
-        return 0.0
-    return stats.f1
 
 
 def _sum(values: Iterable[tuple[float | None, int]]) -> ExactSum:

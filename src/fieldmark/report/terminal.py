@@ -135,9 +135,11 @@ def _style(value: float | None) -> str:
 
 
 def _bar(row: AttributeRow) -> Text:
-    """Draw F1 as a bar, in eighths of a character."""
-    full, part = divmod(round((row.f1 or 0) * _BAR * 8), 8)
-    return Text("█" * full + (_EIGHTHS[part] if part else ""), style=_f1_style(row))
+    """Draw F1 as a bar, in eighths of a character: 0 has the shortest bar, undefined has none."""
+    if row.f1 is None:
+        return Text()
+    full, part = divmod(max(1, round(row.f1 * _BAR * 8)), 8)
+    return Text("█" * full + (_EIGHTHS[part] if part else ""), style=_style(row.f1))
 
 
 def _mistakes(row: AttributeRow) -> Text:
