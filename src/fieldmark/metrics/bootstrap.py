@@ -98,6 +98,9 @@ def run_intervals(
         **{name: getattr(summary.quality, name) for name in quality},
     }
     values = np.stack([resampled[name] for name in estimates])
+    for name, flags in summary.flags.items():
+        if "vacuous" in flags and name in estimates:
+            estimates[name] = None  # nothing varies
     headline = _intervals(estimates, values, [len(rows)] * len(estimates), scale)
     return RunIntervals(
         metrics={**headline, **known_shares}, attributes=dict(sorted(attributes.items()))

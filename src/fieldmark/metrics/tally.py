@@ -19,7 +19,8 @@ __all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts"]
 class CaseTotals(NamedTuple):
     """The number of cases by status.
 
-    `total` counts the rows of the ground truth; `unexpected` counts further candidates.
+    `total` counts the rows of the ground truth; `unexpected` counts further candidates. `vacuous`
+    counts the scored cases that had nothing to score.
     """
 
     total: int = 0
@@ -30,6 +31,7 @@ class CaseTotals(NamedTuple):
     unparseable: int = 0
     invalid_truth: int = 0
     unexpected: int = 0
+    vacuous: int = 0
 
     def __add__(self, other: object) -> CaseTotals:
         if not isinstance(other, CaseTotals):
@@ -99,6 +101,7 @@ class RunSums(NamedTuple):
                     if not (stats.misses or stats.errors_count or stats.verdict is Verdict.FAIL)
                 ),
                 errors=sum(times for stats, times in counted if stats.errors_count),
+                vacuous=sum(times for stats, times in scored if stats.vacuous),
             ),
             verdicts=VerdictCounts(*(verdicts[each] for each in Verdict)),
             scores=_sum((stats.score, times) for stats, times in scored),

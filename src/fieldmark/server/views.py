@@ -9,7 +9,7 @@ import orjson
 
 from fieldmark.compare.auto import Detected, detect
 from fieldmark.metrics.clusters import MistakeClusters
-from fieldmark.metrics.quality import QualityBuckets, bucket_table
+from fieldmark.metrics.quality import QualityBuckets, bucket_table, rqs_formula
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import fact
@@ -17,6 +17,7 @@ from fieldmark.model.rule import Rules
 from fieldmark.report.html import cases
 from fieldmark.report.html.metrics import (
     attribute_lines,
+    case_tiles,
     detection_tables,
     domain_lines,
     evaluator_lines,
@@ -39,6 +40,8 @@ _AUTO: Final = "auto"
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
     """Return the data for the tabs of a compared pair, in addition to its metrics."""
     return {
+        "tiles": [tile.to_dict() for tile in case_tiles(result)],
+        "formula": rqs_formula(result.convention.counting),
         "documents": case_documents(result),
         "buckets": _paths_by_bucket(result),
         "fields": [

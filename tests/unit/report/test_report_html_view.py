@@ -45,7 +45,7 @@ def test_metrics_are_those_of_the_summary(run):
     shown = run(worse_by(4, 2), at_least={"micro_f1": 0.99}, at_most={"hallucination": 1})
     view, summary = view_of(shown).run, shown.summary
     tiles = {tile["label"]: tile["value"] for tile in view["tiles"]}
-    assert tiles["Macro F1"] == summary.macro_f1_by_attribute
+    assert tiles["Macro F1 by attribute"] == summary.macro_f1_by_attribute
     assert tiles["Micro F1"] == summary.micro.f1
     assert tiles["RQS"] == summary.quality.rqs
     assert tiles["Perfect"] == 16 / 20

@@ -58,7 +58,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9\[][ -^`-~]{0,1000}\Z")
 _MISTAKE_COLUMNS: Final = (
     "case_id", "path", "outcome", "reason", "similarity", "expected", "candidate", "note",
 )  # fmt: skip
-_METRIC_COLUMNS: Final = ("metric", "value", "low", "high", "meaning")
+_METRIC_COLUMNS: Final = ("metric", "value", "low", "high", "meaning", "note")
 _HEADINGS: Final = {
     "case_id": "Case",
     "path": "Field",
@@ -94,7 +94,7 @@ def write_xlsx(run: ShownRun, out: Path) -> None:
     )
     cases = (
         [case.id, case.score, case.verdict, case.status, case.input, ", ".join(case.tags),
-         *case.stats.errors]
+         *case.stats.errors, "yes" if case.stats.vacuous else ""]
         for case in run.cases()
     )  # fmt: skip
     with atomic_path(out) as path:
@@ -156,7 +156,7 @@ def _text(sheet: object, text: str) -> WriteOnlyCell:
 def _metrics(summary: Summary) -> Iterator[list[Cell]]:
     for tile in tiles(summary):
         low, high = tile.interval or (None, None)
-        yield [tile.label, tile.value, low, high, tile.meaning]
+        yield [tile.label, tile.value, low, high, tile.meaning, tile.note]
     for table in detection_tables(summary):
         title = f"detection {table.title}".rstrip()
         for name, value, meaning in table.metrics:
@@ -170,5 +170,6 @@ def _metrics(summary: Summary) -> Iterator[list[Cell]]:
     for gate in gates_failed_first(summary):
         yield ["gate", gate.passed, None, None, gate_text(gate)]
     yield ["convention", None, None, None, summary.convention.name]
+    yield ["RQS formula", None, None, None, summary.rqs_formula]
     for warning in summary.warnings:
         yield ["warning", None, None, None, warning]
