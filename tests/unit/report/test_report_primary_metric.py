@@ -9,9 +9,17 @@ import pytest
 
 import fieldmark as fm
 from fieldmark.api.runs import list_runs
+from fieldmark.report.case_view import (
+    case_list,
+    case_list_csv,
+    case_list_markdown,
+    case_markdown,
+    case_view,
+)
 from fieldmark.report.exports.json import write_json
 from fieldmark.report.exports.markdown import markdown, short_markdown
 from fieldmark.report.exports.xlsx import write_xlsx
+from fieldmark.report.html.cases import worst_cases
 from fieldmark.report.html.metrics import case_tiles, tiles
 from fieldmark.report.html.view import view_of
 from fieldmark.report.runs_view import run_lines, runs_csv, runs_markdown
@@ -154,7 +162,7 @@ def test_every_view_says_that_a_metric_is_vacuous(tmp_path):
     sheet = openpyxl.load_workbook(tmp_path / "x.xlsx")
     notes = {row[0]: row[5] for row in sheet["Summary"].iter_rows(values_only=True) if len(row) > 5}
     assert notes["Mean score"] == "vacuous"
-    assert [row[-1] for row in sheet["Cases"].iter_rows(values_only=True)] == ["Vacuous", "yes"]
+    assert [row[-1] for row in sheet["Cases"].iter_rows(values_only=True)] == ["Vacuous", True]
     write_json(run, tmp_path / "x.json")
     exported = json.loads((tmp_path / "x.json").read_text("utf-8"))
     assert exported["cases"][0]["vacuous"] is True
@@ -163,7 +171,13 @@ def test_every_view_says_that_a_metric_is_vacuous(tmp_path):
     [entry] = list_runs(tmp_path / "runs")
     assert "mean_score" in entry.vacuous
     assert "vacuous scores" in run_lines([entry]).text(120)
+    [line] = worst_cases(run.cases(), 10).lines
+    assert "1.000 (vacuous)" in as_text(case_list([line], 1))
+    assert "1.000 (vacuous)" in case_list_markdown([line], 1)
+    assert case_list_csv([line]).splitlines()[1].endswith('"true"')
     case = fm.compare(*NOTHING[0])
+    assert "score 1.000 (vacuous)  confusion" in as_text(case_view(case))
+    assert "score 1.000 (vacuous) (confusion)" in case_markdown(case)
     assert repr(case).startswith("CaseResult(score=1.000 (vacuous), ")
     assert (case_tiles(case)[0].note, case.to_dict()["vacuous"]) == ("vacuous", True)
 

@@ -94,7 +94,7 @@ def write_xlsx(run: ShownRun, out: Path) -> None:
     )
     cases = (
         [case.id, case.score, case.verdict, case.status, case.input, ", ".join(case.tags),
-         *case.stats.errors, "yes" if case.stats.vacuous else ""]
+         *case.stats.errors, case.vacuous]
         for case in run.cases()
     )  # fmt: skip
     with atomic_path(out) as path:

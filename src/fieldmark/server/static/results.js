@@ -153,8 +153,8 @@ function rankTable(ranking, state, changeShown) {
     caption: "Predictions, best first", step: 50,
     rowProps: (index) => ({ "aria-current": index === state.shown ? "true" : null }),
     columns: [
-      { name: "rank", label: "Rank", numeric: true, value: (index) => ranking.ranks[index], cell: (index) => [whole(ranking.ranks[index]), ranking.ranks.filter((each) => each === ranking.ranks[index]).length > 1 && " (tie)"] },
       { name: "candidate", label: "Prediction", value: (index) => index, cell: (index) => el("button", { type: "button", class: "as-link", "aria-pressed": String(index === state.shown), on: { click: () => { state.shown = index; changeShown(); } } }, `Prediction ${index + 1}`) },
+      { name: "rank", label: "Rank", numeric: true, value: (index) => ranking.ranks[index], cell: (index) => [whole(ranking.ranks[index]), ranking.ranks.filter((each) => each === ranking.ranks[index]).length > 1 && " (tie)"] },
       { name: "verdict", label: "Verdict", cell: (index) => verdictChip(ranking.results[index].verdict, ranking.results[index].status) },
       { name: "score", label: "Score", numeric: true, value: (index) => ranking.results[index].score, cell: (index) => rate(ranking.results[index].score) },
       { name: "rqs", label: "RQS", numeric: true, value: (index) => ranking.results[index].quality.rqs, cell: (index) => rate(ranking.results[index].quality.rqs) },
