@@ -182,10 +182,11 @@ def _scores(summary: Summary) -> Group:
         ),
     }
     qualities = {name: (name, number(getattr(quality, name))) for name in QUALITY_METRICS[:-1]}
-    if rqs_leads:
+    has_rqs = rqs_leads or "safety" not in summary.flags
+    if has_rqs:
         maximum = number(quality.rqs_max, 2)
         qualities["rqs"] = ("RQS", f"{number(quality.rqs)} of {maximum}")
-    elif "safety" in summary.flags:
+    else:
         del qualities["safety"]  # nothing was judged
     mistakes = {
         name: (outcome_text(name), str(n)) for name, n in summary.errors_by_type._asdict().items()
@@ -196,9 +197,8 @@ def _scores(summary: Summary) -> Group:
         _noted_table(summary, ("Mistakes", ""), mistakes),
         _noted_table(summary, ("Quality", ""), qualities),
     ]
-    if not rqs_leads:
-        return Group(Columns(tables, padding=(0, 4)))
-    return Group(Columns(tables[::-1], padding=(0, 4)), Text(), one_line(summary.rqs_formula))
+    columns = Columns(tables[::-1] if rqs_leads else tables, padding=(0, 4))
+    return Group(columns, Text(), one_line(summary.rqs_formula)) if has_rqs else Group(columns)
 
 
 def _noted_table(

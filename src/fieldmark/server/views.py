@@ -21,6 +21,7 @@ from fieldmark.report.html.metrics import (
     detection_tables,
     domain_lines,
     evaluator_lines,
+    has_rqs,
     metrics_view,
 )
 from fieldmark.report.shown_run import comparators_by_attribute
@@ -39,9 +40,10 @@ _AUTO: Final = "auto"
 
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
     """Return the data for the tabs of a compared pair, in addition to its metrics."""
+    tiles = case_tiles(result)
     return {
-        "tiles": [tile.to_dict() for tile in case_tiles(result)],
-        "formula": rqs_formula(result.convention.counting),
+        "tiles": [tile.to_dict() for tile in tiles],
+        "formula": rqs_formula(result.convention.counting) if has_rqs(tiles) else "",
         "documents": case_documents(result),
         "buckets": _paths_by_bucket(result),
         "fields": [

@@ -17,7 +17,7 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
-from fieldmark.report.html.metrics import detection_tables, gate_verdict, tiles
+from fieldmark.report.html.metrics import detection_tables, gate_verdict, has_rqs, tiles
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
@@ -126,7 +126,8 @@ def _metrics(summary: Summary) -> Iterator[str]:
         bounds = f" {' to '.join(map(number, tile.interval or ()))} |" if bounded else ""
         note = f" (**{tile.note}**)" if tile.note else ""
         yield f"| {tile.label} | {value}{maximum} |{bounds} {tile.meaning}{note} |"
-    yield from ("", summary.rqs_formula)
+    if has_rqs(shown):
+        yield from ("", summary.rqs_formula)
 
 
 def _detection(summary: Summary) -> Iterator[str]:

@@ -20,7 +20,7 @@ from fieldmark.report.exports.common import (
     json_text,
     mistakes_of,
 )
-from fieldmark.report.html.metrics import detection_tables, tiles, verdict_counts
+from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles, verdict_counts
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
@@ -154,7 +154,8 @@ def _text(sheet: object, text: str) -> WriteOnlyCell:
 
 
 def _metrics(summary: Summary) -> Iterator[list[Cell]]:
-    for tile in tiles(summary):
+    shown = tiles(summary)
+    for tile in shown:
         low, high = tile.interval or (None, None)
         yield [tile.label, tile.value, low, high, tile.meaning, tile.note]
     for table in detection_tables(summary):
@@ -170,6 +171,7 @@ def _metrics(summary: Summary) -> Iterator[list[Cell]]:
     for gate in gates_failed_first(summary):
         yield ["gate", gate.passed, None, None, gate_text(gate)]
     yield ["convention", None, None, None, summary.convention.name]
-    yield ["RQS formula", None, None, None, summary.rqs_formula]
+    if has_rqs(shown):
+        yield ["RQS formula", None, None, None, summary.rqs_formula]
     for warning in summary.warnings:
         yield ["warning", None, None, None, warning]

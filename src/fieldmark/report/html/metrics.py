@@ -37,6 +37,7 @@ __all__ = [
     "evaluator_lines",
     "gate_lines",
     "gate_verdict",
+    "has_rqs",
     "metrics_view",
     "tiles",
     "trends",
@@ -62,12 +63,12 @@ COCO_METRICS: Final = {
 
 def metrics_view(summary: Summary) -> JsonObject:
     """Return the overview of a run: result of the gates, tiles and counts."""
-    micro = summary.micro
+    micro, shown = summary.micro, tiles(summary)
     return {
         "verdict": gate_verdict(summary),
         "gates": gate_lines(summary),
-        "tiles": [tile.to_dict() for tile in tiles(summary)],
-        "formula": summary.rqs_formula,
+        "tiles": [tile.to_dict() for tile in shown],
+        "formula": summary.rqs_formula if has_rqs(shown) else "",
         "micro": {"tp": micro.tp, "tn": micro.tn, "fp": micro.fp, "fn": micro.fn},
         "totals": dict(summary.cases._asdict()),
         "verdicts": dict(verdict_counts(summary)),
@@ -166,7 +167,8 @@ def tiles(summary: Summary) -> list[Tile]:
         for name, value in summary.metrics.items()
     }
     if "safety" in flags and next(iter(by_name)) != "rqs":
-        del by_name["safety"]  # nothing was judged
+        # Nothing was judged, and no score is based on RQS.
+        del by_name["safety"], by_name["rqs"]
     leading = QUALITY_METRICS if next(iter(by_name)) == "rqs" else HEADLINE_METRICS
     nothing_scored = "vacuous" if cases.scored and cases.vacuous == cases.scored else ""
     of_cases = [
@@ -204,8 +206,13 @@ def case_tiles(case: CaseResult) -> list[Tile]:
     score = Tile(label=label, value=case.score, meaning=meaning, note=note)
     same = counting.primary is PrimaryScore.MACRO_F1_BY_CASE
     if "safety" in quality.flags:
-        del by_name["safety"]  # nothing was judged
+        del by_name["safety"], by_name["rqs"]
     return [score, *([] if same else [f1]), *by_name.values()]
+
+
+def has_rqs(shown: Sequence[Tile]) -> bool:
+    """Whether RQS is among the tiles; its formula is then shown, too."""
+    return any(tile.maximum is not None for tile in shown)
 
 
 def _capitalized(title: str) -> str:

@@ -29,7 +29,7 @@ function metricTiles({ tiles, formula }, ranking) {
   const consistency = ranking && { label: "Consistency", value: ranking.consistency, meaning: "agreement between predictions", better: "high" };
   return [
     el("dl", { class: "tiles" }, [...tiles, consistency].map((tile) => tile && tileNode(tile, 4))),
-    el("p", { class: "quiet rqs-formula" }, formula),
+    formula && el("p", { class: "quiet rqs-formula" }, formula),
   ];
 }
 
