@@ -230,11 +230,34 @@ def test_several_predictions_are_ranked_with_their_least_stable_fields(app):
     page.type("#candidate-2", '{"a": 1, "b": 2}')
     page.wait("document.querySelector('.ranking')")
     assert page.text(".ranking tbody tr th") == "Prediction 2"
+    ranks = (
+        "[...document.querySelectorAll('.ranking [data-label=Rank]')].map((each) => each.innerText)"
+    )
+    assert page.run(ranks) == ["1", "2"]
     page.click("#tab-consistency")
     assert page.text(".tab-panel tbody tr th") == "b"
     page.click(".entry-actions button[aria-label='Remove prediction 1']")
     page.wait("!document.querySelector('.ranking') && document.querySelector('#headline')")
     page.wait("document.querySelector('#headline').textContent.includes('2/2')")
+
+
+def test_documents_without_a_common_value_have_a_vacuous_accuracy(app):
+    page = app("/?convention=confusion")
+    page.type("#expected", '{"a": 1}')
+    page.type("#candidate", '{"b": 1}')
+    page.wait("document.querySelector('.tiles')")
+    assert page.text(".tiles dt") == "Macro F1"
+    assert metric_text(page, "f1") == "0.0000"
+    assert metric_text(page, "accuracy") == "1.0000"
+    note = "document.querySelector('[data-metric=accuracy] ~ .tile-note').innerText"
+    assert page.run(note) == "vacuous"
+    assert "convention confusion" in page.text("#headline")
+    page.choose("#convention", "four_phase")
+    page.wait("document.querySelector('.tiles dt').innerText === 'RQS'")
+    assert page.text(".rqs-formula").startswith("RQS = 0.45 · accuracy")
+    # Undefined has a dotted line, 0 a mark at the start.
+    assert page.count(".gauge-undefined") >= 1
+    assert page.count(".gauge-zero") >= 1
 
 
 def test_tabs_work_with_the_keyboard(app):
@@ -468,6 +491,7 @@ def test_deletion_of_a_run_can_be_undone(app, server):
 def test_cases_are_filtered_and_opened_one_after_the_other(app):
     page = app("/runs/first", "document.querySelector('#cases tbody a')")
     assert page.count(".tiles .tile") == 10
+    assert page.text(".tiles dt") == "Macro F1 by attribute"
     page.choose("#case-verdict", "pass")
     page.wait(
         "location.search.includes('verdict=pass') && document.querySelectorAll('#cases tbody tr').length === 4"

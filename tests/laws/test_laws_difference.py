@@ -18,7 +18,14 @@ from fieldmark.metrics import difference
 from fieldmark.metrics.bootstrap import CaseMatrix, ResampledMetrics, run_intervals
 from fieldmark.metrics.case_sample import CaseRow, CaseSample, row_means
 from fieldmark.metrics.case_score import CaseCounter
-from fieldmark.metrics.conventions import CONVENTIONS, BothEmpty, OnError, WrongValue, ZeroRule
+from fieldmark.metrics.conventions import (
+    CONVENTIONS,
+    BothEmpty,
+    F1WhenNoMatch,
+    OnError,
+    WrongValue,
+    ZeroRule,
+)
 from fieldmark.metrics.difference import (
     CaseInRun,
     DiffVerdict,
@@ -51,7 +58,8 @@ POSSIBLE = [
 PATHS = ("a", "b", "items[].x")
 QUICK = ResamplingOptions(resamples=20, permutations=39)
 
-conventions = st.sampled_from(sorted(CONVENTIONS)).map(CONVENTIONS.__getitem__)
+NO_MATCH_UNDEFINED = CONVENTIONS["confusion"].with_options({"f1_when_no_match": "undefined"})
+conventions = st.sampled_from([*CONVENTIONS.values(), NO_MATCH_UNDEFINED])
 cases = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(POSSIBLE)), max_size=8)
 runs = st.lists(cases, min_size=1, max_size=8)
 paired_runs = st.lists(st.tuples(cases, cases), min_size=1, max_size=8)
@@ -91,6 +99,13 @@ def compared(pairs_of_cases, convention, *, swap=False):
     return metrics, before.summary(), after.summary()
 
 
+def _reported(f1, convention):
+    """Return an F1 of an array as a summary reports it."""
+    if not np.isnan(f1) and (f1 or convention is not NO_MATCH_UNDEFINED):
+        return f1
+    return 0.0 if convention.counting.zero is ZeroRule.ZERO else None
+
+
 @given(runs, conventions)
 def test_first_resample_has_the_metrics_of_the_summary(run, convention):
     counted = Counted(convention)
@@ -102,13 +117,18 @@ def test_first_resample_has_the_metrics_of_the_summary(run, convention):
                 row_means(side.stats))  # fmt: skip
         rows.append(row)
     matrix = CaseMatrix(rows, counted.table, convention.counting)
-    once, draws, summary = np.ones((1, len(rows))), ResampledMetrics(1), counted.summary()
+    once, draws, summary = (
+        np.ones((1, len(rows))),
+        ResampledMetrics(1),
+        counted.summary(),
+    )
     for columns in matrix.blocks():
         f1s = draws.add_attributes(once @ columns.tp, once @ columns.fp, once @ columns.fn)
         for path, f1 in zip(columns.paths, f1s[0], strict=True):
-            assert np.nan_to_num(f1) == pytest.approx(summary.attributes[path].f1 or 0.0)
+            assert _reported(f1, convention) == pytest.approx(summary.attributes[path].f1)
     headline = draws.metrics(once @ matrix.means)
-    assert np.nan_to_num(headline["micro_f1"][0]) == pytest.approx(summary.micro.f1 or 0.0)
+    micro = _reported(headline["micro_f1"][0], convention)
+    assert micro == pytest.approx(summary.micro.f1)
     if summary.mean_score is not None:
         assert headline["mean_score"][0] == pytest.approx(summary.mean_score, abs=1e-6)
     if summary.macro.by_case.f1 is not None and not summary.macro.by_case.vacuous:
@@ -237,6 +257,7 @@ COUNTINGS = st.fixed_dictionaries(
     optional={
         "wrong_value": st.sampled_from([each.value for each in WrongValue]),
         "zero": st.sampled_from([each.value for each in ZeroRule]),
+        "f1_when_no_match": st.sampled_from([each.value for each in F1WhenNoMatch]),
         "both_empty": st.sampled_from([each.value for each in BothEmpty]),
         "on_error": st.sampled_from([each.value for each in OnError]),
         "graded": st.booleans(),

@@ -184,7 +184,7 @@ def test_fast_macro_f1_of_a_case_is_the_mean_over_its_attributes(settings, case)
         total(counted(fact for place, fact in case if place == number), costs)
         for number in range(len(PATHS))
     ]
-    mean = macro_mean(groups, convention.counting.zero)
+    mean = macro_mean(groups, convention.counting)
     assert stats.score == mean.f1
     assert stats.counts == sum(groups, Counts())
 

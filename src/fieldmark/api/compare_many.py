@@ -43,6 +43,7 @@ class ManyResult:
         """Return the results as JSON."""
         return {
             "order": list(self.ranking.order),
+            "ranks": list(self.ranking.ranks),
             "best": self.ranking.best,
             "mean": self.ranking.mean,
             "deviation": self.ranking.deviation,

@@ -10,9 +10,10 @@ from fieldmark.api.recount import RecountedRun, RunLike, stored_run
 from fieldmark.metrics.averages import macro_mean
 from fieldmark.metrics.case_score import CaseCounter
 from fieldmark.metrics.clusters import MistakeClusters
-from fieldmark.metrics.conventions import ZeroRule
-from fieldmark.metrics.rates import f1
+from fieldmark.metrics.conventions import CountingOptions
+from fieldmark.metrics.rates import rates
 from fieldmark.metrics.summary import Micro, Summary
+from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.case import CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Outcome, Presence, fact
@@ -86,7 +87,7 @@ def improve(run: RunLike) -> ImproveResult:
     return ImproveResult(
         run=counted.run.path.name,
         summary=summary,
-        attributes=tuple(_ranked(summary, gains, clusters)),
+        attributes=tuple(_ranked(summary, counted.convention.counting, gains, clusters)),
         clusters=tuple(clusters.largest()),
         notes=notes,
     )
@@ -136,7 +137,9 @@ class _Gains:
         return Outcomes(cells, comparisons, block.items, fallback=block.fallback)
 
 
-def _ranked(summary: Summary, gains: _Gains, clusters: MistakeClusters) -> list[AttributeGain]:
+def _ranked(
+    summary: Summary, counting: CountingOptions, gains: _Gains, clusters: MistakeClusters
+) -> list[AttributeGain]:
     """Return the attributes with mistakes, the largest gain first."""
     counts = {path: _counts(each) for path, each in summary.attributes.items()}
     rows: list[AttributeGain] = []
@@ -146,8 +149,8 @@ def _ranked(summary: Summary, gains: _Gains, clusters: MistakeClusters) -> list[
             continue
         expected_values = errors.total - errors.hallucination
         correct = Counts(tp=metrics.tp + expected_values, tn=metrics.tn)
-        macro = macro_mean({**counts, path: correct}.values(), ZeroRule.UNDEFINED).f1
-        micro = f1(_counts(summary.micro) + counts[path].times(-1) + correct)
+        macro = macro_mean({**counts, path: correct}.values(), counting).f1
+        micro = rates(_counts(summary.micro) + counts[path].times(-1) + correct, counting).f1
         patterns = clusters.by_attribute.get(path, Counter())
         rows.append(
             AttributeGain(
@@ -161,7 +164,11 @@ def _ranked(summary: Summary, gains: _Gains, clusters: MistakeClusters) -> list[
                 patterns=tuple(patterns.most_common(_MAX_PATTERNS)),
             )
         )
-    return sorted(rows, key=lambda row: (-row.mean_score, -row.micro_f1, row.attribute))
+    return sorted(rows, key=_sort_key)
+
+
+def _sort_key(row: AttributeGain) -> tuple[float, float, str]:
+    return -sortable(row.mean_score), -sortable(row.micro_f1), row.attribute
 
 
 def _counts(metrics: Micro) -> Counts:

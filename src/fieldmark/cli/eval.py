@@ -147,7 +147,7 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
         observers.append(annotations)
     with ExitStack() as stack:
         if given["junit"] is not None:
-            junit = stack.enter_context(JunitFile(given["junit"], spec.name))
+            junit = stack.enter_context(JunitFile(given["junit"], spec.name, spec.convention.name))
             observers.append(_junit_observer(junit, values=values))
         with show_progress(output) as progress:
             # The file of a new run is already checked.

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import ClassVar, Final, Protocol, Self, TypeAlias, cast
 
 from fieldmark.errors import OptionError
-from fieldmark.metrics.conventions import ZeroRule
+from fieldmark.metrics.conventions import DEFAULT_CONVENTION, CountingOptions
 from fieldmark.metrics.rates import rates
 from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Case, Verdict
@@ -197,9 +197,11 @@ def defined(metrics: Mapping[str, JsonValue]) -> JsonObject:
     return {name: value for name, value in metrics.items() if value is not None}
 
 
-def confusion(counts: Counts, zero: ZeroRule) -> JsonObject:
+def confusion(
+    counts: Counts, counting: CountingOptions = DEFAULT_CONVENTION.counting
+) -> JsonObject:
     """Return the four counts and their defined rates."""
-    return defined({**counts._asdict(), **rates(counts, zero)._asdict()})
+    return defined({**counts._asdict(), **rates(counts, counting)._asdict()})
 
 
 def verdict_for(score: float, pass_threshold: float | None, hits: int, misses: int) -> Verdict:

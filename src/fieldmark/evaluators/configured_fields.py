@@ -15,7 +15,13 @@ from fieldmark.evaluators.field_evaluator import (
     with_default_comparator,
 )
 from fieldmark.evaluators.hits_and_misses import mismatch_reason
-from fieldmark.metrics.conventions import AbsentTruth, Aggregation, Convention, find_convention
+from fieldmark.metrics.conventions import (
+    AbsentTruth,
+    Aggregation,
+    Convention,
+    F1WhenNoMatch,
+    find_convention,
+)
 from fieldmark.metrics.verdict import Mark
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Rule, Rules, Scope
@@ -79,7 +85,9 @@ class FieldAccuracy(FieldEvaluator):
 class FieldConfusion(FieldEvaluator):
     """Score the mean F1 of the configured attributes, with confusion counts for each.
 
-    The details show up to `max_examples` mistakes, with values unless `example_values` is false.
+    With `f1_when_no_match: undefined`, the details have no F1 for attributes without a match; in
+    the mean it counts as 0. The details show up to `max_examples` mistakes, with values unless
+    `example_values` is false.
 
     >>> header = FieldConfusion(fields=(Rule(path="number"), Rule(path="total")))
     >>> header.evaluate({"number": "A-1", "total": 10}, {"number": "A-1", "total": 11}).score
@@ -88,6 +96,7 @@ class FieldConfusion(FieldEvaluator):
 
     name: ClassVar[str] = "field_confusion"
     fields: tuple[Rule, ...]
+    f1_when_no_match: F1WhenNoMatch = F1WhenNoMatch.ZERO
     max_examples: int = MAX_EXAMPLES
     example_values: bool = True
 
@@ -96,7 +105,8 @@ class FieldConfusion(FieldEvaluator):
         return with_default_comparator(self.fields, self.default)
 
     def _convention(self) -> Convention:
-        return find_convention("confusion")
+        options = {"f1_when_no_match": self.f1_when_no_match}
+        return find_convention("confusion").with_options(options)
 
     def _make_rules(self) -> Rules:
         check_fields(self.fields)

@@ -10,7 +10,6 @@ from fieldmark.compare.options import check_share, checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import MAX_ROWS, UNREADABLE, Score, check_limit, confusion
 from fieldmark.evaluators.path_values import check_value_path, find_values, values_at
-from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.detection.coco import AREAS, MAX_DETECTIONS, CocoSettings, coco_metrics
 from fieldmark.metrics.detection.matching import match_image
 from fieldmark.metrics.detection.pascal import pascal_metrics
@@ -229,7 +228,7 @@ class DetectionTally:
         unreadable_miss = [f"{ROOT} ({UNREADABLE})"] if candidate is MISSING else []
         counts = Counts(tp=len(match.pairs), fp=len(extra), fn=len(missing))
         vacuous = not any(counts) and not unreadable_miss
-        score = 1.0 if vacuous else f1(counts, ZeroRule.ZERO) or 0.0
+        score = 1.0 if vacuous else f1(counts.tp, counts.fp, counts.fn) or 0.0
         rows: list[JsonValue] = [
             {"expected_idx": truth, "parsed_idx": detection, "iou": iou}
             for truth, detection, iou in match.pairs
@@ -242,7 +241,7 @@ class DetectionTally:
             reasoning=f"{counts.tp}/{counts.tp + counts.fn} regions detected, {counts.fp} extra",
             details={
                 "iou_threshold": options.iou_threshold,
-                **confusion(counts, ZeroRule.UNDEFINED),
+                **confusion(counts),
                 "alignment": rows[: options.max_rows],
                 "alignment_total": len(rows),
             },

@@ -288,8 +288,8 @@ def metrics_by_attribute(
     metrics: JsonObject = {}
     for name, own in counts.items():
         failed: JsonObject = {"errors": errors[name]} if errors[name] else {}
-        metrics[name] = {**confusion(own, counting.zero), **failed}
-    mean = macro_mean(counts.values(), counting.zero)
+        metrics[name] = {**confusion(own, counting), **failed}
+    mean = macro_mean(counts.values(), counting)
     total = sum(counts.values(), Counts())
     summary = {
         **{f"total_{key}": number for key, number in total._asdict().items()},

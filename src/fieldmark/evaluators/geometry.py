@@ -24,7 +24,6 @@ from fieldmark.evaluators.path_values import (
     is_pattern,
     value_at,
 )
-from fieldmark.metrics.conventions import ZeroRule
 from fieldmark.metrics.verdict import verdict_at
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.counts import Counts
@@ -200,7 +199,7 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
                 **self._settings(),
                 "matching": self.matching,
                 "mean": score,
-                **confusion(counts, ZeroRule.UNDEFINED),
+                **confusion(counts),
                 "alignment": rows[: self.max_rows],
                 "alignment_total": len(rows),
             },

@@ -25,7 +25,7 @@ from fieldmark.evaluators.field_evaluator import (
     mismatches,
     with_default_comparator,
 )
-from fieldmark.metrics.conventions import Convention, find_convention
+from fieldmark.metrics.conventions import Convention, F1WhenNoMatch, find_convention
 from fieldmark.metrics.rates import rates
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case
@@ -58,7 +58,8 @@ class LineItems(FieldEvaluator):
 
     Items are aligned by the similarity of their `match_fields`. All leaves of an item are scored
     unless `score_fields` is set. `fields` are rules for paths relative to an item. All values of
-    an unaligned item are missing or extra.
+    an unaligned item are missing or extra. With `f1_when_no_match: undefined`, the details
+    have no F1 for fields without a match.
 
     >>> items = LineItems(path="rows", match_fields=("sku",))
     >>> items.evaluate({"rows": [{"sku": "A"}, {"sku": "B"}]}, {"rows": [{"sku": "B"}]}).misses
@@ -72,6 +73,7 @@ class LineItems(FieldEvaluator):
     threshold: float = THRESHOLD_MATCH_FIELDS
     align: ItemMethod = ItemMethod.GREEDY
     fields: tuple[Rule, ...] = ()
+    f1_when_no_match: F1WhenNoMatch = F1WhenNoMatch.ZERO
     max_rows: int = MAX_ROWS
     max_examples: int = MAX_EXAMPLES
     example_values: bool = True
@@ -110,7 +112,8 @@ class LineItems(FieldEvaluator):
         return rest if self.path == ROOT and rest.startswith("[") else f"{self.path}{rest}"
 
     def _convention(self) -> Convention:
-        return find_convention("confusion")
+        options = {"f1_when_no_match": self.f1_when_no_match}
+        return find_convention("confusion").with_options(options)
 
     def _make_rules(self) -> Rules:
         check_paths("match_fields", self.match_fields)
@@ -158,7 +161,8 @@ class LineItems(FieldEvaluator):
                     {"expected_idx": expected, "parsed_idx": candidate, "similarity": similarity}
                 )
         counts = Counts(tp=len(pairs), fp=len(extra), fn=len(missing))
-        item_rates = {f"item_{name}": rate for name, rate in rates(counts)._asdict().items()}
+        found = rates(counts, compared.convention.counting)
+        item_rates = {f"item_{name}": rate for name, rate in found._asdict().items()}
         metrics, summary = metrics_by_attribute(compared, _item_field)
         return {
             "alignment": pairs[: self.max_rows],

@@ -8,7 +8,7 @@ from math import fsum
 from operator import add
 from typing import Final, NamedTuple
 
-from fieldmark.metrics.conventions import ZeroRule
+from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.rates import rates
 from fieldmark.model.counts import Counts
 
@@ -64,15 +64,15 @@ class MacroMean(NamedTuple):
     vacuous: bool = False
 
 
-def macro_mean(groups: Iterable[Counts], zero: ZeroRule) -> MacroMean:
+def macro_mean(groups: Iterable[Counts], counting: CountingOptions) -> MacroMean:
     """Return the means over groups of counts, such as attributes.
 
     Groups without any expected or predicted value are excluded.
     """
     counted = [counts for counts in groups if counts.tp or counts.fp or counts.fn]
-    metrics = [rates(counts, zero) for counts in counted]
-    if not metrics:
+    if not counted:
         return MacroMean(None, None, 1.0, vacuous=True)
+    metrics = [rates(counts, counting) for counts in counted]
     return MacroMean(
         _mean_of_defined(each.precision for each in metrics),
         _mean_of_defined(each.recall for each in metrics),

@@ -18,7 +18,7 @@ from fieldmark.metrics.conventions import CountingOptions
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality_metrics
-from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, f1_score, ratio, wilson
+from fieldmark.metrics.rates import NORMAL_QUANTILE, Interval, f1, ratio, wilson
 from fieldmark.metrics.summary import RunIntervals, Summary
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable
@@ -98,6 +98,9 @@ def run_intervals(
         **{name: getattr(summary.quality, name) for name in quality},
     }
     values = np.stack([resampled[name] for name in estimates])
+    for name, flags in summary.flags.items():
+        if "vacuous" in flags and name in estimates:
+            estimates[name] = None  # nothing varies
     headline = _intervals(estimates, values, [len(rows)] * len(estimates), scale)
     return RunIntervals(
         metrics={**headline, **known_shares}, attributes=dict(sorted(attributes.items()))
@@ -213,26 +216,26 @@ class ResampledMetrics:
         self._f1s, self._number = np.zeros(resamples), np.zeros(resamples)
 
     def add_attributes(self, tp: Floats, fp: Floats, fn: Floats) -> Floats:
-        """Return the F1 of each attribute in each resample; NaN if there was nothing to compare."""
+        """Return the F1 of each attribute in each resample; NaN if there was nothing to count."""
         import numpy as np
 
-        f1 = f1_score(tp, fp, fn)
+        f1s = f1(tp, fp, fn)
         self._tp += tp.sum(1)
         self._fp += fp.sum(1)
         self._fn += fn.sum(1)
-        defined = ~np.isnan(f1)
-        self._f1s += np.add.reduce(f1, axis=1, where=defined)
+        defined = ~np.isnan(f1s)
+        self._f1s += np.add.reduce(f1s, axis=1, where=defined)
         self._number += defined.sum(1)
-        return f1
+        return f1s
 
     def metrics(self, means: Floats) -> dict[str, Floats]:
         """Return the metrics of each resample, after all attributes were added."""
-        score, scored, f1, f1s = means.T
+        score, scored, f1_sum, f1_number = means.T
         headline = (
             ratio(score / STEP, scored),
             ratio(self._f1s, self._number),
-            ratio(f1 / STEP, f1s),
-            f1_score(self._tp, self._fp, self._fn),
+            ratio(f1_sum / STEP, f1_number),
+            f1(self._tp, self._fp, self._fn),
         )
         return {
             **dict(zip(HEADLINE_METRICS, headline, strict=True)),

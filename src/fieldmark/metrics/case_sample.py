@@ -11,7 +11,6 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from fieldmark.metrics.case_score import SHORT, CaseStats
-from fieldmark.metrics.tally import f1_in_mean
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
 __all__ = ["MEANS", "STEP", "CaseRow", "CaseSample", "SampledCase", "Threshold", "row_means"]
@@ -58,7 +57,7 @@ def row_means(stats: CaseStats) -> tuple[int, ...]:
     """Return the score of a case and its F1 in steps, each followed by 1 if defined, else 0."""
     if stats.score is None:
         return (0,) * MEANS
-    score, f1 = stats.score, f1_in_mean(stats)
+    score, f1 = stats.score, stats.f1_in_mean
     return (round(score * STEP), 1, *((0, 0) if f1 is None else (round(f1 * STEP), 1)))
 
 

@@ -24,7 +24,7 @@ from fieldmark.metrics.conventions import (
 )
 from fieldmark.metrics.counts import cost_table
 from fieldmark.metrics.quality import QualityCounts, bucket_table, quality
-from fieldmark.metrics.rates import Rates, f1_score, rates
+from fieldmark.metrics.rates import Rates, f1, rates
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
 from fieldmark.metrics.verdict import Mark, mark_table, verdict_at, verdict_of
 from fieldmark.model.case import Verdict
@@ -80,9 +80,9 @@ _NOTHING_TO_FIND: Final[_Score] = (1.0, True)
 
 
 @lru_cache(maxsize=4096)
-def _attribute_f1(effect: int) -> float:
+def _attribute_f1(effect: int) -> float | None:
     """Return the F1 of `tp << 32 | fp + fn`."""
-    return f1_score(effect >> 32, effect & 0xFFFFFFFF, 0) or 0.0
+    return f1(effect >> 32, effect & 0xFFFFFFFF, 0)
 
 
 class _CellScore(NamedTuple):
@@ -143,6 +143,12 @@ class CaseStats(NamedTuple):
     errors_count: int
     vacuous: bool
     safety: float | None = None
+
+    @property
+    def f1_in_mean(self) -> float | None:
+        """F1 as it counts in a mean: 0 without a match, however the convention reports it."""
+        wrong = self.counts.fp or self.counts.fn
+        return 0.0 if self.f1 is None and wrong else self.f1
 
 
 class CaseCounter:
@@ -250,7 +256,7 @@ class CaseCounter:
                 counts,
                 ErrorCounts(*lanes[4:8]),
                 QualityCounts(*lanes[8:16]),
-                rates(counts, self._counting.zero),
+                rates(counts, self._counting),
                 *lanes[16:],
             )
         return known
@@ -294,22 +300,21 @@ class CaseCounter:
         f1s: list[float] = []
         for attribute, effect in groups.items():
             own = attribute << CELL_BITS | _PLAIN_MATCH
-            if own in times:
-                clean -= 1
-                f1s.append(_attribute_f1(effect + (times[own] << 32)))
-            elif effect:
-                f1s.append(_attribute_f1(effect))
+            clean -= own in times
+            value = _attribute_f1(effect + (times.get(own, 0) << 32))
+            if value is not None:
+                f1s.append(value)
         number = clean + len(f1s)
         f1s.append(clean)
         return (fsum(f1s) / number, False) if number else _NOTHING_TO_FIND
 
     def _score_by_case(self, case: _CaseView) -> _Score:
-        """Return the F1 of the case; an undefined F1 is 0 unless there was nothing to compare."""
-        counts, f1 = case.totals.counts, case.totals.rates.f1
+        """Return the F1 of the case; an undefined F1 is 0 unless there was nothing to count."""
+        counts, value = case.totals.counts, case.totals.rates.f1
         nothing = not (counts.tp or counts.fp or counts.fn)
-        if f1 is None:
+        if value is None:
             return _NOTHING_TO_FIND if nothing else (0.0, False)
-        return f1, nothing
+        return value, nothing
 
     def _score_weighted(self, case: _CaseView) -> _Score:
         """Return the weighted mean of the field scores, or 0 or 1 if it is all or nothing."""

@@ -9,6 +9,7 @@ from math import fsum, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.taxonomy import MISTAKES
+from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
 
@@ -23,10 +24,12 @@ Records: TypeAlias = Iterable[FieldOutcome]
 class Ranking(NamedTuple):
     """Candidates by score, best first; ties keep their order.
 
-    `deviation` is the population standard deviation.
+    `ranks` has the rank of each candidate from 1, the same for equal scores. `deviation` is the
+    population standard deviation.
     """
 
     order: tuple[int, ...]
+    ranks: tuple[int, ...]
     best: float | None
     mean: float | None
     deviation: float | None
@@ -60,12 +63,15 @@ def rank(scores: Sequence[float | None]) -> Ranking:
     """Order candidates by their primary score; those without a score come last.
 
     >>> rank([0.5, None, 1.0])
-    Ranking(order=(2, 0, 1), best=1.0, mean=0.75, deviation=0.25)
+    Ranking(order=(2, 0, 1), ranks=(2, 3, 1), best=1.0, mean=0.75, deviation=0.25)
     """
-    order = sorted(range(len(scores)), key=lambda at: (scores[at] is None, -(scores[at] or 0.0)))
+    keys = [(score is None, -sortable(score or 0.0)) for score in scores]
+    order = tuple(sorted(range(len(scores)), key=keys.__getitem__))
+    ordered = sorted(keys)
+    ranks = tuple(1 + ordered.index(key) for key in keys)
     defined = [score for score in scores if score is not None]
     if not defined:
-        return Ranking(tuple(order), None, None, None)
+        return Ranking(order, ranks, None, None, None)
     mean = fsum(defined) / len(defined)
     spread = sqrt(fsum((score - mean) ** 2 for score in defined) / len(defined))
-    return Ranking(tuple(order), max(defined), mean, spread)
+    return Ranking(order, ranks, max(defined), mean, spread)

@@ -25,6 +25,7 @@ __all__ = [
     "ComparisonOptions",
     "Convention",
     "CountingOptions",
+    "F1WhenNoMatch",
     "IgnoreScope",
     "NullForAbsent",
     "OnError",
@@ -50,6 +51,13 @@ class ZeroRule(StrEnum):
 
     UNDEFINED = "undefined"
     ZERO = "zero"
+
+
+class F1WhenNoMatch(StrEnum):
+    """How F1 is reported if nothing matched and something is wrong; it counts as 0 in means."""
+
+    ZERO = "zero"
+    UNDEFINED = "undefined"
 
 
 class BothEmpty(StrEnum):
@@ -149,6 +157,7 @@ class CountingOptions:
 
     wrong_value: WrongValue = WrongValue.FP_AND_FN
     zero: ZeroRule = ZeroRule.UNDEFINED
+    f1_when_no_match: F1WhenNoMatch = F1WhenNoMatch.ZERO
     graded: bool = True
     both_empty: BothEmpty = BothEmpty.TRUE_NEGATIVE
     null_for_absent: NullForAbsent = NullForAbsent.NOT_COUNTED
@@ -328,7 +337,7 @@ _TAXONOMY: Final = Convention(
 CONVENTIONS: Final[Mapping[str, Convention]] = {
     convention.name: convention
     for convention in (
-        Convention(name="confusion"),
+        Convention(name="confusion", version=2),
         Convention(
             name="field_accuracy",
             comparison=ComparisonOptions(scope=Scope.CONFIGURED, aligner="index"),
@@ -347,6 +356,7 @@ CONVENTIONS: Final[Mapping[str, Convention]] = {
         ),
         Convention(
             name="four_phase",
+            version=2,
             comparison=ComparisonOptions(depth=Depth.TOP, comparator="auto", aligner="whole"),
             counting=CountingOptions(
                 graded=False,

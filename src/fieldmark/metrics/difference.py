@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -19,8 +19,8 @@ from fieldmark.metrics.bootstrap import (
 )
 from fieldmark.metrics.case_sample import CaseRow, row_means
 from fieldmark.metrics.case_score import CaseStats
-from fieldmark.metrics.conventions import CountingOptions
-from fieldmark.metrics.headline import HEADLINE_METRICS
+from fieldmark.metrics.conventions import CountingOptions, F1WhenNoMatch
+from fieldmark.metrics.headline import HEADLINE_METRICS, MICRO_F1
 from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.significance import ALPHA, PERMUTATIONS, flip_signs, holm, permutation_p
 from fieldmark.model.case import Verdict
@@ -217,6 +217,10 @@ class MetricDifference:
             return DiffVerdict.SAME
         return DiffVerdict.BETTER if self.delta > 0 else DiffVerdict.WORSE
 
+    def without_zero(self) -> MetricDifference:
+        """Return an F1 that is undefined without a match; the difference still counts it as 0."""
+        return replace(self, before=self.before or None, after=self.after or None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedMetrics:
@@ -282,10 +286,12 @@ def paired_metrics(
 
     headline, attributes = _samples(matrices, resample, len(weights))
     permuted_headline, permuted_attributes = _samples(matrices, permute, len(signs))
-    return PairedMetrics(
-        headline=_differences(headline, permuted_headline, adjust=False),
-        attributes=_differences(attributes, permuted_attributes, adjust=True),
-    )
+    by_metric = _differences(headline, permuted_headline, adjust=False)
+    by_attribute = _differences(attributes, permuted_attributes, adjust=True)
+    if counting.f1_when_no_match is F1WhenNoMatch.UNDEFINED:
+        by_metric[MICRO_F1] = by_metric[MICRO_F1].without_zero()
+        by_attribute = {path: each.without_zero() for path, each in by_attribute.items()}
+    return PairedMetrics(headline=by_metric, attributes=by_attribute)
 
 
 def _samples(

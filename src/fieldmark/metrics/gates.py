@@ -119,15 +119,24 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
         message = with_hint(f"unknown metric {gate.name!r}", hint)
         raise OptionError(gate.kind, message)
     [value] = found
-    micro = metrics.get("micro")
-    nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
-    vacuous = nothing_scored and name.partition(".")[0] in _OF_FIELDS
+    vacuous = _is_vacuous(name, metrics)
     passed = False
     if value is not None and not vacuous:
         minimum = gate.kind is GateKind.MIN
         passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
     note = "undefined" if value is None else "nothing was scored" if vacuous else ""
     return GateResult(**asdict(gate), value=value, passed=passed, note=note)
+
+
+def _is_vacuous(name: str, metrics: JsonObject) -> bool:
+    """Whether nothing is behind a metric: no field was scored, or it is flagged as vacuous."""
+    group, _, metric = name.partition(".")
+    micro, quality = metrics.get("micro"), metrics.get("quality")
+    if isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn"))):
+        return group in _OF_FIELDS
+    flags = quality.get("flags") if group == "quality" and isinstance(quality, dict) else None
+    own = flags.get(metric) if isinstance(flags, dict) else None
+    return isinstance(own, list) and "vacuous" in own
 
 
 def _is_metric(value: JsonValue) -> bool:

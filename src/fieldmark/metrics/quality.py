@@ -22,6 +22,7 @@ __all__ = [
     "bucket_table",
     "quality",
     "quality_metrics",
+    "rqs_formula",
 ]
 
 
@@ -100,6 +101,7 @@ class QualityMetrics(NamedTuple):
     rqs: float
 
 
+_ADDED: Final = ("accuracy", "completeness", "safety")
 _NOTHING: Final = QualityCounts()
 _PARTS: Final[Mapping[Outcome, QualityCounts]] = {
     Outcome.MATCH: QualityCounts(both_non_null=1, matched=1),
@@ -144,6 +146,8 @@ def quality(
         ("hallucination", "vacuous", not counts.distinct),
         ("accuracy", "vacuous", not counts.scorable),
         ("accuracy", "partial", counts.failed),
+        ("rqs", "accuracy_vacuous", not counts.scorable),
+        ("rqs", "completeness_vacuous", not counts.expected_non_null),
         ("safety", "not_evaluated", safety is None),
     )
     flags: dict[str, tuple[str, ...]] = {}
@@ -163,6 +167,16 @@ def quality_metrics(
     accuracy = ratio(counts.matched, counts.scorable, 1.0)
     rqs = _rqs(counting, accuracy, completeness, safety, hallucination)
     return QualityMetrics(completeness, hallucination, accuracy, rqs)
+
+
+def rqs_formula(counting: CountingOptions) -> str:
+    """Return the formula of the response quality score with its weights and its maximum."""
+    weights, minus = counting.rqs_weights, "\N{MINUS SIGN}"
+    added = [f"{getattr(weights, name):g} · {name}" for name in _ADDED]
+    last = f"{minus} {weights.hallucination:g} · hallucination"
+    if counting.rqs_form is RqsForm.COMPLEMENT:
+        last = f"+ {weights.hallucination:g} · (1 {minus} hallucination)"
+    return f"RQS = {' + '.join(added)} {last}; at most {_rqs(counting, 1.0, 1.0, 1.0, 0.0):.4g}"
 
 
 def _rqs(

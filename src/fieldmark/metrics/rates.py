@@ -1,7 +1,8 @@
 """Ratios of counts: precision, recall, F1, accuracy, and the interval of a share.
 
 The formulas work for numbers and for arrays. A ratio whose denominator is 0 is undefined: `None`
-for a number, NaN in an array.
+for a number, NaN in an array. F1 is 2TP / (2TP + FP + FN) everywhere: 0 if nothing matched and
+something is wrong, undefined only if there is nothing to count.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ import math
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, overload
 
-from fieldmark.metrics.conventions import ZeroRule
+from fieldmark.metrics.conventions import (
+    DEFAULT_CONVENTION,
+    CountingOptions,
+    F1WhenNoMatch,
+    ZeroRule,
+)
 from fieldmark.model.counts import Counts
 
 if TYPE_CHECKING:
@@ -23,7 +29,6 @@ __all__ = [
     "accuracy",
     "clip",
     "f1",
-    "f1_score",
     "rates",
     "ratio",
     "wilson",
@@ -83,23 +88,16 @@ def clip(value: float | Floats) -> float | Floats:
 
 
 @overload
-def f1_score(tp: float, fp: float, fn: float) -> float | None: ...
+def f1(tp: float, fp: float, fn: float) -> float | None: ...
 @overload
-def f1_score(tp: Floats, fp: Floats, fn: Floats) -> Floats: ...
-def f1_score(tp: float | Floats, fp: float | Floats, fn: float | Floats) -> float | Floats | None:
-    """Return F1 as it counts in a mean: 0 without a true positive, undefined if all counts are 0.
+def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats: ...
+def f1(tp: float | Floats, fp: float | Floats, fn: float | Floats) -> float | Floats | None:
+    """Return F1, which equals 2PR / (P + R) but is rounded only once.
 
-    2TP / (2TP + FP + FN) equals 2PR / (P + R), but is rounded only once.
+    >>> f1(2, 1, 1), f1(0, 1, 2), f1(0, 0, 0)
+    (0.6666666666666666, 0.0, None)
     """
     return ratio(2 * tp, 2 * tp + fp + fn)  # type: ignore[arg-type]
-
-
-def f1(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> float | None:
-    """Return the harmonic mean; undefined if precision or recall is, or if both are 0.
-
-    Without a true positive, one of these always holds.
-    """
-    return f1_score(counts.tp, counts.fp, counts.fn) if counts.tp else _UNDEFINED[zero]
 
 
 def accuracy(counts: Counts, wrong: int) -> float | None:
@@ -112,12 +110,16 @@ def accuracy(counts: Counts, wrong: int) -> float | None:
     return ratio(right, right + wrong)
 
 
-def rates(counts: Counts, zero: ZeroRule = ZeroRule.UNDEFINED) -> Rates:
-    """Return precision, recall and F1 of a count."""
-    tp, undefined = counts.tp, _UNDEFINED[zero]
-    precision = ratio(tp, tp + counts.fp, undefined)
-    recall = ratio(tp, tp + counts.fn, undefined)
-    return Rates(precision, recall, f1(counts, zero))
+def rates(counts: Counts, counting: CountingOptions = DEFAULT_CONVENTION.counting) -> Rates:
+    """Return precision, recall and F1 of a count, as the convention reports them."""
+    tp, fp, fn, undefined = counts.tp, counts.fp, counts.fn, _UNDEFINED[counting.zero]
+    no_f1 = not tp and counting.f1_when_no_match is F1WhenNoMatch.UNDEFINED
+    harmonic = None if no_f1 else f1(tp, fp, fn)
+    return Rates(
+        ratio(tp, tp + fp, undefined),
+        ratio(tp, tp + fn, undefined),
+        undefined if harmonic is None else harmonic,
+    )
 
 
 def wilson(part: int, whole: int) -> Interval | None:

@@ -7,11 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fieldmark.metrics.averages import MacroMean, macro_mean
-from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.metrics.counts import cost_table, total
 from fieldmark.metrics.gates import GateResult
-from fieldmark.metrics.headline import HEADLINE_METRICS
-from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
+from fieldmark.metrics.headline import (
+    HEADLINE_METRICS,
+    MAIN_METRIC,
+    QUALITY_METRICS,
+    metrics_in_order,
+)
+from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality, rqs_formula
 from fieldmark.metrics.rates import Interval, accuracy, rates
 from fieldmark.metrics.tally import CaseTotals, Tally, VerdictCounts
 from fieldmark.metrics.taxonomy import ERROR_TABLE, ErrorCounts
@@ -45,8 +50,9 @@ class AppliedConvention:
     counting_sha256: str
 
     def is_comparable(self, other: AppliedConvention) -> bool:
-        """Return whether metrics of both can be compared: same comparison, same counting."""
-        return (self.comparison_sha256, self.counting_sha256) == (
+        """Return whether metrics of both can be compared: same version, comparison and counting."""
+        return (self.version, self.comparison_sha256, self.counting_sha256) == (
+            other.version,
             other.comparison_sha256,
             other.counting_sha256,
         )
@@ -147,6 +153,49 @@ class Summary:
         return dict(zip(HEADLINE_METRICS, (*means, self.micro.f1), strict=True))
 
     @property
+    def metrics(self) -> dict[str, float | None]:
+        """The headline and quality metrics by name, the primary metric of the convention first.
+
+        If evaluators score the cases, their mean score is the primary metric.
+        """
+        quality = {name: getattr(self.quality, name) for name in QUALITY_METRICS}
+        values = {**self.headline, **quality}
+        return {name: values[name] for name in metrics_in_order(self._primary)}
+
+    @property
+    def _primary(self) -> str:
+        return MAIN_METRIC if self.evaluators else str(self.convention.options.get("primary"))
+
+    @property
+    def flags(self) -> dict[str, tuple[str, ...]]:
+        """Why metrics say less than they seem to: `vacuous` if there was nothing to compare."""
+        micro = self.micro
+        nothing_scored = self.cases.vacuous == self.cases.scored
+        vacuous = {
+            "mean_score": nothing_scored,
+            "macro_f1_by_attribute": self.macro.by_attribute.vacuous,
+            "macro_f1_by_case": self.macro.by_case.vacuous or nothing_scored,
+            "micro_f1": not (micro.tp or micro.fp or micro.fn),
+        }
+        found: dict[str, tuple[str, ...]] = {
+            name: ("vacuous",)
+            for name, value in self.headline.items()
+            if value is not None and vacuous[name]
+        }
+        if self._primary == "rqs" and "rqs" in self.quality.flags:
+            # If a part is vacuous over all keys, it is vacuous in every case.
+            found.setdefault(MAIN_METRIC, self.quality.flags["rqs"])
+        return {**found, **self.quality.flags}
+
+    @property
+    def rqs_formula(self) -> str:
+        """The formula of the response quality score, with its weights and its maximum."""
+        options = self.convention.options
+        names = ("rqs_weights", "rqs_form")
+        own: JsonObject = {name: options[name] for name in names if name in options}
+        return rqs_formula(DEFAULT_CONVENTION.with_options(own).counting)
+
+    @property
     def macro_f1_by_attribute(self) -> float | None:
         """The mean F1 over attributes."""
         return self.macro.by_attribute.f1
@@ -178,13 +227,13 @@ def summarize(
         by_attribute.append(counts)
         attributes[path] = AttributeSummary(
             **counts._asdict(),
-            **rates(counts, counting.zero)._asdict(),
+            **rates(counts, counting)._asdict(),
             accuracy=accuracy(counts, errors.total),
             errors=sum(n for fact, n in own.items() if FACTS[fact].outcome is Outcome.ERROR),
             errors_by_type=errors,
         )
     counts = total(pooled, costs)
-    means = [macro_mean(by_attribute, counting.zero), sums.macro_by_case()]
+    means = [macro_mean(by_attribute, counting), sums.macro_by_case()]
     if not sums.cases.scored:
         # Without a scored case nothing is perfect, not even vacuously.
         means = [each._replace(f1=None) if each.vacuous else each for each in means]
@@ -193,7 +242,7 @@ def summarize(
         convention=applied_convention(convention, rules),
         cases=sums.cases,
         verdicts=sums.verdicts,
-        micro=Micro(**counts._asdict(), **rates(counts, counting.zero)._asdict()),
+        micro=Micro(**counts._asdict(), **rates(counts, counting)._asdict()),
         macro=Macro(by_attribute=means[0], by_case=means[1]),
         mean_score=sums.scores.mean,
         attributes=attributes,

@@ -13,13 +13,14 @@ from fieldmark.model.case import CaseInput, Verdict
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.model.outcomes import AttributeTable, Outcomes, renumber
 
-__all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts", "f1_in_mean"]
+__all__ = ["CaseTotals", "FactsByPath", "RunSums", "Tally", "VerdictCounts"]
 
 
 class CaseTotals(NamedTuple):
     """The number of cases by status.
 
-    `total` counts the rows of the ground truth; `unexpected` counts further candidates.
+    `total` counts the rows of the ground truth; `unexpected` counts further candidates. `vacuous`
+    counts the scored cases that had nothing to score.
     """
 
     total: int = 0
@@ -30,6 +31,7 @@ class CaseTotals(NamedTuple):
     unparseable: int = 0
     invalid_truth: int = 0
     unexpected: int = 0
+    vacuous: int = 0
 
     def __add__(self, other: object) -> CaseTotals:
         if not isinstance(other, CaseTotals):
@@ -99,21 +101,15 @@ class RunSums(NamedTuple):
                     if not (stats.misses or stats.errors_count or stats.verdict is Verdict.FAIL)
                 ),
                 errors=sum(times for stats, times in counted if stats.errors_count),
+                vacuous=sum(times for stats, times in scored if stats.vacuous),
             ),
             verdicts=VerdictCounts(*(verdicts[each] for each in Verdict)),
             scores=_sum((stats.score, times) for stats, times in scored),
             precisions=_sum((stats.precision, times) for stats, times in scored),
             recalls=_sum((stats.recall, times) for stats, times in scored),
-            f1s=_sum((f1_in_mean(stats), times) for stats, times in scored),
+            f1s=_sum((stats.f1_in_mean, times) for stats, times in scored),
             safety=_sum((stats.safety, times) for stats, times in counted),
         )
-
-
-def f1_in_mean(stats: CaseStats) -> float | None:
-    """Return the F1 of a case for a mean: 0 if it is undefined although something is wrong."""
-    if stats.f1 is None and (stats.counts.fp or stats.counts.fn):
-        return 0.0
-    return stats.f1
 
 
 def _sum(values: Iterable[tuple[float | None, int]]) -> ExactSum:

@@ -1,12 +1,29 @@
-"""The order of attributes and cases in lists: worst first."""
+"""The order of scores, and of attributes and cases in lists: worst first.
+
+Scores that differ by less than float arithmetic can tell are ties, in every ranking.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
-from fieldmark.metrics.summary import AttributeSummary
+if TYPE_CHECKING:
+    from fieldmark.metrics.summary import AttributeSummary
 
-__all__ = ["case_sort_key", "worst_attributes"]
+__all__ = ["case_sort_key", "sortable", "worst_attributes"]
+
+_DIGITS: Final = 9
+"""Decimals that count in a comparison of scores; further ones depend on the order of additions."""
+
+
+def sortable(score: float) -> float:
+    """Return a score for comparisons with other scores, so that equal scores are ties.
+
+    >>> sortable(0.7374999999999999) == sortable(0.7375)
+    True
+    """
+    return round(score, _DIGITS)
 
 
 def worst_attributes(
@@ -14,17 +31,16 @@ def worst_attributes(
 ) -> list[tuple[str, AttributeSummary]]:
     """Sort attributes by F1, then by the number of mistakes, then by path.
 
-    An undefined F1 comes first if something is wrong or failed, and last otherwise. With `by_cost`,
-    a mistake counts as often as it is a false positive or a false negative.
+    Attributes with nothing to count come last, unless their comparison failed: then they come
+    first, like an F1 that is undefined although something is wrong. With `by_cost`, a mistake
+    counts as often as it is a false positive or a false negative.
     """
 
-    def sort_key(item: tuple[str, AttributeSummary]) -> tuple[float, int, str]:
+    def sort_key(item: tuple[str, AttributeSummary]) -> tuple[bool, float, int, str]:
         path, metrics = item
         mistakes = metrics.fp + metrics.fn if by_cost else metrics.errors_by_type.total
-        f1 = metrics.f1
-        if f1 is None:
-            f1 = 0.0 if mistakes or metrics.errors else 2.0
-        return f1, -mistakes, path
+        counted = metrics.tp or metrics.fp or metrics.fn or metrics.errors
+        return not counted, sortable(metrics.f1 or 0.0), -mistakes, path
 
     return sorted(attributes.items(), key=sort_key)
 
@@ -34,4 +50,4 @@ def case_sort_key(score: float | None, mistakes: int, position: int) -> tuple[fl
 
     A case that could not be scored comes before all others.
     """
-    return -1.0 if score is None else score, -mistakes, position
+    return -1.0 if score is None else sortable(score), -mistakes, position

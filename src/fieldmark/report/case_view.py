@@ -33,6 +33,7 @@ from fieldmark.report.tables import (
     more_text,
     number,
     outcome_text,
+    score_text,
 )
 from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import visible
@@ -74,7 +75,7 @@ def case_list(lines: Sequence[CaseLine], total: int) -> Group:
         mistakes = filter(None, (problem, mistake_counts(line.mistakes)))
         table.add_row(
             Text(visible(line.id)),
-            number(line.score),
+            score_text(line.score, vacuous=line.vacuous),
             Text(visible(verdict), _VERDICT_STYLES.get(verdict, _ERROR_STYLE)),
             Text(visible(", ".join(mistakes))),
             Text(visible(", ".join(line.tags))),
@@ -86,7 +87,9 @@ def case_list(lines: Sequence[CaseLine], total: int) -> Group:
 
 def case_list_csv(lines: Sequence[CaseLine]) -> str:
     """Return one row per case."""
-    rows = ([*facts, ", ".join(tags), *mistakes] for *facts, tags, mistakes in lines)
+    rows = (
+        [*facts, ", ".join(tags), *mistakes, vacuous] for *facts, tags, mistakes, vacuous in lines
+    )
     return csv_text(CASE_COLUMNS, rows)
 
 
@@ -98,7 +101,8 @@ def case_list_markdown(lines: Sequence[CaseLine], total: int) -> str:
     for line in lines:
         verdict = in_code(line.verdict or line.status)
         counts = " | ".join(map(str, line.mistakes))
-        table.append(f"| {in_code(line.id)} | {number(line.score)} | {verdict} | {counts} |")
+        score = score_text(line.score, vacuous=line.vacuous)
+        table.append(f"| {in_code(line.id)} | {score} | {verdict} | {counts} |")
     if total > len(lines):
         table += ["", f"… and {plural(total - len(lines), 'more case')}"]
     return "\n".join(table) + "\n"
@@ -114,7 +118,8 @@ def case_csv(case: CaseResult, *, values: bool = True, only_mistakes: bool = Fal
 def case_markdown(case: CaseResult, *, values: bool = True, only_mistakes: bool = False) -> str:
     """Return the verdict of a case and its fields as a Markdown table."""
     verdict = in_code(case.verdict or case.status)
-    lines = [f"{in_code(case.id)}: {verdict}, score {number(case.score)}", ""]
+    score = score_text(case.score, vacuous=case.vacuous)
+    lines = [f"{in_code(case.id)}: {verdict}, score {score} ({case.convention.name})", ""]
     lines.append(f"| Field |{' Expected | Predicted |' if values else ''} Outcome |")
     lines.append(f"|---|{'---|---|' if values else ''}---|")
     for field in _fields(case, only_mistakes=only_mistakes):
@@ -146,7 +151,8 @@ def _head(case: CaseResult) -> Iterator[Text]:
     title = Text("case ", no_wrap=True, overflow="ignore")
     title.append(visible(case.id), "bold")
     title.append(f"  {visible(verdict)}", _VERDICT_STYLES.get(verdict, _ERROR_STYLE))
-    title.append(f"  score {number(case.score)}")
+    title.append(f"  score {score_text(case.score, vacuous=case.vacuous)}")
+    title.append(f"  {case.convention.name}", "dim")
     yield title
     facts = (
         mistake_counts(case.stats.errors),
@@ -170,7 +176,7 @@ def _evaluator(result: EvaluatorResult) -> Iterator[RenderableType]:
     title = Text(visible(result.name), "bold", no_wrap=True, overflow="ignore")
     title.append(f" ({visible(result.type)})", "not bold")
     title.append(f"  {visible(verdict)}", _VERDICT_STYLES.get(verdict, _ERROR_STYLE))
-    title.append(f"  score {number(score.score)}", "not bold")
+    title.append(f"  score {score_text(score.score, vacuous=score.vacuous)}", "not bold")
     title.append(f"  weight {result.weight:g}", "not bold")
     yield title
     below: list[RenderableType] = [*_paragraph(score.reasoning)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.metrics.headline import HEADLINE_METRICS
+from fieldmark.metrics.headline import HEADLINE_METRICS, flag_text
 from fieldmark.report.tables import DASH, number
 from fieldmark.values.text import plural
 
@@ -71,26 +71,36 @@ def run_lines(runs: Sequence[RunEntry]) -> RunLines:
         _visible([run.id for run in runs]),
         _visible([_start_time(run) for run in runs]),
         _visible([run.status for run in runs]),
+        _visible([run.convention for run in runs]),
         [DASH if run.cases is None else str(run.cases) for run in runs],
         *([number(found.get(name)) for found in metrics] for name in _METRICS),
         _visible([_remark(run) for run in runs]),
     ]
-    titles = ("Run", "Started", "Status", "Cases", *_METRICS.values(), "Tags and note")
+    titles = (
+        "Run",
+        "Started",
+        "Status",
+        "Convention",
+        "Cases",
+        *_METRICS.values(),
+        "Tags and note",
+    )
     rows = list(zip(*columns, strict=True))
-    return RunLines(titles, rows, styles=_STYLES, right=range(3, 4 + len(_METRICS)))
+    return RunLines(titles, rows, styles=_STYLES, right=range(4, 5 + len(_METRICS)))
 
 
 def runs_markdown(runs: Sequence[RunEntry]) -> str:
     """Return the list as a Markdown table."""
     from fieldmark.values.escape import for_markdown
 
+    titles = ("Run", "Started", "Status", "Convention", "Cases", *_METRICS.values())
     lines = [
-        f"| Run | Started | Status | Cases | {' | '.join(_METRICS.values())} | Tags and note |",
-        "|---|---|---|--:|--:|--:|--:|--:|---|",
+        f"| {' | '.join(titles)} | Tags and note |",
+        "|---|---|---|---|--:|--:|--:|--:|--:|---|",
     ]
     for run in runs:
         metrics = [number((run.metrics or _NO_METRICS).get(name)) for name in _METRICS]
-        texts = [for_markdown(text) for text in (run.id, _start_time(run), run.status)]
+        texts = map(for_markdown, (run.id, _start_time(run), run.status, run.convention))
         cases = DASH if run.cases is None else str(run.cases)
         cells = [*texts, cases, *metrics, for_markdown(_remark(run))]
         lines.append(f"| {' | '.join(cells)} |")
@@ -106,13 +116,14 @@ def runs_csv(runs: Sequence[RunEntry]) -> str:
         [
             *(getattr(run, column) for column in columns),
             *((run.metrics or _NO_METRICS).get(name) for name in _METRICS),
+            " ".join(run.vacuous),
             " ".join(run.tags),
             run.note,
             run.problem,
         ]
         for run in runs
     )
-    return csv_text((*columns, *_METRICS, "tags", "note", "problem"), rows)
+    return csv_text((*columns, *_METRICS, "vacuous", "tags", "note", "problem"), rows)
 
 
 def _start_time(run: RunEntry) -> str:
@@ -121,10 +132,11 @@ def _start_time(run: RunEntry) -> str:
 
 
 def _remark(run: RunEntry) -> str:
-    """Return the problem of a run, or its tags and note."""
-    if run.problem or not (run.tags or run.note):
+    """Return the problem of a run, or its tags and note after a remark about its metrics."""
+    if run.problem or not (run.tags or run.note or run.vacuous):
         return run.problem
-    return " ".join([*(f"[{tag}]" for tag in run.tags), " ".join(run.note.split())]).strip()
+    vacuous = ["vacuous scores"] if run.vacuous else []
+    return " ".join([*vacuous, *(f"[{tag}]" for tag in run.tags), *run.note.split()])
 
 
 def run_details(run: RunDetails) -> Group:
@@ -156,18 +168,23 @@ def run_details(run: RunDetails) -> Group:
     metrics.add_column("Metric")
     metrics.add_column("", justify="right")
     metrics.add_column("95% CI", justify="right", style="dim")
+    metrics.add_column("")
+    flags = run.summary.flags
     for name, metric, low, high in _metric_rows(run):
-        metrics.add_row(name, number(metric), f"{low:.3f} to {high:.3f}")
-    return Group(details, Text(), metrics)
+        metrics.add_row(name, number(metric), f"{low:.3f} to {high:.3f}", flag_text(flags, name))
+    return Group(details, Text(), metrics, Text(), Text(run.summary.rqs_formula))
 
 
 def run_markdown(run: RunDetails) -> str:
     """Return the metrics of one run as a Markdown table."""
     from fieldmark.values.escape import for_markdown
 
-    lines = [f"**{for_markdown(run.id)}**", "", "| Metric | | 95% CI |", "|---|--:|--:|"]
+    convention = for_markdown(run.manifest.convention.name)
+    lines = [f"**{for_markdown(run.id)}**, convention {convention}", ""]
+    lines += ["| Metric | | 95% CI | |", "|---|--:|--:|---|"]
+    flags = {} if run.summary is None else run.summary.flags
     lines += [
-        f"| {name} | {number(value)} | {low:.3f} to {high:.3f} |"
+        f"| {name} | {number(value)} | {low:.3f} to {high:.3f} | {flag_text(flags, name)} |"
         for name, value, low, high in _metric_rows(run)
     ]
     return "\n".join(lines) + "\n"
@@ -177,18 +194,20 @@ def run_csv(run: RunDetails) -> str:
     """Return the metrics of one run with full precision."""
     from fieldmark.report.text_tables import csv_text
 
-    return csv_text(("metric", "value", "low", "high"), _metric_rows(run))
+    flags = {} if run.summary is None else run.summary.flags
+    rows = (
+        (*row, flag_text(flags, row[0]), run.manifest.convention.name) for row in _metric_rows(run)
+    )
+    return csv_text(("metric", "value", "low", "high", "note", "convention"), rows)
 
 
 def _metric_rows(run: RunDetails) -> list[tuple[str, float | None, float, float]]:
-    """Return the metrics that have an interval: name, value, low, high."""
-    summary = run.summary
+    """Return the metrics that have an interval, the primary first: name, value, low, high."""
+    summary, intervals = run.summary, run.intervals.metrics
     if summary is None:
         return []
-    return [
-        (name, _metric(summary, name), low, high)
-        for name, (low, high) in run.intervals.metrics.items()
-    ]
+    ordered = [name for name in dict.fromkeys((*summary.metrics, *intervals)) if name in intervals]
+    return [(name, _metric(summary, name), *intervals[name]) for name in ordered]
 
 
 def _metric(summary: Summary, name: str) -> float | None:

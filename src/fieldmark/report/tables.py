@@ -28,6 +28,7 @@ __all__ = [
     "more_text",
     "number",
     "outcome_text",
+    "score_text",
 ]
 
 DASH: Final = "\N{EN DASH}"
@@ -103,6 +104,15 @@ def attribute_cells(summary: Summary) -> list[tuple[JsonValue, ...]]:
 def number(value: float | None, digits: int = 3) -> str:
     """Format a metric for people: rounded, or a dash if it is undefined."""
     return DASH if value is None else f"{value:.{digits}f}"
+
+
+def score_text(score: float | None, *, vacuous: bool) -> str:
+    """Format the score of a case for people, and say if there was nothing to score.
+
+    >>> score_text(1.0, vacuous=True)
+    '1.000 (vacuous)'
+    """
+    return f"{number(score)} (vacuous)" if vacuous else number(score)
 
 
 def gate_text(gate: GateResult, *, name: str | None = None) -> str:

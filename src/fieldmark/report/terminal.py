@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
@@ -12,6 +12,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from fieldmark.metrics.headline import QUALITY_METRICS, flag_text
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.report.tables import (
@@ -135,15 +136,19 @@ def _style(value: float | None) -> str:
 
 
 def _bar(row: AttributeRow) -> Text:
-    """Draw F1 as a bar, in eighths of a character."""
-    full, part = divmod(round((row.f1 or 0) * _BAR * 8), 8)
-    return Text("█" * full + (_EIGHTHS[part] if part else ""), style=_f1_style(row))
+    """Draw F1 as a bar, in eighths of a character: 0 has the shortest bar, undefined has none."""
+    if row.f1 is None:
+        return Text()
+    full, part = divmod(max(1, round(row.f1 * _BAR * 8)), 8)
+    return Text("█" * full + (_EIGHTHS[part] if part else ""), style=_style(row.f1))
 
 
 def _mistakes(row: AttributeRow) -> Text:
     counts = ((getattr(row, name), outcome_text(name)) for name in _MISTAKES)
     parts = [f"{count} {text}" for count, text in counts if count]
     parts += [plural(row.errors, "error")] if row.errors else []
+    if row.f1 is not None and not (row.tp or row.fp or row.fn):
+        parts.append("vacuous")
     text = ", ".join(parts)
     return Text(text, "dim", no_wrap=True, overflow="ellipsis")
 
@@ -161,36 +166,56 @@ _COLUMNS: Final = (
 )
 
 
-def _scores(summary: Summary) -> Columns:
-    """Show three small tables, side by side if they fit."""
-    quality, macro, micro = summary.quality, summary.macro, summary.micro
+def _scores(summary: Summary) -> Group:
+    """Show three small tables, side by side if they fit; the primary metric comes first."""
+    macro, micro, quality = summary.macro, summary.micro, summary.quality
+    rqs_leads = next(iter(summary.metrics)) == "rqs"
     # With evaluators, the convention only counts fields; the evaluators score the cases.
-    scorer = "evaluators" if summary.evaluators else summary.convention.name
-    rates = plain_table("Scores", ("Precision", "Recall", "F1"))
-    for name, values in (
-        ("micro (all fields pooled)", (micro.precision, micro.recall, micro.f1)),
-        ("macro by attribute", macro.by_attribute[:3]),
-        ("macro by case", macro.by_case[:3]),
-    ):
-        rates.add_row(name, *map(number, values))
-    rates.add_row(f"mean score ({scorer})", "", "", number(summary.mean_score))
-    mistakes = [
-        (outcome_text(name), str(count)) for name, count in summary.errors_by_type._asdict().items()
+    scorer = " (evaluators)" if summary.evaluators else ""
+    scores = {
+        "mean_score": (f"mean score{scorer}", "", "", number(summary.mean_score)),
+        "macro_f1_by_attribute": ("macro by attribute", *map(number, macro.by_attribute[:3])),
+        "macro_f1_by_case": ("macro by case", *map(number, macro.by_case[:3])),
+        "micro_f1": (
+            "micro (all fields pooled)",
+            *map(number, (micro.precision, micro.recall, micro.f1)),
+        ),
+    }
+    qualities = {name: (name, number(getattr(quality, name))) for name in QUALITY_METRICS[:-1]}
+    has_rqs = rqs_leads or "safety" not in summary.flags
+    if has_rqs:
+        maximum = number(quality.rqs_max, 2)
+        qualities["rqs"] = ("RQS", f"{number(quality.rqs)} of {maximum}")
+    else:
+        del qualities["safety"]  # nothing was judged
+    mistakes = {
+        name: (outcome_text(name), str(n)) for name, n in summary.errors_by_type._asdict().items()
+    }
+    title = f"Scores ({summary.convention.name})"
+    tables = [
+        _noted_table(summary, (title, "Precision", "Recall", "F1"), scores),
+        _noted_table(summary, ("Mistakes", ""), mistakes),
+        _noted_table(summary, ("Quality", ""), qualities),
     ]
-    rows = [
-        ("completeness", number(quality.completeness)),
-        ("hallucination", number(quality.hallucination)),
-        ("accuracy", number(quality.accuracy)),
-        ("RQS", f"{number(quality.rqs)} of {number(quality.rqs_max, 2)}"),
-    ]
-    tables = [rates, _pairs("Mistakes", mistakes), _pairs("Quality", rows)]
-    return Columns(tables, padding=(0, 4))
+    columns = Columns(tables[::-1] if rqs_leads else tables, padding=(0, 4))
+    return Group(columns, Text(), one_line(summary.rqs_formula)) if has_rqs else Group(columns)
+
+
+def _noted_table(
+    summary: Summary, titles: Sequence[str], rows: Mapping[str, tuple[str, ...]]
+) -> Table:
+    """Return rows by metric in the order of the run, each with a note such as "vacuous"."""
+    table = plain_table(titles[0], titles[1:])
+    notes = {name: flag_text(summary.flags, name) for name in rows}
+    if any(notes.values()):
+        table.add_column("", no_wrap=True)
+    for name in sorted(rows, key=[*summary.metrics, *rows].index):
+        table.add_row(*rows[name], *([notes[name]] if any(notes.values()) else []))
+    return table
 
 
 def _pairs(title: str, rows: Iterable[tuple[str, str]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(title, no_wrap=True)
-    table.add_column("", justify="right", no_wrap=True)
+    table = plain_table(title, ("",))
     for row in rows:
         table.add_row(*row)
     return table

@@ -8,6 +8,12 @@ import re
 from collections.abc import Iterable
 from typing import Final, TextIO
 
+from fieldmark.metrics.headline import (
+    MAIN_METRIC,
+    METRIC_TITLES,
+    QUALITY_METRICS,
+    flag_text,
+)
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.report.tables import (
@@ -22,7 +28,14 @@ from fieldmark.values.escape import for_csv, for_markdown
 from fieldmark.values.json_text import strict_json
 from fieldmark.values.text import plural
 
-__all__ = ["counts_and_rates", "csv_table", "csv_text", "markdown_summary", "write_csv_rows"]
+__all__ = [
+    "counts_and_rates",
+    "csv_table",
+    "csv_text",
+    "headline",
+    "markdown_summary",
+    "write_csv_rows",
+]
 
 _SAFE_TEXT: Final = re.compile(r"(?:[A-Za-z0-9\[][ -~]{0,200})?\Z")
 """Recognizes text that needs no escaping in CSV."""
@@ -57,20 +70,16 @@ def _csv_cell(value: JsonValue | Missing) -> str:
 
 
 def csv_table(summary: Summary) -> str:
-    """Return all attributes with full precision."""
-    return csv_text(ATTRIBUTE_COLUMNS, attribute_cells(summary))
+    """Return all attributes with full precision, and the convention in every row."""
+    name = summary.convention.name
+    rows = ((*cells, name) for cells in attribute_cells(summary))
+    return csv_text((*ATTRIBUTE_COLUMNS, "convention"), rows)
 
 
 def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
     """Return a summary for a pull request: headline metrics, gates and the worst attributes."""
     rows = attribute_rows(summary)
-    headline = (
-        f"**macro F1 {number(summary.macro_f1_by_attribute)}** by attribute, "
-        f"{number(summary.macro_f1_by_case)} by case; micro F1 {number(summary.micro.f1)}; "
-        f"{summary.cases.scored} of {plural(summary.cases.total, 'case')} scored, "
-        f"{summary.cases.perfect} perfect"
-    )
-    lines = [headline, ""]
+    lines = [headline(summary), ""]
     for gate in summary.gates:
         result = "passed" if gate.passed else "**failed**"
         lines.append(f"- gate {result}: {gate_text(gate, name=f'`{gate.name}`')}")
@@ -85,6 +94,30 @@ def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
         lines.append(f"\n… and {plural(len(rows) - top, 'more attribute')}")
     lines += [f"\n> warning: {for_markdown(text)}" for text in summary.warnings]
     return "\n".join(lines) + "\n"
+
+
+def headline(summary: Summary) -> str:
+    """Return the headline metrics in one line, the primary metric first, and the convention."""
+    cases, metrics = summary.cases, summary.metrics
+    rqs_leads = next(iter(metrics)) == "rqs"
+    shown = [
+        name for name in metrics if (name in QUALITY_METRICS) == rqs_leads or name == MAIN_METRIC
+    ]
+    parts: list[str] = []
+    for name in shown:
+        maximum = f" of {number(summary.quality.rqs_max, 2)}" if name == "rqs" else ""
+        note = flag_text(summary.flags, name)
+        value = f"{METRIC_TITLES[name]} {number(metrics[name])}{maximum}"
+        parts.append(f"{value} ({note})" if note else value)
+    counts = f"{cases.scored:,} of {plural(cases.total, 'case')} scored, {cases.perfect:,} perfect"
+    return "; ".join(
+        [
+            f"**{parts[0]}**, {', '.join(parts[1:])}",
+            f"{counts}, **{cases.errors:,} with errors**" if cases.errors else counts,
+            f"convention `{summary.convention.name}`",
+            *([summary.rqs_formula] if rqs_leads else []),
+        ]
+    )
 
 
 def counts_and_rates(row: AttributeRow) -> str:

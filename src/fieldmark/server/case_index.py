@@ -37,6 +37,7 @@ class CaseHead(NamedTuple):
     input: str
     tags: tuple[str, ...]
     errors_by_type: ErrorCounts
+    vacuous: bool
     wrong_attributes: frozenset[str]
     offset: int
 
@@ -118,6 +119,7 @@ def _head(number: int, offset: int, row: JsonObject, paths: Mapping[int, str]) -
         input=str(row.get("input", "ok")),
         tags=tuple(cast("list[str]", row.get("tags", []))),
         errors_by_type=errors,
+        vacuous=row.get("vacuous") is True,
         wrong_attributes=frozenset(paths[attribute] for attribute in wrong),
         offset=offset,
     )

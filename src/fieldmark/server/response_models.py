@@ -156,11 +156,12 @@ _RESULT: Final = _Record(
     CaseResult,
     "The result for one pair of documents.",
     properties=(
-        "score", "verdict", "status", "hits", "misses", "skipped", "reasoning", "precision",
-        "recall", "f1",
+        "score", "vacuous", "verdict", "status", "hits", "misses", "skipped", "reasoning",
+        "precision", "recall", "f1",
     ),
     changed={
         "case_id": str,
+        "convention": str,
         "counts": Annotated[object, _COUNTS],
         "errors_by_type": Annotated[object, _ERROR_COUNTS],
         "quality": Annotated[object, _QUALITY],

@@ -9,7 +9,7 @@ import orjson
 
 from fieldmark.compare.auto import Detected, detect
 from fieldmark.metrics.clusters import MistakeClusters
-from fieldmark.metrics.quality import QualityBuckets, bucket_table
+from fieldmark.metrics.quality import QualityBuckets, bucket_table, rqs_formula
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import fact
@@ -17,9 +17,11 @@ from fieldmark.model.rule import Rules
 from fieldmark.report.html import cases
 from fieldmark.report.html.metrics import (
     attribute_lines,
+    case_tiles,
     detection_tables,
     domain_lines,
     evaluator_lines,
+    has_rqs,
     metrics_view,
 )
 from fieldmark.report.shown_run import comparators_by_attribute
@@ -38,7 +40,10 @@ _AUTO: Final = "auto"
 
 def pair_view(result: CaseResult, rules: Rules) -> JsonObject:
     """Return the data for the tabs of a compared pair, in addition to its metrics."""
+    tiles = case_tiles(result)
     return {
+        "tiles": [tile.to_dict() for tile in tiles],
+        "formula": rqs_formula(result.convention.counting) if has_rqs(tiles) else "",
         "documents": case_documents(result),
         "buckets": _paths_by_bucket(result),
         "fields": [

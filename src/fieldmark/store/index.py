@@ -36,7 +36,7 @@ INDEX: Final = ".index.json"
 CORRUPT: Final = "corrupt"
 """The status of a run whose files cannot be read."""
 
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 _Parsed = TypeVar("_Parsed")
 _STARTED: Final = attrgetter("started_at")
 _READING: Final = os.O_RDONLY | os.O_CLOEXEC
@@ -132,6 +132,7 @@ def _read(path: str, name: str, state: _State) -> RunEntry | None:
         inputs=[each.name for each in manifest.inputs],
         cases=None if headline is None else headline.cases,
         metrics=None if headline is None else headline.metrics,
+        vacuous=() if headline is None else headline.vacuous,
         tags=tags,
         note=note,
     )

@@ -153,6 +153,11 @@ class CaseResult:
         return "error" if self.stats.errors_count else "ok"
 
     @property
+    def vacuous(self) -> bool:
+        """Whether there was nothing to score."""
+        return self.stats.vacuous
+
+    @property
     def counts(self) -> Counts:
         """True and false positives and negatives."""
         return self.stats.counts
@@ -266,7 +271,9 @@ class CaseResult:
         flags: JsonObject = {name: list(each) for name, each in self.quality.flags.items()}
         return {
             "case_id": self.case.id,
+            "convention": self.convention.name,
             "score": self.score,
+            "vacuous": self.vacuous,
             "verdict": self.verdict,
             "status": self.status,
             "hits": list(self.hits),
@@ -287,7 +294,8 @@ class CaseResult:
 
     @property
     def _shown_score(self) -> str:
-        return DASH if self.score is None else f"{self.score:.3f}"
+        shown = DASH if self.score is None else f"{self.score:.3f}"
+        return f"{shown} (vacuous)" if self.vacuous else shown
 
     def _repr_html_(self) -> str:
         rows = [

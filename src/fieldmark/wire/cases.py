@@ -211,7 +211,7 @@ def _stats(row: JsonObject, convention: Convention) -> CaseStats:
         counts,
         ErrorCounts(**_numbers(row["errors_by_type"])),
         QualityCounts(**_numbers(row["quality"])),
-        *rates(counts, convention.counting.zero),
+        *rates(counts, convention.counting),
         float(score) if isinstance(score, int | float) else None,
         Verdict(verdict) if isinstance(verdict, str) else None,
         *totals,

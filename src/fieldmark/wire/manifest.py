@@ -34,10 +34,14 @@ class ManifestInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """What a list of runs shows, and the sizes of the files it was computed from."""
+    """What a list of runs shows, and the sizes of the files it was computed from.
+
+    `vacuous` names the metrics with nothing behind them.
+    """
 
     cases: int
     metrics: Mapping[str, float | None]
+    vacuous: tuple[str, ...]
     summary_bytes: int
     results_bytes: int
 
@@ -87,6 +91,7 @@ class RunEntry(NamedTuple):
     inputs: Sequence[str] = ()
     cases: int | None = None
     metrics: Mapping[str, float | None] | None = None
+    vacuous: Sequence[str] = ()
     tags: Sequence[str] = ()
     note: str = ""
     problem: str = ""
@@ -94,7 +99,8 @@ class RunEntry(NamedTuple):
     def to_dict(self) -> JsonObject:
         """Return the entry as JSON."""
         entry = self._asdict()
-        entry["inputs"], entry["tags"] = list(self.inputs), list(self.tags)
+        for name in ("inputs", "vacuous", "tags"):
+            entry[name] = list(getattr(self, name))
         return cast("JsonObject", entry)
 
 
@@ -103,6 +109,7 @@ def headline_of(summary: Summary, *, summary_bytes: int, results_bytes: int) -> 
     return Headline(
         cases=summary.cases.total,
         metrics=summary.headline,
+        vacuous=tuple(name for name in summary.headline if name in summary.flags),
         summary_bytes=summary_bytes,
         results_bytes=results_bytes,
     )
@@ -138,6 +145,7 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
         else {
             "cases": headline.cases,
             **headline.metrics,
+            "vacuous": list(headline.vacuous),
             "bytes": [headline.summary_bytes, headline.results_bytes],
         },
         "lists": manifest.lists,
@@ -195,6 +203,7 @@ def _headline_from_json(fields: JsonFields | None) -> Headline | None:
     return Headline(
         cases=fields.integer("cases"),
         metrics={name: fields.optional_number(name) for name in HEADLINE_METRICS},
+        vacuous=fields.optional(fields.texts, "vacuous", ()),
         summary_bytes=int(summary_bytes),
         results_bytes=int(results_bytes),
     )

@@ -739,9 +739,9 @@ def test_attributes_are_classified(expected, candidate, counts):
     ("expected", "candidate", "rates"),
     [
         pytest.param({"x": 1}, {"x": 1}, {"precision": 1, "recall": 1, "f1": 1}, id="right"),
-        pytest.param({"x": 1}, {"x": 2}, {"precision": 0, "recall": 0}, id="wrong-has-no-f1"),
-        pytest.param({"x": 1}, {}, {"recall": 0}, id="missing-has-no-precision"),
-        pytest.param({}, {"x": 1}, {"precision": 0}, id="extra-has-no-recall"),
+        pytest.param({"x": 1}, {"x": 2}, {"precision": 0, "recall": 0, "f1": 0}, id="wrong-value"),
+        pytest.param({"x": 1}, {}, {"recall": 0, "f1": 0}, id="missing-has-no-precision"),
+        pytest.param({}, {"x": 1}, {"precision": 0, "f1": 0}, id="extra-has-no-recall"),
         pytest.param({}, {}, {}, id="empty-has-no-metrics"),
     ],
 )
@@ -896,7 +896,8 @@ CASES = list(recorded_cases())
     [pytest.param(*row, id=case_id) for case_id, *row in CASES],
 )
 def test_recorded_invoices_give_the_recorded_metrics(paths, expected, candidate, recorded):
-    result = confusion(paths, expected, candidate)
+    result = confusion(paths, expected, candidate, f1_when_no_match="undefined")
+    assert result.score == confusion(paths, expected, candidate).score
     assert result.score == pytest.approx(recorded["score"], abs=1e-9)
     assert result.details["metrics"] == recorded["details"]["metrics"]
     assert result.details["summary"] == pytest.approx(recorded["details"]["summary"], abs=1e-9)

@@ -258,8 +258,14 @@ def test_empty_truth_and_no_list_is_vacuous():
 
 def test_undefined_item_rates_are_omitted():
     summary = scored([FREIGHT], []).details["summary"]
-    assert (summary["missing"], summary["item_recall"]) == (1, 0.0)
-    assert not {"item_precision", "item_f1"} & set(summary)
+    assert (summary["missing"], summary["item_recall"], summary["item_f1"]) == (1, 0.0, 0.0)
+    assert "item_precision" not in summary
+
+
+def test_item_f1_without_a_match_is_omitted_on_request():
+    result = scored([FREIGHT], [], f1_when_no_match="undefined")
+    assert not {"item_precision", "item_f1"} & set(result.details["summary"])
+    assert result.score == scored([FREIGHT], []).score == 0.0
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from fieldmark.model.outcomes import AttributeTable
 class Run:
     """A run of cases, given by fact names."""
 
-    def __init__(self, cases, *, limit=2048, convention="confusion"):
-        self.convention = CONVENTIONS[convention]
+    def __init__(self, cases, *, limit=2048, convention="confusion", options=None):
+        self.convention = CONVENTIONS[convention].with_options(options or {})
         self.table = AttributeTable()
         self.tally = Tally(self.table)
         self.sample = CaseSample(self.table, limit=limit)

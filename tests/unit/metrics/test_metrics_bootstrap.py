@@ -23,6 +23,7 @@ from fieldmark.metrics.rates import wilson
 from fieldmark.metrics.summary import summarize
 
 COUNTING = DEFAULT_CONVENTION.counting
+UNDEFINED = {"f1_when_no_match": "undefined"}
 
 
 @pytest.mark.parametrize("cases", [5, 10, 30, 100, 1000])
@@ -138,9 +139,15 @@ def test_run_without_mistakes_still_has_an_interval():
 
 
 def test_undefined_metric_has_no_interval():
-    run = Run([("a", [("total", "wrong")]), ("b", [("total", "wrong")])])
+    run = Run([("a", [("total", "wrong")]), ("b", [("total", "wrong")])], options=UNDEFINED)
     assert summarize(run.tally, run.convention).attributes["total"].f1 is None
     assert "total" not in intervals_of(run)[1]
+
+
+def test_attribute_without_a_match_has_an_interval_from_zero():
+    run = Run([("a", [("total", "wrong")]), ("b", [("total", "wrong")])])
+    assert summarize(run.tally, run.convention).attributes["total"].f1 == 0
+    assert intervals_of(run)[1]["total"] == wilson(0, 2)
 
 
 def test_empty_run_has_no_intervals():

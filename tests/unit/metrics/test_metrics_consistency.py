@@ -68,7 +68,7 @@ def test_candidates_are_ranked_and_compared_with_each_other():
         {"total": 5, "name": "x"}, [{"total": 6, "name": "x"}, {"total": 5, "name": "x"}]
     )
     assert ranked.best is ranked.results[1]
-    assert ranked.ranking == Ranking((1, 0), 1.0, 0.75, 0.25)
+    assert ranked.ranking == Ranking((1, 0), (2, 1), 1.0, 0.75, 0.25)
     assert ranked.agreement == {"name": 1.0, "total": 0.0}
     assert ranked.to_dict()["consistency"] == 0.5
 
@@ -103,11 +103,20 @@ def test_agreement_is_symmetric(candidates, rules, expected):
 @pytest.mark.parametrize(
     ("scores", "ranking"),
     [
-        pytest.param([0.5, 1.0], Ranking((1, 0), 1.0, 0.75, 0.25), id="best-first"),
-        pytest.param([0.5, 0.5], Ranking((0, 1), 0.5, 0.5, 0.0), id="ties-keep-their-order"),
-        pytest.param([None, 0.5], Ranking((1, 0), 0.5, 0.5, 0.0), id="without-a-score-last"),
-        pytest.param([None], Ranking((0,), None, None, None), id="no-score-at-all"),
+        pytest.param([0.5, 1.0], Ranking((1, 0), (2, 1), 1.0, 0.75, 0.25), id="best-first"),
+        pytest.param(
+            [0.5, 0.5], Ranking((0, 1), (1, 1), 0.5, 0.5, 0.0), id="ties-keep-their-order"
+        ),
+        pytest.param(
+            [None, 0.5], Ranking((1, 0), (2, 1), 0.5, 0.5, 0.0), id="without-a-score-last"
+        ),
+        pytest.param([None], Ranking((0,), (1,), None, None, None), id="no-score-at-all"),
     ],
 )
 def test_ranking(scores, ranking):
     assert rank(scores) == ranking
+
+
+def test_scores_that_differ_only_by_float_noise_are_ties():
+    found = rank([0.7374999999999999, 0.7375, 0.5])
+    assert (found.order, found.ranks) == ((0, 1, 2), (1, 1, 3))

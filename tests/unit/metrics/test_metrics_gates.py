@@ -167,3 +167,10 @@ def test_rules_for_single_items_do_not_change_the_score_by_attribute():
     candidate = {"rows": [{"a": 1}, {"a": 2}, {"a": 4}]}
     rules = {"rows[0].a": {"match": "exact", "weight": 2}, "rows": {"align": "index"}}
     assert fm.compare(expected, candidate, rules=rules).score == pytest.approx(2 / 3)
+
+
+def test_vacuous_accuracy_passes_no_gate_although_fields_were_scored():
+    run = fm.score([({"a": 1}, {"b": 2})], at_least={"accuracy": 0.5}, at_most={"hallucination": 1})
+    accuracy, hallucination = run.summary.gates
+    assert (accuracy.value, accuracy.passed, accuracy.note) == (1.0, False, "nothing was scored")
+    assert hallucination.passed

@@ -1,13 +1,21 @@
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 from fieldmark.metrics import rates
-from fieldmark.metrics.conventions import ZeroRule
+from fieldmark.metrics.conventions import CountingOptions, F1WhenNoMatch, ZeroRule
 from fieldmark.metrics.rates import Rates
 from fieldmark.model.counts import Counts
 
-UNDEFINED, ZERO = ZeroRule
+CONFUSION = CountingOptions()
+ZERO = CountingOptions(zero=ZeroRule.ZERO)
+NO_MATCH_UNDEFINED = CountingOptions(f1_when_no_match=F1WhenNoMatch.UNDEFINED)
+ZERO_NO_MATCH_UNDEFINED = CountingOptions(
+    zero=ZeroRule.ZERO, f1_when_no_match=F1WhenNoMatch.UNDEFINED
+)
 
 
 @pytest.mark.parametrize(
@@ -15,14 +23,41 @@ UNDEFINED, ZERO = ZeroRule
     [
         pytest.param(Counts(tp=1, fp=4, fn=3), (0.2, 0.25, 2 / 9), id="all-defined"),
         pytest.param(Counts(tp=5), (1.0, 1.0, 1.0), id="perfect"),
-        pytest.param(Counts(fn=3), (None, 0.0, None), id="nothing-predicted-has-no-precision"),
-        pytest.param(Counts(fp=3), (0.0, None, None), id="nothing-expected-has-no-recall"),
-        pytest.param(Counts(fp=1, fn=1), (0.0, 0.0, None), id="both-zero-has-no-f1"),
+        pytest.param(Counts(fn=3), (None, 0.0, 0.0), id="nothing-predicted-has-no-precision"),
+        pytest.param(Counts(fp=3), (0.0, None, 0.0), id="nothing-expected-has-no-recall"),
+        pytest.param(Counts(fp=1, fn=1), (0.0, 0.0, 0.0), id="f1-is-zero-if-nothing-matched"),
         pytest.param(Counts(tn=9), (None, None, None), id="only-true-negatives"),
+        pytest.param(Counts(), (None, None, None), id="nothing-counted-at-all"),
     ],
 )
-def test_undefined_stays_undefined(counts, expected):
-    assert rates.rates(counts, UNDEFINED) == pytest.approx(Rates(*expected))
+def test_rates_are_undefined_only_without_anything_to_count(counts, expected):
+    assert rates.rates(counts, CONFUSION) == pytest.approx(Rates(*expected))
+
+
+@pytest.mark.parametrize(
+    ("counts", "f1"),
+    [
+        pytest.param(Counts(tp=1, fp=4, fn=3), 2 / 9, id="with-a-match-nothing-changes"),
+        pytest.param(Counts(fp=1, fn=1), None, id="wrong-values-only"),
+        pytest.param(Counts(fn=3), None, id="missing-values-only"),
+        pytest.param(Counts(fp=3), None, id="extra-values-only"),
+        pytest.param(Counts(tn=9), None, id="nothing-to-count"),
+    ],
+)
+def test_option_leaves_f1_undefined_if_nothing_matched_and_nothing_else_changes(counts, f1):
+    found = rates.rates(counts, NO_MATCH_UNDEFINED)
+    assert found == pytest.approx(rates.rates(counts, CONFUSION)._replace(f1=f1))
+
+
+def test_undefined_f1_is_zero_if_every_undefined_ratio_is():
+    assert rates.rates(Counts(fn=1), ZERO_NO_MATCH_UNDEFINED) == Rates(0.0, 0.0, 0.0)
+
+
+def test_f1_of_arrays_equals_f1_of_numbers():
+    counts = [(tp, fp, fn) for tp in range(3) for fp in range(3) for fn in range(3)]
+    arrays = rates.f1(*np.array(counts, float).T)
+    for each, found in zip(counts, arrays.tolist(), strict=True):
+        assert rates.f1(*each) == (None if math.isnan(found) else found)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,11 @@ from fieldmark.metrics.worst_first import case_sort_key, worst_attributes
         pytest.param(("b", 0.2, 1, 0), ("a", 0.5, 9, 0), id="lower-f1-comes-first"),
         pytest.param(("b", 0.5, 3, 0), ("a", 0.5, 2, 0), id="then-more-mistakes"),
         pytest.param(("a", 0.5, 2, 0), ("b", 0.5, 2, 0), id="then-the-path"),
+        pytest.param(("b", 0.0, 1, 0), ("a", 0.1, 1, 0), id="nothing-matched-is-worst"),
         pytest.param(("b", None, 1, 0), ("a", 0.1, 1, 0), id="undefined-with-mistakes-is-worst"),
         pytest.param(("b", None, 0, 1), ("a", 0.1, 1, 0), id="undefined-with-errors-is-worst"),
         pytest.param(
-            ("b", 1.0, 0, 0), ("a", None, 0, 0), id="undefined-without-mistakes-or-errors-is-best"
+            ("b", 0.7375, 3, 0), ("a", 0.7374999999999999, 2, 0), id="float-noise-is-a-tie"
         ),
     ],
 )
@@ -26,11 +27,18 @@ def test_order_of_attributes(first, second, by_cost):
     assert [path for path, _ in worst_attributes(found, by_cost=by_cost)] == [first[0], second[0]]
 
 
-def attribute(path, f1, mistakes, errors, *, by_cost):
+@pytest.mark.parametrize("f1", [None, 0.0])
+def test_attribute_with_nothing_to_count_comes_last(f1):
+    nothing = attribute("a", f1, 0, 0, by_cost=True, tp=0)
+    perfect = attribute("b", 1.0, 0, 0, by_cost=True)
+    assert [path for path, _ in worst_attributes(dict([nothing, perfect]))] == ["b", "a"]
+
+
+def attribute(path, f1, mistakes, errors, *, by_cost, tp=1):
     """Return an attribute whose mistakes by type and by cost differ."""
     by_type, cost = (9 - mistakes, mistakes) if by_cost else (mistakes, 9 - mistakes)
     return path, AttributeSummary(
-        tp=0, tn=0, fp=cost, fn=0, precision=None, recall=None, f1=f1, accuracy=None,
+        tp=tp, tn=0, fp=cost, fn=0, precision=None, recall=None, f1=f1, accuracy=None,
         errors=errors, errors_by_type=ErrorCounts(wrong_value=by_type),
     )  # fmt: skip
 
@@ -42,6 +50,7 @@ def attribute(path, f1, mistakes, errors, *, by_cost):
         pytest.param((0.5, 3, 7), (0.5, 2, 0), id="then-more-mistakes"),
         pytest.param((0.5, 2, 0), (0.5, 2, 7), id="then-the-order-of-the-run"),
         pytest.param((None, 0, 7), (0.0, 9, 0), id="no-score-is-worst"),
+        pytest.param((0.7375, 2, 0), (0.7374999999999999, 2, 7), id="float-noise-is-a-tie"),
     ],
 )
 def test_order_of_cases(first, second):

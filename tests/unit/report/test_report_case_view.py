@@ -62,7 +62,7 @@ def test_both_documents_are_shown_side_by_side(tmp_path):
     assert (
         text(saved_case(tmp_path))
         == """\
-case a  partial  score 0.167
+case a  partial  score 0.167  confusion
 3 missing, 3 extra, 1 wrong type, 2 wrong value; tags: scan
 
    Field         Expected         Predicted

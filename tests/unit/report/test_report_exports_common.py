@@ -64,5 +64,12 @@ def test_without_values_the_value_columns_are_omitted(ordinary, tmp_path):
     write_outcomes_csv(ordinary.without_values(), tmp_path / "o.csv")
     write_parquet(ordinary.without_values(), tmp_path / "o.parquet")
     expected = [name for name in FIELD_COLUMNS if name not in ("expected", "candidate", "note")]
-    assert list(read_csv(tmp_path / "o.csv")[0]) == expected
+    assert list(read_csv(tmp_path / "o.csv")[0]) == [*expected, "convention"]
     assert pq.read_table(tmp_path / "o.parquet").column_names == expected
+
+
+def test_tables_of_fields_name_the_convention(ordinary, tmp_path):
+    write_outcomes_csv(ordinary, tmp_path / "o.csv")
+    write_parquet(ordinary, tmp_path / "o.parquet")
+    assert {row["convention"] for row in read_csv(tmp_path / "o.csv")} == {"confusion"}
+    assert pq.read_schema(tmp_path / "o.parquet").metadata[b"convention"] == b"confusion"

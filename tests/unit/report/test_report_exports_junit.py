@@ -16,7 +16,9 @@ from fieldmark.report.exports.junit import JunitFile, write_junit
 from unit.report.exported import hostile_run, ordinary_run
 
 SCHEMA = {
-    "testsuite": ({"name", "tests", "failures", "errors"}, set(), {"testcase"}),
+    "testsuite": ({"name", "tests", "failures", "errors"}, set(), {"testcase", "properties"}),
+    "properties": (set(), set(), {"property"}),
+    "property": ({"name", "value"}, set(), set()),
     "testcase": ({"classname", "name"}, {"time"}, {"failure", "error", "skipped"}),
     "failure": ({"message"}, {"type"}, set()),
     "error": ({"message"}, {"type"}, set()),
@@ -37,6 +39,9 @@ def parsed(run, tmp_path):
     write_junit(run, tmp_path / "junit.xml")
     root = ET.fromstring((tmp_path / "junit.xml").read_bytes())  # noqa: S314 - our own file
     check(root)
+    [convention] = root.find("properties")
+    assert (convention.get("name"), convention.get("value")) == ("convention", "confusion")
+    root.remove(root.find("properties"))
     cases = list(root)
     assert int(root.get("tests")) == len(cases)
     for kind in ("failure", "error"):

@@ -68,7 +68,9 @@ def test_the_report_has_gates_metrics_worst_attributes_and_worst_cases(run):
 def test_the_short_form_has_one_line_of_metrics_and_the_worst_attributes(run):
     text = short_markdown(run)
     assert re.search(
-        r"macro F1 \*\*0\.\d{3}\*\* by attribute, .* 3 of 3 cases scored, 1 perfect", text
+        r"\n\*\*macro F1 by attribute 0\.\d{3}\*\*, mean score .*; 3 of 3 cases scored, 1 perfect; "
+        "convention `confusion`\n",
+        text,
     )
     assert len(text) < len(markdown(run)) / 2
     assert "`items[].q`" not in text  # it has no mistakes

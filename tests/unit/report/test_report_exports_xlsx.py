@@ -80,7 +80,7 @@ def test_sheets_contain_metrics_attributes_cases_and_mistakes(ordinary, tmp_path
 @pytest.mark.parametrize(
     ("sheet", "headings"),
     [
-        ("Summary", "Metric, Value, Low, High, Meaning"),
+        ("Summary", "Metric, Value, Low, High, Meaning, Note"),
         (
             "Attributes",
             (
@@ -90,7 +90,10 @@ def test_sheets_contain_metrics_attributes_cases_and_mistakes(ordinary, tmp_path
         ),
         (
             "Cases",
-            "Case, Score, Verdict, Status, Input, Tags, Missing, Extra, Wrong type, Wrong value",
+            (
+                "Case, Score, Verdict, Status, Input, Tags, Missing, Extra, Wrong type, "
+                "Wrong value, Vacuous"
+            ),
         ),
         ("Mistakes", "Case, Field, Outcome, Reason, Similarity, Expected, Predicted, Note"),
     ],

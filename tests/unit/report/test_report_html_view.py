@@ -45,9 +45,9 @@ def test_metrics_are_those_of_the_summary(run):
     shown = run(worse_by(4, 2), at_least={"micro_f1": 0.99}, at_most={"hallucination": 1})
     view, summary = view_of(shown).run, shown.summary
     tiles = {tile["label"]: tile["value"] for tile in view["tiles"]}
-    assert tiles["Macro F1"] == summary.macro_f1_by_attribute
+    assert tiles["Macro F1 by attribute"] == summary.macro_f1_by_attribute
     assert tiles["Micro F1"] == summary.micro.f1
-    assert tiles["RQS"] == summary.quality.rqs
+    assert tiles["Accuracy"] == summary.quality.accuracy
     assert tiles["Perfect"] == 16 / 20
     assert view["verdict"] == "fail"
     assert [gate[0] for gate in view["gates"]] == ["micro_f1", "hallucination"]
@@ -64,7 +64,7 @@ def test_intervals_are_shown_if_the_summary_has_them(run):
     view = view_of(replace(shown, summary=replace(shown.summary, intervals=intervals))).run
     tiles = {tile["label"]: tile.get("interval") for tile in view["tiles"]}
     assert tiles["Micro F1"] == [0.7, 0.95]
-    assert tiles["RQS"] is None
+    assert tiles["Accuracy"] is None
     assert {line[0]: line[3] for line in view["attributes"]}["total"] == [0.6, 0.9]
 
 

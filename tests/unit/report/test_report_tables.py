@@ -83,7 +83,7 @@ def test_markdown_has_headline_gates_and_table(run):
     assert text.startswith("**macro F1 ")
     assert "- gate **failed**: `micro.f1`" in text
     assert "- gate passed: `hallucination`" in text
-    assert "| worse | 0 | 0 | 2 | 2 | 0.000 | 0.000 | – |" in text
+    assert "| worse | 0 | 0 | 2 | 2 | 0.000 | 0.000 | 0.000 |" in text
     assert "… and 5 more attributes\n" in text
 
 

@@ -40,6 +40,16 @@ def test_results_equal_those_of_the_library(evaluate, convention):
     assert response.json()["result"] == json.loads(json.dumps(library.to_dict()))
 
 
+@pytest.mark.parametrize(
+    ("options", "f1"),
+    [({}, 0.0), ({"f1_when_no_match": "undefined"}, None)],
+    ids=["zero", "undefined"],
+)
+def test_f1_without_a_match(evaluate, options, f1):
+    result = evaluate(expected={"a": 1}, candidate={"a": 2}, options=options).json()["result"]
+    assert (result["f1"], result["score"]) == (f1, 0.0)
+
+
 def test_walk_through_with_recorded_similarities(evaluate):
     response = evaluate(
         expected=EXPECTED, candidate=CANDIDATE, rules=RECORDED, convention="four_phase"

@@ -19,7 +19,10 @@ def test_metrics_of_a_run_have_intervals(tmp_path):
     assert "attributes" not in document["summary"]
     assert "lists" not in document["manifest"]
     rows = [line.split(",") for line in run_csv(details).splitlines()[1:]]
-    assert [row[0].strip('"') for row in rows] == list(document["intervals"])
+    names = [row[0].strip('"') for row in rows]
+    assert names[:2] == ["macro_f1_by_attribute", "mean_score"]
+    assert sorted(names) == sorted(document["intervals"])
+    assert {row[-1] for row in rows} == {'"confusion"'}
     assert {row[1] for row in rows if row[0] in {'"mean_score"', '"micro_f1"', '"perfect"'}} == {
         '"1.0"'
     }
@@ -30,4 +33,4 @@ def test_unfinished_run_has_no_metrics(tmp_path):
     details = describe_run(tmp_path / "run")
     unfinished = replace(details, summary=None, intervals=RunIntervals())
     assert unfinished.to_dict()["summary"] == unfinished.to_dict()["intervals"] == {}
-    assert run_csv(unfinished) == '"metric","value","low","high"\n'
+    assert run_csv(unfinished) == '"metric","value","low","high","note","convention"\n'

@@ -72,6 +72,7 @@ def test_summary_as_json():
     assert wire["cases"] == {
         "total": 2, "scored": 2, "perfect": 0, "errors": 0,
         "missing": 0, "unparseable": 0, "invalid_truth": 0, "unexpected": 0,
+        "vacuous": 0,
     }  # fmt: skip
     assert wire["verdicts"] == {"pass": 0, "partial": 1, "fail": 1}
     assert wire["micro"] == {

@@ -37,7 +37,7 @@ FIELD_COLUMNS: Final = (
 """The columns of a table of fields."""
 
 CASE_COLUMNS: Final = (
-    "case_id", "score", "verdict", "status", "input", "tags", *ErrorCounts._fields,
+    "case_id", "score", "verdict", "status", "input", "tags", *ErrorCounts._fields, "vacuous",
 )  # fmt: skip
 """The columns of a table of cases."""
 

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from fieldmark.report.exports.common import Cell, atomic_path, field_columns, field_row
+from fieldmark.report.exports.common import atomic_path, field_columns, field_row
 from fieldmark.report.shown_run import ShownRun
-from fieldmark.report.tables import ATTRIBUTE_COLUMNS, attribute_cells
-from fieldmark.report.text_tables import write_csv_rows
+from fieldmark.report.text_tables import csv_table, write_csv_rows
 
 __all__ = ["write_csv", "write_outcomes_csv"]
 
 
 def write_csv(run: ShownRun, out: Path) -> None:
     """Write one row per attribute, worst first, with full precision."""
-    _write(out, ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
+    with atomic_path(out) as path:
+        path.write_text(csv_table(run.summary), "utf-8", newline="")
 
 
 def write_outcomes_csv(run: ShownRun, out: Path) -> None:
     """Write one row per field of each case; lists and objects are written as JSON."""
     columns = field_columns(values=run.has_values)
+    convention = run.summary.convention.name
     rows = (
-        list(field_row(case.id, field).values())[: len(columns)]
+        [*list(field_row(case.id, field).values())[: len(columns)], convention]
         for case in run.cases()
         for field in case.iter_fields()
     )
-    _write(out, columns, rows)
-
-
-def _write(out: Path, columns: Iterable[str], rows: Iterable[Iterable[Cell]]) -> None:
     with atomic_path(out) as path, path.open("w", encoding="utf-8", newline="") as file:
-        write_csv_rows(file, columns, rows)
+        write_csv_rows(file, [*columns, "convention"], rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from fieldmark.metrics.averages import ExactSum
-from fieldmark.metrics.conventions import ZeroRule
+from fieldmark.metrics.conventions import CountingOptions, ZeroRule
 from fieldmark.metrics.rates import Rates, rates
 from fieldmark.metrics.taxonomy import ErrorCounts, truth_fields
 from fieldmark.model.counts import Counts
@@ -23,6 +23,7 @@ from fieldmark.wire.summary import convention_to_json
 __all__ = ["write_eval_results"]
 
 _FORMAT: Final = 1
+_ZERO: Final = CountingOptions(zero=ZeroRule.ZERO)
 _TYPES: Final = frozenset(ErrorCounts._fields)
 
 
@@ -93,4 +94,4 @@ def _eval(case: CaseResult) -> JsonObject:
 
 
 def _rates(counts: Counts) -> Rates:
-    return rates(counts, ZeroRule.ZERO)
+    return rates(counts, _ZERO)

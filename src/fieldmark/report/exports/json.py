@@ -55,6 +55,8 @@ def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
         "errors_by_type": dict(stats.errors._asdict()),
         "quality": dict(stats.quality._asdict()),
     }
+    if stats.vacuous:
+        document["vacuous"] = True
     if read.input is not CaseInput.OK:
         document["input"] = case.input
         if case.has_values:

@@ -34,7 +34,7 @@ def write_junit(run: ShownRun, out: Path) -> None:
 
     A case with mistakes is a failure, and a case that could not be evaluated is an error.
     """
-    with JunitFile(out, run.title) as file:
+    with JunitFile(out, run.title, run.summary.convention.name) as file:
         for case in run.cases():
             misses = [_describe_mistake(field) for field in mistakes_of(case)]
             verdict = None if case.score is None else case.verdict
@@ -72,10 +72,11 @@ class JunitFile:
     buffered in a temporary file, so memory use does not depend on their number.
     """
 
-    def __init__(self, path: Path, suite: str) -> None:
+    def __init__(self, path: Path, suite: str, convention: str = "") -> None:
         self._path = path
         self._temporary = path.with_name(f".{path.name}.part")
         self._suite = suite
+        self._convention = convention
         self._body = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - see __exit__
         self._tests = self._failures = self._errors = 0
 
@@ -116,6 +117,11 @@ class JunitFile:
                 with self._temporary.open("w", encoding="utf-8") as file:
                     file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
                     file.write(f"<testsuite name={_attribute(self._suite)} {totals}>\n")
+                    if self._convention:
+                        name = _attribute(self._convention)
+                        file.write("  <properties>\n")
+                        file.write(f'    <property name="convention" value={name}/>\n')
+                        file.write("  </properties>\n")
                     self._body.seek(0)
                     shutil.copyfileobj(self._body, file)
                     file.write("</testsuite>\n")

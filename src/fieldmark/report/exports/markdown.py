@@ -17,7 +17,7 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
-from fieldmark.report.html.metrics import detection_tables, gate_verdict, tiles
+from fieldmark.report.html.metrics import detection_tables, gate_verdict, has_rqs, tiles
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
@@ -28,7 +28,7 @@ from fieldmark.report.tables import (
     number,
     outcome_text,
 )
-from fieldmark.report.text_tables import counts_and_rates
+from fieldmark.report.text_tables import counts_and_rates, headline
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -98,7 +98,7 @@ def markdown(run: ShownRun) -> str:
 def short_markdown(run: ShownRun) -> str:
     """Return gates, the headline metrics in one line, and the worst attributes."""
     rows = [row for row in attribute_rows(run.summary) if _mistake_counts(row)]
-    lines = [*_head(run), ", ".join(_headline(run.summary))]
+    lines = [*_head(run), headline(run.summary)]
     if rows:
         lines += ["", *_attributes(rows[:_ATTRIBUTES_IN_SHORT])]
         lines += _rest(len(rows) - _ATTRIBUTES_IN_SHORT, "more attribute", " with mistakes")
@@ -114,17 +114,6 @@ def _head(run: ShownRun) -> list[str]:
     return [title, "", *gates, *([""] if gates else [])]
 
 
-def _headline(summary: Summary) -> Iterator[str]:
-    cases = summary.cases
-    yield f"macro F1 **{number(summary.macro_f1_by_attribute)}** by attribute"
-    yield f"{number(summary.macro_f1_by_case)} by case"
-    yield f"micro F1 {number(summary.micro.f1)}"
-    yield f"{cases.scored:,} of {plural(cases.total, 'case')} scored"
-    yield f"{cases.perfect:,} perfect"
-    if cases.errors:
-        yield f"**{cases.errors:,} with errors**"
-
-
 def _metrics(summary: Summary) -> Iterator[str]:
     """Yield a table of headline metrics, with a column of intervals if the run has any."""
     shown = tiles(summary)
@@ -135,7 +124,10 @@ def _metrics(summary: Summary) -> Iterator[str]:
         value = f"{tile.value:,}" if isinstance(tile.value, int) else number(tile.value)
         maximum = "" if tile.maximum is None else f" of {number(tile.maximum, 2)}"
         bounds = f" {' to '.join(map(number, tile.interval or ()))} |" if bounded else ""
-        yield f"| {tile.label} | {value}{maximum} |{bounds} {tile.meaning} |"
+        note = f" (**{tile.note}**)" if tile.note else ""
+        yield f"| {tile.label} | {value}{maximum} |{bounds} {tile.meaning}{note} |"
+    if has_rqs(shown):
+        yield from ("", summary.rqs_formula)
 
 
 def _detection(summary: Summary) -> Iterator[str]:

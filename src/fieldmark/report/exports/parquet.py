@@ -39,7 +39,9 @@ def write_parquet(run: ShownRun, out: Path) -> None:
         raise MissingExtra("writing Parquet", "tables") from error
     types = {name: pa.string() for name in field_columns(values=run.has_values)}
     types |= {name: pa.float64() for name in _NUMBERS} | {"required": pa.bool_()}
-    schema = pa.schema(list(types.items()))
+    # Read as `schema.metadata`; a column would repeat the name in every row.
+    metadata = {"convention": run.summary.convention.name}
+    schema = pa.schema(list(types.items()), metadata)
     rows = (field_row(case.id, field) for case in run.cases() for field in case.iter_fields())
     with (
         atomic_path(out) as path,

@@ -20,7 +20,7 @@ from fieldmark.report.exports.common import (
     json_text,
     mistakes_of,
 )
-from fieldmark.report.html.metrics import detection_tables, tiles, verdict_counts
+from fieldmark.report.html.metrics import detection_tables, has_rqs, tiles, verdict_counts
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
@@ -58,7 +58,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9\[][ -^`-~]{0,1000}\Z")
 _MISTAKE_COLUMNS: Final = (
     "case_id", "path", "outcome", "reason", "similarity", "expected", "candidate", "note",
 )  # fmt: skip
-_METRIC_COLUMNS: Final = ("metric", "value", "low", "high", "meaning")
+_METRIC_COLUMNS: Final = ("metric", "value", "low", "high", "meaning", "note")
 _HEADINGS: Final = {
     "case_id": "Case",
     "path": "Field",
@@ -94,7 +94,7 @@ def write_xlsx(run: ShownRun, out: Path) -> None:
     )
     cases = (
         [case.id, case.score, case.verdict, case.status, case.input, ", ".join(case.tags),
-         *case.stats.errors]
+         *case.stats.errors, case.vacuous]
         for case in run.cases()
     )  # fmt: skip
     with atomic_path(out) as path:
@@ -154,9 +154,10 @@ def _text(sheet: object, text: str) -> WriteOnlyCell:
 
 
 def _metrics(summary: Summary) -> Iterator[list[Cell]]:
-    for tile in tiles(summary):
+    shown = tiles(summary)
+    for tile in shown:
         low, high = tile.interval or (None, None)
-        yield [tile.label, tile.value, low, high, tile.meaning]
+        yield [tile.label, tile.value, low, high, tile.meaning, tile.note]
     for table in detection_tables(summary):
         title = f"detection {table.title}".rstrip()
         for name, value, meaning in table.metrics:
@@ -170,5 +171,7 @@ def _metrics(summary: Summary) -> Iterator[list[Cell]]:
     for gate in gates_failed_first(summary):
         yield ["gate", gate.passed, None, None, gate_text(gate)]
     yield ["convention", None, None, None, summary.convention.name]
+    if has_rqs(shown):
+        yield ["RQS formula", None, None, None, summary.rqs_formula]
     for warning in summary.warnings:
         yield ["warning", None, None, None, warning]

@@ -59,6 +59,7 @@ class CaseLine(NamedTuple):
     input: str
     tags: tuple[str, ...]
     mistakes: ErrorCounts
+    vacuous: bool = False
 
     @classmethod
     def of(cls, case: CaseResult) -> CaseLine:
@@ -71,12 +72,13 @@ class CaseLine(NamedTuple):
             case.input,
             tuple(truncate(tag, _MAX_NAME_LENGTH) for tag in case.tags[:20]),
             case.stats.errors,
+            case.vacuous,
         )
 
     def to_json(self) -> list[JsonValue]:
         """Return the line as JSON for the page."""
-        *facts, tags, mistakes = self
-        return [*facts, list(tags), list(mistakes)]
+        *facts, tags, mistakes, vacuous = self
+        return [*facts, list(tags), list(mistakes), vacuous]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,7 @@ class WorstCases:
                 "input": line.input,
                 "tags": list(line.tags),
                 "errors_by_type": dict(line.mistakes._asdict()),
+                "vacuous": line.vacuous,
             }
             for line in self.lines
         ]

@@ -6,8 +6,10 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 from fieldmark.errors import ConfigError
+from fieldmark.metrics.conventions import F1WhenNoMatch
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ERROR_TABLE
+from fieldmark.metrics.worst_first import sortable
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.outcome import CELL_BITS, FACT_MASK
 from fieldmark.report.html.metrics import tiles
@@ -50,7 +52,7 @@ class RunComparison:
             self._new += 1
             return
         after = _mistakes(case)
-        change = (case.score or 0.0) - (before.score or 0.0)
+        change = sortable((case.score or 0.0) - (before.score or 0.0))
         new, fixed = after - before.mistakes, before.mistakes - after
         if not change and not new and not fixed:
             self._unchanged += 1
@@ -105,7 +107,13 @@ def _mistakes(case: CaseResult) -> Counter[str]:
 
 
 def _changed_attributes(summary: Summary, other: Summary) -> list[JsonValue]:
-    """Return the attributes whose F1 changed, largest loss first."""
+    """Return the attributes whose F1 changed, largest loss first: path, before, after, change.
+
+    Without anything to count nothing is wrong, so an undefined F1 is like 1, unless the convention
+    leaves it undefined because nothing matched.
+    """
+    options = summary.convention.options
+    undefined = 0.0 if options.get("f1_when_no_match") == F1WhenNoMatch.UNDEFINED else 1.0
 
     def f1(of: Summary, path: str) -> float | None:
         return of.attributes[path].f1 if path in of.attributes else None
@@ -114,6 +122,10 @@ def _changed_attributes(summary: Summary, other: Summary) -> list[JsonValue]:
         (path, f1(other, path), f1(summary, path))
         for path in {**summary.attributes, **other.attributes}
     ]
-    changed = [line for line in lines if line[1] != line[2]]
-    changed.sort(key=lambda line: ((line[2] or 0.0) - (line[1] or 0.0), line[0]))
+    changed = []
+    for path, before, after in lines:
+        if before != after:
+            old, new = (undefined if each is None else each for each in (before, after))
+            changed.append((path, before, after, new - old))
+    changed.sort(key=lambda line: (sortable(line[3]), line[0]))
     return [list(line) for line in changed]

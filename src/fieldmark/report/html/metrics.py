@@ -6,6 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from fieldmark.metrics.conventions import PrimaryScore
+from fieldmark.metrics.headline import (
+    HEADLINE_METRICS,
+    MAIN_METRIC,
+    METRIC_TITLES,
+    QUALITY_METRICS,
+    flag_text,
+)
 from fieldmark.metrics.rates import Interval
 from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
@@ -15,6 +23,7 @@ from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.shown_run import gates_failed_first
 from fieldmark.values.paths import PathError, parse_path
 from fieldmark.values.text import plural
+from fieldmark.wire.case_result import CaseResult
 
 __all__ = [
     "COCO_METRICS",
@@ -22,11 +31,13 @@ __all__ = [
     "EarlierRun",
     "Tile",
     "attribute_lines",
+    "case_tiles",
     "detection_tables",
     "domain_lines",
     "evaluator_lines",
     "gate_lines",
     "gate_verdict",
+    "has_rqs",
     "metrics_view",
     "tiles",
     "trends",
@@ -52,11 +63,12 @@ COCO_METRICS: Final = {
 
 def metrics_view(summary: Summary) -> JsonObject:
     """Return the overview of a run: result of the gates, tiles and counts."""
-    micro = summary.micro
+    micro, shown = summary.micro, tiles(summary)
     return {
         "verdict": gate_verdict(summary),
         "gates": gate_lines(summary),
-        "tiles": [tile.to_dict() for tile in tiles(summary)],
+        "tiles": [tile.to_dict() for tile in shown],
+        "formula": summary.rqs_formula if has_rqs(shown) else "",
         "micro": {"tp": micro.tp, "tn": micro.tn, "fp": micro.fp, "fn": micro.fn},
         "totals": dict(summary.cases._asdict()),
         "verdicts": dict(verdict_counts(summary)),
@@ -86,7 +98,10 @@ def gate_lines(summary: Summary) -> list[JsonValue]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """A headline metric with its meaning and, if available, its confidence interval."""
+    """A metric with its meaning and, if available, its confidence interval.
+
+    `note` says why it means less than it seems to: it is vacuous, or was not evaluated.
+    """
 
     label: str
     value: float | int | None
@@ -94,6 +109,7 @@ class Tile:
     better: str = "high"
     interval: Interval | None = None
     maximum: float | None = None
+    note: str = ""
 
     def to_dict(self) -> JsonObject:
         """Return the tile as JSON for the page."""
@@ -104,35 +120,103 @@ class Tile:
             "better": self.better,
             **({} if self.interval is None else {"interval": list(self.interval)}),
             **({} if self.maximum is None else {"most": self.maximum}),
+            **({"note": self.note} if self.note else {}),
         }
 
 
+_MEANINGS: Final = {
+    "macro_f1_by_attribute": "mean over attributes",
+    "macro_f1_by_case": "mean over cases",
+    "micro_f1": "all fields pooled",
+    "rqs": "response quality score",
+    "completeness": "share of expected values found",
+    "hallucination": "share of keys that are extra",
+    "accuracy": "share of compared values that match",
+    "safety": "score of the safety judge",
+}
+_CASE_SCORES: Final = {
+    PrimaryScore.MACRO_F1_BY_ATTRIBUTE: ("Macro F1", "score: mean F1 of the attributes"),
+    PrimaryScore.MACRO_F1_BY_CASE: ("F1", "score: precision and recall over all fields"),
+    PrimaryScore.WEIGHTED_AVERAGE: ("Weighted average", "score: weighted mean of the fields"),
+}
+_PRIMARY_SCORES: Final = {
+    "macro_f1_by_attribute": "macro F1 by attribute",
+    "macro_f1_by_case": "F1",
+    "weighted_average": "the weighted average",
+    "rqs": "RQS",
+}
+
+
 def tiles(summary: Summary) -> list[Tile]:
-    """Return the headline metrics."""
-    quality, cases = summary.quality, summary.cases
+    """Return the metrics of a run: the primary metric first, and the secondary group last."""
+    cases, flags = summary.cases, summary.flags
     intervals = {} if summary.intervals is None else summary.intervals.metrics
-
-    def tile(label: str, name: str, value: float | None, meaning: str) -> Tile:
-        return Tile(label=label, value=value, meaning=meaning, interval=intervals.get(name))
-
-    return [
-        tile("Macro F1", "macro_f1_by_attribute", summary.macro_f1_by_attribute,
-             "mean over attributes"),
-        tile("Micro F1", "micro_f1", summary.micro.f1, "all fields pooled"),
-        tile("Macro F1 by case", "macro_f1_by_case", summary.macro_f1_by_case, "mean over cases"),
-        tile("Completeness", "completeness", quality.completeness,
-             "share of expected values found"),
-        Tile(label="Hallucination", value=quality.hallucination, better="low",
-             meaning="share of keys that are extra", interval=intervals.get("hallucination")),
-        tile("Accuracy", "accuracy", quality.accuracy, "share of compared values that match"),
-        Tile(label="RQS", value=quality.rqs, meaning="response quality score",
-             interval=intervals.get("rqs"), maximum=quality.rqs_max),
-        tile("Perfect", "perfect", cases.perfect / cases.scored if cases.scored else None,
-             f"{cases.perfect:,} of {plural(cases.scored, 'case')}"),
+    primary = _PRIMARY_SCORES.get(str(summary.convention.options.get("primary")), "the score")
+    scored_by = "the scores of the evaluators" if summary.evaluators else f"{primary} over cases"
+    meanings = {**_MEANINGS, MAIN_METRIC: f"mean of {scored_by}"}
+    by_name = {
+        name: Tile(
+            label=_capitalized(METRIC_TITLES[name]),
+            value=value,
+            meaning=meanings[name],
+            better="low" if name == "hallucination" else "high",
+            interval=intervals.get(name),
+            maximum=summary.quality.rqs_max if name == "rqs" else None,
+            note=flag_text(flags, name),
+        )
+        for name, value in summary.metrics.items()
+    }
+    if "safety" in flags and next(iter(by_name)) != "rqs":
+        # Nothing was judged, and no score is based on RQS.
+        del by_name["safety"], by_name["rqs"]
+    leading = QUALITY_METRICS if next(iter(by_name)) == "rqs" else HEADLINE_METRICS
+    nothing_scored = "vacuous" if cases.scored and cases.vacuous == cases.scored else ""
+    of_cases = [
+        Tile(label="Perfect", value=cases.perfect / cases.scored if cases.scored else None,
+             meaning=f"{cases.perfect:,} of {plural(cases.scored, 'case')}",
+             interval=intervals.get("perfect"), note=nothing_scored),
         Tile(label="Coverage", value=cases.scored / cases.total if cases.total else None,
              meaning=f"{cases.scored:,} of {plural(cases.total, 'case')} scored"),
         Tile(label="Errors", value=cases.errors, meaning="cases with errors", better="low"),
     ]  # fmt: skip
+    first = [tile for name, tile in by_name.items() if name in {*leading, MAIN_METRIC}]
+    rest = [tile for name, tile in by_name.items() if name not in {*leading, MAIN_METRIC}]
+    return [*first, *of_cases, *rest]
+
+
+def case_tiles(case: CaseResult) -> list[Tile]:
+    """Return the metrics of one case, its score first."""
+    quality, counting = case.quality, case.convention.counting
+    by_name = {
+        name: Tile(
+            label=_capitalized(METRIC_TITLES[name]),
+            value=getattr(quality, name),
+            meaning=_MEANINGS[name],
+            better="low" if name == "hallucination" else "high",
+            maximum=quality.rqs_max if name == "rqs" else None,
+            note=flag_text(quality.flags, name),
+        )
+        for name in QUALITY_METRICS
+    }
+    f1 = Tile(label="F1", value=case.f1, meaning="precision and recall over all fields")
+    if counting.primary is PrimaryScore.RQS:
+        return [by_name.pop("rqs"), *by_name.values(), f1]
+    label, meaning = _CASE_SCORES[counting.primary]
+    note = "vacuous" if case.vacuous else ""
+    score = Tile(label=label, value=case.score, meaning=meaning, note=note)
+    same = counting.primary is PrimaryScore.MACRO_F1_BY_CASE
+    if "safety" in quality.flags:
+        del by_name["safety"], by_name["rqs"]
+    return [score, *([] if same else [f1]), *by_name.values()]
+
+
+def has_rqs(shown: Sequence[Tile]) -> bool:
+    """Whether RQS is among the tiles; its formula is then shown, too."""
+    return any(tile.maximum is not None for tile in shown)
+
+
+def _capitalized(title: str) -> str:
+    return title[0].upper() + title[1:]
 
 
 def attribute_lines(summary: Summary, comparators: Mapping[str, str]) -> list[JsonValue]:

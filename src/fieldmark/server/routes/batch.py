@@ -14,6 +14,7 @@ from fieldmark.api.score import score_with
 from fieldmark.data.inputs import Inputs
 from fieldmark.errors import FieldmarkError
 from fieldmark.model.json import JsonObject
+from fieldmark.report.html.metrics import tiles
 from fieldmark.run.options import RunOptions
 from fieldmark.run.settings import resolve_settings
 from fieldmark.server.app_state import AppState, StateDependency
@@ -139,5 +140,6 @@ class _Batch:
             "saved": state.options.write,
             "passed": result.passed,
             "notes": [state.redactor.redact_text(note) for note in result.notes],
+            "headline": [tile.to_dict() for tile in tiles(result.summary)[:2]],
             "summary": state.redactor.redact(result.to_dict()),
         }

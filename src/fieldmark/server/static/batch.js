@@ -148,10 +148,11 @@ function statusText({ state, cases, result, created_at: createdAt }) {
   if (state === "running") return `${plural(cases, "case")} compared.`;
   if (state === "cancelled") return `Cancelled after ${plural(cases, "case")}.`;
   if (state === "failed") return "Failed.";
-  const { summary, passed, saved, notes } = result;
+  const { summary, headline, passed, saved, notes } = result;
+  const metrics = headline.map(({ label, value, most, note }) => `${label} ${rate(value)}${most ? ` of ${Number(most.toFixed(4))}` : ""}${note ? ` (${note})` : ""}`);
   const left = leftOutText(summary.cases);
   const gates = summary.gates.length ? ` ${passed ? "All gates passed." : "At least one gate failed."}` : "";
-  return `${plural(summary.cases.total, "case")}, mean score ${rate(summary.mean_score)}, RQS ${rate(summary.quality.rqs)}.${left && ` ${sentence(left)}`}${gates}${saved ? "" : " Temporary: deleted when the server stops."} ${notes.map((note) => `${sentence(note)} `).join("")}${moment(createdAt)}`;
+  return `${plural(summary.cases.total, "case")}: ${metrics.join(", ")}. Convention ${summary.convention.name.replaceAll("_", " ")}.${left && ` ${sentence(left)}`}${gates}${saved ? "" : " Temporary: deleted when the server stops."} ${notes.map((note) => `${sentence(note)} `).join("")}${moment(createdAt)}`;
 }
 
 function actions(job) {

@@ -1,7 +1,7 @@
 // The list of cases of a run, which the server filters, sorts and paginates.
 
 import { query, request } from "./api.js";
-import { ERROR_NAMES, ERROR_TYPES, OUTCOMES, button, el, gauge, mistakeChips, plural, rate, reasonText, replace, search, section, select, shown, sortableTable, verdictChip, whole } from "./report.js";
+import { ERROR_NAMES, ERROR_TYPES, OUTCOMES, button, el, gauge, mistakeChips, plural, reasonText, replace, scoreText, search, section, select, shown, sortableTable, verdictChip, whole } from "./report.js";
 import { address, debounce, empty, problem, remember } from "./page.js";
 
 const STEP = 50;
@@ -63,8 +63,8 @@ function caseTable(run, cases, state) {
     columns: [
       { name: "case", label: "Case", cell: (row) => [el("a", { href: `/runs/${run}/cases/${row.number}${filters}` }, el("bdi", { class: "literal" }, row.id === "" ? "(no id)" : shown(row.id))), row.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
       { name: "verdict", label: "Verdict", cell: (row) => verdictChip(row.verdict, row.status) },
-      { name: "score", label: "Score", numeric: true, cell: (row) => rate(row.score) },
-      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row.score, null) },
+      { name: "score", label: "Score", numeric: true, cell: (row) => scoreText(row.score, row.vacuous) },
+      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row.vacuous ? null : row.score, null) },
       { name: "mistakes", label: "Mistakes", cell: (row) => mistakeChips(ERROR_NAMES.map((name) => row.errors_by_type[name])) },
       { name: "input", label: "Input", cell: (row) => (row.input === "ok" ? el("span", { class: "zero" }, "ok") : reasonText(row.input)) },
     ],

@@ -1,6 +1,6 @@
 // The result of a comparison: metrics and tabs.
 
-import { DASH, el, gauge, mark, openedParts, pathText, plural, rate, shown, sortableTable, verdictChip, whole } from "./report.js";
+import { DASH, el, gauge, mark, openedParts, pathText, plural, rate, shown, sortable, sortableTable, tileNode, verdictChip, whole } from "./report.js";
 import { empty, tabs } from "./page.js";
 
 const OUTCOME = { match: 0, wrong_value: 1, format_error: 2, omission: 3, hallucination: 4, both_empty: 5, ignored: 6, error: 7 };
@@ -13,35 +13,24 @@ export function results(found, state, { changeTab, changeShown }) {
   return [
     ranking && rankTable(ranking, state, changeShown),
     headline(result),
-    metricTiles(tiles(result, ranking)),
+    metricTiles(view, ranking),
     tabs("Result details", entries(result, view, ranking), state.tab || "documents", changeTab),
   ];
 }
 
 function headline(result) {
   return el("p", { class: "result-head", id: "headline" },
-    verdictChip(result.verdict, result.status), el("strong", null, result.reasoning), " ",
-    el("span", { class: "quiet" }, `score ${rate(result.score, 4)} · TP ${result.counts.tp} TN ${result.counts.tn} FP ${result.counts.fp} FN ${result.counts.fn}`));
-}
-
-function tiles({ quality, f1, score }, ranking) {
-  return [
-    { label: "Completeness", value: quality.completeness, meaning: "share of expected values found", better: "high" },
-    { label: "Hallucination", value: quality.hallucination, meaning: "share of keys that are extra", better: "low" },
-    { label: "Accuracy", value: quality.accuracy, meaning: "share of compared values that match", better: "high" },
-    { label: "RQS", value: quality.rqs, meaning: "response quality score", better: "high", maximum: Number(quality.rqs_max.toFixed(4)) },
-    ranking ? { label: "Consistency", value: ranking.consistency, meaning: "agreement between predictions", better: "high" } : { label: "F1", value: f1, meaning: "precision and recall", better: "high" },
-  ];
+    verdictChip(result.verdict, result.status), el("strong", null, result.reasoning), " ", result.vacuous && el("span", { class: "tile-note" }, "vacuous"), " ",
+    el("span", { class: "quiet" }, `convention ${result.convention.replaceAll("_", " ")} · score ${rate(result.score, 4)} · TP ${result.counts.tp} TN ${result.counts.tn} FP ${result.counts.fp} FN ${result.counts.fn}`));
 }
 
 // Four digits, so that the documented example shows its RQS of 0.7375 without rounding.
-function metricTiles(list) {
-  return el("dl", { class: "tiles" }, list.map(({ label, value, meaning, maximum }) => el("div", { class: "tile" },
-    el("dt", null, label),
-    el("dd", null,
-      el("span", { class: "metric", "data-metric": label.toLowerCase() }, rate(value, 4), maximum !== undefined && el("span", { class: "out-of" }, ` of ${maximum}`)),
-      gauge(value === null ? null : value / (maximum || 1), null, { width: 120 }),
-      el("span", { class: "meaning" }, meaning)))));
+function metricTiles({ tiles, formula }, ranking) {
+  const consistency = ranking && { label: "Consistency", value: ranking.consistency, meaning: "agreement between predictions", better: "high" };
+  return [
+    el("dl", { class: "tiles" }, [...tiles, consistency].map((tile) => tile && tileNode(tile, 4))),
+    formula && el("p", { class: "quiet rqs-formula" }, formula),
+  ];
 }
 
 function entries(result, view, ranking) {
@@ -127,7 +116,7 @@ function strategyTable(strategy, fields) {
 
 function consistency(ranking) {
   if (!ranking) return empty("Consistency requires several predictions", "Add another prediction for the same document to see on which fields they agree.");
-  const unstable = Object.entries(ranking.agreement).sort((one, two) => one[1] - two[1]);
+  const unstable = Object.entries(ranking.agreement).sort((one, two) => sortable(one[1]) - sortable(two[1]));
   const table = sortableTable({
     caption: "Agreement between predictions by field, least stable first", step: 25, empty: "No fields were compared.",
     columns: [
@@ -165,6 +154,7 @@ function rankTable(ranking, state, changeShown) {
     rowProps: (index) => ({ "aria-current": index === state.shown ? "true" : null }),
     columns: [
       { name: "candidate", label: "Prediction", value: (index) => index, cell: (index) => el("button", { type: "button", class: "as-link", "aria-pressed": String(index === state.shown), on: { click: () => { state.shown = index; changeShown(); } } }, `Prediction ${index + 1}`) },
+      { name: "rank", label: "Rank", numeric: true, value: (index) => ranking.ranks[index], cell: (index) => [whole(ranking.ranks[index]), ranking.ranks.filter((each) => each === ranking.ranks[index]).length > 1 && " (tie)"] },
       { name: "verdict", label: "Verdict", cell: (index) => verdictChip(ranking.results[index].verdict, ranking.results[index].status) },
       { name: "score", label: "Score", numeric: true, value: (index) => ranking.results[index].score, cell: (index) => rate(ranking.results[index].score) },
       { name: "rqs", label: "RQS", numeric: true, value: (index) => ranking.results[index].quality.rqs, cell: (index) => rate(ranking.results[index].quality.rqs) },

@@ -16,7 +16,7 @@ function head() {
     el("p", null, el("a", { href: "/runs" }, "← All runs")),
     el("h2", { class: "run-title" }, el("bdi", null, shown(page.title))),
     el("p", { class: "case-facts" }, el("span", { class: "run-id" }, run.id), el("span", { class: `status status-${run.status}` }, run.status), !run.saved && el("span", { class: "quiet" }, "temporary: deleted when the server stops"),
-      el("span", { class: "quiet" }, `${moment(page.date)} · ${page.convention.replaceAll("_", " ")}`), tags),
+      el("span", { class: "quiet" }, `${moment(page.date)} · convention ${page.convention.replaceAll("_", " ")}`), tags),
     (page.warnings || []).map((text) => el("p", { class: "notice" }, shown(text))));
 }
 
@@ -66,7 +66,7 @@ if (!page.tiles) {
   replace(app, head(), errors, actions(), empty("The run is not complete", page.resume_note));
 } else {
   const view = { ...page, totals: page.totals };
-  replace(app, head(), errors, actions(), verdictPanel(view), tileGrid(view.tiles),
+  replace(app, head(), errors, actions(), verdictPanel(view), tileGrid(view.tiles, view.formula),
     el("div", { class: "columns" }, errorTypes(view), domains(view)),
     page.evaluators.length > 0 && section("evaluators", "Evaluators", null, evaluatorTable(page.evaluators)),
     page.detection.length > 0 && detectionSection(page),

@@ -40,18 +40,19 @@ function go(offset) {
 }
 
 function runTable(rows) {
-  const metric = (name) => ({ numeric: true, cell: (run) => rate(run.metrics && run.metrics[name]) });
+  const metric = (name) => ({ numeric: true, cell: (run) => [rate(run.metrics && run.metrics[name]), run.vacuous.includes(name) && [" ", el("span", { class: "tile-note" }, "vacuous")]] });
   const table = sortableTable({
     caption: "Runs, newest first", step: STEP,
     columns: [
       { name: "run", label: "Run", cell: (run) => [run.valid_id ? el("a", { class: "run-name", href: `/runs/${run.id}`, title: run.inputs.join(" · ") || null }, shown(runName(run))) : el("span", { class: "run-name", title: "Rename the directory to open this run." }, shown(run.id)), el("span", { class: "run-id" }, shown(run.id)), run.tags.map((tag) => el("span", { class: "tag" }, shown(tag)))] },
       { name: "when", label: "Started", cell: (run) => moment(run.started_at) },
       { name: "status", label: "Status", cell: (run) => el("span", { class: `status status-${run.status}`, title: run.problem || null }, run.status, !run.saved && " · temporary") },
+      { name: "convention", label: "Convention", cell: (run) => run.convention.replaceAll("_", " ") },
       { name: "cases", label: "Cases", numeric: true, cell: (run) => (run.cases === null ? "–" : whole(run.cases)) },
       { name: "score", label: "Mean score", ...metric("mean_score") },
       { name: "macro", label: "Macro F1 by attribute", ...metric("macro_f1_by_attribute") },
       { name: "micro", label: "Micro F1", ...metric("micro_f1") },
-      { name: "gauge", label: "", css: "bar-cell", cell: (run) => gauge((run.metrics && run.metrics.mean_score) ?? null, null) },
+      { name: "gauge", label: "", css: "bar-cell", cell: (run) => gauge(run.vacuous.includes("mean_score") ? null : (run.metrics && run.metrics.mean_score) ?? null, null) },
       { name: "pick", label: "Compare", cell: (run) => run.status === "complete" && run.valid_id && el("input", { type: "checkbox", "aria-label": `Select ${runName(run)}`, checked: selected.includes(run.id), on: { change: (event) => selectRun(run.id, event.target.checked) } }) },
       { name: "remove", label: "", cell: (run) => run.valid_id && (page.write || !run.saved) && button("Delete", () => remove(run), { "aria-label": `Delete ${runName(run)}` }) },
     ],

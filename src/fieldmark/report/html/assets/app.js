@@ -51,7 +51,7 @@ function start() {
     el("header", { class: "top" },
       el("div", { class: "top-inner" },
         el("p", { class: "brand" }, el("span", { class: "title" }, el("bdi", null, shown(run.title))),
-          el("span", { class: "quiet" }, `${moment(run.date)} · ${run.convention}`)),
+          el("span", { class: "quiet" }, `${moment(run.date)} · convention ${run.convention}`)),
         themeButton()),
       el("nav", { class: "sections", "aria-label": "Sections" }, links)),
     report, single,

@@ -1,5 +1,10 @@
 // All attributes with counts, rates and mistakes.
 
+// A value although there was nothing to count: some conventions report 0 then.
+function isVacuous([, [tp, , fp, fn], [, , f1]]) {
+  return f1 !== null && !(tp || fp || fn);
+}
+
 function attributeSection(run) {
   const trends = run.trends && new Map(run.trends.attributes);
   const count = (place) => ({ numeric: true, value: (row) => row[1][place], cell: (row) => row[1][place] ? whole(row[1][place]) : el("span", { class: "zero" }, "0") });
@@ -15,8 +20,8 @@ function attributeSection(run) {
       { name: "fn", label: "FN", hint: "False negatives: expected, but wrong or missing", ...count(3) },
       { name: "precision", label: "Precision", ...share(0) },
       { name: "recall", label: "Recall", ...share(1) },
-      { name: "f1", label: "F1", numeric: true, value: (row) => row[2][2], cell: (row) => [el("span", { class: "f1" }, rate(row[2][2])), row[3] && el("span", { class: "interval" }, `${rate(row[3][0], 2)}${DASH}${rate(row[3][1], 2)}`)] },
-      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(row[2][2], row[3]) },
+      { name: "f1", label: "F1", numeric: true, value: (row) => row[2][2], cell: (row) => [el("span", { class: "f1" }, rate(row[2][2])), isVacuous(row) && el("span", { class: "tile-note" }, "vacuous"), row[3] && el("span", { class: "interval" }, `${rate(row[3][0], 2)}${DASH}${rate(row[3][1], 2)}`)] },
+      { name: "gauge", label: "", css: "bar-cell", cell: (row) => gauge(isVacuous(row) ? null : row[2][2], row[3]) },
       ...(trends ? [{ name: "trend", label: "Trend", css: "bar-cell", cell: (row) => trends.has(row[0]) && trendLine(trends.get(row[0])) }] : []),
       { name: "mistakes", label: "Mistakes", value: (row) => row[4].reduce((all, number) => all + number, row[5]), cell: (row) => [mistakeChips(row[4]), row[5] > 0 && mark(ERROR, { count: row[5] })] },
     ],

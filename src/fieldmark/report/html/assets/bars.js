@@ -21,11 +21,17 @@ function confusionBar([tp, tn, fp, fn], options) {
   return stackedBar([["tp", tp, "true positive"], ["tn", tn, "true negative"], ["fp", fp, "false positive"], ["fn", fn, "false negative"]], options);
 }
 
-// A metric from 0 to 1 with its confidence interval.
+// A metric from 0 to 1 with its confidence interval. Zero is a mark at the start, undefined a dotted line.
 function gauge(value, interval, { width = 64, height = 10 } = {}) {
-  const picture = svg("svg", { class: "gauge", viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" },
-    svg("rect", { class: "gauge-track", x: 0, y: height / 2 - 1.5, width, height: 3, rx: 1.5 }));
-  if (value !== null) picture.append(svg("rect", { class: "gauge-value", x: 0, y: height / 2 - 1.5, width: Math.max(0, Math.min(1, value)) * width, height: 3, rx: 1.5 }));
+  const picture = svg("svg", { class: "gauge", viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
+  if (value === null) {
+    picture.append(svg("path", { class: "gauge-undefined", d: `M0 ${height / 2}H${width}` }));
+    return picture;
+  }
+  const filled = Math.max(0, Math.min(1, value)) * width;
+  picture.append(svg("rect", { class: "gauge-track", x: 0, y: height / 2 - 1.5, width, height: 3, rx: 1.5 }),
+    filled ? svg("rect", { class: "gauge-value", x: 0, y: height / 2 - 1.5, width: filled, height: 3, rx: 1.5 })
+      : svg("rect", { class: "gauge-zero", x: 0, y: 1, width: 2, height: height - 2 }));
   if (interval) {
     const [low, high] = interval.map((each) => each * width);
     picture.append(svg("path", { class: "gauge-range", d: `M${low} 1V${height - 1}M${low} ${height / 2}H${high}M${high} 1V${height - 1}` }));

@@ -9,7 +9,7 @@ const INPUTS = {
 
 function caseView(rank, { run, opened, go }) {
   const line = run.cases.lines[rank];
-  const [id, score, verdict, status, input, tags, mistakes] = line;
+  const [id, score, verdict, status, input, tags, mistakes, vacuous] = line;
   const view = opened[rank];
   const last = run.cases.lines.length - 1;
   return el("article", { class: "case", "aria-labelledby": "case-title" },
@@ -22,7 +22,7 @@ function caseView(rank, { run, opened, go }) {
       el("h1", { id: "case-title", tabindex: "-1" }, el("bdi", { class: "literal" }, shown(id))),
       el("p", { class: "case-facts" },
         verdictChip(verdict, status),
-        el("span", { class: "case-score" }, "score ", el("strong", null, rate(score))),
+        el("span", { class: "case-score" }, "score ", el("strong", null, scoreText(score, vacuous))),
         mistakeChips(mistakes, { word: true }),
         tags.map((tag) => el("span", { class: "tag" }, shown(tag))))),
     input !== "ok" && el("p", { class: "notice" }, INPUTS[input] || `Input: ${reasonText(input)}`),

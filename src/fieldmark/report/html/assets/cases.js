@@ -10,8 +10,8 @@ function caseSection(run, opened) {
     columns: [
       { name: "case", label: "Case", value: (rank) => String(lines[rank][0]), cell: (rank) => [el("a", { href: `#case-${rank + 1}` }, el("bdi", { class: "literal" }, lines[rank][0] === "" ? "(no id)" : shown(lines[rank][0]))), lines[rank][5].map((tag) => el("span", { class: "tag" }, shown(tag)))] },
       { name: "verdict", label: "Verdict", value: (rank) => lines[rank][2] || "", cell: (rank) => verdictChip(lines[rank][2], lines[rank][3]) },
-      { name: "score", label: "Score", numeric: true, value: (rank) => lines[rank][1], cell: (rank) => rate(lines[rank][1]) },
-      { name: "gauge", label: "", css: "bar-cell", cell: (rank) => gauge(lines[rank][1], null) },
+      { name: "score", label: "Score", numeric: true, value: (rank) => lines[rank][1], cell: (rank) => scoreText(lines[rank][1], lines[rank][7]) },
+      { name: "gauge", label: "", css: "bar-cell", cell: (rank) => gauge(lines[rank][7] ? null : lines[rank][1], null) },
       { name: "mistakes", label: "Mistakes", value: (rank) => lines[rank][6].reduce((all, number) => all + number, 0), cell: (rank) => mistakeChips(lines[rank][6]) },
       { name: "input", label: "Input", value: (rank) => lines[rank][4], cell: (rank) => (lines[rank][4] === "ok" ? el("span", { class: "zero" }, "ok") : INPUT_LABELS[lines[rank][4]] || reasonText(lines[rank][4])) },
     ],
@@ -47,6 +47,11 @@ function caseSection(run, opened) {
   return section("cases", "Cases", "Worst first. Open a case to see its documents side by side.",
     (lines.length < total || run.cases.opened < lines.length) && el("p", { class: "notice", id: "sampled" }, sampledText(run.cases)),
     controls, table.node);
+}
+
+// A score that rests on nothing says so.
+function scoreText(score, vacuous) {
+  return vacuous ? [rate(score), " ", el("span", { class: "tile-note" }, "vacuous")] : rate(score);
 }
 
 function sampledText({ lines, total, opened }) {

@@ -4,12 +4,9 @@ function comparisonSection(run) {
   const { name, counts, tiles, attributes, cases, changed } = run.comparison;
   const [regressed, improved, unchanged, added, removed] = counts;
   const change = (before, after) => (after ?? 0) - (before ?? 0);
-  const delta = (before, after) => {
-    const difference = change(before, after);
-    if ((before === null) !== (after === null)) {
-      return el("span", { class: `change ${before === null ? "better" : "worse"}` }, before === null ? "▲ was undefined" : "▼ now undefined");
-    }
-    return el("span", { class: `change ${difference < 0 ? "worse" : difference > 0 ? "better" : ""}` }, `${difference < 0 ? "▼" : difference > 0 ? "▲" : "="} ${signed(difference)}`);
+  const delta = (before, after, difference = change(before, after)) => {
+    const text = (before === null) === (after === null) ? signed(difference) : before === null ? "was undefined" : "now undefined";
+    return el("span", { class: `change ${difference < 0 ? "worse" : difference > 0 ? "better" : ""}` }, `${difference < 0 ? "▼" : difference > 0 ? "▲" : "="} ${text}`);
   };
   const byAttribute = sortableTable({
     caption: "Changed attributes", step: 15, empty: "No changed attributes",
@@ -17,7 +14,7 @@ function comparisonSection(run) {
       { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => pathText(row[0]) },
       { name: "before", label: "F1 before", numeric: true, value: (row) => row[1], cell: (row) => rate(row[1]) },
       { name: "after", label: "F1 after", numeric: true, value: (row) => row[2], cell: (row) => rate(row[2]) },
-      { name: "change", label: "Change", numeric: true, value: (row) => change(row[1], row[2]), cell: (row) => delta(row[1], row[2]) },
+      { name: "change", label: "Change", numeric: true, value: (row) => row[3], cell: (row) => delta(row[1], row[2], row[3]) },
     ],
   });
   byAttribute.show(attributes);

@@ -7,7 +7,7 @@ const VERDICT_TEXTS = {
 };
 
 function overview(run) {
-  return section("overview", "Overview", null, verdictPanel(run), tileGrid(run.tiles),
+  return section("overview", "Overview", null, verdictPanel(run), tileGrid(run.tiles, run.formula),
     el("div", { class: "columns" }, errorTypes(run), domains(run)));
 }
 
@@ -57,20 +57,22 @@ function gateList(gates) {
       note && el("span", { class: "quiet" }, shown(note)))));
 }
 
-function tileGrid(tiles) {
-  return el("dl", { class: "tiles" }, tiles.map(tileNode));
+function tileGrid(tiles, formula) {
+  return [el("dl", { class: "tiles" }, tiles.map((tile) => tileNode(tile))), formula && el("p", { class: "quiet rqs-formula" }, formula)];
 }
 
-function tileNode({ label, value, meaning, interval, most, better, before }) {
+// A metric that is vacuous or was not evaluated has no gauge, because its value is not a result.
+function tileNode({ label, value, meaning, interval, most, better, before, note }, digits = 3) {
   const count = Number.isInteger(value) && label === "Errors";
   const change = before === undefined || value === null || before === null ? null : value - before;
   const good = change === null || Math.abs(change) < 5e-4 ? "" : (change > 0) === (better === "high") ? "better" : "worse";
   return el("div", { class: "tile" },
     el("dt", null, label),
     el("dd", null,
-      el("span", { class: "metric" }, count ? whole(value) : rate(value), most !== undefined && el("span", { class: "out-of" }, ` of ${most}`)),
+      el("span", { class: "metric", "data-metric": label.toLowerCase() }, count ? whole(value) : rate(value, digits), most !== undefined && el("span", { class: "out-of" }, ` of ${Number(most.toFixed(4))}`)),
+      note && el("span", { class: "tile-note" }, note),
       before !== undefined && el("span", { class: `change ${good}` }, `${good === "better" ? "▲" : good === "worse" ? "▼" : "="} ${signed(change, count ? 0 : 3)}`),
-      !count && gauge(value === null ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),
+      !count && gauge(value === null || /vacuous|not evaluated/.test(note) ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),
       interval && el("span", { class: "interval", title: "95% confidence interval" }, `95% CI ${rate(interval[0])} to ${rate(interval[1])}`),
       el("span", { class: "meaning" }, before === undefined ? meaning : `before: ${count ? whole(before) : rate(before)}`)));
 }

@@ -1,5 +1,10 @@
 // A table that can be sorted by any column and shows more rows on request.
 
+// Numbers that differ only by float noise are ties, as in the order of the library.
+function sortable(value) {
+  return typeof value === "number" ? Math.round(value * 1e9) / 1e9 : value;
+}
+
 // A column is {name, label, value(row) to sort by, cell(row) to display, numeric, hint}. Only the
 // first rows are shown; buttons show more.
 function sortableTable({ columns, caption, step = 50, sort = null, empty = "No matching rows", rowProps = null }) {
@@ -23,7 +28,7 @@ function sortableTable({ columns, caption, step = 50, sort = null, empty = "No m
     if (!order) return rows;
     const { value } = columns.find((column) => column.name === order.name);
     const sign = order.descending ? -1 : 1;
-    return rows.map((row, place) => [value(row), place, row]).sort(([one, first], [two, second]) => {
+    return rows.map((row, place) => [sortable(value(row)), place, row]).sort(([one, first], [two, second]) => {
       if (one === null || two === null) return (one === null) - (two === null) || first - second;
       return (one < two ? -sign : one > two ? sign : 0) || first - second;
     }).map(([, , row]) => row);
