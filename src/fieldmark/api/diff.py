@@ -20,7 +20,7 @@ from fieldmark.metrics.difference import (
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.run.gates import check_drops
-from fieldmark.store.reader import StoredRun
+from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.equality import equal
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -114,6 +114,8 @@ def diff(
     summaries = first.summary(), second.summary(old.manifest.convention if rescore else None)
     notes = [f"{new.path.name} rescored with the convention of {old.path.name}"] if rescore else []
     notes += [f"forced: {problem.message}" for problem in obstacles]
+    if is_older(new, old):
+        notes.append(f"{old.path.name} is newer than {new.path.name}")
     return DiffResult(
         before=_name(old, summaries[0]),
         after=_name(new, summaries[1]),

@@ -19,6 +19,8 @@ __all__ = [
     "check_gate",
     "check_gates",
     "drop_gates",
+    "less_is_better",
+    "metric_value",
     "parse_gate",
 ]
 
@@ -110,16 +112,9 @@ def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult,
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     """Check one gate; an unknown metric raises `OptionError` with a suggestion."""
-    metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}
+    value = metric_value(gate.name, summary, gate.kind)
     name = _SHORT.get(gate.name, gate.name)
-    found = next(_resolve(name, metrics), None)
-    if found is None:
-        known = {*_SHORT, *_names(metrics)}
-        hint = did_you_mean(gate.name, known) or _EXAMPLES
-        message = with_hint(f"unknown metric {gate.name!r}", hint)
-        raise OptionError(gate.kind, message)
-    [value] = found
-    micro = metrics.get("micro")
+    micro = summary.get("micro")
     nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
     vacuous = nothing_scored and name.partition(".")[0] in _OF_FIELDS
     passed = False
@@ -128,6 +123,20 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
         passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
     note = "undefined" if value is None else "nothing was scored" if vacuous else ""
     return GateResult(**asdict(gate), value=value, passed=passed, note=note)
+
+
+def metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:
+    """Return a metric of a summary as JSON; an unknown one raises `OptionError` with a suggestion.
+
+    >>> metric_value("micro_f1", {"micro": {"f1": 0.9}})
+    0.9
+    """
+    metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}
+    found = next(_resolve(_SHORT.get(name, name), metrics), None)
+    if found is None:
+        hint = did_you_mean(name, {*_SHORT, *_names(metrics)}) or _EXAMPLES
+        raise OptionError(option, with_hint(f"unknown metric {name!r}", hint))
+    return found[0]
 
 
 def _is_metric(value: JsonValue) -> bool:
@@ -159,6 +168,11 @@ _LESS_IS_BETTER: Final = frozenset({
 """Metrics for which lower is better, by the last part of their name."""
 
 
+def less_is_better(name: str) -> bool:
+    """Return whether a metric improves when it decreases."""
+    return name.rpartition(".")[2] in _LESS_IS_BETTER
+
+
 def drop_gates(
     before: JsonObject, after: JsonObject, limits: Mapping[str, float]
 ) -> tuple[GateResult, ...]:
@@ -177,7 +191,7 @@ def drop_gates(
             result = replace(result, passed=False, note="undefined")
         else:
             drop = float(old - new.value)
-            drop = -drop if name.rpartition(".")[2] in _LESS_IS_BETTER else drop
+            drop = -drop if less_is_better(name) else drop
             result = replace(result, value=drop, passed=drop <= limit + _SLACK and not new.note)
         results.append(result)
     return tuple(results)
