@@ -355,6 +355,54 @@ def test_gates_against_a_baseline(runs):
         fm.score(TRUTH, rows(55), options={"wrong_value": "fp"}, baseline=runs / "good", **limits)
 
 
+@pytest.mark.parametrize("name", ["latest", "good", "goo", "best", "runs/good"])
+def test_a_baseline_is_named_like_any_run(runs, command, name):
+    (runs / "again").rename(runs.parent / "elsewhere")
+    command("runs", "good", "--add-tag", "best")
+    limits = ["--max-drop", "0.05", "--baseline", name]
+    for saved in (["--out", "runs/new"], ["--no-save"], ["--out", "other/new"]):
+        done = command("score", "all.jsonl", "bad.jsonl", *limits, *saved, "--format", "json")
+        assert done.code == 1
+        [gate] = done.summary["gates"]
+        assert gate["value"] == pytest.approx(25 / 120)
+        if name == "latest" and "runs/new" in saved:
+            manifest = json.loads((runs / "new" / "manifest.json").read_bytes())
+            assert manifest["options"]["baseline"].endswith("runs/good")
+            command("runs", "new", "--delete", "--yes")
+
+
+def test_the_latest_baseline_is_complete_and_not_the_run_being_written(runs, command):
+    manifest = runs / "again" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"complete"', '"interrupted"'))
+    [gate] = fm.score(
+        "all.jsonl", "bad.jsonl", out="runs/new", baseline="latest", max_drop={"mean_score": 0.05}
+    ).summary.gates
+    assert gate.value == pytest.approx(25 / 120)
+    [gate] = fm.score(
+        "all.jsonl", "good.jsonl", out="runs/newer", baseline="latest", max_drop={"mean_score": 0}
+    ).summary.gates
+    assert gate.value == pytest.approx(-25 / 120)
+
+
+def test_the_baseline_of_an_evaluation_is_named_like_any_run(folder, command):
+    spec = {"evaluators": [{"type": "field_accuracy", "fields": [{"path": "total"}]}]}
+    for name, right, found in (("one", 30, None), ("two", 55, -25 / 60)):
+        both = zip(TRUTH, rows(right), strict=True)
+        cases = [{"id": t["id"], "expected": t, "candidate": c} for t, c in both]
+        options = {"baseline": "latest", "max_drop": {"mean_score": 0.0}} if found else {}
+        gates = fm.evaluate({**spec, "cases": cases}, out=f"runs/{name}", **options).summary.gates
+        assert [gate.value for gate in gates] == ([pytest.approx(found)] if found else [])
+
+
+def test_an_unknown_baseline_is_rejected_with_a_suggestion(runs, command):
+    done = command(
+        "score", "all.jsonl", "bad.jsonl", "--baseline", "goood", "--max-drop", "0", "--no-save"
+    )
+    assert done.code == 2
+    assert "run 'goood' not found, neither as a directory nor in runs" in done.err
+    assert "did you mean 'good'?" in done.err
+
+
 def test_evaluations_are_compared_by_evaluator_scores(folder):
     spec = {
         "evaluators": [{"name": "header", "type": "field_accuracy", "fields": [{"path": "total"}]}]
