@@ -453,24 +453,49 @@ def test_runs_are_searched_and_compared(app, server):
     page.wait("document.querySelector('tbody a[href=\"/runs/second\"]')")
     page.wait("!document.querySelector('tbody a[href=\"/runs/first\"]')")
     page = app("/runs", "document.querySelector('tbody a')")
-    for name in ("first", "second"):
-        page.run(
-            f"document.querySelector('a[href=\"/runs/{name}\"]').closest('tr').querySelector('input').click()"
-        )
-        page.settle()
-    page.wait("!document.querySelector('#compare').disabled")
-    page.click("#compare")
-    page.wait("document.querySelector('#conclusion')")
-    assert page.run("location.search") in {"?a=first&b=second", "?a=second&b=first"}
+    for order in (("first", "second"), ("second", "first")):
+        page = app("/runs", "document.querySelector('tbody a')")
+        for name in order:
+            page.run(
+                f"document.querySelector('a[href=\"/runs/{name}\"]').closest('tr').querySelector('input').click()"
+            )
+            page.settle()
+        page.wait("!document.querySelector('#compare').disabled")
+        page.click("#compare")
+        page.wait("document.querySelector('#conclusion')")
+        assert page.run("location.search") == "?a=first&b=second"
+        assert page.run("document.querySelector('#pick-a').value") == "first"
+    page.click("#swap")
+    page.wait("location.search === '?a=second&b=first' && document.querySelector('#conclusion')")
+    page.wait("document.querySelector('#pick-a')?.value === 'second'")
 
 
 def test_diff_page_shows_regressions_first(app):
     page = app("/diff?a=second&b=first", "document.querySelector('#conclusion')")
-    assert page.text("#conclusion").startswith(("Regressed", "No significant difference"))
-    assert page.count("#regressed tbody a") == 4
+    assert page.text("#conclusion").startswith("Too few cases to tell · mean score")
+    assert "0 improved, 4 worse" in page.text(".case-counts")
+    assert page.text(".notice") == "second is newer than first"
+    assert page.count("#worse tbody a") == 4
+    assert "total: match → wrong value" in page.text("#worse tbody")
     assert page.text("#attributes tbody th") == "total"
-    page.click("#regressed tbody a")
+    assert page.text("#metrics tbody th") == "mean score"
+    assert page.count("#attributes .worse, #metrics .worse, #conclusion.worse") == 0
+    page.click("#worse tbody a")
     page.wait("document.querySelectorAll('#cases tbody a').length === 1")
+
+
+def test_trend_follows_any_metric_and_run(app):
+    page = app("/runs?series=first", "document.querySelector('.trend-chart')")
+    page.type("#trend-metric", "attributes.total.f1")
+    page.wait(
+        "document.querySelector('#trend figcaption')?.innerText.startsWith('attributes.total.f1 over')"
+    )
+    assert "Convention confusion; target 0.9" in page.text("#trend figcaption")
+    assert page.run("document.querySelector('#trend-series').value") == "first"
+    page.type("#trend-metric", "rqz")
+    page.wait(
+        "document.querySelector('#trend .problem')?.innerText.includes(\"did you mean 'rqs'?\")"
+    )
 
 
 def test_deletion_of_a_run_can_be_undone(app, server):

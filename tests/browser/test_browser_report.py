@@ -282,26 +282,28 @@ def test_a_column_of_the_heat_map_opens_its_case(open_page, sample):
 class TestTwoRuns:
     def test_regressed_cases_come_first(self, open_page, compared):
         page = open_page(compared)
-        changes = column(page, "#comparison .table:nth-of-type(2)", 3) or column(
-            page, "#comparison .table", 3
-        )
-        assert changes[0].startswith("▼")
-        assert "Cases: 5 regressed, 10 improved, 8 unchanged" in page.text("#comparison .headline")
+        assert page.text("#conclusion").startswith("No significant difference · mean score")
+        counts = "23 cases in both runs: 10 improved, 5 worse, 8 unchanged"
+        assert page.text("#comparison .case-counts") == counts
+        assert page.text("#comparison .conventions").startswith("Convention confusion; ")
+        changes = column(page, "#comparison-worse .table", 3)
+        assert len(changes) == 5
+        assert all(change.startswith("▼") for change in changes)
+        assert "→" in column(page, "#comparison-worse .table", 4)[0]
 
-    def test_improved_cases_can_be_selected(self, open_page, compared):
+    def test_only_significant_changes_have_a_color(self, open_page, compared):
         page = open_page(compared)
-        page.click("#comparison [data-value=improved]")
-        first = page.run(
-            "document.querySelector('#comparison .table tbody tr td:nth-child(4)').innerText"
-        )
-        assert first.startswith(("▲", "="))
-        page.click("#comparison [data-value=all]")
-        assert (
-            page.run(
-                "document.querySelectorAll('#comparison .table')[0].querySelectorAll('tbody tr').length"
-            )
-            == 15
-        )
+        assert set(column(page, "#comparison-attributes .table", 8)) == {"too few cases to tell"}
+        for part in ("metrics", "attributes"):
+            assert page.count(f"#comparison-{part} .change") > 0
+            assert page.count(f"#comparison-{part} :is(.better, .worse)") == 0
+        assert page.count("#comparison .tiles :is(.better, .worse)") == 0
+
+    def test_improved_cases_are_listed(self, open_page, compared):
+        page = open_page(compared)
+        changes = column(page, "#comparison-improved .table", 3)
+        assert len(changes) == 10
+        assert all(change.startswith(("▲", "=")) for change in changes)
 
 
 def test_a_run_without_values_shows_paths_and_scores(open_page, valueless):

@@ -49,7 +49,9 @@ def test_an_improved_run(runs, command):
     assert result["attributes"]["vendor"]["word"] == "no difference"
     assert result["errors_by_type"]["wrong_value"] == {"before": 30, "after": 5}
     assert result["shifts"] == [{"before": "wrong_value", "after": "match", "fields": 25}]
-    assert [case["case_id"] for case in result["fixed"]][:2] == ["30", "31"]
+    assert (result["cases"]["improved"], result["cases"]["worse"]) == (25, 0)
+    assert [case["case_id"] for case in result["improved"]][:2] == ["30", "31"]
+    assert len(result["improved"]) == 25
     low, high = result["attributes"]["total"]["interval"]
     assert low < result["attributes"]["total"]["delta"] < high
 
@@ -65,9 +67,13 @@ def test_all_formats_have_the_same_results(runs, command):
     table = command("diff", "bad", "good").out
     assert "Improved: mean score 0.750 → 0.958" in table
     assert "attributes: 1 improved\n" in table
-    assert "cases: 25 fixed, 0 regressed (p <0.001)" in table
+    assert "over 60 cases: 25 improved, 0 worse, 35 unchanged" in table
+    assert "convention confusion; score of a case: macro F1 by attribute\n" in table
+    assert "cases that now pass: 25; no longer pass: 0 (p <0.001)\n" in table
+    assert "25 cases improved:\n  30  0.500 → 1.000  total: wrong value → match\n" in table
+    assert "  … and 15 more cases; --format json lists all\n" in table
     assert "fields: wrong value → match 25\n" in table
-    assert "\nregressed:" not in table
+    assert "worse:" not in table
     markdown = command("diff", "bad", "good", "--format", "markdown").out
     assert "| total | 0.500 | 0.917 | **+0.417** |" in markdown
     listed = list(
@@ -75,6 +81,42 @@ def test_all_formats_have_the_same_results(runs, command):
     )
     assert {row["name"] for row in listed} >= {"mean_score", "total", "vendor"}
     assert command("diff", "bad", "good", "--quiet").out == ""
+
+
+@pytest.mark.parametrize("improved", [0, 5])
+def test_five_of_five_changed_cases_are_too_few_to_tell(folder, command, improved):
+    truth = [{"id": str(n), "total": n} for n in range(5)]
+    wrong = [{**row, "total": -1} for row in truth]
+    first, second = "first", "second"
+    fm.score(truth, wrong if improved else truth, out=f"runs/{first}")
+    fm.score(truth, truth if improved else wrong, out=f"runs/{second}")
+    done = command("diff", first, second)
+    assert done.code == 0
+    assert done.out.startswith("Too few cases to tell: mean score ")
+    assert f"over 5 cases: {improved} improved, {5 - improved} worse, 0 unchanged" in done.out
+    assert "no difference" not in done.out
+    assert "1.000\n" not in done.out.partition("Mistakes")[0].partition("Metric")[2]
+    result = command("diff", first, second, "--format", "json").summary
+    found = [result["conclusion"], *result["metrics"].values(), *result["attributes"].values()]
+    assert {each["word"] for each in found} == {"too few cases to tell"}
+    assert result["verdicts"]["p"] is None
+    markdown = command("diff", first, second, "--format", "markdown").out
+    assert markdown.startswith("Too few cases to tell: ")
+    assert "| too few |" in markdown
+    assert fm.diff(f"runs/{first}", f"runs/{second}").word is DiffVerdict.TOO_FEW
+
+
+def test_every_case_that_got_worse_is_listed_with_its_fields(runs, command):
+    table = command("diff", "good", "bad").out
+    assert "25 cases worse:\n  30  1.000 → 0.500  total: match → wrong value\n" in table
+    worse = command("diff", "good", "bad", "--format", "json").summary["worse"]
+    assert [case["case_id"] for case in worse] == [str(n) for n in range(30, 55)]
+    assert {json.dumps(case["fields"]) for case in worse} == {
+        '[{"path": "total", "before": "match", "after": "wrong_value"}]'
+    }
+    markdown = command("diff", "good", "bad", "--format", "markdown").out
+    assert "**25 cases worse:**" in markdown
+    assert "- … and 15 more cases" in markdown
 
 
 def test_top_limits_the_table(runs, command):
@@ -173,7 +215,28 @@ def test_different_rules_are_rejected_even_if_rescored(folder, runs, command):
         done = command("diff", "bad", "fuzzy", *options)
         assert done.code == 2
         assert "the runs have different rules: comparator exact vs. fuzzy" in done.err
-    assert command("diff", "bad", "fuzzy", "--force").code == 0
+    forced = command("diff", "bad", "fuzzy", "--force")
+    assert forced.code == 0
+    assert "Not comparable: mean score 0.750 and 0.958 over 60 cases" in forced.out
+    assert "conventions: confusion (bad), confusion (fuzzy)" in forced.out
+    for word in ("improved", "worse", "regressed", "better", "now pass"):
+        assert word not in forced.out.lower().partition("mistakes")[2]
+
+
+def test_runs_of_different_conventions_are_never_better_or_worse(folder, runs, command):
+    fm.score("all.jsonl", "good.jsonl", convention="taxonomy_code", out="runs/code")
+    fm.score("all.jsonl", "bad.jsonl", convention="taxonomy", out="runs/taxonomy")
+    for names in (("bad", "code"), ("taxonomy", "code")):
+        result = command("diff", *names, "--force", "--format", "json").summary
+        found = [result["conclusion"], *result["metrics"].values(), *result["attributes"].values()]
+        assert {each["word"] for each in found} == {"not comparable"}
+        assert result["comparable"] is False
+        assert result["cases"]["improved"] is result["cases"]["worse"] is None
+        assert result["improved"] == result["worse"] == []
+        assert result["before"]["convention"] != result["after"]["convention"]
+    rescored = command("diff", "taxonomy", "code", "--rescore", "--format", "json").summary
+    assert rescored["conclusion"]["word"] == "better"
+    assert rescored["after"]["convention"] == "taxonomy"
 
 
 def test_different_weights_are_rejected_unless_rescored(folder, command):
@@ -290,6 +353,54 @@ def test_gates_against_a_baseline(runs):
     assert gate.passed
     with pytest.raises(ConfigError, match="has different rules or a different convention"):
         fm.score(TRUTH, rows(55), options={"wrong_value": "fp"}, baseline=runs / "good", **limits)
+
+
+@pytest.mark.parametrize("name", ["latest", "good", "goo", "best", "runs/good"])
+def test_a_baseline_is_named_like_any_run(runs, command, name):
+    (runs / "again").rename(runs.parent / "elsewhere")
+    command("runs", "good", "--add-tag", "best")
+    limits = ["--max-drop", "0.05", "--baseline", name]
+    for saved in (["--out", "runs/new"], ["--no-save"], ["--out", "other/new"]):
+        done = command("score", "all.jsonl", "bad.jsonl", *limits, *saved, "--format", "json")
+        assert done.code == 1
+        [gate] = done.summary["gates"]
+        assert gate["value"] == pytest.approx(25 / 120)
+        if name == "latest" and "runs/new" in saved:
+            manifest = json.loads((runs / "new" / "manifest.json").read_bytes())
+            assert manifest["options"]["baseline"].endswith("runs/good")
+            command("runs", "new", "--delete", "--yes")
+
+
+def test_the_latest_baseline_is_complete_and_not_the_run_being_written(runs, command):
+    manifest = runs / "again" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"complete"', '"interrupted"'))
+    [gate] = fm.score(
+        "all.jsonl", "bad.jsonl", out="runs/new", baseline="latest", max_drop={"mean_score": 0.05}
+    ).summary.gates
+    assert gate.value == pytest.approx(25 / 120)
+    [gate] = fm.score(
+        "all.jsonl", "good.jsonl", out="runs/newer", baseline="latest", max_drop={"mean_score": 0}
+    ).summary.gates
+    assert gate.value == pytest.approx(-25 / 120)
+
+
+def test_the_baseline_of_an_evaluation_is_named_like_any_run(folder, command):
+    spec = {"evaluators": [{"type": "field_accuracy", "fields": [{"path": "total"}]}]}
+    for name, right, found in (("one", 30, None), ("two", 55, -25 / 60)):
+        both = zip(TRUTH, rows(right), strict=True)
+        cases = [{"id": t["id"], "expected": t, "candidate": c} for t, c in both]
+        options = {"baseline": "latest", "max_drop": {"mean_score": 0.0}} if found else {}
+        gates = fm.evaluate({**spec, "cases": cases}, out=f"runs/{name}", **options).summary.gates
+        assert [gate.value for gate in gates] == ([pytest.approx(found)] if found else [])
+
+
+def test_an_unknown_baseline_is_rejected_with_a_suggestion(runs, command):
+    done = command(
+        "score", "all.jsonl", "bad.jsonl", "--baseline", "goood", "--max-drop", "0", "--no-save"
+    )
+    assert done.code == 2
+    assert "run 'goood' not found, neither as a directory nor in runs" in done.err
+    assert "did you mean 'good'?" in done.err
 
 
 def test_evaluations_are_compared_by_evaluator_scores(folder):

@@ -81,7 +81,7 @@ def test_a_corrupt_run_is_listed_with_the_others(runs, command):
         [line] = [line for line in done.out.splitlines() if line.startswith("it-2")]
         assert "corrupt" in line
         assert len(done.out.splitlines()) >= 5
-        assert command("runs", "--trend").code == 0
+        assert command("runs", "--trend").code == 10
         path.write_bytes(whole)
 
 
@@ -138,6 +138,11 @@ def test_a_trend_has_a_best_run_and_a_conclusion(runs, command):
     assert command("runs", "--trend", "--format", "json").summary["conclusion"] == "continue"
     reached = command("runs", "--trend", "--target", "0.7", "--format", "json").summary
     assert reached["conclusion"] == "target_reached"
+    for options, code in ((["--target", "0.7"], 0), ([], 10), (["--patience", "2"], 11)):
+        for output in (["--quiet"], ["--format", "json"]):
+            assert command("runs", "--trend", *options, *output).code == code
+    for code in ("0  ", "10 ", "11 "):
+        assert f"\n  {code}" in command("runs", "--help").out
     assert (
         "best: it-2; plateau: recent gains are below the minimum; stop or change"
         in command("runs", "--trend", "--patience", "2").out
@@ -151,9 +156,46 @@ def test_a_trend_excludes_runs_that_are_not_comparable(runs, folder, command):
     result = command("runs", "--trend", "--format", "json").summary
     assert [step["run"] for step in result["steps"]] == ["other"]
     assert result["excluded"] == 4
-    assert (
-        "; 4 runs excluded: different data, rules or convention" in command("runs", "--trend").out
-    )
+    done = command("runs", "--trend", "--format", "markdown").out
+    assert "4 runs excluded: incomplete, or different data, rules or convention" in done
+
+
+@pytest.mark.parametrize("name", ["it-1", "it-3", "runs/it-2", "first-prompt"])
+def test_a_trend_follows_the_series_of_a_run(runs, folder, command, name):
+    command("runs", "it-1", "--add-tag", "first-prompt")
+    fm.score("all.jsonl", "it-1.jsonl", out=runs / "stray", options={"wrong_value": "fp"})
+    done = command("runs", name, "--trend", "--format", "json")
+    assert [step["run"] for step in done.summary["steps"]] == ["it-1", "it-2", "it-3", "it-4"]
+    assert done.summary["excluded"] == 1
+    assert done.summary["metric"] == "mean_score"
+    assert done.summary["convention"] == "confusion"
+    assert [step.name for step in fm.runs(runs).trend(run=name).steps] == [
+        step["run"] for step in done.summary["steps"]
+    ]
+    assert "; convention confusion" in command("runs", name, "--trend").out.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "best"),
+    [
+        pytest.param("rqs", [0.625, 0.7375, 0.7375, 0.715], "it-2", id="short-name"),
+        pytest.param("attributes.total.f1", [0.5, 0.75, 0.75, 0.7], "it-2", id="attribute"),
+        pytest.param("micro.precision", [0.5, 0.75, 0.75, 0.7], "it-2", id="dotted"),
+        pytest.param("errors_by_type.wrong_value", [10, 5, 5, 6], "it-2", id="lower-is-better"),
+    ],
+)
+def test_any_metric_can_be_followed(runs, command, metric, values, best):
+    found = command("runs", "--trend", "--metric", metric, "--format", "json").summary
+    assert [step["value"] for step in found["steps"]] == pytest.approx(values)
+    assert found["best"] == best
+    assert fm.runs(runs).trend(metric).best == best
+    assert command("runs", "--trend", "--metric", metric).code in {10, 11}
+
+
+def test_an_unknown_metric_of_a_trend_has_a_suggestion(runs, command):
+    done = command("runs", "--trend", "--metric", "attributes.totl.f1")
+    assert done.code == 2
+    assert "unknown metric 'attributes.totl.f1'; did you mean 'attributes.total.f1'?" in done.err
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from fieldmark.metrics.difference import (
 from fieldmark.metrics.summary import AppliedConvention, Summary
 from fieldmark.model.json import MISSING, JsonObject
 from fieldmark.run.gates import check_drops
-from fieldmark.store.reader import StoredRun
+from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.values.equality import equal
 from fieldmark.values.text import plural
 from fieldmark.wire.case_result import CaseResult
@@ -38,6 +38,8 @@ _COUNTING: Final = "rescore the second with the convention of the first, or forc
 _DATA: Final = "compare runs on the same ground truth, or force the comparison of shared cases"
 _STATUS: Final = "let it finish, or force the comparison of completed cases"
 _EVALUATORS: Final = "evaluate both with the same file, or force the comparison"
+_NOT_COMPARABLE: Final = (_RULES, _COUNTING, _EVALUATORS)
+"""What must be the same for a metric to be better or worse."""
 _Pair: TypeAlias = "tuple[CaseResult | None, CaseResult | None]"
 
 
@@ -45,7 +47,8 @@ _Pair: TypeAlias = "tuple[CaseResult | None, CaseResult | None]"
 class DiffResult(RunDiff):
     """The differences between two runs: metrics, cases, mistakes and their significance.
 
-    `word` is the conclusion: better, worse or no difference.
+    `word` is the conclusion: better, worse, no difference, too few cases to tell, or not
+    comparable.
     """
 
     def __repr__(self) -> str:
@@ -71,7 +74,8 @@ def diff(
     """Compare two runs case by case.
 
     Runs with different data, rules or conventions are rejected. `rescore` applies the convention
-    of the first run to the second; `force` compares the cases that both contain.
+    of the first run to the second; `force` compares the cases that both contain, but with
+    different rules or conventions nothing is called better or worse.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": str(n), "total": n} for n in range(40)]
@@ -89,7 +93,12 @@ def diff(
     first = RecountedRun(old)
     convention, weights = (first.convention, attribute_weights(old)) if rescore else (None, None)
     second = RecountedRun(new, convention, weights, first.table)
-    gathered = _gather(first, second, same_files=_same_truth(old, new) is True)
+    gathered = _gather(
+        first,
+        second,
+        same_files=_same_truth(old, new) is True,
+        comparable=not any(problem.hint in _NOT_COMPARABLE for problem in obstacles),
+    )
     if not force:
         gathered.check_same_data()
     if not gathered.pairs.cases:
@@ -100,16 +109,20 @@ def diff(
         second.table,
         first.convention.counting,
         ResamplingOptions(seed=seed),
+        counting_after=second.convention.counting,
     )
     summaries = first.summary(), second.summary(old.manifest.convention if rescore else None)
     notes = [f"{new.path.name} rescored with the convention of {old.path.name}"] if rescore else []
     notes += [f"forced: {problem.message}" for problem in obstacles]
+    if is_older(new, old):
+        notes.append(f"{old.path.name} is newer than {new.path.name}")
     return DiffResult(
-        before=_name(old),
-        after=_name(new),
+        before=_name(old, summaries[0]),
+        after=_name(new, summaries[1]),
         summaries=summaries,
         metrics=metrics,
         pairs=gathered.pairs,
+        primary="evaluators" if _evaluators(old) else first.convention.counting.primary.value,
         only_before=gathered.only[0],
         only_after=gathered.only[1],
         gates=check_drops(
@@ -123,7 +136,7 @@ def diff(
 class _GatheredCases:
     """The cases of two runs in pairs, and the numbers of cases that were not paired."""
 
-    pairs: PairedCases = field(default_factory=PairedCases)
+    pairs: PairedCases
     only: list[int] = field(default_factory=lambda: [0, 0])
     other_truth: int = 0
     failed: int = 0
@@ -149,9 +162,11 @@ class _GatheredCases:
                 yield f"left out {plural(count, 'case')} found only in {name}"
 
 
-def _gather(first: RecountedRun, second: RecountedRun, *, same_files: bool) -> _GatheredCases:
+def _gather(
+    first: RecountedRun, second: RecountedRun, *, same_files: bool, comparable: bool
+) -> _GatheredCases:
     """Count the cases of both runs; with different files, compare the truth of each case."""
-    gathered = _GatheredCases()
+    gathered = _GatheredCases(PairedCases(comparable=comparable))
     for old, new in _paired(first.cases(), second.cases()):
         if old is not None and new is not None:
             ours, theirs = old.expected, new.expected
@@ -200,9 +215,12 @@ def _gate_metrics(summary: Summary, run: StoredRun) -> JsonObject:
     return summary_to_json(replace(summary, evaluators=evaluators))
 
 
-def _name(run: StoredRun) -> RunName:
+def _name(run: StoredRun, summary: Summary) -> RunName:
     return RunName(
-        name=run.path.name, path=str(run.path), started_at=run.manifest.started_at or None
+        name=run.path.name,
+        path=str(run.path),
+        started_at=run.manifest.started_at or None,
+        convention=summary.convention.name,
     )
 
 

@@ -29,7 +29,7 @@ from fieldmark.run.eval_setup import (
     with_optional_truth,
 )
 from fieldmark.run.evaluator_runner import EvaluatorTotals, has_judges
-from fieldmark.run.gates import RunGates
+from fieldmark.run.gates import RunGates, resolve_baseline
 from fieldmark.run.manifest import make_manifest
 from fieldmark.run.options import RunOptions
 from fieldmark.run.provider_set import ProviderSet
@@ -74,8 +74,9 @@ def evaluate(
     to those of the file. `out` is a new directory for the run, or with `resume` the directory of
     an interrupted run. With `offline`, only cached responses of models are used. With
     `intervals`, and for saved runs, metrics have confidence intervals. `max_drop` limits how much
-    worse a metric may be than in the run `baseline`. With `preflight`, every judge, model and
-    target is checked before the first case; `check_ready_eval` does the same beforehand.
+    worse a metric may be than in the run `baseline`, which is named as for `diff`. With
+    `preflight`, every judge, model and target is checked before the first case;
+    `check_ready_eval` does the same beforehand.
 
     >>> import fieldmark as fm
     >>> run = fm.evaluate({
@@ -141,6 +142,7 @@ def _prepare(
     spec: EvalSpec, options: RunOptions, selection: CaseSelection, *, preflight: bool
 ) -> PreparedRun:
     """Resolve and check an evaluation before the first case is run."""
+    options = resolve_baseline(options)
     gates = RunGates.of(options, spec.gates)
     spec = with_optional_truth(take_offline(spec, wanted=options.offline))
     inputs = eval_inputs(spec)

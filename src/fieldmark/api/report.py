@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from fieldmark.api.diff import DiffResult, diff
 from fieldmark.api.recount import stored_intervals, stored_run
-from fieldmark.api.runs import ROOT
 from fieldmark.errors import ConfigError, DataError, Location
 from fieldmark.report.html.cases import ReportLimits
 from fieldmark.report.html.metrics import EarlierRun
@@ -18,7 +18,7 @@ from fieldmark.report.html.view import view_of
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.run.gc_tuning import relaxed_gc
 from fieldmark.store.disk import write_atomic
-from fieldmark.store.index import list_runs
+from fieldmark.store.index import COMPLETE, ROOT, list_runs
 from fieldmark.store.reader import StoredRun, open_run
 from fieldmark.values.text import did_you_mean
 
@@ -109,9 +109,20 @@ def html_report(
     if shown.summary.intervals is None and shown.summary.cases.total <= _MAX_CASES_FOR_INTERVALS:
         summary = replace(shown.summary, intervals=stored_intervals(stored))
         shown = replace(shown, summary=summary)
-    other = None if against is None else _shown_run(stored_run(against), values=values)
+    compared = None if against is None else _compared(stored_run(against), stored)
     with relaxed_gc():
-        return page(view_of(shown, other, earlier=_earlier_runs(Path(run)), limits=limits))
+        return page(view_of(shown, compared, earlier=_earlier_runs(Path(run)), limits=limits))
+
+
+def _compared(before: StoredRun, after: StoredRun) -> DiffResult:
+    """Compare a run with an earlier one, on the cases that both contain."""
+    compared = diff(before, after, force=True)
+    if not compared.comparable:
+        raise ConfigError.of(
+            f"{after.path.name} and {before.path.name} have different rules or conventions",
+            hint="score both runs with the same rules and convention",
+        )
+    return compared
 
 
 def _shown_run(run: StoredRun, *, values: bool) -> ShownRun:
@@ -135,15 +146,11 @@ def _earlier_runs(path: Path) -> list[EarlierRun]:
     path = path.resolve()
     if path.parent.name != ROOT:
         return []
-    entries = [each for each in list_runs(path.parent) if each.status == "complete"]
-    own = next((each for each in entries if each.id == path.name), None)
-    if own is None:
+    entries = [each for each in list_runs(path.parent) if each.status == COMPLETE]
+    place = next((at for at, each in enumerate(entries) if each.id == path.name), None)
+    if place is None:
         return []
-    before = [
-        each
-        for each in entries
-        if each.comparable == own.comparable and each.started_at < own.started_at
-    ]
+    before = [each for each in entries[:place] if each.comparable == entries[place].comparable]
     return [
         EarlierRun(each.id, open_run(path.parent / each.id).summary)
         for each in before[-_MAX_EARLIER_RUNS:]

@@ -164,6 +164,7 @@ def _manifest(run: StoredRun, applied: AppliedConvention) -> Manifest:
         old,
         convention=applied,
         options=None,
+        sequence=0,
         started_at="",
         finished_at="",
         headline=None,

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fieldmark.errors import ConfigError, OptionError
-from fieldmark.metrics.headline import HEADLINE_METRICS
+from fieldmark.metrics.gates import less_is_better, metric_value
+from fieldmark.metrics.headline import HEADLINE_METRICS, MAIN_METRIC
 from fieldmark.metrics.trend import Trend, TrendOptions, trend
 from fieldmark.model.json import JsonObject
 from fieldmark.run.gc_tuning import relaxed_gc
-from fieldmark.store.index import CORRUPT, list_runs
+from fieldmark.store.index import COMPLETE, ROOT, find_run, list_runs
 from fieldmark.store.notes import RunNotes, delete_run, read_notes, write_notes
 from fieldmark.values.presence import is_blank
 from fieldmark.wire.manifest import RunEntry
@@ -34,33 +35,79 @@ __all__ = [
     "trend_options",
 ]
 
-ROOT: Final = "runs"
-"""The default directory for runs."""
-
-_LATEST: Final = "latest"
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunList:
-    """Runs in the order in which they started."""
+    """Runs in the order in which they started, and the directories that contain them."""
 
     entries: tuple[RunEntry, ...]
+    roots: tuple[Path, ...] = (Path(ROOT),)
 
-    def trend(self, metric: str = "mean_score", options: TrendOptions | None = None) -> Trend:
-        """Return the trend of a metric over the runs that are comparable with the latest."""
-        if metric not in HEADLINE_METRICS:
-            hint = f"must be one of: {', '.join(HEADLINE_METRICS)}"
-            raise ConfigError.of(f"unknown metric {metric!r}", hint=hint)
-        values = [(each.id, (each.metrics or {}).get(metric)) for each in self.comparable()]
-        return trend(values, options or TrendOptions())
+    def trend(
+        self,
+        metric: str = MAIN_METRIC,
+        options: TrendOptions | None = None,
+        *,
+        run: str | None = None,
+    ) -> Trend:
+        """Return the trend of a metric over the runs that are comparable with a run.
 
-    def comparable(self) -> tuple[RunEntry, ...]:
-        """Return the complete runs with the ground truth, rules and convention of the latest."""
-        complete = [each for each in self.entries if each.status == "complete"]
-        if not complete:
-            return ()
-        return tuple(each for each in complete if each.comparable == complete[-1].comparable)
+        Without a run, they are comparable with the latest complete one. Any metric of a summary
+        can be followed, such as `rqs` or `attributes.total.f1`.
+        """
+        values = self._values(metric, self.comparable(run))
+        try:
+            return trend(values, options or TrendOptions(), less_is_better=less_is_better(metric))
+        except OptionError as error:
+            raise ConfigError.of(str(error)) from error
+
+    def comparable(self, run: str | None = None) -> tuple[RunEntry, ...]:
+        """Return the complete runs with the ground truth, rules and convention of a run.
+
+        Without a run, of the latest complete one.
+        """
+        complete = [each for each in self.entries if each.status == COMPLETE]
+        if run is not None:
+            name = run if any(each.id == run for each in self.entries) else self._find(run)
+            own = [each for each in self.entries if each.id == name and each.comparable]
+            if not own:
+                raise ConfigError.of(f"run {run!r} is not in the list or cannot be read")
+        else:
+            own = complete[-1:]
+        return tuple(each for each in complete if each.comparable == own[-1].comparable)
+
+    def _find(self, run: str) -> str:
+        """Return the id of a run named by a path, the start of its id, a tag or `latest`."""
+        return find_run(run, self.roots[0]).resolve().name
+
+    def _values(self, metric: str, entries: Sequence[RunEntry]) -> list[tuple[str, float | None]]:
+        """Return a metric of runs; summaries are read unless the list contains the metric."""
+        if metric in HEADLINE_METRICS:
+            return [(each.id, (each.metrics or {}).get(metric)) for each in entries]
+        values: list[tuple[str, float | None]] = []
+        unknown: OptionError | None = None
+        known = False
+        for each in entries:
+            value = None
+            try:
+                value = metric_value(metric, self._summary(each.id))
+                known = True
+            except OptionError as error:
+                unknown = error
+            values.append((each.id, value))
+        if unknown is not None and not known:
+            raise ConfigError.of(unknown.message)
+        return values
+
+    def _summary(self, run: str) -> JsonObject:
+        from fieldmark.store.reader import open_run
+        from fieldmark.wire.summary import summary_to_json
+
+        path = next((root / run for root in self.roots if (root / run).is_dir()), Path(run))
+        summary = open_run(path).summary
+        return {} if summary is None else summary_to_json(summary)
 
     def to_dict(self) -> JsonObject:
         """Return the list as JSON."""
@@ -97,43 +144,15 @@ def runs(
     wanted, start = set(tags), _start_time(since)
     with relaxed_gc():
         return RunList(
+            roots=(Path(root),),
             entries=tuple(
                 entry
                 for entry in list_runs(root)
                 if wanted <= set(entry.tags)
                 and status in (None, entry.status)
                 and entry.started_at >= start
-            )
+            ),
         )
-
-
-def find_run(name: str | Path, root: Path | str = ROOT) -> Path:
-    """Return the directory of a run: a path, an id or the start of an id, a tag or `latest`.
-
-    `latest~1` is the run before the latest. A tag names the latest run that has it.
-    """
-    for path in (Path(name), Path(root) / name):
-        if path.is_dir():
-            return path
-    entries = [entry for entry in list_runs(root) if entry.status != CORRUPT]
-    base, _, back = str(name).partition("~")
-    if base == _LATEST and (back.isdigit() or not back) and len(entries) > int(back or 0):
-        return Path(root) / entries[-1 - int(back or 0)].id
-    matches = [entry.id for entry in entries if entry.id.startswith(str(name))]
-    if len(matches) == 1:
-        return Path(root) / matches[0]
-    if len(matches) > 1:
-        message = f"{str(name)!r} is ambiguous: {len(matches)} runs in {root} start with it"
-        raise ConfigError.of(message)
-    tagged = [entry.id for entry in entries if str(name) in entry.tags]
-    if tagged:
-        return Path(root) / tagged[-1]
-    from fieldmark.values.text import did_you_mean
-
-    hint = did_you_mean(str(name), [entry.id for entry in entries])
-    raise ConfigError.of(
-        f"run {str(name)!r} not found, neither as a directory nor in {root}", hint=hint
-    )
 
 
 def describe_run(name: str | Path, root: Path | str = ROOT) -> RunDetails:
@@ -215,7 +234,7 @@ def _start_time(since: str | datetime | None) -> str:
     return since.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
-def trend_options(target: float, patience: int, min_gain: float) -> TrendOptions:
+def trend_options(target: float | None, patience: int, min_gain: float) -> TrendOptions:
     """Return trend options; an invalid value is a `ConfigError`."""
     try:
         return TrendOptions(target=target, patience=patience, min_gain=min_gain)

@@ -11,7 +11,7 @@ from fieldmark.data.pairing import open_pairs
 from fieldmark.errors import ConfigError
 from fieldmark.model.json import JsonValue
 from fieldmark.run.case_processor import segment_size
-from fieldmark.run.gates import RunGates
+from fieldmark.run.gates import RunGates, resolve_baseline
 from fieldmark.run.options import InputsLike, RunOptions, read_inputs
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.provider_set import offline as take_offline
@@ -53,8 +53,9 @@ def score(
     `truth` and `candidate` are files, directories or iterables of documents; without `candidate`,
     rows contain both sides. `out` is a new directory for the run, or with `resume` the directory
     of an interrupted run. With `offline`, only cached responses of models are used. `max_errors`
-    is the number of cases that may have evaluation errors. Large files are processed by `workers`
-    processes; the results do not depend on their number.
+    is the number of cases that may have evaluation errors. `max_drop` limits how much worse a
+    metric may be than in the run `baseline`, which is named as for `diff`. Large files are
+    processed by `workers` processes; the results do not depend on their number.
 
     >>> import fieldmark as fm
     >>> truth = [{"id": "a", "total": 1}, {"id": "b", "total": 2}]
@@ -96,6 +97,7 @@ def score_with(options: RunOptions, *, progress: Progress | None = None) -> RunR
 
 def _prepare(options: RunOptions) -> PreparedRun:
     """Resolve and check the options before any row is read."""
+    options = resolve_baseline(options)
     if options.truth is None:
         raise ConfigError.of("truth is required")
     settings = resolve_settings(

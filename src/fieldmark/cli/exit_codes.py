@@ -22,6 +22,8 @@ class ExitCode(IntEnum):
     BAD_INPUT = 2
     TOO_MANY_ERRORS = 3
     GATE_FAILED = 1
+    PLATEAU = 11
+    CONTINUE = 10
     OK = 0
 
 
@@ -30,6 +32,8 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.GATE_FAILED: "a gate failed",
     ExitCode.BAD_INPUT: "invalid input or usage",
     ExitCode.TOO_MANY_ERRORS: "too many evaluation errors",
+    ExitCode.CONTINUE: "--trend: the target is not reached; continue",
+    ExitCode.PLATEAU: "--trend: the target is not reached, and recent gains are too small",
     ExitCode.BUG: "a bug in fieldmark; FIELDMARK_DEBUG=1 prints the traceback",
     ExitCode.STORAGE: "results or output could not be written",
     ExitCode.LOCKED: "another process is writing to the run",

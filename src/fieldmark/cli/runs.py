@@ -12,7 +12,8 @@ from fieldmark.cli.exit_codes import ExitCode
 from fieldmark.cli.help import make_command, option, reject_options
 from fieldmark.cli.options import Integer, Number, SuggestingChoice, output_options, root_option
 from fieldmark.cli.output import OutputOptions, OutputViews, print_message
-from fieldmark.metrics.headline import HEADLINE_METRICS
+from fieldmark.metrics.headline import MAIN_METRIC
+from fieldmark.metrics.trend import TrendConclusion
 from fieldmark.model.json import JsonObject
 from fieldmark.run.gc_tuning import relaxed_gc
 
@@ -22,6 +23,11 @@ _STATUSES: Final = ("running", "complete", "interrupted", "failed", "corrupt")
 _LIST: Final = "List"
 _TREND: Final = "Trend"
 _CHANGES: Final = "Changes"
+_TREND_CODES: Final = {
+    TrendConclusion.TARGET_REACHED: ExitCode.OK,
+    TrendConclusion.CONTINUE: ExitCode.CONTINUE,
+    TrendConclusion.PLATEAU: ExitCode.PLATEAU,
+}
 
 
 class _Arguments(TypedDict):
@@ -31,7 +37,7 @@ class _Arguments(TypedDict):
     since: str | None
     trend: bool
     metric: str
-    target: float
+    target: float | None
     patience: int
     min_gain: float
     add_tag: tuple[str, ...]
@@ -48,10 +54,18 @@ class _Arguments(TypedDict):
         "fieldmark runs --status complete --since 7d --tag prompt-2",
         "fieldmark runs latest",
         'fieldmark runs latest --add-tag baseline --note "before the new prompt"',
-        "fieldmark runs --trend --metric macro_f1_by_case --target 0.9",
-        "fieldmark runs 20250131T120000000000-0123456789abcdef --delete --yes",
+        "fieldmark runs --trend --target 0.95",
+        "fieldmark runs baseline --trend --metric attributes.total.f1",
+        "fieldmark runs 20250131T120000000000-0123456789abcdef0123456789abcdef --delete --yes",
     ),
-    exit_codes=(ExitCode.OK, ExitCode.BAD_INPUT, ExitCode.STORAGE, ExitCode.LOCKED),
+    exit_codes=(
+        ExitCode.OK,
+        ExitCode.BAD_INPUT,
+        ExitCode.CONTINUE,
+        ExitCode.PLATEAU,
+        ExitCode.STORAGE,
+        ExitCode.LOCKED,
+    ),
 )
 @click.argument("run", required=False)
 @root_option
@@ -73,25 +87,22 @@ class _Arguments(TypedDict):
     "--trend",
     group=_TREND,
     is_flag=True,
-    help="Show a metric over all runs that are comparable with the latest.",
+    help="Show a metric over all runs that are comparable with RUN, or with the latest.",
 )
 @option(
     "--metric",
     group=_TREND,
-    type=SuggestingChoice(list(HEADLINE_METRICS)),
-    default="macro_f1_by_case",
+    default=MAIN_METRIC,
     show_default=True,
     metavar="METRIC",
-    help=f"Metric to show: {', '.join(HEADLINE_METRICS)}.",
+    help="Metric to show, such as micro_f1, rqs or attributes.total.f1.",
 )
 @option(
     "--target",
     group=_TREND,
     type=Number(),
-    default=0.9,
-    show_default=True,
     metavar="NUMBER",
-    help="Value that the metric should reach.",
+    help="Value that the metric should reach.  [default: 0.9, or 0 if lower is better]",
 )
 @option(
     "--patience",
@@ -119,17 +130,17 @@ class _Arguments(TypedDict):
 @option("--delete", group=_CHANGES, is_flag=True, help="Delete RUN; requires --yes.")
 @option("--yes", group=_CHANGES, is_flag=True, help="Confirm --delete.")
 @output_options
-def command(run: str | None, **given: Unpack[_Arguments]) -> None:
+def command(run: str | None, **given: Unpack[_Arguments]) -> int:
     """List saved runs, or show RUN.
 
     RUN is a directory, an id or the start of an id, a tag, `latest`, or `latest~1` for the run
-    before the latest.
+    before the latest. With `--trend`, the exit code is 0 only if the target is reached.
     """
     changes = given["add_tag"] or given["remove_tag"] or given["note"] is not None
     if run is None and (changes or given["delete"]):
         raise click.UsageError("RUN is required to change or delete a run")
     if run is not None:
-        reject_options({"tag", "status", "since", "trend"}, "cannot be used with RUN")
+        reject_options({"tag", "status", "since"}, "cannot be used with RUN")
     if not given["trend"]:
         reject_options({"metric", "target", "patience", "min_gain"}, "requires --trend")
     if given["delete"]:
@@ -144,17 +155,20 @@ def command(run: str | None, **given: Unpack[_Arguments]) -> None:
         removed = api.remove_run(run, given["root"])
         if not given["output"].quiet:
             print_message(f"deleted {removed}")
-        return
+        return ExitCode.OK
     if run is not None and changes:
         add, remove, note = given["add_tag"], given["remove_tag"], given["note"]
         api.annotate(run, given["root"], add=add, remove=remove, note=note)
     with relaxed_gc():
         # Free all entries before the garbage collector runs normally again.
+        if given["trend"]:
+            return _print_trend(run, given)
         _views(run, given).print(given["output"])
+    return ExitCode.OK
 
 
 def _views(run: str | None, given: _Arguments) -> OutputViews:
-    """Return the views of one run, a list of runs, or a trend."""
+    """Return the views of one run or of a list of runs."""
     from fieldmark.report import runs_view as view
 
     if run is not None:
@@ -167,30 +181,39 @@ def _views(run: str | None, given: _Arguments) -> OutputViews:
         )
     tags, status, since = given["tag"], given["status"], given["since"]
     found = api.runs(given["root"], tags=tags, status=status, since=since)
-    if not given["trend"]:
-        return OutputViews(
-            json=found.to_dict,
-            table=lambda: view.runs_view(found.entries),
-            markdown=lambda: view.runs_markdown(found.entries),
-            csv=lambda: view.runs_csv(found.entries),
-            plain=(lambda width: view.run_lines(found.entries).text(width)) if len(found) else None,
-        )
+    return OutputViews(
+        json=found.to_dict,
+        table=lambda: view.runs_view(found.entries),
+        markdown=lambda: view.runs_markdown(found.entries),
+        csv=lambda: view.runs_csv(found.entries),
+        plain=(lambda width: view.run_lines(found.entries).text(width)) if len(found) else None,
+    )
+
+
+def _print_trend(run: str | None, given: _Arguments) -> int:
+    """Print the trend of a metric, and return its conclusion as an exit code."""
+    from fieldmark.report import runs_view as view
+
+    tags, status, since = given["tag"], given["status"], given["since"]
+    found = api.runs(given["root"], tags=tags, status=status, since=since)
     metric = given["metric"]
     options = api.trend_options(given["target"], given["patience"], given["min_gain"])
-    trend = found.trend(metric, options)
-    excluded = len(found) - len(found.comparable())
+    trend = found.trend(metric, options, run=run)
+    series = found.comparable(run)
+    convention, excluded = series[-1].convention if series else "", len(found) - len(series)
     document: JsonObject = {
         "format": 1,
         "metric": metric,
-        "target": options.target,
+        "convention": convention,
         "patience": options.patience,
         "min_gain": options.min_gain,
         **trend.to_dict(),
         "excluded": excluded,
     }
-    return OutputViews(
+    OutputViews(
         json=lambda: document,
-        table=lambda: view.trend_view(trend, metric, excluded),
-        markdown=lambda: view.trend_markdown(trend, metric, excluded),
+        table=lambda: view.trend_view(trend, metric, convention, excluded),
+        markdown=lambda: view.trend_markdown(trend, metric, convention, excluded),
         csv=lambda: view.trend_csv(trend),
-    )
+    ).print(given["output"])
+    return _TREND_CODES[trend.conclusion]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fieldmark.metrics.bootstrap import (
     CaseMatrix,
@@ -22,9 +22,18 @@ from fieldmark.metrics.case_score import CaseStats
 from fieldmark.metrics.conventions import CountingOptions, F1WhenNoMatch
 from fieldmark.metrics.headline import HEADLINE_METRICS, MICRO_F1
 from fieldmark.metrics.rates import Interval
-from fieldmark.metrics.significance import ALPHA, PERMUTATIONS, flip_signs, holm, permutation_p
+from fieldmark.metrics.significance import (
+    ALPHA,
+    PERMUTATIONS,
+    flip_signs,
+    holm,
+    holm_of_smallest,
+    permutation_p,
+    smallest_p,
+)
+from fieldmark.metrics.taxonomy import ERROR_TABLE, MISTAKES
 from fieldmark.model.case import Verdict
-from fieldmark.model.outcome import FACT_MASK, FACTS, Presence
+from fieldmark.model.outcome import CELL_BITS, FACT_MASK, FACTS, Presence
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 
 if TYPE_CHECKING:
@@ -34,23 +43,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPS",
-    "SHOWN",
     "CaseChange",
     "CaseInRun",
     "DiffVerdict",
+    "Direction",
+    "FieldChange",
     "MetricDifference",
     "PairedCases",
     "PairedMetrics",
     "ResamplingOptions",
-    "greatest",
     "paired_metrics",
 ]
 
 GROUPS: Final = 2_048
 """The maximum number of rows; further cases share them, and are resampled and permuted together."""
-
-SHOWN: Final = 50
-"""The maximum number of listed changes, separately for fixed and regressed cases."""
 
 OutcomeChange: TypeAlias = tuple[str, str]
 """The outcome of a field in the first run and in the second."""
@@ -59,6 +65,7 @@ _LIMITS: Final = (-1.0, 1.0)
 _OUTCOME_SHIFT: Final = 4
 """The bits of a cell below its outcome: both presences."""
 _LABELS: Final = tuple(fact.outcome.label for fact in FACTS)
+_MISTAKES: Final = frozenset(outcome.label for outcome in MISTAKES)
 _WORD: Final = (1 << 64) - 1
 _NO_OUTCOME: Final = "absent"
 
@@ -72,34 +79,63 @@ class CaseInRun:
     table: AttributeTable
 
 
+class Direction(StrEnum):
+    """How a case changed; a case that could not be scored in one of the runs has no direction."""
+
+    IMPROVED = "improved"
+    WORSE = "worse"
+    UNCHANGED = "unchanged"
+    NOT_SCORED = "not_scored"
+
+
+class FieldChange(NamedTuple):
+    """A field whose outcome differs between the runs; `absent` if a run does not have it."""
+
+    path: str
+    before: str
+    after: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseChange:
-    """A case whose verdict or score differs between the runs."""
+    """A case that improved or got worse, with the fields whose outcomes changed.
+
+    A case improves if its score rises, or if it has fewer mistakes at the same score. The fields
+    that changed in the same direction come first.
+    """
 
     case_id: str
-    before: float | None
-    after: float | None
+    before: float
+    after: float
     verdict_before: str | None
     verdict_after: str | None
+    fields: tuple[FieldChange, ...] = ()
 
     @property
     def gain(self) -> float:
-        """The increase of the score; an undefined score counts as 0."""
-        return (self.after or 0.0) - (self.before or 0.0)
+        """The increase of the score."""
+        return self.after - self.before
 
 
 @dataclass(slots=True)
 class PairedCases:
-    """The cases that two runs share, collected in bounded memory."""
+    """The cases that two runs share; memory is bounded except for the cases that changed.
 
+    Unless the runs are `comparable`, no case is called improved or worse. `attributes` counts the
+    cases that have fewer and the cases that have more mistakes in an attribute.
+    """
+
+    comparable: bool = True
     before: list[CaseRow] = field(default_factory=list)
     after: list[CaseRow] = field(default_factory=list)
     cases: int = 0
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     shifts: Counter[OutcomeChange] = field(default_factory=Counter)
-    scores: Counter[str] = field(default_factory=Counter)
-    fixed: list[CaseChange] = field(default_factory=list)
-    regressed: list[CaseChange] = field(default_factory=list)
+    directions: Counter[Direction] = field(default_factory=Counter)
+    changes: dict[Direction, list[CaseChange]] = field(
+        default_factory=lambda: {Direction.IMPROVED: [], Direction.WORSE: []}
+    )
+    attributes: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, case_id: str, before: CaseInRun, after: CaseInRun) -> None:
         """Add one case of both runs."""
@@ -108,32 +144,76 @@ class PairedCases:
             self.before.append(CaseRow())
             self.after.append(CaseRow())
         self.cases += 1
+        cells: list[Mapping[int, int]] = []
         for rows, side in ((self.before, before), (self.after, after)):
             times = side.block.times or Counter(side.block.cells)
             rows[group].add(times, row_means(side.stats))
-        change = CaseChange(
-            case_id=case_id,
-            before=before.stats.score,
-            after=after.stats.score,
-            verdict_before=before.stats.verdict,
-            verdict_after=after.stats.verdict,
-        )
-        old, new = (str(each.stats.verdict or "error") for each in (before, after))
-        self.verdicts[old, new] += 1
-        self.scores["up" if change.gain > 0 else "down" if change.gain < 0 else "same"] += 1
-        if old != new and Verdict.PASS in {old, new}:
-            changes = self.fixed if new == Verdict.PASS else self.regressed
-            changes.append(change)
-            if len(changes) >= 2 * SHOWN:
-                changes[:] = greatest(changes)
+            cells.append(times)
+        old, new = before.stats, after.stats
+        self.verdicts[str(old.verdict or "error"), str(new.verdict or "error")] += 1
+        fields: list[FieldChange] = []
         if before.block.cells != after.block.cells or before.table is not after.table:
-            self.shifts.update(_outcome_changes(before, after))
+            fields = _outcome_changes(before, after)
+            self.shifts.update((each.before, each.after) for each in fields)
+        if not self.comparable:
+            return
+        direction = _direction(old, new)
+        self.directions[direction] += 1
+        if fields and direction is not Direction.NOT_SCORED:
+            fewer = _mistakes(cells[0], before.table)
+            fewer.subtract(_mistakes(cells[1], after.table))
+            for path, number in fewer.items():
+                if number:
+                    self.attributes.setdefault(path, [0, 0])[number < 0] += 1
+        if direction in self.changes and old.score is not None and new.score is not None:
+            sign = -1 if direction is Direction.WORSE else 1
+            fields.sort(key=lambda each: -abs(_fixed(each) + sign / 2))
+            self.changes[direction].append(
+                CaseChange(
+                    case_id=case_id,
+                    before=old.score,
+                    after=new.score,
+                    verdict_before=old.verdict,
+                    verdict_after=new.verdict,
+                    fields=tuple(fields),
+                )
+            )
+
+    def changed(self, direction: Direction) -> list[CaseChange]:
+        """Return the cases that improved or got worse, largest change of the score first."""
+        return sorted(self.changes[direction], key=lambda each: -abs(each.gain))
 
     def passes(self) -> tuple[int, int]:
-        """Return how many cases pass only in the second run, and how many only in the first."""
-        fixed = sum(n for (old, new), n in self.verdicts.items() if old != Verdict.PASS == new)
-        regressed = sum(n for (old, new), n in self.verdicts.items() if old == Verdict.PASS != new)
+        """Return how many cases pass only in the second run, and how many only in the first.
+
+        A case that could not be scored in one of the runs is neither.
+        """
+        known = {pair: n for pair, n in self.verdicts.items() if "error" not in pair}
+        fixed = sum(n for (old, new), n in known.items() if old != Verdict.PASS == new)
+        regressed = sum(n for (old, new), n in known.items() if old == Verdict.PASS != new)
         return fixed, regressed
+
+
+def _direction(before: CaseStats, after: CaseStats) -> Direction:
+    """Return how a case changed: by its score, then by the number of its mistakes."""
+    if before.score is None or after.score is None:
+        return Direction.NOT_SCORED
+    gain = after.score - before.score or before.errors.total - after.errors.total
+    return Direction.IMPROVED if gain > 0 else Direction.WORSE if gain < 0 else Direction.UNCHANGED
+
+
+def _fixed(change: FieldChange) -> int:
+    """Return 1 if a mistake was fixed, -1 if the field became a mistake, and otherwise 0."""
+    return (change.before in _MISTAKES) - (change.after in _MISTAKES)
+
+
+def _mistakes(cells: Mapping[int, int], table: AttributeTable) -> Counter[str]:
+    """Count the mistakes of a case by attribute."""
+    mistakes: Counter[str] = Counter()
+    for cell, times in cells.items():
+        if any(ERROR_TABLE[cell & FACT_MASK]):
+            mistakes[table.path(cell >> CELL_BITS)] += times
+    return mistakes
 
 
 def _scramble(number: int) -> int:
@@ -147,23 +227,23 @@ def _scramble(number: int) -> int:
     return mixed ^ mixed >> 31
 
 
-def greatest(changes: list[CaseChange]) -> list[CaseChange]:
-    """Return the changes with the largest effect; ties keep the order of the cases."""
-    return sorted(changes, key=lambda each: -abs(each.gain))[:SHOWN]
-
-
-def _outcome_changes(before: CaseInRun, after: CaseInRun) -> Mapping[OutcomeChange, int]:
-    """Count the fields whose outcome changed, by both outcomes."""
+def _outcome_changes(before: CaseInRun, after: CaseInRun) -> list[FieldChange]:
+    """Return the fields whose outcomes changed."""
     old, new = before.block, after.block
     if before.table is after.table and len(old.cells) == len(new.cells) and old.items == new.items:
         cells = list(zip(old.cells, new.cells, strict=True))
         if all(one ^ other <= FACT_MASK for one, other in cells):
             # The same fields in the same order, as in most cases.
-            return Counter(
-                (_LABELS[one & FACT_MASK], _LABELS[other & FACT_MASK])
-                for one, other in cells
+            changed = [
+                place
+                for place, (one, other) in enumerate(cells)
                 if one >> _OUTCOME_SHIFT != other >> _OUTCOME_SHIFT
-            )
+            ]
+            paths = [each.path for each in old.records(before.table)] if changed else []
+            return [
+                FieldChange(paths[place], *(_LABELS[each & FACT_MASK] for each in cells[place]))
+                for place in changed
+            ]
     # By path, and by whether only the candidate has the field.
     earlier, later = (
         {
@@ -172,19 +252,25 @@ def _outcome_changes(before: CaseInRun, after: CaseInRun) -> Mapping[OutcomeChan
         }
         for side in (before, after)
     )
-    pairs = (
-        (earlier.get(field, _NO_OUTCOME), later.get(field, _NO_OUTCOME))
-        for field in {**earlier, **later}
+    found = (
+        FieldChange(place[0], earlier.get(place, _NO_OUTCOME), later.get(place, _NO_OUTCOME))
+        for place in {**earlier, **later}
     )
-    return Counter((one, other) for one, other in pairs if one != other)
+    return [each for each in found if each.before != each.after]
 
 
 class DiffVerdict(StrEnum):
-    """Whether a metric changed significantly."""
+    """Whether a metric changed significantly.
+
+    Too few cases to tell: so few cases differ that even the same change in all of them would not
+    be significant. Not comparable: the runs have different rules or conventions.
+    """
 
     BETTER = "better"
     WORSE = "worse"
     SAME = "no difference"
+    TOO_FEW = "too few cases to tell"
+    NOT_COMPARABLE = "not comparable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +286,9 @@ class ResamplingOptions:
 class MetricDifference:
     """A metric in two runs; `p` is the p-value of the difference.
 
-    `adjusted` is the Holm-adjusted p-value over all attributes; it determines the verdict.
+    `adjusted` is the Holm-adjusted p-value over all attributes; it determines the verdict, `word`.
+    `improved` and `worse` are numbers of cases: of the whole run for a headline metric, and by
+    their mistakes in an attribute.
     """
 
     before: float | None
@@ -209,13 +297,9 @@ class MetricDifference:
     interval: Interval | None
     p: float
     adjusted: float
-
-    @property
-    def word(self) -> DiffVerdict:
-        """Better or worse if the difference is significant, else no difference."""
-        if not self.delta or self.adjusted > ALPHA:
-            return DiffVerdict.SAME
-        return DiffVerdict.BETTER if self.delta > 0 else DiffVerdict.WORSE
+    word: DiffVerdict
+    improved: int = 0
+    worse: int = 0
 
     def without_zero(self) -> MetricDifference:
         """Return an F1 that is undefined without a match; the difference still counts it as 0."""
@@ -232,14 +316,24 @@ class PairedMetrics:
 
 @dataclass(frozen=True, slots=True)
 class _MetricSamples:
-    """A metric in every resample or permutation of both runs; the first value is the estimate."""
+    """A metric in every resample or permutation of both runs; the first value is the estimate.
+
+    `differing` is the number of cases, or groups of cases, that are not the same in both runs. If
+    the change is `unanimous`, they all changed in the same direction.
+    """
 
     before: Floats
     after: Floats
-    cases: int = 0
+    cases: int
+    differing: int
+    unanimous: bool = False
 
     def differences(self) -> Floats:
-        """Return after minus before; if only one run had nothing to compare, its value is 1."""
+        """Return after minus before: more is better.
+
+        If only one run had nothing to compare, its value is 1: an attribute that is no longer
+        predicted where nothing is expected has improved.
+        """
         import numpy as np
 
         undefined = np.isnan(self.before) & np.isnan(self.after)
@@ -258,8 +352,12 @@ def paired_metrics(
     after: AttributeTable,
     counting: CountingOptions,
     options: ResamplingOptions | None = None,
+    *,
+    counting_after: CountingOptions | None = None,
 ) -> PairedMetrics:
     """Return every metric of two runs with its difference, interval and p-value.
+
+    The second run may be counted differently, if the runs are not comparable.
 
     Intervals come from a paired bootstrap, p-values from a permutation test that swaps the runs
     case by case. Both treat the fields of a case as one unit.
@@ -268,7 +366,7 @@ def paired_metrics(
     paths = sorted({each.path for table in (before, after) for each in table.attributes})
     matrices = (
         CaseMatrix(pairs.before, before, counting, paths),
-        CaseMatrix(pairs.after, after, counting, paths),
+        CaseMatrix(pairs.after, after, counting_after or counting, paths),
     )
     cases = len(pairs.before)
     weights = resampling_weights(cases, options.resamples, options.seed)
@@ -286,8 +384,22 @@ def paired_metrics(
 
     headline, attributes = _samples(matrices, resample, len(weights))
     permuted_headline, permuted_attributes = _samples(matrices, permute, len(signs))
-    by_metric = _differences(headline, permuted_headline, adjust=False)
-    by_attribute = _differences(attributes, permuted_attributes, adjust=True)
+    found = pairs.directions
+    of_run = found[Direction.IMPROVED], found[Direction.WORSE]
+    by_metric = _differences(
+        headline,
+        permuted_headline,
+        dict.fromkeys(headline, of_run),
+        adjust=False,
+        comparable=pairs.comparable,
+    )
+    by_attribute = _differences(
+        attributes,
+        permuted_attributes,
+        {path: (better, worse) for path, (better, worse) in pairs.attributes.items()},
+        adjust=True,
+        comparable=pairs.comparable,
+    )
     if counting.f1_when_no_match is F1WhenNoMatch.UNDEFINED:
         by_metric[MICRO_F1] = by_metric[MICRO_F1].without_zero()
         by_attribute = {path: each.without_zero() for path, each in by_attribute.items()}
@@ -302,6 +414,7 @@ def _samples(
 
     sides = ResampledMetrics(number), ResampledMetrics(number)
     attributes: _Samples = {}
+    any_count = np.zeros(matrices[0].rows, bool)
     for old, new in zip(*(matrix.blocks() for matrix in matrices), strict=True):
         counts = [transform(*pair) for pair in zip(old[1:], new[1:], strict=True)]
         before, after = (
@@ -309,28 +422,56 @@ def _samples(
             for place, side in enumerate(sides)
         )
         present = (np.add.reduce([*old[1:], *new[1:]]) > 0).sum(0)
+        # Fewer false positives and negatives are an increase too.
+        apart = np.stack([new.tp - old.tp, old.fp - new.fp, old.fn - new.fn])
+        any_count |= apart.any(axis=(0, 2))
+        differing = apart.any(axis=0).sum(0)
+        same_way = [(apart >= 0).all(axis=(0, 1)), (apart <= 0).all(axis=(0, 1))]
+        unanimous = np.logical_or.reduce(same_way)
         for place, path in enumerate(old.paths):
-            cases = int(present[place])
-            attributes[path] = _MetricSamples(before[:, place], after[:, place], cases)
+            attributes[path] = _MetricSamples(
+                before[:, place],
+                after[:, place],
+                int(present[place]),
+                int(differing[place]),
+                bool(unanimous[place]),
+            )
     means = transform(matrices[0].means, matrices[1].means)
     first, second = (side.metrics(mean) for side, mean in zip(sides, means, strict=True))
+    score, number, f1, f1s = (matrices[0].means != matrices[1].means).T
+    rows_differ = (score | number, any_count, f1 | f1s, any_count)
     headline = {
-        name: _MetricSamples(first[name], second[name], matrices[0].rows)
-        for name in HEADLINE_METRICS
+        name: _MetricSamples(first[name], second[name], matrices[0].rows, int(rows.sum()))
+        for name, rows in zip(HEADLINE_METRICS, rows_differ, strict=True)
     }
     return headline, attributes
 
 
 def _differences(
-    resampled: _Samples, permuted: _Samples, *, adjust: bool
+    resampled: _Samples,
+    permuted: _Samples,
+    cases: Mapping[str, tuple[int, int]],
+    *,
+    adjust: bool,
+    comparable: bool,
 ) -> dict[str, MetricDifference]:
-    """Return differences with p-values, Holm-adjusted if they form one family of tests."""
+    """Return differences with p-values, Holm-adjusted if they form one family of tests.
+
+    `cases` are the numbers of improved and of worse cases by metric.
+    """
     import numpy as np
 
     differences = {name: each.differences() for name, each in resampled.items()}
-    p = {name: permutation_p(permuted[name].differences()) for name in resampled}
+    p = {
+        name: smallest_p(each.differing)
+        if each.unanimous and abs(differences[name][0]) > 0
+        else permutation_p(permuted[name].differences())
+        for name, each in resampled.items()
+    }
     tested = {name: p[name] for name, each in differences.items() if not np.isnan(each[0])}
     adjusted = holm(tested) if adjust else tested
+    smallest = {name: smallest_p(resampled[name].differing) for name in tested}
+    smallest = holm_of_smallest(tested, smallest) if adjust else smallest
     found: dict[str, MetricDifference] = {}
     for name, samples in resampled.items():
         delta = _defined(differences[name][0])
@@ -338,6 +479,14 @@ def _differences(
         interval = None
         if delta is not None and offsets is not None:
             interval = interval_around(delta, offsets, _LIMITS)
+        word = DiffVerdict.SAME
+        if not comparable:
+            word = DiffVerdict.NOT_COMPARABLE
+        elif samples.differing and smallest.get(name, 0.0) > ALPHA:
+            word = DiffVerdict.TOO_FEW
+        elif delta and adjusted[name] <= ALPHA:
+            word = DiffVerdict.BETTER if delta > 0 else DiffVerdict.WORSE
+        improved, worse = cases.get(name, (0, 0))
         found[name] = MetricDifference(
             before=_defined(samples.before[0]),
             after=_defined(samples.after[0]),
@@ -345,6 +494,9 @@ def _differences(
             interval=interval,
             p=p[name],
             adjusted=adjusted.get(name, 1.0),
+            word=word,
+            improved=improved,
+            worse=worse,
         )
     return found
 

@@ -19,6 +19,8 @@ __all__ = [
     "check_gate",
     "check_gates",
     "drop_gates",
+    "less_is_better",
+    "metric_value",
     "parse_gate",
 ]
 
@@ -110,16 +112,9 @@ def check_gates(gates: Sequence[Gate], summary: JsonObject) -> tuple[GateResult,
 
 def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     """Check one gate; an unknown metric raises `OptionError` with a suggestion."""
-    metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}
+    value = metric_value(gate.name, summary, gate.kind)
     name = _SHORT.get(gate.name, gate.name)
-    found = next(_resolve(name, metrics), None)
-    if found is None:
-        known = {*_SHORT, *_names(metrics)}
-        hint = did_you_mean(gate.name, known) or _EXAMPLES
-        message = with_hint(f"unknown metric {gate.name!r}", hint)
-        raise OptionError(gate.kind, message)
-    [value] = found
-    vacuous = _is_vacuous(name, metrics)
+    vacuous = _is_vacuous(name, summary)
     passed = False
     if value is not None and not vacuous:
         minimum = gate.kind is GateKind.MIN
@@ -128,15 +123,29 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     return GateResult(**asdict(gate), value=value, passed=passed, note=note)
 
 
-def _is_vacuous(name: str, metrics: JsonObject) -> bool:
+def _is_vacuous(name: str, summary: JsonObject) -> bool:
     """Whether nothing is behind a metric: no field was scored, or it is flagged as vacuous."""
     group, _, metric = name.partition(".")
-    micro, quality = metrics.get("micro"), metrics.get("quality")
+    micro, quality = summary.get("micro"), summary.get("quality")
     if isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn"))):
         return group in _OF_FIELDS
     flags = quality.get("flags") if group == "quality" and isinstance(quality, dict) else None
     own = flags.get(metric) if isinstance(flags, dict) else None
     return isinstance(own, list) and "vacuous" in own
+
+
+def metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:
+    """Return a metric of a summary as JSON; an unknown one raises `OptionError` with a suggestion.
+
+    >>> metric_value("micro_f1", {"micro": {"f1": 0.9}})
+    0.9
+    """
+    metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}
+    found = next(_resolve(_SHORT.get(name, name), metrics), None)
+    if found is None:
+        hint = did_you_mean(name, {*_SHORT, *_names(metrics)}) or _EXAMPLES
+        raise OptionError(option, with_hint(f"unknown metric {name!r}", hint))
+    return found[0]
 
 
 def _is_metric(value: JsonValue) -> bool:
@@ -168,6 +177,11 @@ _LESS_IS_BETTER: Final = frozenset({
 """Metrics for which lower is better, by the last part of their name."""
 
 
+def less_is_better(name: str) -> bool:
+    """Return whether a metric improves when it decreases."""
+    return name.rpartition(".")[2] in _LESS_IS_BETTER
+
+
 def drop_gates(
     before: JsonObject, after: JsonObject, limits: Mapping[str, float]
 ) -> tuple[GateResult, ...]:
@@ -186,7 +200,7 @@ def drop_gates(
             result = replace(result, passed=False, note="undefined")
         else:
             drop = float(old - new.value)
-            drop = -drop if name.rpartition(".")[2] in _LESS_IS_BETTER else drop
+            drop = -drop if less_is_better(name) else drop
             result = replace(result, value=drop, passed=drop <= limit + _SLACK and not new.note)
         results.append(result)
     return tuple(results)

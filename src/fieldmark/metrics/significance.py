@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
+from itertools import accumulate
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from fieldmark.values.arrays import Floats
 
-__all__ = ["ALPHA", "PERMUTATIONS", "flip_signs", "holm", "mcnemar", "permutation_p"]
+__all__ = [
+    "ALPHA",
+    "PERMUTATIONS",
+    "flip_signs",
+    "holm",
+    "holm_of_smallest",
+    "mcnemar",
+    "permutation_p",
+    "smallest_p",
+]
 
 ALPHA: Final = 0.05
 """The significance level."""
@@ -21,6 +32,17 @@ _EXACT: Final = 1_000
 _NORMAL: Final = NormalDist()
 _TIE: Final = 1e-12
 _Name = TypeVar("_Name")
+
+
+def smallest_p(differing: int) -> float:
+    """Return the p-value if all differing pairs changed in the same direction.
+
+    No other result of a two-sided sign or permutation test has a smaller one.
+
+    >>> smallest_p(5), smallest_p(6)
+    (0.0625, 0.03125)
+    """
+    return min(1.0, 2.0 ** (1 - differing))
 
 
 def mcnemar(fixed: int, regressed: int) -> float:
@@ -54,6 +76,25 @@ def holm(p_values: Mapping[_Name, float]) -> dict[_Name, float]:
         least = max(least, min(1.0, p * (len(ranked) - rank)))
         adjusted[name] = least
     return {name: adjusted[name] for name in p_values}
+
+
+def holm_of_smallest(
+    p_values: Mapping[_Name, float], smallest: Mapping[_Name, float]
+) -> dict[_Name, float]:
+    """Return each Holm-adjusted p-value if that p-value alone were the smallest possible.
+
+    >>> holm_of_smallest({"total": 0.0625, "vendor": 0.5}, {"total": 0.0625, "vendor": 0.001})
+    {'total': 0.125, 'vendor': 0.002}
+    """
+    ranked = sorted(p_values.values())
+    number = len(ranked)
+    steps = [min(1.0, p * (number - rank)) for rank, p in enumerate(ranked)]
+    at_least = [0.0, *accumulate(steps, max)]
+    adjusted: dict[_Name, float] = {}
+    for name, p in smallest.items():
+        rank = bisect_left(ranked, p)
+        adjusted[name] = max(at_least[rank], min(1.0, p * (number - rank)))
+    return adjusted
 
 
 def flip_signs(cases: int, permutations: int, seed: int) -> Floats:

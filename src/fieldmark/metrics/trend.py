@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -25,21 +26,25 @@ class TrendConclusion(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendOptions:
-    """When to stop: at a target, or after `patience` iterations with too little gain."""
+    """When to stop: at a target, or after `patience` iterations with too little gain.
 
-    target: float = 0.90
+    The default target is 0.9, or 0 for a metric where lower is better.
+    """
+
+    target: float | None = None
     patience: int = 3
     min_gain: float = 0.01
 
     def __post_init__(self) -> None:
-        if not 0 <= self.target <= 1:
-            raise OptionError("target", "must be between 0 and 1")
+        if self.target is not None and not 0 <= self.target < math.inf:
+            raise OptionError("target", "must be a number that is at least 0")
         if self.patience < 1:
             raise OptionError("patience", "must be at least 1")
-        if not 0 <= self.min_gain <= 1:
-            raise OptionError("min_gain", "must be between 0 and 1")
+        if not 0 <= self.min_gain < math.inf:
+            raise OptionError("min_gain", "must be a number that is at least 0")
 
 
+_TARGET: Final = 0.90
 _DEFAULT: Final = TrendOptions()
 
 
@@ -70,6 +75,8 @@ class Trend:
     best: str | None
     runs_without_gain: int
     conclusion: TrendConclusion
+    target: float
+    less_is_better: bool = False
 
     def to_dict(self) -> JsonObject:
         """Return the trend as JSON."""
@@ -78,14 +85,21 @@ class Trend:
             "best": self.best,
             "runs_without_gain": self.runs_without_gain,
             "conclusion": self.conclusion.value,
+            "target": self.target,
+            "less_is_better": self.less_is_better,
         }
 
 
-def trend(values: Sequence[tuple[str, float | None]], options: TrendOptions = _DEFAULT) -> Trend:
+def trend(
+    values: Sequence[tuple[str, float | None]],
+    options: TrendOptions = _DEFAULT,
+    *,
+    less_is_better: bool = False,
+) -> Trend:
     """Return the trend of a metric over named iterations.
 
     A gain counts if the metric rises at least `min_gain` above the last value that counted, so many
-    small gains are progress too, once they add up.
+    small gains are progress too, once they add up. With `less_is_better`, it must fall.
 
     >>> trend([("a", 0.70), ("b", 0.80), ("c", 0.80), ("d", 0.805), ("e", 0.79)]).conclusion
     <TrendConclusion.PLATEAU: 'plateau'>
@@ -95,14 +109,29 @@ def trend(values: Sequence[tuple[str, float | None]], options: TrendOptions = _D
     best_name: str | None = None
     mark: float | None = None
     idle = 0
+    sign = -1 if less_is_better else 1
+    default = 0.0 if less_is_better else _TARGET
+    target = default if options.target is None else options.target
+    shares = [value for _, value in values if isinstance(value, float)]
+    if target > 1 and shares and max(shares) <= 1:
+        raise OptionError("target", "must be between 0 and 1")
     for name, value in values:
-        gain = None if value is None or best is None else value - best
-        progress = value is not None and (mark is None or value - mark >= options.min_gain - _SLACK)
+        gain = None if value is None or best is None else sign * (value - best)
+        progress = value is not None and (
+            mark is None or sign * (value - mark) >= options.min_gain - _SLACK
+        )
         mark, idle = (value, 0) if progress else (mark, idle + 1)
-        if value is not None and (best is None or value > best):
+        if value is not None and (best is None or sign * value > sign * best):
             best, best_name = value, name
         steps.append(TrendStep(name=name, value=value, gain=gain, best=best, progress=progress))
     conclusion = TrendConclusion.PLATEAU if idle >= options.patience else TrendConclusion.CONTINUE
-    if best is not None and best >= options.target - _SLACK:
+    if best is not None and sign * (best - target) >= -_SLACK:
         conclusion = TrendConclusion.TARGET_REACHED
-    return Trend(steps=tuple(steps), best=best_name, runs_without_gain=idle, conclusion=conclusion)
+    return Trend(
+        steps=tuple(steps),
+        best=best_name,
+        runs_without_gain=idle,
+        conclusion=conclusion,
+        target=target,
+        less_is_better=less_is_better,
+    )

@@ -10,10 +10,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fieldmark.metrics.difference import DiffVerdict, MetricDifference
+from fieldmark.metrics.difference import CaseChange, DiffVerdict, Direction, MetricDifference
 from fieldmark.metrics.rates import Interval
 from fieldmark.model.json import JsonValue
-from fieldmark.report.tables import gate_line, more_text, number, outcome_text
+from fieldmark.report.tables import DASH, gate_line, more_text, number, outcome_text
 from fieldmark.report.terminal import one_line, plain_table
 from fieldmark.report.text_tables import csv_text
 from fieldmark.values.escape import for_markdown, visible
@@ -25,23 +25,33 @@ __all__ = ["diff_csv", "diff_markdown", "diff_view"]
 _STYLES: Final = {
     DiffVerdict.WORSE: "bold red",
     DiffVerdict.BETTER: "green",
+    DiffVerdict.TOO_FEW: "",
     DiffVerdict.SAME: "dim",
+    DiffVerdict.NOT_COMPARABLE: "dim",
 }
 _ORDER: Final = tuple(_STYLES)
 _CONCLUSIONS: Final = {
     DiffVerdict.WORSE: "regressed",
     DiffVerdict.BETTER: "improved",
     DiffVerdict.SAME: "no significant difference",
+    DiffVerdict.TOO_FEW: "too few cases to tell",
+    DiffVerdict.NOT_COMPARABLE: "not comparable",
 }
+_NO_P: Final = {DiffVerdict.TOO_FEW: "too few", DiffVerdict.NOT_COMPARABLE: DASH}
+"""Shown instead of a p-value that could not be significant."""
 _TITLES: Final = {
     "mean_score": "mean score",
     "macro_f1_by_attribute": "macro F1 by attribute",
     "macro_f1_by_case": "macro F1 by case",
     "micro_f1": "micro F1",
+    "rqs": "RQS",
 }
-_COLUMNS: Final = ("before", "after", "delta", "low", "high", "p", "p_adjusted", "word")
+_COLUMNS: Final = (
+    "before", "after", "delta", "low", "high", "p", "p_adjusted", "word", "improved", "worse",
+)  # fmt: skip
 _SMALLEST_P: Final = 0.001
 _MAX_CASES: Final = 10
+_MAX_FIELDS: Final = 3
 
 
 def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
@@ -50,14 +60,15 @@ def diff_view(diff: RunDiff, *, top: int | None = None) -> Group:
     for name, each in diff.metrics.headline.items():
         metrics.add_row(_TITLES.get(name, name), *_cells(each, each.p))
     ranked = _ranked_attributes(diff)
-    attributes = plain_table(
-        "Attribute (F1)", ("Before", "After", "Change", "95% CI", "p adjusted"), collapse=True
-    )
+    columns = ("Before", "After", "Change", "95% CI", "p adjusted", "Improved", "Worse")
+    attributes = plain_table("Attribute (F1)", columns, collapse=True)
     for path, each in ranked[:top]:
-        attributes.add_row(Text(visible(path)), *_cells(each, each.adjusted))
+        cases = [str(count) if diff.comparable else DASH for count in (each.improved, each.worse)]
+        attributes.add_row(Text(visible(path)), *_cells(each, each.adjusted), *cases)
     parts: list[RenderableType] = [
         *(one_line(f"· {note}", "dim") for note in diff.notes),
-        one_line(_conclusion(diff), _STYLES[diff.word].replace("dim", "bold")),
+        one_line(_conclusion(diff), _STYLES[diff.word].replace("dim", "bold") or "bold"),
+        one_line(_conventions(diff), "dim"),
         Text(),
         metrics,
         Text(),
@@ -79,6 +90,8 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
     lines = [
         _conclusion(diff),
         "",
+        _conventions(diff),
+        "",
         *gates,
         *([""] if gates else []),
         "| Metric | Before | After | Change | 95% CI | p |",
@@ -88,16 +101,21 @@ def diff_markdown(diff: RunDiff, *, top: int | None = None) -> str:
             for name, each in diff.metrics.headline.items()
         ),
         "",
-        "| Attribute (F1) | Before | After | Change | 95% CI | p adjusted |",
-        "|---|--:|--:|--:|--:|--:|",
-        *(_markdown_row(for_markdown(path), each, each.adjusted) for path, each in ranked[:top]),
+        "| Attribute (F1) | Before | After | Change | 95% CI | p adjusted | Improved | Worse |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        *(
+            _markdown_row(for_markdown(path), each, each.adjusted, each.improved, each.worse)
+            for path, each in ranked[:top]
+        ),
     ]
     if top is not None and len(ranked) > top:
         lines.append(f"\n… and {plural(len(ranked) - top, 'more attribute')}")
-    for title, changes in (("regressed", diff.regressed), ("fixed", diff.fixed)):
-        names = [for_markdown(change.case_id) for change in changes]
-        if names:
-            lines += ["", f"**{title}:** {_first(names)}"]
+    for title, changes in (("worse", diff.worse), ("improved", diff.improved)):
+        if changes:
+            listed = (f"- {for_markdown(_case_line(each))}" for each in changes[:_MAX_CASES])
+            lines += ["", f"**{plural(len(changes), 'case')} {title}:**", "", *listed]
+            if len(changes) > _MAX_CASES:
+                lines.append(f"- … and {plural(len(changes) - _MAX_CASES, 'more case')}")
     lines += [f"\n> {for_markdown(note)}" for note in diff.notes]
     return "\n".join(lines) + "\n"
 
@@ -108,12 +126,13 @@ def diff_csv(diff: RunDiff) -> str:
     for kind, found in (("metrics", diff.metrics.headline), ("attributes", diff.attributes)):
         for name, each in found.items():
             sides = [each.before, each.after, each.delta, *(each.interval or (None, None))]
-            rows.append([kind, name, *sides, each.p, each.adjusted, each.word.value])
+            cases = [each.improved, each.worse] if diff.comparable else [None, None]
+            rows.append([kind, name, *sides, each.p, each.adjusted, each.word.value, *cases])
     return csv_text(("kind", "name", *_COLUMNS), rows)
 
 
 def _ranked_attributes(diff: RunDiff) -> list[tuple[str, MetricDifference]]:
-    """Sort attributes: regressed, then improved, then those without significant difference."""
+    """Sort attributes: regressed, then improved, then those that may have changed."""
 
     def sort_key(item: tuple[str, MetricDifference]) -> tuple[int, float, float, str]:
         path, each = item
@@ -124,15 +143,34 @@ def _ranked_attributes(diff: RunDiff) -> list[tuple[str, MetricDifference]]:
 
 def _conclusion(diff: RunDiff) -> str:
     main = diff.main
-    counts = Counter(each.word for each in diff.attributes.values())
+    words = Counter(each.word for each in diff.attributes.values())
     significant = (DiffVerdict.WORSE, DiffVerdict.BETTER)
-    changed = [f"{counts[word]} {_CONCLUSIONS[word]}" for word in significant if word in counts]
+    changed = [f"{words[word]} {_CONCLUSIONS[word]}" for word in significant if word in words]
     attributes = f"; attributes: {', '.join(changed)}" if changed else ""
-    return (
-        f"{_CONCLUSIONS[diff.word].capitalize()}: mean score {number(main.before)} → "
-        f"{number(main.after)} ({_signed(main.delta)}, {_named_p(main.p)}) "
-        f"over {plural(diff.pairs.cases, 'case')}{attributes}"
+    cases = plural(diff.pairs.cases, "case")
+    means = f"mean score {number(main.before)} → {number(main.after)}"
+    if not diff.comparable:
+        means = f"mean score {number(main.before)} and {number(main.after)}"
+        return f"Not comparable: {means} over {cases}, by different rules or conventions"
+    p = "" if diff.word in _NO_P else f", {_named_p(main.p)}"
+    counts = ", ".join(
+        f"{count} {way.replace('_', ' ')}"
+        for way, count in diff.case_counts.items()
+        if count or way != Direction.NOT_SCORED
     )
+    return (
+        f"{_CONCLUSIONS[diff.word].capitalize()}: {means} ({_signed(main.delta)}{p}) "
+        f"over {cases}: {counts}{attributes}"
+    )
+
+
+def _conventions(diff: RunDiff) -> str:
+    """Return the convention of both runs, or both conventions."""
+    before, after = diff.before.convention, diff.after.convention
+    if not diff.comparable:
+        return f"conventions: {before} ({diff.before.name}), {after} ({diff.after.name})"
+    primary = _TITLES.get(diff.primary, diff.primary.replace("_", " "))
+    return f"convention {before}; score of a case: {primary}"
 
 
 def _cells(metric: MetricDifference, p: float) -> list[Text]:
@@ -142,15 +180,18 @@ def _cells(metric: MetricDifference, p: float) -> list[Text]:
         Text(number(metric.after)),
         Text(_signed(metric.delta), style=style),
         Text(_interval(metric.interval), style="dim"),
-        Text(_p_value(p), style=style),
+        Text(_NO_P.get(metric.word) or _p_value(p), style=style),
     ]
 
 
-def _markdown_row(name: str, metric: MetricDifference, p: float) -> str:
+def _markdown_row(name: str, metric: MetricDifference, p: float, *cases: int) -> str:
     change = _signed(metric.delta)
-    marked = change if metric.word is DiffVerdict.SAME else f"**{change}**"
+    significant = metric.word in (DiffVerdict.BETTER, DiffVerdict.WORSE)
+    marked = f"**{change}**" if significant else change
     before, after = number(metric.before), number(metric.after)
-    cells = (name, before, after, marked, _interval(metric.interval), _p_value(p))
+    shown_p = _NO_P.get(metric.word) or _p_value(p)
+    counts = [DASH if metric.word is DiffVerdict.NOT_COMPARABLE else str(n) for n in cases]
+    cells = (name, before, after, marked, _interval(metric.interval), shown_p, *counts)
     return f"| {' | '.join(cells)} |"
 
 
@@ -158,29 +199,44 @@ def _mistakes(diff: RunDiff) -> Table:
     table = plain_table("Mistakes", ("Before", "After", "Change"), collapse=True)
     for name, (before, after) in diff.mistakes.items():
         change = after - before
-        style = "red" if change > 0 else "green" if change < 0 else "dim"
-        shown = Text(f"{change:+d}" if change else "·", style=style)
-        table.add_row(outcome_text(name), str(before), str(after), shown)
+        table.add_row(
+            outcome_text(name), str(before), str(after), f"{change:+d}" if change else "·"
+        )
     return table
 
 
 def _changes(diff: RunDiff) -> Iterator[Text]:
     """Yield lines about changed cases and fields."""
-    (fixed, regressed), scores = diff.pairs.passes(), diff.pairs.scores
-    yield one_line(
-        f"cases: {fixed} fixed, {regressed} regressed ({_named_p(diff.passes_p)}); "
-        f"score up in {scores['up']}, down in {scores['down']}, unchanged in {scores['same']}"
-    )
-    listed = (("regressed", diff.regressed, "red"), ("fixed", diff.fixed, "green"))
+    if diff.comparable:
+        fixed, regressed = diff.pairs.passes()
+        p = "" if diff.passes_p is None else f" ({_named_p(diff.passes_p)})"
+        yield one_line(f"cases that now pass: {fixed}; no longer pass: {regressed}{p}")
+    listed = (("worse", diff.worse, "red"), ("improved", diff.improved, "green"))
     for title, changes, style in listed:
-        if changes:
-            names = [visible(change.case_id) for change in changes]
-            yield one_line(f"{title}: {_first(names)}", style)
+        if not changes:
+            continue
+        yield one_line(f"{plural(len(changes), 'case')} {title}:", style)
+        yield from (one_line(f"  {_case_line(each)}") for each in changes[:_MAX_CASES])
+        if len(changes) > _MAX_CASES:
+            more = plural(len(changes) - _MAX_CASES, "more case")
+            yield one_line(f"  … and {more}; --format json lists all", "dim")
     if shifts := [
         f"{outcome_text(before)} → {outcome_text(after)} {fields}"
         for before, after, fields in diff.shifts
     ]:
         yield one_line(f"fields: {_first(shifts)}")
+
+
+def _case_line(change: CaseChange) -> str:
+    """Return a case with its scores and the first of its changed fields."""
+    fields = [
+        f"{visible(path)}: {outcome_text(before)} → {outcome_text(after)}"
+        for path, before, after in change.fields[:_MAX_FIELDS]
+    ]
+    if len(change.fields) > _MAX_FIELDS:
+        fields.append(f"… and {plural(len(change.fields) - _MAX_FIELDS, 'more field')}")
+    scores = f"{number(change.before)} → {number(change.after)}"
+    return f"{visible(change.case_id)}  {scores}  {'; '.join(fields)}".rstrip()
 
 
 def _first(names: Sequence[str]) -> str:

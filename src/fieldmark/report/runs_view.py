@@ -225,7 +225,7 @@ def _metric(summary: Summary, name: str) -> float | None:
     return micro
 
 
-def trend_view(found: Trend, metric: str, excluded: int) -> Group:
+def trend_view(found: Trend, metric: str, convention: str, excluded: int) -> Group:
     """Show one line per run, with its gain over the best earlier run."""
     from rich.console import Group
     from rich.text import Text
@@ -237,6 +237,7 @@ def trend_view(found: Trend, metric: str, excluded: int) -> Group:
         return Group(Text("no complete runs to compare"))
     table = plain_table("Run", (metric, "Gain", "Best so far"), collapse=True)
     table.add_column("", no_wrap=True)
+    largest = max(1.0, *(step.value or 0.0 for step in found.steps))
     for step in found.steps:
         best = step.name == found.best
         table.add_row(
@@ -244,12 +245,12 @@ def trend_view(found: Trend, metric: str, excluded: int) -> Group:
             number(step.value),
             Text(_gain(step), style="green" if step.progress else "dim"),
             number(step.best),
-            Text("█" * round(_BAR * (step.value or 0.0)) + (" best" if best else "")),
+            Text("█" * round(_BAR * (step.value or 0.0) / largest) + (" best" if best else "")),
         )
-    return Group(table, Text(), Text(_conclusion(found, excluded)))
+    return Group(table, Text(), Text(_conclusion(found, convention, excluded)))
 
 
-def trend_markdown(found: Trend, metric: str, excluded: int) -> str:
+def trend_markdown(found: Trend, metric: str, convention: str, excluded: int) -> str:
     """Return the trend as a Markdown table."""
     from fieldmark.values.escape import for_markdown
 
@@ -258,7 +259,7 @@ def trend_markdown(found: Trend, metric: str, excluded: int) -> str:
         name = for_markdown(step.name)
         shown = f"**{name}**" if step.name == found.best else name
         lines.append(f"| {shown} | {number(step.value)} | {_gain(step)} | {number(step.best)} |")
-    return "\n".join([*lines, "", for_markdown(_conclusion(found, excluded))]) + "\n"
+    return "\n".join([*lines, "", for_markdown(_conclusion(found, convention, excluded))]) + "\n"
 
 
 def trend_csv(found: Trend) -> str:
@@ -271,10 +272,15 @@ def trend_csv(found: Trend) -> str:
     return csv_text(("run", "value", "gain", "best", "progress"), rows)
 
 
-def _conclusion(found: Trend, excluded: int) -> str:
+def _conclusion(found: Trend, convention: str, excluded: int) -> str:
     runs = plural(excluded, "run")
-    rest = f"; {runs} excluded: different data, rules or convention" if excluded else ""
-    return f"best: {found.best or DASH}; {_ADVICE[found.conclusion]}{rest}"
+    rest = (
+        f"; {runs} excluded: incomplete, or different data, rules or convention"
+        " (fieldmark runs RUN --trend follows another run)"
+        if excluded
+        else ""
+    )
+    return f"best: {found.best or DASH}; {_ADVICE[found.conclusion]}; convention {convention}{rest}"
 
 
 def _gain(step: TrendStep) -> str:

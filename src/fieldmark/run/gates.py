@@ -25,8 +25,9 @@ from fieldmark.run.options import RunOptions
 from fieldmark.run.settings import Settings
 from fieldmark.values.paths import PathError, attribute_of, parse_path
 from fieldmark.values.text import did_you_mean
+from fieldmark.wire.manifest import RunEntry
 
-__all__ = ["RunGates", "check_drops", "parse_gates"]
+__all__ = ["RunGates", "check_drops", "parse_gates", "resolve_baseline"]
 
 _ATTRIBUTES: Final = "attributes."
 _DATA_DEPENDENT: Final = (_ATTRIBUTES, "detection.")
@@ -55,6 +56,32 @@ def parse_gates(
     if problems:
         raise ConfigError(problems)
     return gates
+
+
+def resolve_baseline(options: RunOptions) -> RunOptions:
+    """Return the options with the directory of the baseline.
+
+    A baseline is named like any run: in the directory of `out`, or in `runs`. `latest` is the
+    latest complete run other than the one to be written.
+    """
+    name, out = options.baseline, options.out
+    if name is None:
+        return options
+    from fieldmark.store.index import COMPLETE, ROOT, find_run
+
+    roots = [Path(ROOT)] if out is None else [Path(out).absolute().parent, Path(ROOT)]
+
+    def accept(entry: RunEntry) -> bool:
+        written = out is not None and entry.id == Path(out).name
+        return entry.status == COMPLETE and not written
+
+    try:
+        found = find_run(name, roots[0], accept=accept)
+    except ConfigError:
+        if len(roots) == 1:
+            raise
+        found = find_run(name, roots[1], accept=accept)
+    return replace(options, baseline=found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

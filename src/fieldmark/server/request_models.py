@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, Field, model_validator
 
+from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import plural
 
@@ -272,11 +273,19 @@ class RunQuery(_Paged):
 
 
 class TrendQuery(_Query):
-    """The metric of a trend."""
+    """The metric of a trend, and the run whose series it follows."""
 
-    metric: Literal["mean_score", "macro_f1_by_attribute", "macro_f1_by_case", "micro_f1"] = (
-        "mean_score"
-    )
+    metric: Annotated[
+        str,
+        Field(
+            max_length=2000,
+            description="A metric of a summary, such as `rqs` or `attributes.total.f1`.",
+        ),
+    ] = MAIN_METRIC
+    run: Annotated[
+        str | None,
+        Field(max_length=100, description="Any run of the series; by default the newest."),
+    ] = None
 
 
 class CaseQuery(_Paged):
@@ -319,6 +328,10 @@ class DiffQuery(_Query):
     rescore: Annotated[
         bool, Field(description="Rescore the second run with the convention of the first.")
     ] = False
+    order: Annotated[
+        Literal["given", "time"],
+        Field(description="Compare `b` with `a`, or the newer of the two runs with the older."),
+    ] = "given"
 
 
 class StrategyQuery(_Query):

@@ -280,24 +280,30 @@ class OutcomeListResponse(_Open):
 
 
 class TrendResponse(_Open):
-    """A metric over the runs that are comparable with the newest run."""
+    """A metric over the runs that are comparable with one of them, by default the newest."""
 
     metric: str
+    convention: str
     steps: list[Annotated[object, _STEP]]
     best: str | None
     runs_without_gain: int
     conclusion: TrendConclusion
+    target: float
+    less_is_better: bool
     excluded: int
 
 
 class DiffResponse(_Open):
     """The comparison of two runs: changes of metrics and cases, with significance."""
 
+    before: dict[str, object]
+    after: dict[str, object]
+    comparable: bool
     conclusion: dict[str, object]
     metrics: dict[str, object]
     attributes: dict[str, object]
-    fixed: _Objects
-    regressed: _Objects
+    worse: _Objects
+    improved: _Objects
     notes: list[str]
 
 

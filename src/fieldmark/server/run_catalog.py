@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import Iterable
 from functools import lru_cache
+from heapq import merge
+from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -38,7 +42,7 @@ class RunCatalog:
 
     def __init__(self, saved: Path, temporary: Path) -> None:
         self._saved = saved
-        self._directories = (saved, temporary)
+        self.directories = (saved, temporary)
         self._lock = threading.Lock()
         self._entries: list[CatalogEntry] = []
         self._fresh_until = _NEVER
@@ -49,12 +53,13 @@ class RunCatalog:
         with self._lock:
             started = time.monotonic()
             if started > self._fresh_until:
-                self._entries = [
-                    CatalogEntry(entry, directory == self._saved)
-                    for directory in self._directories
-                    for entry in list_runs(directory)
-                ]
-                self._entries.sort(key=lambda each: (each.entry.started_at, each.entry.id))
+                self._entries = _in_order(
+                    [
+                        CatalogEntry(entry, directory == self._saved)
+                        for entry in list_runs(directory)
+                    ]
+                    for directory in self.directories
+                )
                 now = time.monotonic()
                 fresh = max(_FRESH_SECONDS, _FRESH_FACTOR * (now - started))
                 self._fresh_until = now + fresh
@@ -68,7 +73,7 @@ class RunCatalog:
     def path(self, run: str) -> Path:
         """Return the directory of a run; an id is never interpreted as a path."""
         if RUN_ID.fullmatch(run):
-            for directory in self._directories:
+            for directory in self.directories:
                 path = directory / run
                 if path.is_dir() and not path.is_symlink():
                     return path
@@ -93,6 +98,15 @@ class RunCatalog:
             index = self._case_index(path.parent, status.st_mtime_ns, status.st_size)
         index.read()
         return index
+
+
+def _in_order(lists: Iterable[list[CatalogEntry]]) -> list[CatalogEntry]:
+    """Merge ordered lists of runs by their start times, without changing the order of any list."""
+    timed = [
+        zip(accumulate((each.entry.started_at for each in listed), max), listed, strict=True)
+        for listed in lists
+    ]
+    return [entry for _, entry in merge(*timed, key=itemgetter(0))]
 
 
 def _open_case_index(run: Path, _modified: int, _size: int) -> CaseIndex:

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import orjson
 
-from fieldmark.errors import StorageError
+from fieldmark.errors import ConfigError, StorageError
 from fieldmark.model.json import JsonObject
 from fieldmark.store.disk import write_atomic
 from fieldmark.store.lock import LOCK, is_locked
@@ -30,15 +30,20 @@ from fieldmark.wire.manifest import (
 )
 from fieldmark.wire.summary import summary_from_json
 
-__all__ = ["CORRUPT", "INDEX", "list_runs"]
+__all__ = ["COMPLETE", "CORRUPT", "INDEX", "ROOT", "find_run", "list_runs"]
+
+ROOT: Final = "runs"
+"""The default directory for runs."""
 
 INDEX: Final = ".index.json"
 CORRUPT: Final = "corrupt"
 """The status of a run whose files cannot be read."""
+COMPLETE: Final = "complete"
+_LATEST: Final = "latest"
 
 _FORMAT: Final = 4
 _Parsed = TypeVar("_Parsed")
-_STARTED: Final = attrgetter("started_at")
+_ORDER: Final = attrgetter("sequence", "started_at")
 _READING: Final = os.O_RDONLY | os.O_CLOEXEC
 _State: TypeAlias = list[int]
 """The modification time and size of the manifest, summary, results and notes, in this order."""
@@ -69,8 +74,43 @@ def list_runs(root: Path | str) -> list[RunEntry]:
         # Without the cache, the next listing is slower.
         with suppress(StorageError):
             write_atomic(Path(directory) / INDEX, orjson.dumps({"format": _FORMAT, "runs": runs}))
-    # Runs that started at the same time stay in the order of their names.
-    return sorted(entries, key=_STARTED)
+    # Copies of runs from elsewhere may have the same number; then by time, then by name.
+    return sorted(entries, key=_ORDER)
+
+
+def find_run(
+    name: str | Path,
+    root: Path | str = ROOT,
+    *,
+    accept: Callable[[RunEntry], bool] = lambda entry: entry.status != CORRUPT,
+) -> Path:
+    """Return the directory of a run: a path, an id or the start of an id, a tag or `latest`.
+
+    `latest~1` is the run before the latest. A tag names the latest run that has it. Only accepted
+    runs are found, except by their path or full id.
+    """
+    for path in (Path(name), Path(root) / name):
+        if path.is_dir():
+            return path
+    entries = list(filter(accept, list_runs(root)))
+    base, _, back = str(name).partition("~")
+    if base == _LATEST and (back.isdigit() or not back) and len(entries) > int(back or 0):
+        return Path(root) / entries[-1 - int(back or 0)].id
+    matches = [entry.id for entry in entries if entry.id.startswith(str(name))]
+    if len(matches) == 1:
+        return Path(root) / matches[0]
+    if len(matches) > 1:
+        message = f"{str(name)!r} is ambiguous: {len(matches)} runs in {root} start with it"
+        raise ConfigError.of(message)
+    tagged = [entry.id for entry in entries if str(name) in entry.tags]
+    if tagged:
+        return Path(root) / tagged[-1]
+    from fieldmark.values.text import did_you_mean
+
+    hint = did_you_mean(str(name), [entry.id for entry in entries])
+    raise ConfigError.of(
+        f"run {str(name)!r} not found, neither as a directory nor in {root}", hint=hint
+    )
 
 
 def _names(directory: str) -> list[str]:
@@ -135,6 +175,7 @@ def _read(path: str, name: str, state: _State) -> RunEntry | None:
         vacuous=() if headline is None else headline.vacuous,
         tags=tags,
         note=note,
+        sequence=manifest.sequence,
     )
 
 
@@ -183,7 +224,8 @@ def _comparable(manifest: Manifest) -> str:
         known = truth.sha256 if len(manifest.inputs) > position + 1 else truth.name
     convention = manifest.convention
     hashes = convention.comparison_sha256, convention.counting_sha256, str(known)
-    return "-".join(each[:16] for each in hashes)
+    # Evaluators determine the score of a case.
+    return "-".join([*(each[:16] for each in hashes), *manifest.evaluators])
 
 
 def _running(path: str, entry: RunEntry) -> RunEntry:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
@@ -13,7 +14,7 @@ import orjson
 
 from fieldmark.errors import RunLockedError, StorageError
 
-__all__ = ["LOCK", "RunLock", "is_locked"]
+__all__ = ["LOCK", "RunLock", "directory_lock", "is_locked"]
 
 LOCK: Final = "lock"
 _OWNER_READS: Final = 20
@@ -73,6 +74,28 @@ class RunLock:
         with suppress(OSError):
             os.ftruncate(self.file, 0)
             os.pwrite(self.file, owner, 0)
+
+
+@contextmanager
+def directory_lock(directory: Path) -> Iterator[None]:
+    """Wait for the lock on a directory itself, and hold it for a moment.
+
+    On a file system without such locks, there is none.
+    """
+    try:
+        file = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield
+        return
+    try:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        # Closing would not release it if a process was forked in the meantime.
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_UN)
+        os.close(file)
 
 
 def is_locked(directory: Path) -> bool:

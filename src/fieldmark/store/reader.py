@@ -20,7 +20,7 @@ from fieldmark.wire.cases import case_from_json, segment_of
 from fieldmark.wire.manifest import Manifest, manifest_from_json
 from fieldmark.wire.summary import summary_from_json
 
-__all__ = ["StoredRun", "open_run", "parse_row", "read_row"]
+__all__ = ["StoredRun", "is_older", "open_run", "parse_row", "read_row"]
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,19 @@ def read_row(
         return case_from_json(row, attributes, convention)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise DataError(f"invalid row: {error!r}", location) from error
+
+
+def is_older(run: StoredRun, other: StoredRun) -> bool:
+    """Return whether a run was started before another.
+
+    In the same directory, their sequence numbers decide, otherwise the clock.
+    """
+    parents = {each.path.resolve().parent for each in (run, other)}
+    first, second = (
+        (each.manifest.sequence if len(parents) == 1 else 0, each.manifest.started_at)
+        for each in (run, other)
+    )
+    return first < second
 
 
 def open_run(path: Path | str) -> StoredRun:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -14,7 +16,7 @@ from fieldmark.errors import ConfigError, DataError, Location, StorageError
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject
 from fieldmark.store.disk import DISK, PART, Disk, write_atomic
-from fieldmark.store.lock import LOCK, RunLock
+from fieldmark.store.lock import LOCK, RunLock, directory_lock
 from fieldmark.values.json_text import pretty_json, read_json, strict_json
 from fieldmark.wire.attributes import AttributeTreeWriter, NumberedAttribute
 from fieldmark.wire.cases import segment_of
@@ -40,6 +42,9 @@ SUMMARY: Final = "summary.json"
 USAGE_LOG: Final = "usage.json"
 LONGEST_ROW: Final = 256 << 20
 """The maximum size of a row: two documents of maximum size, with all outcomes."""
+_SEQUENCE: Final = re.compile(rb'"sequence":\s*(\d{1,18})\b')
+_HEAD: Final = 256
+"""The number of bytes at the start of a manifest that contain its sequence number."""
 _TORN: Final = "results.torn-"
 _SYNC_BYTES: Final = 8 << 20
 _SYNC_SECONDS: Final = 1.0
@@ -49,7 +54,7 @@ def new_run_id() -> str:
     """Return a unique name for a run that sorts by time."""
     import secrets  # not needed to read runs
 
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(8)}"
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(16)}"
 
 
 class WholeResults(NamedTuple):
@@ -120,9 +125,14 @@ class RunDirectory:
                 self._disk.remove(left)
         self._ours = True
         self._lock.write_owner()
-        self._write_manifest()
         if self._stored is not None:
+            self._write_manifest()
             self._rewrite_attributes(self._stored)
+        else:
+            root = self.path.absolute().parent
+            with directory_lock(root):
+                self.manifest = replace(self.manifest, sequence=_next_sequence(root))
+                self._write_manifest()
         try:
             self._attributes = self._disk.open_append(self.path / ATTRIBUTES)
             self._results = self._disk.open_append(self.path / RESULTS)
@@ -260,6 +270,17 @@ class RunDirectory:
     def _write_manifest(self) -> None:
         content = pretty_json(manifest_to_json(self.manifest))
         write_atomic(self.path / MANIFEST, content, self._disk)
+
+
+def _next_sequence(root: Path) -> int:
+    """Return one more than the highest sequence number of the runs in a directory."""
+    highest = 0
+    with suppress(OSError), os.scandir(root) as found:
+        for each in found:
+            with suppress(OSError), open(f"{each.path}/{MANIFEST}", "rb") as file:  # noqa: PTH123 - faster
+                if number := _SEQUENCE.search(file.read(_HEAD)):
+                    highest = max(highest, int(number[1]))
+    return highest + 1
 
 
 def whole_results(path: Path) -> WholeResults:

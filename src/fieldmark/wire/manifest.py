@@ -51,7 +51,8 @@ class Manifest:
     """What produced a run: versions, convention, providers, inputs, limits, options.
 
     `options` are the options for resuming the run, if it can be resumed by name alone.
-    `segment_size` is the number of cases that are written and acknowledged together.
+    `segment_size` is the number of cases that are written and acknowledged together. `sequence`
+    orders the runs of a directory; the clock does not.
     """
 
     command: str
@@ -66,6 +67,7 @@ class Manifest:
     evaluators: Mapping[str, str] = field(default_factory=dict)
     options: JsonObject | None = None
     segment_size: int = 1
+    sequence: int = 0
     status: str = "running"
     started_at: str = ""
     finished_at: str = ""
@@ -95,6 +97,7 @@ class RunEntry(NamedTuple):
     tags: Sequence[str] = ()
     note: str = ""
     problem: str = ""
+    sequence: int = 0
 
     def to_dict(self) -> JsonObject:
         """Return the entry as JSON."""
@@ -120,6 +123,7 @@ def manifest_to_json(manifest: Manifest) -> JsonObject:
     headline = manifest.headline
     document: dict[str, JsonValue] = {
         "format": FORMAT,
+        "sequence": manifest.sequence,
         "command": manifest.command,
         "eval": manifest.eval,
         "status": manifest.status,
@@ -185,6 +189,7 @@ def manifest_from_json(document: JsonValue) -> Manifest:
         evaluators={name: str(each) for name, each in evaluators.items()},
         options=optional(json_object, "options", None),
         segment_size=fields.integer("segment_size"),
+        sequence=optional(fields.integer, "sequence", 0),
         status=fields.text("status"),
         started_at=optional(fields.text, "started_at", ""),
         finished_at=optional(fields.text, "finished_at", ""),

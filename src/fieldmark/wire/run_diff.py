@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from fieldmark.metrics.difference import (
     CaseChange,
     DiffVerdict,
+    Direction,
     MetricDifference,
     PairedCases,
     PairedMetrics,
-    greatest,
 )
 from fieldmark.metrics.gates import GateResult
 from fieldmark.metrics.headline import MAIN_METRIC
-from fieldmark.metrics.significance import ALPHA, mcnemar
+from fieldmark.metrics.significance import ALPHA, mcnemar, smallest_p
 from fieldmark.metrics.summary import Summary
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.wire.summary import gate_to_json
@@ -26,22 +26,28 @@ __all__ = ["RunDiff", "RunName"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunName:
-    """The name, directory and start time of a run."""
+    """The name, directory, start time and convention of a run."""
 
     name: str
     path: str
     started_at: str | None
+    convention: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunDiff:
-    """Two runs on the same cases: the difference of every metric, and the changed cases."""
+    """Two runs on the same cases: the difference of every metric, and the changed cases.
+
+    Runs with different rules or conventions are not `comparable`: nothing is better or worse.
+    `primary` is the score of a case, whose mean is the mean score.
+    """
 
     before: RunName
     after: RunName
     summaries: tuple[Summary, Summary]
     metrics: PairedMetrics
     pairs: PairedCases
+    primary: str = ""
     only_before: int = 0
     only_after: int = 0
     gates: tuple[GateResult, ...] = ()
@@ -56,6 +62,11 @@ class RunDiff:
     def word(self) -> DiffVerdict:
         """Whether the mean score changed significantly."""
         return self.main.word
+
+    @property
+    def comparable(self) -> bool:
+        """Whether both runs have the same rules and convention."""
+        return self.pairs.comparable
 
     @property
     def attributes(self) -> Mapping[str, MetricDifference]:
@@ -74,19 +85,27 @@ class RunDiff:
         return _ranked(self.pairs.shifts)
 
     @property
-    def fixed(self) -> list[CaseChange]:
-        """Cases that pass only in the second run, largest gain first; at most fifty."""
-        return greatest(self.pairs.fixed)
+    def improved(self) -> list[CaseChange]:
+        """Cases that improved, largest gain first."""
+        return self.pairs.changed(Direction.IMPROVED)
 
     @property
-    def regressed(self) -> list[CaseChange]:
-        """Cases that passed only in the first run, largest loss first; at most fifty."""
-        return greatest(self.pairs.regressed)
+    def worse(self) -> list[CaseChange]:
+        """Cases that got worse, largest loss first."""
+        return self.pairs.changed(Direction.WORSE)
 
     @property
-    def passes_p(self) -> float:
-        """The p-value of the numbers of fixed and regressed cases."""
-        return mcnemar(*self.pairs.passes())
+    def case_counts(self) -> Mapping[str, int | None]:
+        """The numbers of improved, worse, unchanged and not scored cases, if comparable."""
+        counts = self.pairs.directions
+        return {way.value: counts[way] if self.comparable else None for way in Direction}
+
+    @property
+    def passes_p(self) -> float | None:
+        """The p-value of the numbers of fixed and regressed cases; none if they are too few."""
+        fixed, regressed = self.pairs.passes()
+        too_few = smallest_p(fixed + regressed) > ALPHA
+        return None if too_few or not self.comparable else mcnemar(fixed, regressed)
 
     @property
     def passed(self) -> bool:
@@ -101,34 +120,35 @@ class RunDiff:
             "format": 1,
             "before": asdict(self.before),
             "after": asdict(self.after),
-            "convention": self.summaries[0].convention.name,
+            "comparable": self.comparable,
             "cases": {
                 "paired": self.pairs.cases,
                 "only_before": self.only_before,
                 "only_after": self.only_after,
-                **{f"score_{way}": self.pairs.scores[way] for way in ("up", "down", "same")},
+                **self.case_counts,
             },
             "conclusion": {
                 "word": self.word.value,
                 "metric": MAIN_METRIC,
+                "primary": self.primary,
                 "p": self.main.p,
                 "alpha": ALPHA,
             },
-            "metrics": _metrics_to_json(self.metrics.headline),
-            "attributes": _metrics_to_json(self.attributes),
+            "metrics": _metrics_to_json(self.metrics.headline, comparable=self.comparable),
+            "attributes": _metrics_to_json(self.attributes, comparable=self.comparable),
             "errors_by_type": {
                 name: {"before": before, "after": after}
                 for name, (before, after) in self.mistakes.items()
             },
             "shifts": [{"before": a, "after": b, "fields": n} for a, b, n in self.shifts],
             "verdicts": {
-                "fixed": fixed,
-                "regressed": regressed,
+                "fixed": fixed if self.comparable else None,
+                "regressed": regressed if self.comparable else None,
                 "p": self.passes_p,
                 "changes": [{"before": a, "after": b, "cases": n} for a, b, n in verdicts],
             },
-            "fixed": [asdict(change) for change in self.fixed],
-            "regressed": [asdict(change) for change in self.regressed],
+            "worse": [_case_to_json(change) for change in self.worse],
+            "improved": [_case_to_json(change) for change in self.improved],
             "gates": [gate_to_json(gate) for gate in self.gates],
             "notes": list(self.notes),
         }
@@ -140,7 +160,12 @@ def _ranked(changes: Counter[tuple[str, str]]) -> list[tuple[str, str, int]]:
     return [(before, after, number) for (before, after), number in ranked]
 
 
-def _metrics_to_json(metrics: Mapping[str, MetricDifference]) -> JsonObject:
+def _case_to_json(change: CaseChange) -> JsonObject:
+    fields: list[JsonValue] = [each._asdict() for each in change.fields]
+    return {**asdict(replace(change, fields=())), "fields": fields}
+
+
+def _metrics_to_json(metrics: Mapping[str, MetricDifference], *, comparable: bool) -> JsonObject:
     def metric(each: MetricDifference) -> JsonValue:
         return {
             "before": each.before,
@@ -150,6 +175,8 @@ def _metrics_to_json(metrics: Mapping[str, MetricDifference]) -> JsonObject:
             "p": each.p,
             "p_adjusted": each.adjusted,
             "word": each.word.value,
+            "improved": each.improved if comparable else None,
+            "worse": each.worse if comparable else None,
         }
 
     return {name: metric(each) for name, each in metrics.items()}

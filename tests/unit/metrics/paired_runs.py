@@ -13,9 +13,9 @@ COUNTING = DEFAULT_CONVENTION.counting
 QUICK = ResamplingOptions(resamples=200, permutations=499)
 
 
-def pairs_of(*cases):
+def pairs_of(*cases, comparable=True):
     """Pair cases, each given as two mappings from attributes to fact names."""
-    pairs, table = PairedCases(), AttributeTable()
+    pairs, table = PairedCases(comparable=comparable), AttributeTable()
     counter = CaseCounter(DEFAULT_CONVENTION, table)
     for number, case in enumerate(cases):
         blocks = [block_of(list(fields.items()), table) for fields in case]

@@ -8,7 +8,12 @@ from paired_runs import metrics_of, pairs_of
 from fieldmark.errors import OptionError
 from fieldmark.metrics import difference
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION
-from fieldmark.metrics.difference import DiffVerdict, ResamplingOptions, paired_metrics
+from fieldmark.metrics.difference import (
+    DiffVerdict,
+    Direction,
+    ResamplingOptions,
+    paired_metrics,
+)
 from fieldmark.metrics.gates import drop_gates
 
 RIGHT, BAD, LEFT_OUT = {"a": "match"}, {"a": "wrong"}, {"a": "omission"}
@@ -22,7 +27,20 @@ RIGHT, BAD, LEFT_OUT = {"a": "match"}, {"a": "wrong"}, {"a": "omission"}
         ),
         pytest.param([(BAD, RIGHT)] * 10, DiffVerdict.BETTER, 1.0, id="all-cases-fixed"),
         pytest.param([(RIGHT, BAD)] * 10, DiffVerdict.WORSE, -1.0, id="all-cases-regressed"),
-        pytest.param([(BAD, RIGHT)] * 4, DiffVerdict.SAME, 1.0, id="four-cases-are-not-enough"),
+        pytest.param([(BAD, RIGHT)] * 5, DiffVerdict.TOO_FEW, 1.0, id="five-of-five-fixed"),
+        pytest.param([(RIGHT, BAD)] * 5, DiffVerdict.TOO_FEW, -1.0, id="five-of-five-regressed"),
+        pytest.param([(BAD, RIGHT)] * 6, DiffVerdict.BETTER, 1.0, id="six-of-six-fixed"),
+        pytest.param([(RIGHT, BAD)] * 6, DiffVerdict.WORSE, -1.0, id="six-of-six-regressed"),
+        pytest.param(
+            [(RIGHT, RIGHT)] * 95 + [(BAD, RIGHT)] * 5,
+            DiffVerdict.TOO_FEW,
+            0.05,
+            id="five-of-a-hundred",
+        ),
+        pytest.param(
+            [(BAD, RIGHT), (RIGHT, BAD)], DiffVerdict.TOO_FEW, 0.0, id="one-fixed-one-regressed"
+        ),
+        pytest.param([(RIGHT, RIGHT)], DiffVerdict.SAME, 0.0, id="one-case-without-a-change"),
         pytest.param(
             [(BAD, RIGHT), (RIGHT, BAD)] * 20,
             DiffVerdict.SAME,
@@ -64,7 +82,42 @@ def test_p_values_of_many_attributes_are_adjusted():
     cases = [(right, right)] * 40 + [({**right, "f0": "wrong"}, right)] * 7
     found = metrics_of(*cases)
     assert found.attributes["f0"].p < 0.05 < found.attributes["f0"].adjusted
-    assert found.attributes["f0"].word is DiffVerdict.SAME
+    assert found.attributes["f0"].word is DiffVerdict.TOO_FEW
+    assert (found.attributes["f0"].improved, found.attributes["f0"].worse) == (7, 0)
+    assert found.attributes["f1"].word is DiffVerdict.SAME
+
+
+@pytest.mark.parametrize("attributes", [1, 3, 40])
+@pytest.mark.parametrize("regressed", [1, 5, 6, 7, 8, 10, 11, 12, 15])
+def test_attribute_that_was_always_right_and_is_now_always_wrong_has_not_stayed_the_same(
+    attributes, regressed
+):
+    others = {f"f{number}": "match" for number in range(1, attributes)}
+    # Half of the other attributes change in both directions, so that their p-values are large.
+    mixed = {name: "wrong" if number % 2 else "match" for number, name in enumerate(others)}
+    right, bad = {**others, "f0": "match"}, {**mixed, "f0": "wrong"}
+    swapped = {**mixed}, {**others}
+    found = metrics_of(*[(right, bad)] * regressed, *[swapped] * regressed).attributes["f0"]
+    assert (found.before, found.after) == (1.0, 0.0)
+    assert found.word in {DiffVerdict.TOO_FEW, DiffVerdict.WORSE}
+    assert (found.improved, found.worse) == (0, regressed)
+
+
+def test_attribute_that_is_no_longer_extra_is_better():
+    found = metrics_of(*[({**RIGHT, "extra": "extra-key"}, RIGHT)] * 12).attributes["extra"]
+    assert (found.before, found.after, found.delta) == (0.0, None, 1.0)
+    assert found.word is DiffVerdict.BETTER
+    assert (found.improved, found.worse) == (12, 0)
+
+
+def test_nothing_is_better_or_worse_if_the_runs_are_not_comparable():
+    pairs, table = pairs_of(*[(BAD, RIGHT)] * 12, comparable=False)
+    found = paired_metrics(pairs, table, table, DEFAULT_CONVENTION.counting)
+    for each in (*found.headline.values(), *found.attributes.values()):
+        assert each.word is DiffVerdict.NOT_COMPARABLE
+    assert not pairs.directions
+    assert not any(pairs.changes.values())
+    assert pairs.shifts == {("wrong_value", "match"): 12}
 
 
 def test_new_extra_attribute_is_worse():
@@ -87,7 +140,7 @@ def test_fields_of_a_case_are_resampled_together():
     many_bad = {f"rows[{number}].x": "wrong" for number in range(20)}
     many_right = dict.fromkeys(many_bad, "match")
     found = metrics_of((many_bad, many_right), *[(many_right, many_right)] * 10)
-    assert found.headline["micro_f1"].word is DiffVerdict.SAME
+    assert found.headline["micro_f1"].word is DiffVerdict.TOO_FEW
 
 
 def test_fixed_and_regressed_cases_and_changed_outcomes():
@@ -95,25 +148,59 @@ def test_fixed_and_regressed_cases_and_changed_outcomes():
         (BAD, RIGHT), (LEFT_OUT, RIGHT), (RIGHT, LEFT_OUT), (BAD, LEFT_OUT), (RIGHT, RIGHT)
     )  # fmt: skip
     assert pairs.passes() == (2, 1)
-    assert [change.case_id for change in pairs.fixed] == ["case-0", "case-1"]
-    assert [change.case_id for change in pairs.regressed] == ["case-2"]
+    assert [change.case_id for change in pairs.changed(Direction.IMPROVED)] == ["case-0", "case-1"]
+    [worse] = pairs.changed(Direction.WORSE)
+    assert (worse.case_id, worse.fields) == ("case-2", (("a", "match", "omission"),))
     assert pairs.shifts == {
         ("wrong_value", "match"): 1,
         ("omission", "match"): 1,
         ("match", "omission"): 1,
         ("wrong_value", "omission"): 1,
     }
-    assert pairs.scores == {"up": 2, "down": 1, "same": 2}
+    assert pairs.directions == {"improved": 2, "worse": 1, "unchanged": 2}
+    assert pairs.attributes == {"a": [2, 1]}
     assert pairs.verdicts["fail", "pass"] == 2
 
 
-def test_listed_cases_are_limited_to_the_largest_changes():
+@pytest.mark.parametrize(
+    ("before", "after", "direction"),
+    [
+        pytest.param(BAD, RIGHT, Direction.IMPROVED, id="higher-score"),
+        pytest.param(RIGHT, BAD, Direction.WORSE, id="lower-score"),
+        pytest.param(BAD, LEFT_OUT, Direction.UNCHANGED, id="another-mistake"),
+        pytest.param(BAD, {**BAD, "b": "extra-key"}, Direction.WORSE, id="more-mistakes"),
+        pytest.param({**BAD, "b": "wrong"}, BAD, Direction.IMPROVED, id="fewer-mistakes"),
+        pytest.param(RIGHT, {"a": "error"}, Direction.NOT_SCORED, id="error-in-the-second-run"),
+        pytest.param({"a": "error"}, RIGHT, Direction.NOT_SCORED, id="error-in-the-first-run"),
+    ],
+)
+def test_direction_of_a_case(before, after, direction):
+    pairs, _ = pairs_of((before, after))
+    assert pairs.directions == {direction: 1}
+    if direction is Direction.NOT_SCORED:
+        assert pairs.passes() == (0, 0)
+        assert pairs.attributes == {}
+
+
+def test_fields_that_changed_in_the_direction_of_the_case_come_first():
+    pairs, _ = pairs_of(
+        (
+            {"a": "wrong", "b": "match", "c": "match", "d": "null-null"},
+            {"a": "match", "b": "wrong", "c": "omission"},
+        )
+    )
+    [worse] = pairs.changed(Direction.WORSE)
+    assert [change.path for change in worse.fields] == ["b", "c", "a", "d"]
+
+
+def test_all_changed_cases_are_listed_largest_change_first():
     half = {"a": "match", "b": "match", "c": "match", "d": "wrong"}
     whole = dict.fromkeys(half, "match")
-    pairs, _ = pairs_of(*[(half, whole)] * 60, *[(BAD, RIGHT)] * 3, *[(half, whole)] * 140)
-    assert len(difference.greatest(pairs.fixed)) == difference.SHOWN
-    assert [each.gain for each in difference.greatest(pairs.fixed)[:4]] == [1, 1, 1, 0.25]
-    assert pairs.passes() == (203, 0)
+    pairs, _ = pairs_of(*[(whole, half)] * 60, *[(RIGHT, BAD)] * 3, *[(whole, half)] * 140)
+    worse = pairs.changed(Direction.WORSE)
+    assert len(worse) == 203
+    assert [each.gain for each in worse[:4]] == [-1, -1, -1, -0.25]
+    assert pairs.passes() == (0, 203)
 
 
 def test_beyond_a_limit_cases_share_rows_and_metrics_stay_the_same(monkeypatch):

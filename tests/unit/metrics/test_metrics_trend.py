@@ -56,6 +56,28 @@ def test_conclusion_says_when_to_stop(values, best, conclusion):
     assert (found.best, found.conclusion) == (best, conclusion)
 
 
+@pytest.mark.parametrize(
+    ("values", "best", "conclusion"),
+    [
+        pytest.param([0.3, 0.2, 0.1], "run-2", TrendConclusion.CONTINUE, id="steady-gains"),
+        pytest.param([0.3, 0.0, 0.1], "run-1", TrendConclusion.TARGET_REACHED, id="target"),
+        pytest.param([0.2, 0.3, 0.4, 0.5], "run-0", TrendConclusion.PLATEAU, id="losses"),
+        pytest.param([30, 12, 3], "run-2", TrendConclusion.CONTINUE, id="counts"),
+    ],
+)
+def test_metric_where_lower_is_better_must_fall(values, best, conclusion):
+    found = trend(steps(*values), less_is_better=True)
+    assert (found.best, found.conclusion, found.target) == (best, conclusion, 0.0)
+    assert found.steps[1].gain == pytest.approx(values[0] - values[1])
+
+
+@pytest.mark.parametrize("values", [[0.5], [None, 1.0]])
+def test_share_cannot_have_a_target_above_one(values):
+    with pytest.raises(OptionError, match="target: must be between 0 and 1"):
+        trend(steps(*values), TrendOptions(target=1.5))
+    assert trend(steps(5, 7), TrendOptions(target=6)).conclusion is TrendConclusion.TARGET_REACHED
+
+
 def test_gains_are_relative_to_the_previous_best():
     found = trend(steps(0.5, 0.7, 0.6, 0.75))
     assert [step.gain for step in found.steps] == [None, *map(pytest.approx, (0.2, -0.1, 0.05))]
@@ -64,7 +86,7 @@ def test_gains_are_relative_to_the_previous_best():
 
 
 @pytest.mark.parametrize(
-    "options", [{"target": 1.5}, {"patience": 0}, {"min_gain": -0.1}, {"target": float("nan")}]
+    "options", [{"target": -0.1}, {"patience": 0}, {"min_gain": -0.1}, {"target": float("nan")}]
 )
 def test_invalid_settings_are_rejected(options):
     with pytest.raises(OptionError):

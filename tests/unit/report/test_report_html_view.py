@@ -144,33 +144,62 @@ class TestLimits:
 
 
 class TestTwoRuns:
-    def test_regressed_cases_come_first(self, run):
-        view = view_of(run(worse_by(4, 2), "new"), run(worse_by(3), "old")).run["comparison"]
-        assert view["counts"] == [3, 0, 17, 0, 0]
-        names = [(line[0], line[7], line[8]) for line in view["cases"]]
-        assert names == [
-            ("0", [["vendor.name", 1]], []),
-            ("1", [["vendor.name", 1]], []),
-            ("3", [["total", 1]], []),
+    @pytest.fixture
+    def compared(self, run, tmp_path):
+        """Return the comparison of two runs."""
+
+        def compare(old, new, old_truth=TRUTH, new_truth=TRUTH):
+            run(old, "old", old_truth)
+            shown = run(new, "new", new_truth)
+            diff = fm.diff(tmp_path / "old", tmp_path / "new", force=True)
+            return view_of(shown, diff).run["comparison"]
+
+        return compare
+
+    def test_cases_that_got_worse_are_listed_with_their_fields(self, compared):
+        view = compared(worse_by(3), worse_by(4, 2))
+        assert (view["cases"]["worse"], view["cases"]["improved"]) == (3, 0)
+        assert [(line["case_id"], line["fields"]) for line in view["worse"]] == [
+            ("0", [{"path": "vendor.name", "before": "match", "after": "omission"}]),
+            ("1", [{"path": "vendor.name", "before": "match", "after": "omission"}]),
+            ("3", [{"path": "total", "before": "match", "after": "wrong_value"}]),
         ]
-        assert [line[0] for line in view["attributes"]] == ["vendor.name", "total"]
+        assert [line["rank"] for line in view["worse"]] == [0, 1, 3]
+        assert view["conclusion"]["word"] == "too few cases to tell"
+        assert {line["word"] for line in view["attributes"]} == {"too few cases to tell"}
+        assert view["before"]["convention"] == "confusion"
 
-    def test_improved_cases_are_listed(self, run):
-        view = view_of(run(worse_by(1), "new"), run(worse_by(3), "old")).run["comparison"]
-        assert view["counts"] == [0, 2, 18, 0, 0]
-        assert [line[0] for line in view["cases"]] == ["1", "2"]
+    def test_improved_cases_are_listed(self, compared):
+        view = compared(worse_by(3), worse_by(1))
+        assert (view["cases"]["worse"], view["cases"]["improved"]) == (0, 2)
+        assert [line["case_id"] for line in view["improved"]] == ["1", "2"]
 
-    def test_cases_of_only_one_run_are_counted(self, run):
-        old = run(worse_by(0)[:19], "old", TRUTH[:19])
-        new = run(worse_by(0)[1:], "new", TRUTH[1:])
-        assert view_of(new, old).run["comparison"]["counts"] == [0, 0, 18, 1, 1]
+    def test_attribute_that_is_no_longer_extra_has_improved(self, compared):
+        extra = [{**row, "code": "x"} for row in TRUTH]
+        view = compared(extra, TRUTH)
+        [code] = [line for line in view["attributes"] if line["name"] == "code"]
+        assert (code["after"], code["delta"], code["word"]) == (None, 1.0, "better")
+        assert (code["improved"], code["worse"]) == (20, 0)
 
-    def test_runs_with_different_conventions_are_not_compared(self, run):
-        old = run(worse_by(0), "old", convention="taxonomy")
+    def test_cases_of_only_one_run_are_counted(self, compared):
+        view = compared(worse_by(0)[:19], worse_by(0)[1:], TRUTH[:19], TRUTH[1:])
+        cases = view["cases"]
+        assert (cases["unchanged"], cases["only_before"], cases["only_after"]) == (18, 1, 1)
+
+    def test_long_lists_say_how_many_changes_there_are(self, compared, monkeypatch):
+        monkeypatch.setattr("fieldmark.report.html.comparison._MAX_CASES", 2)
+        monkeypatch.setattr("fieldmark.report.html.comparison._MAX_FIELDS", 1)
+        view = compared(worse_by(0), worse_by(5, 5))
+        assert (len(view["worse"]), view["cases"]["worse"]) == (2, 5)
+        assert (len(view["worse"][0]["fields"]), view["worse"][0]["field_count"]) == (1, 2)
+
+    def test_runs_with_different_conventions_are_not_compared(self, run, tmp_path):
+        run(worse_by(0), "old", convention="taxonomy")
+        run(worse_by(0), "new")
         with pytest.raises(
             ConfigError, match="new and old have different rules or conventions; score both runs"
         ):
-            view_of(run(worse_by(0), "new"), old)
+            html_report(tmp_path / "new", against=tmp_path / "old")
 
 
 def test_earlier_runs_give_a_trend(run):

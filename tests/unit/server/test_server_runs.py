@@ -210,11 +210,31 @@ def test_comparison_of_runs_equals_that_of_the_library(writable_server, tmp_path
     assert found["conclusion"] == library["conclusion"]
     assert found["attributes"] == json.loads(json.dumps(library["attributes"]))
     assert str(tmp_path) not in json.dumps(found)
-    assert [each["case_id"] for each in found["fixed"]] == ["case-2", "case-4", "case-6", "case-8"]
+    improved = [each["case_id"] for each in found["improved"]]
+    assert improved == ["case-2", "case-4", "case-6", "case-8"]
+    assert found["conclusion"]["word"] == "too few cases to tell"
+    for a, b in ((first, second), (second, first)):
+        ordered = get(writable_server, "/api/diff", a=a, b=b, order="time")
+        assert (ordered["before"]["name"], ordered["after"]["name"]) == (first, second)
+    given = get(writable_server, "/api/diff", a=second, b=first)
+    assert (given["before"]["name"], given["after"]["name"]) == (second, first)
+    assert [each["case_id"] for each in given["worse"]] == improved
+    assert given["notes"] == [f"{second} is newer than {first}"]
     trend = get(writable_server, "/api/trend", metric="micro_f1")
     assert [step["run"] for step in trend["steps"]] == [first, second]
     assert (trend["metric"], trend["best"], trend["excluded"]) == ("micro_f1", second, 0)
     assert (trend["conclusion"], trend["runs_without_gain"]) == ("target_reached", 0)
+    fm.score(TRUTH, TRUTH, convention="taxonomy", out=tmp_path / "runs" / "stray")
+    writable_server.client.put(f"/api/runs/{first}/notes", json={"note": "clears the cached list"})
+    for metric, value in (("attributes.total.f1", 0.5), ("micro.precision", 0.75)):
+        trend = get(writable_server, "/api/trend", metric=metric, run=first)
+        assert [step["run"] for step in trend["steps"]] == [first, second]
+        assert trend["steps"][0]["value"] == pytest.approx(value)
+        assert (trend["convention"], trend["excluded"]) == ("confusion", 1)
+    unknown = writable_server.client.get("/api/trend", params={"metric": "rqz"})
+    assert unknown.status_code == 422
+    assert "did you mean 'rqs'?" in unknown.text
+    assert writable_server.client.get("/api/trend", params={"run": "none"}).status_code == 404
 
 
 def test_notes_are_changed_and_runs_are_deleted(writable_server):  # noqa: F811
@@ -285,7 +305,7 @@ def test_corrupt_run_is_listed_with_the_others(tmp_path):
     [
         "/api/runs?limit=0", "/api/runs?limit=501", "/api/runs?offset=-1", "/api/runs?surprise=1", "/api/runs?status=odd", "/api/health?x=1",
         "/api/jobs?x", "/api/runs/{run}/cases?sort=odd", "/api/runs/{run}/cases?limit=x", "/api/runs/{run}/cases/0", "/api/runs/{run}/cases/x",
-        "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/trend?metric=odd", "/api/files?path=data&x=1", "/api/strategies/export?form=odd",
+        "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/diff?a={run}&b={run}&order=odd", "/api/trend?odd=1", "/api/files?path=data&x=1", "/api/strategies/export?form=odd",
     ],
 )  # fmt: skip
 def test_invalid_query_is_rejected(read_only_server, run, path):  # noqa: F811

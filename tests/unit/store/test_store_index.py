@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import orjson
 import pytest
@@ -11,9 +12,11 @@ import pytest
 import fieldmark as fm
 from fieldmark.errors import ConfigError, DataError, RunLockedError, StorageError
 from fieldmark.store import index as index_module
-from fieldmark.store.index import INDEX, list_runs
+from fieldmark.store import writer as writer_module
+from fieldmark.store.index import INDEX, find_run, list_runs
 from fieldmark.store.lock import RunLock
 from fieldmark.store.notes import NOTES, RunNotes, delete_run, read_notes, write_notes
+from fieldmark.store.reader import is_older, open_run
 
 PAIRS = [({"total": 1, "vendor": "Acme"}, {"total": 1, "vendor": "Acne"})]
 
@@ -124,11 +127,11 @@ def test_truncated_file_makes_a_run_corrupt(root):
         pytest.param(b"", id="empty"),
         pytest.param(b"nonsense", id="no-json"),
         pytest.param(b"[]", id="no-object"),
-        pytest.param(b'{"format": 2, "runs": {}}', id="of-an-earlier-version"),
-        pytest.param(b'{"format": 3}', id="without-runs"),
-        pytest.param(b'{"format": 3, "runs": []}', id="list-of-runs"),
-        pytest.param(b'{"format": 3, "runs": {"first": 3}}', id="run-that-is-a-number"),
-        pytest.param(b'{"format": 3, "runs": {"first": [[], ["x"]]}}', id="run-that-is-short"),
+        pytest.param(b'{"format": 3, "runs": {}}', id="of-an-earlier-version"),
+        pytest.param(b'{"format": 4}', id="without-runs"),
+        pytest.param(b'{"format": 4, "runs": []}', id="list-of-runs"),
+        pytest.param(b'{"format": 4, "runs": {"first": 3}}', id="run-that-is-a-number"),
+        pytest.param(b'{"format": 4, "runs": {"first": [[], ["x"]]}}', id="run-that-is-short"),
     ],
 )
 def test_invalid_index_is_rebuilt(root, content):
@@ -148,7 +151,7 @@ def test_cached_entries_are_not_read_again(root, monkeypatch):
 def test_invalid_cached_states_are_not_used(root, state):
     before = [entry.to_dict() for entry in list_runs(root)]
     index = orjson.loads((root / INDEX).read_bytes())
-    index["runs"]["first"] = [state, [*index["runs"]["first"][1][:1], "failed", *[""] * 10]]
+    index["runs"]["first"] = [state, [*index["runs"]["first"][1][:1], "failed", *[""] * 10, 0]]
     (root / INDEX).write_bytes(orjson.dumps(index))
     assert [entry.to_dict() for entry in list_runs(root)] == before
 
@@ -189,7 +192,7 @@ def test_files_with_times_before_1970_exist(root):
     assert (entry.status, entry.cases, entry.note) == ("complete", 1, "old")
 
 
-def test_runs_are_sorted_by_start_and_name(root):
+def test_copies_with_the_same_number_are_sorted_by_start_and_name(root):
     for name in ("b", "c", "a"):
         shutil.copytree(root / "second", root / name)
     dates = {"c": b"2001-01-01", "first": b"2002-01-01"}
@@ -198,7 +201,56 @@ def test_runs_are_sorted_by_start_and_name(root):
         date = dates.get(entry.id, b"2003-01-01")
         path.write_bytes(path.read_bytes().replace(entry.started_at.encode(), date))
     for _ in range(2):
-        assert [entry.id for entry in list_runs(root)] == ["c", "first", "a", "b", "second"]
+        assert [entry.id for entry in list_runs(root)] == ["first", "c", "a", "b", "second"]
+
+
+def test_clock_does_not_change_the_order_of_runs(root, monkeypatch):
+    monkeypatch.setattr(writer_module, "_now", lambda: "2001-01-01T00:00:00.000+00:00")
+    fm.score(PAIRS, out=root / "a-third")
+    monkeypatch.setattr(writer_module, "_now", lambda: "1999-01-01T00:00:00.000+00:00")
+    fm.score(PAIRS, out=root / "b-fourth")
+    entries = list_runs(root)
+    assert [entry.id for entry in entries] == ["first", "second", "a-third", "b-fourth"]
+    assert [entry.sequence for entry in entries] == [1, 2, 3, 4]
+    assert find_run("latest", root).name == "b-fourth"
+    assert find_run("latest~1", root).name == "a-third"
+    old, new = open_run(root / "a-third"), open_run(root / "b-fourth")
+    assert is_older(old, new)
+    assert not is_older(new, old)
+    assert fm.diff(new, old).notes == ("b-fourth is newer than a-third",)
+    assert fm.diff(old, new).notes == ()
+
+
+def test_number_follows_the_highest_one(root):
+    delete_run(root / "first")
+    fm.score(PAIRS, out=root / "third")
+    delete_run(root / "second")
+    fm.score(PAIRS, out=root / "fourth")
+    assert [(entry.id, entry.sequence) for entry in list_runs(root)] == [
+        ("third", 3),
+        ("fourth", 4),
+    ]
+
+
+def test_runs_of_different_directories_are_ordered_by_the_clock(tmp_path, monkeypatch):
+    for name in ("a", "b", "c"):
+        fm.score(PAIRS, out=tmp_path / "one" / name)
+    monkeypatch.setattr(writer_module, "_now", lambda: "2001-01-01T00:00:00.000+00:00")
+    fm.score(PAIRS, out=tmp_path / "two" / "a")
+    early, late = open_run(tmp_path / "two" / "a"), open_run(tmp_path / "one" / "a")
+    assert is_older(early, late)
+    assert not is_older(late, early)
+
+
+def test_rescored_run_has_a_number_of_its_own(root):
+    fm.rescore(root / "first", options={"wrong_value": "fp"}, out=root / "again")
+    assert [entry.id for entry in list_runs(root)] == ["first", "second", "again"]
+
+
+def test_concurrent_writers_get_different_numbers(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: fm.score(PAIRS, out=tmp_path / f"run-{number}"), range(24)))
+    assert [entry.sequence for entry in list_runs(tmp_path)] == list(range(1, 25))
 
 
 def test_changed_run_is_read_again(root):

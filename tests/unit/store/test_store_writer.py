@@ -109,3 +109,4 @@ def test_names_of_runs_sort_by_time_and_do_not_collide():
     assert len(set(names)) == 1000
     stamps = [name.split("-")[0] for name in names]
     assert stamps == sorted(stamps)
+    assert {len(bytes.fromhex(name.split("-")[1])) for name in names} == {16}

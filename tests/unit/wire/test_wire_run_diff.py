@@ -24,9 +24,19 @@ def found(tmp_path_factory):
 def test_json_contains_all_changes(found):
     document = found.to_dict()
     assert document["conclusion"]["word"] == "worse"
+    assert document["conclusion"]["primary"] == "macro_f1_by_attribute"
+    assert document["before"]["convention"] == document["after"]["convention"] == "confusion"
+    assert document["comparable"] is True
+    assert len(document["worse"]) == 20
+    assert document["worse"][0]["fields"] == [
+        {"path": "vendor", "before": "match", "after": "wrong_value"}
+    ]
+    assert document["improved"] == []
+    vendor = document["attributes"]["vendor"]
+    assert (vendor["improved"], vendor["worse"]) == (0, 20)
     assert document["cases"] == {
         "paired": 20, "only_before": 0, "only_after": 0,
-        "score_up": 0, "score_down": 20, "score_same": 0,
+        "improved": 0, "worse": 20, "unchanged": 0, "not_scored": 0,
     }  # fmt: skip
     assert document["errors_by_type"]["wrong_value"] == {"before": 0, "after": 20}
     assert document["shifts"] == [{"before": "match", "after": "wrong_value", "fields": 20}]

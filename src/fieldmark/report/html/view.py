@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.report.html.cases import ReportLimits, case_documents, worst_cases
-from fieldmark.report.html.comparison import RunComparison
+from fieldmark.report.html.comparison import comparison_view
 from fieldmark.report.html.heat_map import HeatMap
 from fieldmark.report.html.metrics import (
     EarlierRun,
@@ -22,6 +22,7 @@ from fieldmark.report.html.metrics import (
 from fieldmark.report.html.mistake_groups import MistakeGroups
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, comparators_by_attribute
+from fieldmark.wire.run_diff import RunDiff
 
 __all__ = ["RunView", "view_of"]
 
@@ -36,12 +37,12 @@ class RunView:
 
 def view_of(
     run: ShownRun,
-    other: ShownRun | None = None,
+    diff: RunDiff | None = None,
     *,
     earlier: Sequence[EarlierRun] = (),
     limits: ReportLimits | None = None,
 ) -> RunView:
-    """Return the view of a run, with a comparison if another run is given."""
+    """Return the view of a run, with the differences from another run if they are given."""
     limits = limits or ReportLimits()
     summary = run.summary
     listed = worst_cases(run.cases(), limits.listed)
@@ -49,7 +50,7 @@ def view_of(
     most_mistakes_first = sorted(filter(counts.get, counts), key=lambda path: -counts[path])
     heat = HeatMap(most_mistakes_first, len(listed.lines), listed.total)
     mistakes = MistakeGroups()
-    comparison = None if other is None else RunComparison(run, other)
+    ranks: dict[str, int] = {}
     documents, has_values = _Documents(limits.opened_bytes), False
     for position, case in enumerate(run.cases()):
         rank = listed.rank.get(position)
@@ -57,8 +58,8 @@ def view_of(
         times = Counter(case.outcomes.cells)
         heat.add(times, case.attributes, rank)
         mistakes.add(case, times, rank)
-        if comparison is not None:
-            comparison.add(case, rank)
+        if rank is not None:
+            ranks[case.id] = rank
         if rank is not None and rank < limits.opened:
             documents.add(rank, case_documents(case))
     opened = [(rank, view) for rank, view in documents.within_limit() if view is not None]
@@ -83,7 +84,7 @@ def view_of(
     optional: dict[str, JsonValue] = {
         "detection": [each.to_json() for each in detection_tables(summary)],
         "trends": trends(summary, earlier),
-        "comparison": None if comparison is None else comparison.view(),
+        "comparison": None if diff is None else comparison_view(diff, ranks),
     }
     view |= {name: part for name, part in optional.items() if part}
     return RunView(run=view, opened=opened)

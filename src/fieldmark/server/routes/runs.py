@@ -31,7 +31,7 @@ from fieldmark.server.response_models import (
 from fieldmark.server.run_catalog import RUN_ID, CatalogEntry
 from fieldmark.server.strict_json import ApiResponse, StrictRoute
 from fieldmark.server.views import describe_run
-from fieldmark.store.reader import StoredRun
+from fieldmark.store.reader import StoredRun, is_older
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["router"]
@@ -66,23 +66,35 @@ def _matches(listed: CatalogEntry, query: RunQuery) -> bool:
     )
 
 
-@router.get("/trend", response_model=TrendResponse, responses=errors(422))
+@router.get("/trend", response_model=TrendResponse, responses=errors(404, 422))
 def get_trend(query: Annotated[TrendQuery, Query()], state: StateDependency) -> ApiResponse:
-    """Return a metric over the runs that are comparable with the newest run."""
-    newest = state.catalog.entries()[-_MAX_TREND_RUNS:]
-    listed = RunList(entries=tuple(each.entry for each in newest))
-    found: JsonObject = {"metric": query.metric, **listed.trend(query.metric).to_dict()}
-    return ApiResponse({**found, "excluded": len(listed) - len(listed.comparable())})
+    """Return a metric over the runs that are comparable with a run, by default the newest."""
+    if query.run is not None:
+        state.catalog.path(query.run)
+    roots = state.catalog.directories
+    listed = RunList(entries=tuple(each.entry for each in state.catalog.entries()), roots=roots)
+    series = listed.comparable(query.run)
+    newest = RunList(entries=series[-_MAX_TREND_RUNS:], roots=roots)
+    return ApiResponse(
+        {
+            "metric": query.metric,
+            "convention": series[-1].convention if series else "",
+            **newest.trend(query.metric).to_dict(),
+            "excluded": len(listed) - len(series),
+        }
+    )
 
 
 @router.get("/diff", response_model=DiffResponse, responses=errors(404, 422, 429))
 async def compare_runs(query: Annotated[DiffQuery, Query()], state: StateDependency) -> ApiResponse:
-    """Compare run `b` with run `a`: improvements, regressions and their significance."""
+    """Compare run `b` with run `a`: improved and worse cases, and the significance of changes."""
     return ApiResponse(await state.run_evaluation(_diff, query, state))
 
 
 def _diff(query: DiffQuery, state: AppState) -> JsonValue:
-    before, after = state.catalog.path(query.a), state.catalog.path(query.b)
+    before, after = state.catalog.open(query.a), state.catalog.open(query.b)
+    if query.order == "time" and is_older(after, before):
+        before, after = after, before
     difference = diff_runs(before, after, force=query.force, rescore=query.rescore)
     return state.redactor.redact(difference.to_dict())
 

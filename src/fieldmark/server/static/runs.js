@@ -7,12 +7,12 @@ import { trendChart } from "./trend.js";
 
 const page = data("page");
 const STEP = 50;
-const state = { ...address(["text", "status", "convention", "metric", "offset"]) };
+const state = { ...address(["text", "status", "convention", "metric", "series", "offset"]) };
 const list = el("div"), pages = el("div", { class: "pages" }), errors = el("div"), chart = el("div");
 const number = el("span", { class: "quiet", role: "status" });
 const selected = [];
 const hidden = new Set();
-const compare = button("Compare selected runs", () => { location.href = `/diff${query({ a: selected[0], b: selected[1] })}`; }, { id: "compare", disabled: true });
+const compare = button("Compare selected runs", () => { location.href = `/diff${query({ a: selected[0], b: selected[1], order: "time" })}`; }, { id: "compare", disabled: true });
 
 async function draw() {
   const offset = Number(state.offset) || 0;
@@ -21,6 +21,7 @@ async function draw() {
     const rows = found.runs.filter(({ id }) => !hidden.has(id));
     number.textContent = plural(found.total, "run");
     replace(errors);
+    showSeries(rows);
     replace(list, rows.length ? runTable(rows) : state.text || state.status || state.convention
       ? empty("No matching runs", "Change the filters to see other runs.", button("Clear filters", () => { location.href = "/runs"; }))
       : empty("No runs yet", "Compare two data sets to create a run.", el("a", { class: "button", href: "/batch" }, "Start a batch")));
@@ -92,7 +93,7 @@ function remove(run) {
 async function drawTrend() {
   const metric = state.metric || "mean_score";
   try {
-    const found = await request(`/api/trend${query({ metric })}`);
+    const found = await request(`/api/trend${query({ metric, run: state.series })}`);
     replace(chart, trendChart(found, metricName(metric)));
   } catch (error) {
     replace(chart, problem(error));
@@ -103,11 +104,24 @@ const changed = debounce(200, () => { remember(state); draw(); });
 const set = (name) => (value) => { state[name] = value; state.offset = ""; changed(); };
 const statusBox = select("Status", [["", "any"], ...["complete", "running", "interrupted", "failed", "corrupt"].map((word) => [word, word])], set("status"));
 const conventionBox = select("Convention", [["", "any"], ...page.conventions.map((word) => [word, word.replaceAll("_", " ")])], set("convention"));
-const metricBox = select("Metric", METRICS, (value) => { state.metric = value; remember({ metric: value }); drawTrend(); });
+const metricBox = search("Metric", "mean_score, rqs, attributes.total.f1 …", debounce(300, (value) => { state.metric = value; remember({ metric: value }); drawTrend(); }), { id: "trend-metric", value: state.metric, list: "metric-names" });
+const metricNames = el("datalist", { id: "metric-names" }, [...METRICS.map(([name]) => name), "rqs", "completeness", "hallucination", "accuracy", "micro.precision", "micro.recall"].map((name) => el("option", { value: name })));
+const seriesBox = el("div");
+
+// The trend follows the newest run, or any run that is chosen.
+function showSeries(rows) {
+  const complete = rows.filter((run) => run.status === "complete" && run.valid_id);
+  const options = [["", "newest run"], ...complete.map((run) => [run.id, runName(run)])];
+  if (state.series && !complete.some(({ id }) => id === state.series)) options.push([state.series, state.series]);
+  const box = select("Comparable with", options, (value) => { state.series = value; remember({ series: value }); drawTrend(); });
+  box.querySelector("select").value = state.series;
+  box.querySelector("select").id = "trend-series";
+  replace(seriesBox, box);
+}
+
 statusBox.querySelector("select").value = state.status;
 conventionBox.querySelector("select").value = state.convention;
-metricBox.querySelector("select").value = state.metric || "mean_score";
-window.addEventListener("popstate", () => { Object.assign(state, address(["text", "status", "convention", "metric", "offset"])); draw(); });
+window.addEventListener("popstate", () => { Object.assign(state, address(["text", "status", "convention", "metric", "series", "offset"])); draw(); });
 document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); document.getElementById("run-filter").focus(); }
 });
@@ -116,6 +130,6 @@ replace(document.getElementById("app"),
   errors,
   el("div", { class: "controls" }, search("Search", "title, id, input or tag", set("text"), { id: "run-filter", value: state.text }), statusBox, conventionBox, compare, number),
   list, pages,
-  section("trend", "Trend", "A metric over the runs with the same ground truth, rules and convention as the newest run.", el("div", { class: "controls" }, metricBox), chart));
+  section("trend", "Trend", "A metric over the runs with the same ground truth, rules and convention as one run.", el("div", { class: "controls" }, metricBox, seriesBox, metricNames), chart));
 draw();
 drawTrend();

@@ -1,49 +1,109 @@
-// The comparison of two runs, regressions first.
+// The comparison of two runs: conclusion, changed cases, metrics and attributes. Colors mark only
+// significant changes, and single cases, whose direction is certain.
+
+const CONCLUSIONS = { better: "improved", worse: "regressed", "no difference": "no significant difference" };
+const SIGNIFICANCE = ["worse", "better", "too few cases to tell", "no difference", "not comparable"];
+const CHANGED_OUTCOMES = { format_error: "wrong type", omission: "missing", hallucination: "extra" };
+const MAX_FIELDS = 6;
 
 function comparisonSection(run) {
-  const { name, counts, tiles, attributes, cases, changed } = run.comparison;
-  const [regressed, improved, unchanged, added, removed] = counts;
-  const change = (before, after) => (after ?? 0) - (before ?? 0);
-  const delta = (before, after, difference = change(before, after)) => {
-    const text = (before === null) === (after === null) ? signed(difference) : before === null ? "was undefined" : "now undefined";
-    return el("span", { class: `change ${difference < 0 ? "worse" : difference > 0 ? "better" : ""}` }, `${difference < 0 ? "▼" : difference > 0 ? "▲" : "="} ${text}`);
-  };
-  const byAttribute = sortableTable({
-    caption: "Changed attributes", step: 15, empty: "No changed attributes",
-    columns: [
-      { name: "attribute", label: "Attribute", value: (row) => row[0], cell: (row) => pathText(row[0]) },
-      { name: "before", label: "F1 before", numeric: true, value: (row) => row[1], cell: (row) => rate(row[1]) },
-      { name: "after", label: "F1 after", numeric: true, value: (row) => row[2], cell: (row) => rate(row[2]) },
-      { name: "change", label: "Change", numeric: true, value: (row) => row[3], cell: (row) => delta(row[1], row[2], row[3]) },
-    ],
-  });
-  byAttribute.show(attributes);
-  const byCase = sortableTable({
-    caption: "Changed cases", step: 25, empty: "No changed cases",
-    columns: [
-      { name: "case", label: "Case", value: (row) => String(row[0]), cell: (row) => (row[5] === null ? shown(row[0]) : el("a", { href: `#case-${row[5] + 1}` }, el("bdi", { class: "literal" }, shown(row[0])))) },
-      { name: "before", label: "Before", numeric: true, value: (row) => row[1], cell: (row) => rate(row[1]) },
-      { name: "after", label: "After", numeric: true, value: (row) => row[2], cell: (row) => rate(row[2]) },
-      { name: "change", label: "Change", numeric: true, value: (row) => change(row[1], row[2]), cell: (row) => delta(row[1], row[2]) },
-      { name: "new", label: "New mistakes", cell: (row) => fieldList(row[7]) },
-      { name: "fixed", label: "Fixed mistakes", cell: (row) => fieldList(row[8]) },
-    ],
-  });
-  let filter = regressed || !improved ? "regressed" : "improved";
-  const showCases = () => byCase.show(filter === "all" ? cases : cases.filter((row) => row[6] === (filter === "regressed")));
-  const control = choice("Cases", [["regressed", `Regressed (${whole(regressed)})`], ["improved", `Improved (${whole(improved)})`], ["all", "All changed"]],
-    filter, (value) => { filter = value; showCases(); });
-  showCases();
-  return section("comparison", "Comparison", ["Compared with ", el("strong", null, el("bdi", null, shown(name)))],
-    el("p", { class: "headline" }, "Cases: ",
-      el("strong", { class: regressed ? "worse" : "" }, whole(regressed)), " regressed, ", el("strong", { class: improved ? "better" : "" }, whole(improved)), " improved, ", whole(unchanged), " unchanged",
-      added > 0 && `, ${whole(added)} only in this run`, removed > 0 && `, ${whole(removed)} only in the other run`),
-    tileGrid(tiles),
-    el("h3", null, "Cases"), el("div", { class: "controls" }, control), byCase.node,
-    cases.length < changed && el("p", { class: "notice" }, `The ${whole(cases.length)} of ${whole(changed)} changed cases with the largest changes are listed.`),
-    el("h3", null, "Attributes"), byAttribute.node);
+  const found = run.comparison;
+  return section("comparison", "Comparison", ["Compared with ", el("strong", null, el("bdi", null, shown(found.before.name)))],
+    comparisonHead(found), tileGrid(found.tiles),
+    comparisonParts(found, ({ rank }) => (rank === null ? null : `#case-${rank + 1}`)).map(({ id, title, lead, node }) =>
+      el("div", { id: `comparison-${id}` }, el("h3", null, title), lead && el("p", { class: "quiet" }, lead), node)));
 }
 
-function fieldList(fields) {
-  return el("span", { class: "chips" }, fields.map(([path, times]) => el("span", { class: "tag" }, shown(path), times > 1 && ` × ${whole(times)}`)));
+function comparisonHead(found) {
+  const { conclusion, cases, comparable, before, after, notes } = found;
+  const word = CONCLUSIONS[conclusion.word] || conclusion.word;
+  const tested = conclusion.word !== "too few cases to tell" && comparable;
+  const [mean] = found.metrics;
+  const counts = [[cases.improved, "improved"], [cases.worse, "worse"], [cases.unchanged, "unchanged"]];
+  return [
+    el("p", { class: `conclusion headline ${changeClass(conclusion.word)}`, id: "conclusion" }, `${word[0].toUpperCase()}${word.slice(1)}`, " ",
+      el("span", { class: "quiet" }, `· mean score ${rate(mean.before)} ${comparable ? "→" : "and"} ${rate(mean.after)}${tested ? `, p = ${rate(conclusion.p)}` : ""}`)),
+    el("p", { class: "case-counts" }, `${plural(cases.paired, "case")} in both runs`,
+      comparable && `: ${counts.map(([number, name]) => `${whole(number)} ${name}`).join(", ")}`,
+      cases.not_scored > 0 && `, ${whole(cases.not_scored)} not scored in one of the runs`,
+      cases.only_before > 0 && `; ${whole(cases.only_before)} only in the first run`, cases.only_after > 0 && `; ${whole(cases.only_after)} only in the second run`),
+    el("p", { class: "quiet conventions" }, comparable ? `Convention ${before.convention}; score of a case: ${metricLabel(conclusion.primary)}`
+      : `Conventions: ${before.convention} and ${after.convention}. Runs with different rules or conventions are neither better nor worse.`),
+    notes.map((note) => el("p", { class: "notice" }, shown(note))),
+  ];
+}
+
+// The parts as {id, title, lead, node}; `linkTo` returns the address of a case, or null.
+function comparisonParts(found, linkTo) {
+  const { cases, comparable, worse, improved } = found;
+  const changed = !comparable ? [] : [
+    { id: "worse", title: `Cases that got worse (${whole(cases.worse)})`, lead: listedText(worse, cases.worse), node: changedCases("Cases that got worse", worse, linkTo, "No case got worse.") },
+    { id: "improved", title: `Cases that improved (${whole(cases.improved)})`, lead: listedText(improved, cases.improved), node: changedCases("Cases that improved", improved, linkTo, "No case improved.") },
+  ];
+  const ranked = [...found.attributes].sort((one, two) => SIGNIFICANCE.indexOf(one.word) - SIGNIFICANCE.indexOf(two.word) || (one.delta ?? 0) - (two.delta ?? 0));
+  return [...changed,
+    { id: "metrics", title: "Metrics", lead: null, node: changedMetrics("Metrics of both runs", found.metrics, "Metric", metricLabel) },
+    { id: "attributes", title: "Attributes", lead: "F1 per attribute, with the numbers of cases that have fewer or more mistakes in it. p-values are adjusted for the number of attributes.", node: changedMetrics("Attributes of both runs", ranked, "Attribute", (name) => name, { attributes: true }) },
+  ];
+}
+
+function listedText(listed, total) {
+  return listed.length < total ? `The ${whole(listed.length)} of ${whole(total)} cases with the largest changes are listed.` : null;
+}
+
+function changeClass(word) {
+  return word === "better" || word === "worse" ? word : "";
+}
+
+function changeText(value, css) {
+  if (value === null || value === undefined) return DASH;
+  return el("span", { class: `change ${css}` }, `${value < 0 ? "▼" : value > 0 ? "▲" : "="} ${signed(value)}`);
+}
+
+function metricLabel(name) {
+  return name === "rqs" ? "RQS" : name.replaceAll("_", " ").replace(" f1", " F1");
+}
+
+function changedMetrics(caption, rows, label, nameOf, { attributes = false } = {}) {
+  const p = (row) => (attributes ? row.p_adjusted : row.p);
+  const untested = { "too few cases to tell": "too few", "not comparable": DASH };
+  const table = sortableTable({
+    caption, step: 20, empty: "Nothing to compare.",
+    columns: [
+      { name: "name", label, value: (row) => row.name, cell: (row) => pathText(nameOf(row.name)) },
+      { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
+      { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
+      { name: "change", label: "Change", numeric: true, value: (row) => row.delta, cell: (row) => changeText(row.delta, changeClass(row.word)) },
+      { name: "range", label: "95% CI", hint: "bootstrap confidence interval of the change", cell: (row) => (row.interval ? `${signed(row.interval[0])} to ${signed(row.interval[1])}` : DASH) },
+      { name: "p", label: attributes ? "p adjusted" : "p", numeric: true, hint: "probability of a change at least this large by chance", value: p, cell: (row) => untested[row.word] || rate(p(row)) },
+      ...(attributes ? [["improved", "Improved"], ["worse", "Worse"]].map(([name, title]) => ({ name, label: title, numeric: true, value: (row) => row[name], cell: (row) => (row[name] === null ? DASH : whole(row[name])) })) : []),
+      { name: "word", label: "Conclusion", cell: (row) => CONCLUSIONS[row.word] || row.word },
+    ],
+  });
+  table.show(rows);
+  return table.node;
+}
+
+function changedCases(caption, rows, linkTo, empty) {
+  const table = sortableTable({
+    caption, step: 15, empty,
+    columns: [
+      { name: "case", label: "Case", value: (row) => row.case_id, cell: (row) => { const href = linkTo(row); return href ? el("a", { href }, el("bdi", { class: "literal" }, shown(row.case_id))) : shown(row.case_id); } },
+      { name: "before", label: "Before", numeric: true, value: (row) => row.before, cell: (row) => rate(row.before) },
+      { name: "after", label: "After", numeric: true, value: (row) => row.after, cell: (row) => rate(row.after) },
+      { name: "change", label: "Change", numeric: true, value: (row) => row.after - row.before, cell: (row) => changeText(row.after - row.before, row.after < row.before ? "worse" : row.after > row.before ? "better" : "") },
+      { name: "fields", label: "Changed fields", cell: changedFields },
+    ],
+  });
+  table.show(rows);
+  return table.node;
+}
+
+function changedFields({ fields, field_count: total = fields.length }) {
+  const outcome = (name) => CHANGED_OUTCOMES[name] || name.replaceAll("_", " ");
+  const list = (some) => el("ul", { class: "changed-fields" }, some.map(({ path, before, after }) => el("li", null, pathText(path), `: ${outcome(before)} → ${outcome(after)}`)));
+  const rest = fields.slice(MAX_FIELDS);
+  return [list(fields.slice(0, MAX_FIELDS)),
+    rest.length > 0 && el("details", null, el("summary", null, `${plural(total - MAX_FIELDS, "more field")}`), list(rest)),
+    fields.length < total && el("p", { class: "quiet" }, `${whole(fields.length)} of ${whole(total)} fields are listed.`)];
 }

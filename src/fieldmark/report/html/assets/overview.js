@@ -62,16 +62,15 @@ function tileGrid(tiles, formula) {
 }
 
 // A metric that is vacuous or was not evaluated has no gauge, because its value is not a result.
-function tileNode({ label, value, meaning, interval, most, better, before, note }, digits = 3) {
+function tileNode({ label, value, meaning, interval, most, before, note }, digits = 3) {
   const count = Number.isInteger(value) && label === "Errors";
   const change = before === undefined || value === null || before === null ? null : value - before;
-  const good = change === null || Math.abs(change) < 5e-4 ? "" : (change > 0) === (better === "high") ? "better" : "worse";
   return el("div", { class: "tile" },
     el("dt", null, label),
     el("dd", null,
       el("span", { class: "metric", "data-metric": label.toLowerCase() }, count ? whole(value) : rate(value, digits), most !== undefined && el("span", { class: "out-of" }, ` of ${Number(most.toFixed(4))}`)),
       note && el("span", { class: "tile-note" }, note),
-      before !== undefined && el("span", { class: `change ${good}` }, `${good === "better" ? "▲" : good === "worse" ? "▼" : "="} ${signed(change, count ? 0 : 3)}`),
+      before !== undefined && el("span", { class: "change" }, `${change === null || Math.abs(change) < 5e-4 ? "=" : change > 0 ? "▲" : "▼"} ${signed(change, count ? 0 : 3)}`),
       !count && gauge(value === null || /vacuous|not evaluated/.test(note) ? null : value / (most || 1), interval && interval.map((each) => each / (most || 1)), { width: 120, height: 10 }),
       interval && el("span", { class: "interval", title: "95% confidence interval" }, `95% CI ${rate(interval[0])} to ${rate(interval[1])}`),
       el("span", { class: "meaning" }, before === undefined ? meaning : `before: ${count ? whole(before) : rate(before)}`)));
