@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import islice
 from math import isfinite
@@ -11,13 +12,21 @@ from typing import Final
 from fieldmark.data.inputs import LIMITS, Role, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
 from fieldmark.data.rows import RowBlock, RowSource
-from fieldmark.errors import DataError, LimitError, Location
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.errors import DataError, LimitError, Location, with_hint
+from fieldmark.model.json import JsonObject, JsonValue, conversion_to_rows
 from fieldmark.values.paths import join
 
-__all__ = ["ObjectSource", "ValueSource", "can_be_keyed", "ensure_json", "to_json_value"]
+__all__ = [
+    "ObjectSource",
+    "ValueSource",
+    "can_be_keyed",
+    "ensure_documents",
+    "ensure_json",
+    "to_json_value",
+]
 
 _BLOCK_ROWS: Final = 256
+_ACCEPTED: Final = "a file, a directory, an open file, a mapping or an iterable of documents"
 _KEY_TYPES: Final = frozenset((str,))
 _SCALAR_TYPES: Final = frozenset((str, int, float, bool, type(None)))
 _JSON_TYPES: Final = _SCALAR_TYPES | {dict, list}
@@ -72,10 +81,14 @@ class ValueSource(RowSource):
 
 @dataclass(slots=True)
 class ObjectSource(RowSource):
-    """The rows of an iterable of Python objects, converted to JSON when they are read."""
+    """The rows of an iterable of Python objects, converted to JSON when they are read.
+
+    With `text`, rows may be model output or `None`, as predictions are.
+    """
 
     objects: Iterable[object] = ()
     dialect: JsonDialect = field(default_factory=JsonDialect)
+    text: bool = False
 
     def blocks(self) -> Iterator[RowBlock]:
         """Yield the rows in order; an iterator can be read only once."""
@@ -87,6 +100,13 @@ class ObjectSource(RowSource):
             first += len(rows)
 
     def _row(self, value: object, place: int) -> Row:
+        if not isinstance(value, Mapping | list | tuple) and not (
+            self.text and isinstance(value, str | None)
+        ):
+            document = "a document (a mapping or a list)"
+            expected = f"{document}, model output or None" if self.text else document
+            got = type(value).__name__
+            raise DataError(f"{self.describe(place)}: expected {expected}, got {got}")
         try:
             return to_json_value(value, self.dialect)
         except NotJsonError as error:
@@ -94,6 +114,20 @@ class ObjectSource(RowSource):
             raise DataError(f"{self.describe(place)}: {error.message}") from None
         except DataError as error:
             return UnreadableRow(error.message)
+
+
+def ensure_documents(given: object, name: str, accepted: str = _ACCEPTED) -> Iterable[object]:
+    """Return an argument if it can be an iterable of documents, otherwise raise an error.
+
+    The items of a data frame are the names of its columns, those of a mapping are its keys, and
+    those of a set have no order.
+    """
+    refused = isinstance(given, str | bytes | bytearray | Mapping | AbstractSet)
+    conversion = conversion_to_rows(given)
+    if isinstance(given, Iterable) and not refused and not conversion:
+        return given
+    message = f"expected {accepted}, got {type(given).__name__}"
+    raise DataError(with_hint(message, conversion), Location(name))
 
 
 class NotJsonError(DataError):

@@ -13,13 +13,19 @@ import orjson
 
 from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.input_warnings import warn_no_common_ids, warn_unreadable_sides
-from fieldmark.data.inputs import Coverage, InputLike, Inputs, Parse
+from fieldmark.data.inputs import Coverage, InputLike, Inputs, Parse, Role
 from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.layout import RowFault, SideBatch, SideCursor, SideValue, apply_layout, id_text
-from fieldmark.data.model_text import parse_model_text
+from fieldmark.data.model_text import read_candidate, read_expected
 from fieldmark.data.rows import RowSource
-from fieldmark.data.sides import InputSide, OpenedInputs, open_inputs, open_single_input
+from fieldmark.data.sides import (
+    InputSide,
+    OpenedInputs,
+    make_dialect,
+    open_inputs,
+    open_single_input,
+)
 from fieldmark.errors import DataError
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
@@ -34,7 +40,7 @@ _MAX_NAMES: Final = 3
 _SAMPLE_ROWS: Final = 16
 """The number of rows from which the size of cases is estimated."""
 _PLAIN_TYPES: Final[frozenset[type]] = frozenset((dict, list, int, float, bool, type(None)))
-"""Types of candidates that need no parsing."""
+"""Types of documents that need no parsing."""
 _make_case: Final[Callable[[Iterable[object]], Case]] = partial(tuple.__new__, Case)
 
 
@@ -300,6 +306,7 @@ class CaseBuilder:
         "_keep_context",
         "_parse",
         "_truth",
+        "_truth_dialect",
         "candidate_as_text",
         "coverage",
         "expected_as_text",
@@ -311,6 +318,7 @@ class CaseBuilder:
     ) -> None:
         self._truth = truth
         self._dialect = dialect
+        self._truth_dialect = make_dialect(Role.TRUTH, options)
         self._parse: Parse | str = options.parse
         self._keep_context = options.context
         self._before = before
@@ -327,7 +335,10 @@ class CaseBuilder:
         contexts = batch.contexts if batch.contexts is not None else repeat(None)
         as_text = self.expected_as_text or self.candidate_as_text
         plain = _PLAIN_TYPES | LINES if self.keeps_lines else _PLAIN_TYPES
-        if batch.plain and not as_text and plain.issuperset(map(type, candidates)):
+        parsed = plain.issuperset(map(type, batch.values)) and plain.issuperset(
+            map(type, candidates)
+        )
+        if batch.plain and not as_text and parsed:
             documents: tuple[Iterable[object], ...] = batch.values, candidates, repeat(None)
             if self.keeps_lines:
                 unparsed = zip(batch.values, candidates, strict=True)
@@ -355,6 +366,11 @@ class CaseBuilder:
     ) -> Case:
         where = self._truth.describe(place)
         name = name or where
+        if isinstance(expected, str):
+            try:
+                expected = read_expected(expected, self._truth_dialect)
+            except DataError as error:
+                expected = RowFault(error.message)
         if isinstance(expected, RowFault) or expected is MISSING:
             self.coverage.invalid_truth += 1
             reason = expected.reason if isinstance(expected, RowFault) else "no ground truth"
@@ -365,9 +381,12 @@ class CaseBuilder:
         read, parsed_from = (CaseInput.OK, ""), ""
         if candidate is MISSING:
             candidate = RowFault("", CaseInput.MISSING)
-        elif isinstance(candidate, str) and not isinstance(expected, str):
+        elif isinstance(candidate, str):
+            truth = cast("JsonValue", expected)
             try:
-                candidate, parsed_from = parse_model_text(candidate, self._dialect, self._parse)
+                candidate, parsed_from = read_candidate(
+                    truth, candidate, self._dialect, self._parse
+                )
             except DataError as error:
                 candidate = RowFault(error.message)
         if isinstance(candidate, RowFault):

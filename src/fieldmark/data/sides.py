@@ -11,7 +11,7 @@ from pathlib import Path
 from fieldmark.data.files import is_stream
 from fieldmark.data.input_warnings import warn_nested_documents
 from fieldmark.data.inputs import InputLike, Inputs, Role, RowsAre
-from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed
+from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed, ensure_documents
 from fieldmark.data.json_parser import JsonDialect, parse_text
 from fieldmark.data.layout import (
     ID_KEYS,
@@ -108,7 +108,7 @@ def _pairs_as_rows(given: InputLike) -> InputLike:
         {"expected": row[0], "candidate": row[1]}
         if isinstance(row, tuple) and len(row) == 2  # noqa: PLR2004 - a pair
         else row
-        for row in given
+        for row in ensure_documents(given, "")
     )
 
 
@@ -126,7 +126,8 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         else:
             first = open_source(truth, dialects[0], side=Role.TRUTH.label)
             on_error.callback(first.close)
-            second = open_source(candidate, dialects[1], side=Role.CANDIDATE.label)
+            label = Role.CANDIDATE.label
+            second = open_source(candidate, dialects[1], side=label, text=True)
             on_error.callback(second.close)
             sources = first, second
             notes = _settle(sources, options)
