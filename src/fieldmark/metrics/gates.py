@@ -1,4 +1,4 @@
-"""Gates: limits on the metrics of a run, and on their drop below a baseline."""
+"""Gates: limits on the metrics of a run and on their drop below a baseline; why a run fails."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from fieldmark.errors import OptionError, with_hint
+from fieldmark.metrics.tally import CaseTotals
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import did_you_mean
 
@@ -16,10 +17,12 @@ __all__ = [
     "Gate",
     "GateKind",
     "GateResult",
+    "RunFailure",
     "check_gate",
     "check_gates",
     "drop_gates",
     "parse_gate",
+    "run_failures",
 ]
 
 MetricValue: TypeAlias = "float | int | None"
@@ -76,6 +79,34 @@ class GateResult:
     passed: bool
     note: str = ""
     known: bool = True
+
+
+class RunFailure(StrEnum):
+    """Why a run did not pass, most important first."""
+
+    UNKNOWN_METRIC = "unknown_metric"
+    INVALID_TRUTH = "invalid_truth"
+    UNMET_SELECTION = "unmet_selection"
+    TOO_MANY_ERRORS = "too_many_errors"
+    GATE_FAILED = "gate_failed"
+
+
+def run_failures(
+    cases: CaseTotals, gates: Sequence[GateResult], *, max_errors: int = 0, unmet: bool = False
+) -> tuple[RunFailure, ...]:
+    """Return why a run did not pass; nothing if it did.
+
+    `max_errors` is the number of cases that may have errors. A selection of cases is `unmet` if it
+    names a tag or an id that no case has.
+    """
+    found = {
+        RunFailure.UNKNOWN_METRIC: any(not gate.known for gate in gates),
+        RunFailure.INVALID_TRUTH: cases.invalid_truth > 0,
+        RunFailure.UNMET_SELECTION: unmet,
+        RunFailure.TOO_MANY_ERRORS: cases.errors > max_errors,
+        RunFailure.GATE_FAILED: any(gate.known and not gate.passed for gate in gates),
+    }
+    return tuple(failure for failure, applies in found.items() if applies)
 
 
 def parse_gate(text: str, kind: GateKind) -> Gate:

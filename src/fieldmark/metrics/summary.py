@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fieldmark.metrics.averages import MacroMean, macro_mean
 from fieldmark.metrics.conventions import Convention
 from fieldmark.metrics.counts import cost_table, total
-from fieldmark.metrics.gates import GateResult
+from fieldmark.metrics.gates import GateResult, RunFailure
 from fieldmark.metrics.headline import HEADLINE_METRICS
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, quality
 from fieldmark.metrics.rates import Interval, accuracy, rates
@@ -138,7 +138,13 @@ class Summary:
     intervals: RunIntervals | None = None
     usage: JsonObject = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
+    failures: tuple[RunFailure, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run passed: its command exits with code 0."""
+        return not self.failures
 
     @property
     def headline(self) -> dict[str, float | None]:

@@ -83,6 +83,7 @@ class PreparedRun:
     gates: RunGates
     providers: ProviderSet
     segment_size: int
+    max_errors: int = 0
     manifest: Manifest | None = None
     evaluators: Sequence[ConfiguredEvaluator] = ()
     own_evaluators: Mapping[str, Sequence[ConfiguredEvaluator]] = field(default_factory=dict)
@@ -115,13 +116,16 @@ def run_session(
         session.run()
         summary = usage_log.added_to(session.summary())
         prepared.check_end(summary)
-        summary = prepared.gates.checked(session.with_intervals(summary))
+        unmet = prepared.selection is not None and bool(prepared.selection.unmatched())
+        summary = prepared.gates.checked(
+            session.with_intervals(summary), max_errors=prepared.max_errors, unmet=unmet
+        )
         if directory is not None:
             lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
             directory.finish(summary, lists=lists, spent=prepared.providers.spent())
     notes = (*prepared.stream.notes, *list_notes(session.lists))
     path = None if directory is None else directory.path
-    return RunResult(summary, notes, path, max_errors=options.max_errors or 0)
+    return RunResult(summary, notes, path)
 
 
 class _Session:
