@@ -128,6 +128,7 @@ def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
         detection=old.detection,
         usage=old.usage,
         warnings=old.warnings,
+        structural_warnings=old.structural_warnings,
     )
 
 

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import islice
-from math import isfinite
+from math import isfinite, isnan
 from typing import Final
+
+import orjson
 
 from fieldmark.data.inputs import LIMITS, Role, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
+from fieldmark.data.layout import ID_KEYS
 from fieldmark.data.rows import RowBlock, RowSource
 from fieldmark.errors import DataError, LimitError, Location, with_hint
 from fieldmark.model.json import JsonObject, JsonValue, conversion_to_rows
@@ -113,7 +116,12 @@ class ObjectSource(RowSource):
             # A wrong argument is an error of the caller, not a problem in the data.
             raise DataError(f"{self.describe(place)}: {error.message}") from None
         except DataError as error:
-            return UnreadableRow(error.message)
+            # The id of the row names its case.
+            ids = {
+                key: value[key] for key in ID_KEYS if isinstance(value, Mapping) and key in value
+            }
+            named = {key: each for key, each in ids.items() if isinstance(each, str | int)}
+            return UnreadableRow(error.message, orjson.dumps(named) if named else b"")
 
 
 def ensure_documents(given: object, name: str, accepted: str = _ACCEPTED) -> Iterable[object]:
@@ -193,7 +201,8 @@ def to_json_value(
     number = float.__float__(value)
     if not isfinite(number):
         if dialect.role is Role.TRUTH:
-            raise DataError(f"{number} is not a finite number")
+            named = "NaN" if isnan(number) else number
+            raise DataError(f"{_path_prefix(path)}{named} is not a finite number")
         dialect.non_finite += 1
     return number
 

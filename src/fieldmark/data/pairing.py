@@ -101,8 +101,9 @@ class ReadStatistics(NamedTuple):
 class PairStream:
     """Cases in the order of the truth, which can be read once.
 
-    `coverage` and `warnings` are complete when the batches are exhausted; `notes` about how the
-    input is read are available immediately. `before` is the number of cases before this part.
+    `coverage`, `warnings` and `structural` warnings (the documents are probably not where they are
+    read from) are complete when the batches are exhausted; `notes` about how the input is read are
+    available immediately. `before` is the number of cases before this part.
     """
 
     def __init__(
@@ -121,6 +122,8 @@ class PairStream:
         )
         self.notes: list[str] = opened.notes
         self.warnings: list[str] = opened.warnings
+        self.structural: list[str] = opened.structural
+        self._ids = opened.ids
         for side in self.sides:
             self.warnings += side.source.warnings
         truth, candidate = opened.truth.source, opened.candidate
@@ -216,7 +219,8 @@ class PairStream:
         return ReadStatistics(self.coverage, tolerated)
 
     def _add_final_warnings(self) -> None:
-        self.warnings += warn_unreadable_sides(self.coverage, self.sides)
+        self.structural += warn_unreadable_sides(self.coverage, self.sides)
+        self.structural += warn_no_common_ids(self.coverage, self._ids if self.by_id else "")
         for side in self.sides:
             name = side.source.name
             if side.dialect.repeated_keys:
@@ -265,15 +269,11 @@ class PairStream:
 
         lookup = open_lookup(candidate.source, candidate.blocks, candidate.layout)
         ids = DuplicateIds(self._truth.source, self._truth.layout)
-        first_ids: list[str] = []
         for batch in batches:
             ids.add(batch.ids)
-            first_ids += filter(None, batch.ids[: _MAX_NAMES - len(first_ids)])
             yield batch, lookup.fetch(batch.ids)
         ids.check()
-        unmatched = lookup.unmatched(ids)
-        self.warnings += warn_no_common_ids(self.coverage, first_ids, unmatched)
-        self._add_unmatched(*unmatched)
+        self._add_unmatched(*lookup.unmatched(ids))
         without_id = lookup.without_id
         self.coverage.unexpected += len(without_id)
         for place, value in without_id[:_MAX_NAMES]:

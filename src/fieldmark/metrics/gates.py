@@ -39,11 +39,19 @@ _SHORT: Final[Mapping[str, str]] = {
     "micro_precision": "micro.precision",
     "micro_recall": "micro.recall",
 }
+_SUGGESTED: Final = 3
+_DEPTH: Final = 2
+"""The most dots in the name of a metric of the whole run; other metrics have more."""
+_ATTRIBUTE_METRICS: Final = frozenset(
+    {"accuracy", "f1", "fn", "fp", "precision", "recall", "tn", "tp"}
+)
 _EXAMPLES: Final = "for example mean_score, micro_f1 or attributes.total.f1"
 _OF_FIELDS: Final = frozenset(
     {"micro", "macro", "macro_f1_by_attribute", "macro_f1_by_case", "mean_score", "quality"}
 )
 """Metrics that are vacuous, even if perfect, when no field was scored."""
+_OF_MISTAKES: Final = frozenset({"attributes", "errors_by_type"})
+"""Metrics that are vacuous too if no prediction was compared: there are no mistakes to count."""
 
 
 class GateKind(StrEnum):
@@ -145,20 +153,46 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     name = _SHORT.get(gate.name, gate.name)
     found = next(_resolve(name, metrics), None)
     if found is None:
-        known = {*_SHORT, *_names(metrics)}
-        hint = did_you_mean(gate.name, known) or _EXAMPLES
-        message = with_hint(f"unknown metric {gate.name!r}", hint)
+        hint = _suggest(gate.name, [*_names(metrics), *_SHORT])
+        message = with_hint(f"unknown metric {gate.name!r}", hint or _EXAMPLES)
         raise OptionError(gate.kind, message)
     [value] = found
     micro = metrics.get("micro")
     nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
-    vacuous = nothing_scored and name.partition(".")[0] in _OF_FIELDS
+    group = name.partition(".")[0]
+    vacuous = "nothing was scored" if nothing_scored and group in _OF_FIELDS else ""
+    if _nothing_compared(metrics) and group in _OF_FIELDS | _OF_MISTAKES:
+        # The scores of evaluators do not depend on fields.
+        scored_otherwise = group == "mean_score" and metrics.get("evaluators")
+        vacuous = "" if scored_otherwise else "no expected value was compared with a prediction"
     passed = False
     if value is not None and not vacuous:
         minimum = gate.kind is GateKind.MIN
         passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
-    note = "undefined" if value is None else "nothing was scored" if vacuous else ""
+    note = "undefined" if value is None else vacuous
     return GateResult(**asdict(gate), value=value, passed=passed, note=note)
+
+
+def _nothing_compared(metrics: JsonObject) -> bool:
+    """Return whether there are expected values, and none of them met a value of a candidate."""
+    micro, errors = metrics.get("micro"), metrics.get("errors_by_type")
+    if not isinstance(micro, dict) or not isinstance(errors, dict) or not errors.get("omission"):
+        return False
+    return not any(
+        (micro.get("tp"), micro.get("tn"), errors["wrong_value"], errors["format_error"])
+    )
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    """Return a suggestion: metrics with the same last part, or the most similar name."""
+    same = [repr(each) for each in known if each.endswith(f".{name}") and each.count(".") <= _DEPTH]
+    if same:
+        return f"did you mean {' or '.join(same[:_SUGGESTED])}?"
+    similar = did_you_mean(name, known)
+    first, dot, metric = name.rpartition(".")
+    if not similar and dot and metric in _ATTRIBUTE_METRICS:
+        return f"did you mean 'attributes.{first}.{metric}'?"
+    return similar
 
 
 def _is_metric(value: JsonValue) -> bool:

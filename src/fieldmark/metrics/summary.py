@@ -121,7 +121,11 @@ class RunIntervals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Every metric of a run."""
+    """Every metric of a run.
+
+    `structural_warnings` are those `warnings` that say that the documents probably do not have the
+    structure that they are compared by, so that the metrics mean little.
+    """
 
     convention: AppliedConvention
     cases: CaseTotals
@@ -140,6 +144,7 @@ class Summary:
     gates: tuple[GateResult, ...] = ()
     failures: tuple[RunFailure, ...] = ()
     warnings: tuple[str, ...] = ()
+    structural_warnings: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -68,6 +68,7 @@ def summary_to_json(summary: Summary) -> JsonObject:
         "passed": summary.passed,
         "failures": [failure.value for failure in summary.failures],
         "warnings": list(summary.warnings),
+        "structural_warnings": list(summary.structural_warnings),
     }
     return metrics if summary.intervals is None else with_intervals(metrics, summary.intervals)
 
@@ -105,6 +106,7 @@ def summary_from_json(value: JsonObject) -> Summary:
             run_failures(cases, gates),
         ),
         warnings=fields.texts("warnings"),
+        structural_warnings=fields.optional(fields.texts, "structural_warnings", ()),
         intervals=fields.optional(
             lambda key: _intervals_from_json(fields.object(key), attributes), "intervals", None
         ),

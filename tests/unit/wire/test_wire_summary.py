@@ -67,6 +67,7 @@ def test_summary_as_json():
         "passed",
         "failures",
         "warnings",
+        "structural_warnings",
     ]
     assert list(wire["convention"]) == [
         "name", "version", "options", "comparison_sha256", "counting_sha256",

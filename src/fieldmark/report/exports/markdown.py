@@ -27,6 +27,7 @@ from fieldmark.report.tables import (
     input_text,
     number,
     outcome_text,
+    split_warnings,
 )
 from fieldmark.report.text_tables import counts_and_rates
 from fieldmark.values.escape import visible
@@ -76,7 +77,8 @@ def markdown(run: ShownRun) -> str:
     """Return gates, metrics, the worst attributes, and the worst cases with their mistakes."""
     summary = run.summary
     rows = attribute_rows(summary)
-    warnings = [f"\n> warning: {in_code(text, 500)}" for text in summary.warnings[:_WARNINGS]]
+    _, others = split_warnings(summary)
+    warnings = [f"\n> warning: {in_code(text, 500)}" for text in others[:_WARNINGS]]
     lines = [
         *_head(run),
         *_metrics(summary),
@@ -88,7 +90,7 @@ def markdown(run: ShownRun) -> str:
         "",
         *_worst_cases(run),
         *warnings,
-        *_rest(len(summary.warnings) - _WARNINGS, "more warning"),
+        *_rest(len(others) - _WARNINGS, "more warning"),
         "",
         f"Convention {in_code(summary.convention.name)}, run {in_code(run.name)}",
     ]
@@ -111,7 +113,9 @@ def _head(run: ShownRun) -> list[str]:
         for gate in gates_failed_first(run.summary)
     ]
     title = f"### {in_code(run.title)}: {_VERDICTS[run_verdict(run.summary)]}"
-    return [title, "", *gates, *([""] if gates else [])]
+    structural, _ = split_warnings(run.summary)
+    warnings = [f"> warning: {in_code(text, 500)}\n" for text in structural]
+    return [title, "", *warnings, *gates, *([""] if gates else [])]
 
 
 def _headline(summary: Summary) -> Iterator[str]:

@@ -15,7 +15,9 @@ const FAILURE_TEXTS = {
 };
 
 function overview(run) {
-  return section("overview", "Overview", null, verdictPanel(run), tileGrid(run.tiles),
+  return section("overview", "Overview", null,
+    run.method.structural_warnings.map((text) => el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(text)))),
+    verdictPanel(run), tileGrid(run.tiles),
     el("div", { class: "columns" }, errorTypes(run), domains(run)));
 }
 
