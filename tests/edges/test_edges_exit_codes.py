@@ -14,6 +14,7 @@ import pytest
 from fieldmark.cli import score as score_module
 from fieldmark.cli.exit_codes import ExitCode, combine_exit_codes
 from fieldmark.cli.output import OutputFormat
+from fieldmark.store.writer import RunDirectory
 from published.command_line import COMMAND, ENVIRONMENT, fieldmark
 from waiting import TIMEOUT, eventually
 
@@ -78,6 +79,76 @@ def test_evaluation_errors_take_precedence_over_failed_gates(folder, score):
 def test_unreadable_truth_takes_precedence_over_failed_gates(folder, score):
     (folder / "truth.jsonl").write_text(BROKEN_TRUTH)
     assert score("--min", "micro_recall=1").code == 2
+
+
+EVAL = """
+cases: truth.jsonl
+candidates: candidate.jsonl
+evaluators: [{type: field_accuracy, fields: [{path: total}]}]
+"""
+SCORE = "score truth.jsonl candidate.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "failures"),
+    [
+        pytest.param(SCORE, 0, [], id="no-gates"),
+        pytest.param(f"{SCORE} --min micro_f1=0.2", 0, [], id="gate-passed"),
+        pytest.param(f"{SCORE} --min micro_f1=0.9", 1, ["gate_failed"], id="gate-failed"),
+        pytest.param(
+            f"{SCORE} --min attributes.totl.f1=0.1", 2, ["unknown_metric"], id="unknown-metric"
+        ),
+        pytest.param(
+            "score broken.jsonl candidate.jsonl", 2, ["invalid_truth"], id="unreadable-truth"
+        ),
+        pytest.param(f"{SCORE} --rules rules.yaml", 3, ["too_many_errors"], id="errors"),
+        pytest.param(f"{SCORE} --rules rules.yaml --max-errors 1", 0, [], id="errors-allowed"),
+        pytest.param(
+            "score broken.jsonl candidate.jsonl --min micro_f1=1 --min attributes.x.f1=0",
+            2,
+            ["unknown_metric", "invalid_truth", "gate_failed"],
+            id="several",
+        ),
+        pytest.param("eval e.yaml", 0, [], id="eval"),
+        pytest.param("eval e.yaml --min mean_score=0.9", 1, ["gate_failed"], id="eval-gate-failed"),
+        pytest.param("eval e.yaml --case a --case x*", 2, ["unmet_selection"], id="unmet-id"),
+        pytest.param("rescore runs/old", 2, ["invalid_truth"], id="rescored"),
+        pytest.param(
+            "rescore runs/old --min mean_score=1",
+            2,
+            ["invalid_truth", "gate_failed"],
+            id="rescored-gate-failed",
+        ),
+        pytest.param("rescore runs/errors", 3, ["too_many_errors"], id="rescored-errors"),
+        pytest.param("rescore runs/errors --max-errors 1", 0, [], id="rescored-errors-allowed"),
+    ],
+)
+def test_run_passes_exactly_if_its_command_exits_with_0(folder, command, words, code, failures):
+    (folder / "broken.jsonl").write_text(BROKEN_TRUTH)
+    (folder / "rules.yaml").write_text(NOT_RECORDED)
+    (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
+    (folder / "e.yaml").write_text(EVAL)
+    if words.startswith("rescore"):
+        command("score", "broken.jsonl", "candidate.jsonl", "--out", "runs/old")
+        command(*SCORE.split(), "--rules", "rules.yaml", "--out", "runs/errors")
+    done = command(*words.split(), "--out", "out")
+    summary = json.loads((folder / "out/summary.json").read_bytes())
+    assert done.code == code
+    assert (summary["passed"], summary["failures"]) == (code == 0, failures)
+
+
+def test_limit_on_errors_can_change_when_a_run_is_resumed(folder, command, monkeypatch):
+    (folder / "rules.yaml").write_text(NOT_RECORDED)
+    (folder / "candidate.jsonl").write_text(OTHER_VENDOR)
+    for limit, code in (((), 3), (("--max-errors", "1"), 0)):
+        out = f"run{code}"
+        with monkeypatch.context() as patch:
+            patch.setattr(RunDirectory, "finish", lambda *_, **__: 1 / 0)
+            assert command(*SCORE.split(), "--rules", "rules.yaml", "--out", out).code == 70
+        done = command("score", "--resume", out, *limit)
+        assert done.code == code
+        summary = json.loads((folder / out / "summary.json").read_bytes())
+        assert summary["passed"] == (code == 0)
 
 
 def test_unwritable_run_directory_exits_with_74(folder, command):

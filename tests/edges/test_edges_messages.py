@@ -116,6 +116,7 @@ def test_only_the_first_warnings_are_listed(folder, score):
         "".join(f'{{"id": "{name}", "expected": {{"x": 1}}}}\n' for name in "abcdef")
     )
     warnings = score("--format", "json").summary["warnings"]
+    assert warnings.pop(0) == "candidate.jsonl: cannot parse 5 of 6 predictions"
     assert len(warnings) == 4
     assert warnings[-1] == "cannot parse prediction: 2 more cases"
 
@@ -299,3 +300,32 @@ def test_note_on_rows_compared_as_whole_documents(command, folder):
         in done.out
     )
     assert "candidate.jsonl: rows contain 'candidate' but also 'foo', so whole rows are" in done.out
+
+
+def test_structural_warning_comes_first_and_names_the_option(folder, score):
+    wrapped = [{"id": name, "result": {"total": 1, "vendor": "x"}, "ms": 3} for name in "ab"]
+    (folder / "candidate.jsonl").write_text("".join(json.dumps(row) + "\n" for row in wrapped))
+    appear = "candidate.jsonl: the predictions appear to be in 'result'; "
+    done = score()
+    assert done.out.startswith(f"warning: {appear}use --candidate 'result' to read them\n")
+    assert done.out.count("appear to be in") == 1
+    machine = score("--format", "json")
+    assert machine.summary["structural_warnings"] == [
+        f"{appear}set the candidate key to 'result' to read them"
+    ]
+    assert machine.err == f"fieldmark: {appear}use --candidate 'result' to read them\n"
+    assert "appear" not in score("--candidate", "result").out
+
+
+@pytest.mark.parametrize(
+    ("gate", "hint"),
+    [
+        ("f1", "did you mean 'micro.f1' or 'macro.by_attribute.f1' or 'macro.by_case.f1'?"),
+        ("total.f1", "did you mean 'attributes.total.f1'?"),
+        ("attributes.totl.f1", "did you mean 'attributes.total.f1'?"),
+    ],
+)
+def test_unknown_metric_of_a_gate_is_an_error_with_the_nearest_names(score, gate, hint):
+    done = score("--min", f"{gate}=0.1")
+    assert done.code == 2
+    assert f"unknown metric '{gate}'; {hint}" in done.err

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
+from fieldmark.data.inputs import Role
 from fieldmark.data.json_documents import ensure_json
+from fieldmark.data.json_parser import JsonDialect
+from fieldmark.data.model_text import read_candidate, read_expected
 from fieldmark.data.rows import with_location
 from fieldmark.errors import DataError, Location
-from fieldmark.model.case import Case
-from fieldmark.model.json import JsonValue
+from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.plan import compile_plan
 from fieldmark.run.case_processor import CaseProcessor
 from fieldmark.run.provider_set import ProviderSet
 from fieldmark.run.settings import RulesLike, Settings, resolve_settings
 from fieldmark.wire.case_result import CaseResult
 
-__all__ = ["compare", "compare_with_settings", "ensure_json_documents"]
+__all__ = ["compare", "compare_case", "read_cases"]
 
 
 def compare(
@@ -28,6 +32,9 @@ def compare(
 ) -> CaseResult:
     """Compare a candidate with the expected value, field by field.
 
+    Text that is JSON, also in a code fence, is parsed. Text that cannot be parsed has no fields if
+    the expected value is an object or a list; if it is a string, the candidate is a string too.
+
     >>> import fieldmark as fm
     >>> fm.compare({"total": 100.0}, {"total": 100.02}, rules={
     ...     "total": {"match": "numeric_tolerance", "tolerance": 0.05}}).score
@@ -35,25 +42,45 @@ def compare(
     """
     settings = resolve_settings(rules, convention=convention, options=options)
     ProviderSet(settings.rules).check_ready()
-    return compare_with_settings(
-        settings, *ensure_json_documents({"expected": expected, "candidate": candidate})
-    )
+    (case,) = read_cases(expected, {"candidate": candidate})
+    return compare_case(settings, case)
 
 
-def ensure_json_documents(documents: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
-    """Yield the documents as JSON; the error for a document that is not JSON names it."""
-    for name, document in documents.items():
-        try:
-            yield ensure_json(document)
-        except DataError as error:
-            raise with_location(error, Location(name)) from None
+def read_cases(expected: JsonValue, candidates: Mapping[str, JsonValue]) -> list[Case]:
+    """Return a case for each candidate, with documents in text parsed like those of a data set.
+
+    The error for an expected value that cannot be read, or for an object that is not JSON, names
+    the argument.
+    """
+    with _located("expected"):
+        expected = read_expected(ensure_json(expected), JsonDialect(role=Role.TRUTH))
+    cases: list[Case] = []
+    for name, given in candidates.items():
+        with _located(name):
+            case = Case("1", expected, ensure_json(given))
+        if isinstance(given, str):
+            dialect = JsonDialect(role=Role.CANDIDATE)
+            try:
+                value, parsed_from = read_candidate(expected, given, dialect)
+                case = case._replace(candidate=value, parsed_from=parsed_from)
+            except DataError as error:
+                unread = CaseInput.PARSE_ERROR
+                case = case._replace(candidate=MISSING, input=unread, note=error.message)
+        cases.append(case)
+    return cases
 
 
-def compare_with_settings(
-    settings: Settings, expected: JsonValue, candidate: JsonValue
-) -> CaseResult:
+@contextmanager
+def _located(name: str) -> Iterator[None]:
+    """Name the argument in an error about its value."""
+    try:
+        yield
+    except DataError as error:
+        raise with_location(error, Location(name)) from None
+
+
+def compare_case(settings: Settings, case: Case) -> CaseResult:
     """Compare one pair with resolved settings."""
     plan = compile_plan(settings.rules)
-    case = Case("1", expected, candidate)
     (result,) = CaseProcessor(plan, settings.convention).process([case])
     return result

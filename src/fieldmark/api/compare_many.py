@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from fieldmark.api.compare import compare_with_settings, ensure_json_documents
+from fieldmark.api.compare import compare_case, read_cases
+from fieldmark.data.json_documents import ensure_documents
 from fieldmark.metrics.consistency import Ranking, agreement, consistency
 from fieldmark.metrics.consistency import rank as ranking_of
+from fieldmark.model.case import Case
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
 from fieldmark.model.outcome import Outcome
 from fieldmark.model.outcomes import FieldOutcome
@@ -63,6 +65,8 @@ def compare_many(
 ) -> ManyResult:
     """Compare several candidates with the expected value and with each other.
 
+    Documents may be given as text, as in `compare`.
+
     >>> import fieldmark as fm
     >>> ranked = fm.compare_many({"total": 5}, [{"total": 6}, {"total": 5}, {"total": 5}])
     >>> ranked.ranking.order, ranked.consistency
@@ -70,17 +74,16 @@ def compare_many(
     """
     settings = resolve_settings(rules, convention=convention, options=options)
     ProviderSet(settings.rules).check_ready()
+    ensure_documents(candidates, "candidates", "a list of documents")
     named = {f"candidates[{place}]": each for place, each in enumerate(candidates)}
-    expected, *candidates = ensure_json_documents({"expected": expected, **named})
-    results = tuple(
-        compare_with_settings(settings, expected, candidate) for candidate in candidates
-    )
+    cases = read_cases(expected, named)
+    results = tuple(compare_case(settings, case) for case in cases)
     # In a comparison of two candidates, neither is the ground truth.
     if settings.rules.scope is Scope.TRUTH:
         settings = replace(settings, rules=replace(settings.rules, scope=Scope.UNION))
     pairs = [
-        _agreement_outcomes(compare_with_settings(settings, *two))
-        for two in combinations(candidates, 2)
+        _agreement_outcomes(compare_case(settings, other._replace(expected=_document(one))))
+        for one, other in combinations(cases, 2)
     ]
     return ManyResult(
         results,
@@ -88,6 +91,11 @@ def compare_many(
         consistency(pairs),
         agreement(pairs),
     )
+
+
+def _document(case: Case) -> JsonValue:
+    """Return the candidate of a case, which is empty if it could not be read."""
+    return None if case.candidate is MISSING else case.candidate
 
 
 def _agreement_outcomes(pair: CaseResult) -> list[FieldOutcome]:

@@ -126,7 +126,6 @@ def evaluate_with(
         run.notes,
         run.path,
         name=spec.name,
-        max_errors=spec.max_errors,
         unmet=tuple(map(str, selection.unmatched())),
     )
 
@@ -184,6 +183,7 @@ def _prepare(
         gates=gates,
         providers=providers,
         segment_size=size,
+        max_errors=spec.max_errors,
         manifest=manifest,
         evaluators=spec.evaluators,
         own_evaluators=own,

@@ -42,7 +42,7 @@ def infer(
     # A warning can contain names from the data, which must not end the comment.
     warnings = [
         "".join(character if character.isprintable() else " " for character in text)
-        for text in stream.warnings
+        for text in (*stream.structural, *stream.warnings)
     ]
     head = "".join(f"# warning: {text}\n" for text in warnings)
     return head + render_proposal(inferrer.rules(), cases=inferrer.cases)

@@ -40,12 +40,14 @@ def rescore(
     options: Mapping[str, JsonValue] | None = None,
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
+    max_errors: int = 0,
     out: str | Path | None = None,
 ) -> RunResult:
     """Apply another convention, or other options, to the outcomes of a run.
 
     Only counting options can change: a convention that compares values differently needs the
-    inputs and is rejected. `out` is a new directory for the resulting run.
+    inputs and is rejected. `max_errors` is the number of cases that may have evaluation errors.
+    `out` is a new directory for the resulting run.
 
     >>> import fieldmark as fm
     >>> pairs = [({"total": 10, "vendor": "Acme"}, {"total": 11, "vendor": "Acme"})]
@@ -77,7 +79,7 @@ def rescore(
         if sample is not None:
             intervals = run_intervals(sample, summary, target.counting)
             summary = replace(summary, intervals=intervals)
-        summary = gates.checked(summary)
+        summary = gates.checked(summary, max_errors=max_errors)
         if directory is not None:
             directory.finish(summary, lists=stored.manifest.lists)
     note = f"{stored.path.name} rescored with convention {applied.name}"
@@ -126,6 +128,7 @@ def _summary(recounted: RecountedRun, applied: AppliedConvention) -> Summary:
         detection=old.detection,
         usage=old.usage,
         warnings=old.warnings,
+        structural_warnings=old.structural_warnings,
     )
 
 

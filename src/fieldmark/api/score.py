@@ -140,5 +140,6 @@ def _prepare(options: RunOptions) -> PreparedRun:
         gates=gates,
         providers=providers,
         segment_size=size,
+        max_errors=options.max_errors or 0,
         manifest=manifest,
     )

@@ -34,6 +34,7 @@ from fieldmark.cli.progress import show_progress
 from fieldmark.config.eval_file import load_eval
 from fieldmark.config.eval_spec import EvalSpec
 from fieldmark.errors import ConfigError, Problem
+from fieldmark.metrics.gates import RunFailure
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.report.exports.junit import JunitFile
 from fieldmark.report.tables import gate_text
@@ -47,11 +48,12 @@ from fieldmark.wire.case_result import CaseResult
 __all__ = ["command"]
 
 _CASES = "Cases"
-_VERDICTS = {
-    ExitCode.OK: "passed",
-    ExitCode.GATE_FAILED: "failed: a gate failed",
-    ExitCode.TOO_MANY_ERRORS: "failed: too many evaluation errors",
-    ExitCode.BAD_INPUT: "failed: some ground truth could not be read",
+_FAILURES = {
+    RunFailure.UNKNOWN_METRIC: "a gate names an unknown metric",
+    RunFailure.INVALID_TRUTH: "some ground truth could not be read",
+    RunFailure.UNMET_SELECTION: "no case matches some of the selected tags or ids",
+    RunFailure.TOO_MANY_ERRORS: "too many evaluation errors",
+    RunFailure.GATE_FAILED: "a gate failed",
 }
 
 
@@ -160,18 +162,12 @@ def _run(spec: EvalSpec, options: RunOptions, given: RunArguments) -> ExitCode:
     print_run(run, output)
     if annotations is not None:
         annotations.print(run.summary)
-    code = run_exit_code(run, given["max_errors"])
     for message in run.unmet:
         print_message(f"fieldmark: {message}")
-        code = combine_exit_codes([code, ExitCode.BAD_INPUT])
     if not output.quiet:
-        verdict = _VERDICTS[code]
-        if not all(gate.known for gate in run.summary.gates):
-            verdict = "failed: a gate names an unknown metric"
-        elif run.unmet and not run.summary.cases.invalid_truth:
-            verdict = "failed: no case matches some of the selected tags or ids"
-        print_message(f"{run.name}: {verdict}")
-    return code
+        reasons = [f"failed: {_FAILURES[failure]}" for failure in run.summary.failures]
+        print_message(f"{run.name}: {reasons[0] if reasons else 'passed'}")
+    return run_exit_code(run)
 
 
 def _directories(specs: Sequence[EvalSpec], given: RunArguments) -> list[Path | None]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
+from fieldmark.metrics.gates import RunFailure
+
 if TYPE_CHECKING:
     from fieldmark.run.result import RunResult
 
@@ -48,17 +50,15 @@ def combine_exit_codes(codes: Iterable[ExitCode]) -> ExitCode:
     return next((code for code in ExitCode if code in given), ExitCode.OK)
 
 
-def run_exit_code(run: RunResult, max_errors: int | None = None) -> ExitCode:
-    """Return the exit code of a finished run.
+_OF_FAILURES: Final[Mapping[RunFailure, ExitCode]] = {
+    RunFailure.UNKNOWN_METRIC: ExitCode.BAD_INPUT,
+    RunFailure.INVALID_TRUTH: ExitCode.BAD_INPUT,
+    RunFailure.UNMET_SELECTION: ExitCode.BAD_INPUT,
+    RunFailure.TOO_MANY_ERRORS: ExitCode.TOO_MANY_ERRORS,
+    RunFailure.GATE_FAILED: ExitCode.GATE_FAILED,
+}
 
-    `max_errors` overrides the limit of the run on cases with evaluation errors.
-    """
-    cases = run.summary.cases
-    codes = []
-    if cases.invalid_truth or not all(gate.known for gate in run.summary.gates):
-        codes.append(ExitCode.BAD_INPUT)
-    if cases.errors > (run.max_errors if max_errors is None else max_errors):
-        codes.append(ExitCode.TOO_MANY_ERRORS)
-    if not run.passed:
-        codes.append(ExitCode.GATE_FAILED)
-    return combine_exit_codes(codes)
+
+def run_exit_code(run: RunResult) -> ExitCode:
+    """Return the exit code of a finished run."""
+    return combine_exit_codes(_OF_FAILURES[failure] for failure in run.summary.failures)

@@ -294,12 +294,15 @@ def bind_run_options(command: str, given: RunArguments) -> RunOptions:
     from fieldmark.store.writer import new_run_id
 
     if given["resume"] is not None:
-        return options_of_run(given["resume"], command).resumed(
+        stored = options_of_run(given["resume"], command)
+        limit = given["max_errors"]
+        return stored.resumed(
             given["resume"],
             accept_changes=given["accept_changes"],
             offline=given["offline"],
             workers=given.get("workers", 1),
             concurrency=given.get("concurrency"),
+            max_errors=stored.max_errors if limit is None else limit,
         )
     bound = {field.name for field in fields(RunOptions)} - {"resume", "accept_changes", "out"}
     values = {name: value for name, value in given.items() if name in bound}

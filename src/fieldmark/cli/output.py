@@ -9,9 +9,10 @@ from __future__ import annotations
 import builtins
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TextIO
@@ -48,6 +49,8 @@ _ASCII: Final = str.maketrans(
     }
 )
 
+_SET_KEY: Final = re.compile(r"set the (id|expected|candidate) key to ('[^']*')")
+"""How warnings name the options for reading rows."""
 _WIDTH: Final = 120
 """The width of tables in a file or a pipe."""
 _STYLING: Final = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
@@ -219,33 +222,52 @@ def _is_plain() -> bool:
     return sys.stdout is None or not sys.stdout.isatty()
 
 
+def _with_options(warning: str) -> str:
+    """Return a warning with the options of the command line.
+
+    >>> _with_options("no rows paired; set the id key to 'no'")
+    "no rows paired; use --id 'no'"
+    """
+    warning = _SET_KEY.sub(lambda found: f"use --{found[1]} {found[2]}", warning)
+    return warning.replace("with an empty id key", 'with --id ""')
+
+
 def print_run(run: RunResult, output: OutputOptions) -> None:
     """Print a run to standard output, and its directory to standard error.
 
     Tables and Markdown include failures; with other formats, they go to standard error.
     """
     from fieldmark.report import tables, text_tables
+    from fieldmark.run.result import EvalResult
+
+    summary = run.summary
+    if not isinstance(run, EvalResult):
+        summary = replace(
+            summary,
+            warnings=tuple(map(_with_options, summary.warnings)),
+            structural_warnings=tuple(map(_with_options, summary.structural_warnings)),
+        )
 
     def table() -> RenderableType:
         from fieldmark.report.terminal import run_view
 
-        return run_view(run.summary, run.notes, top=output.top)
+        return run_view(summary, run.notes, top=output.top)
 
     for gate in run.summary.gates:
         if not gate.known:
             print_message(f"fieldmark: --{gate.kind}: {gate.note}")
     if output.hides_failures:
-        cases = run.summary.cases
-        if cases.invalid_truth or cases.errors:
-            for warning in run.summary.warnings:
-                print_message(warning, prefix="fieldmark: ")
+        cases = summary.cases
+        failed = cases.invalid_truth or cases.errors
+        for warning in summary.warnings if failed else summary.structural_warnings:
+            print_message(warning, prefix="fieldmark: ")
         for gate in run.summary.gates:
             if gate.known and not gate.passed:
                 print_message(f"fieldmark: gate failed: {tables.gate_text(gate)}")
     OutputViews(
         json=run.to_dict,
         table=table,
-        markdown=lambda: text_tables.markdown_summary(run.summary, top=output.top),
+        markdown=lambda: text_tables.markdown_summary(summary, top=output.top),
         csv=lambda: text_tables.csv_table(run.summary),
     ).print(output)
     if run.path is not None and not output.quiet:

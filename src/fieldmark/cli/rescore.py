@@ -80,7 +80,8 @@ def command(
         options=options,
         at_least=at_least,
         at_most=at_most,
+        max_errors=max_errors or 0,
         out=out,
     )
     print_run(rescored, output)
-    return run_exit_code(rescored, max_errors)
+    return run_exit_code(rescored)

@@ -125,4 +125,4 @@ def command(**given: Unpack[RunArguments]) -> int:
     with show_progress(given["output"]) as progress:
         run = score_with(options, progress=progress)
     print_run(run, given["output"])
-    return run_exit_code(run, given["max_errors"])
+    return run_exit_code(run)

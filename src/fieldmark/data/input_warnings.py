@@ -6,19 +6,24 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from fieldmark.data.inputs import Coverage
-from fieldmark.data.json_parser import UnreadableRow
-from fieldmark.data.layout import first_object
+from fieldmark.data.inputs import Coverage, Role
+from fieldmark.data.json_parser import JsonDialect, UnreadableRow
+from fieldmark.data.layout import id_text
+from fieldmark.data.model_text import parse_model_text
 from fieldmark.data.rows import RowBlock
-from fieldmark.model.json import JsonValue
+from fieldmark.errors import DataError
+from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.values.text import plural
 
 if TYPE_CHECKING:
-    from fieldmark.data.candidate_lookup import UnmatchedCandidates
     from fieldmark.data.sides import InputSide
 
-__all__ = ["warn_nested_documents", "warn_no_common_ids", "warn_unreadable_sides"]
+__all__ = ["describe_ids", "warn_nested_documents", "warn_no_common_ids", "warn_unreadable_sides"]
 
 _CHECKED_ROWS: Final = 3
+_WRAPPER_DEPTH: Final = 3
+_KEY_OPTIONS: Final = {Role.TRUTH: "expected", Role.CANDIDATE: "candidate"}
+_NOUNS: Final = {Role.TRUTH: "documents of the ground truth", Role.CANDIDATE: "predictions"}
 _OTHER_FORMATS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (
         re.compile(r"\s*\[\s*(?:\n|\Z)|\s*\{\s*(?:\n|\Z)"),
@@ -32,32 +37,73 @@ _OTHER_FORMATS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 """Patterns for the start of files that are not JSONL, and their likely formats."""
 
 
-def warn_no_common_ids(
-    coverage: Coverage, truth_ids: Sequence[str], unmatched: UnmatchedCandidates
-) -> list[str]:
-    """Return a warning if the two sides have no id in common."""
+def warn_no_common_ids(coverage: Coverage, ids: str) -> list[str]:
+    """Return a warning if the two sides have no id in common; `ids` is from `describe_ids`."""
     paired = coverage.total - coverage.missing - coverage.invalid_truth
-    if paired or not (coverage.missing and unmatched.total):
+    if paired or not (ids and coverage.missing and coverage.unexpected):
         return []
-    truth, candidate = (", ".join(map(repr, names)) for names in (truth_ids, unmatched.names))
-    ids = f"ground truth: {truth}, …; predictions: {candidate}, …"
-    return [f"no rows paired: the two inputs have no id in common ({ids})"]
+    return [f"no rows paired: the two inputs have no id in common {ids}"]
+
+
+def describe_ids(truth: InputSide, candidate: InputSide) -> str:
+    """Return the first ids, and how rows could be paired, if the first rows share no id."""
+    sides = [_sample_ids(side) for side in (truth, candidate)]
+    if not all(sides) or not set(sides[0]).isdisjoint(sides[1]):
+        return ""
+    first = [", ".join(map(repr, ids[:_CHECKED_ROWS])) for ids in sides]
+    rows = [
+        [row for row in side.sample.rows if isinstance(row, dict)] for side in (truth, candidate)
+    ]
+    keys = rows[0][0].keys() & rows[1][0].keys() if all(rows) else set()
+    shared = {
+        key: len(set.intersection(*({id_text(row.get(key)) for row in side} for side in rows)))
+        for key in sorted(keys)
+        if _identifies(key, rows[0]) and _identifies(key, rows[1])
+    }
+    key = max(shared, key=shared.__getitem__, default="")
+    hint = f"set the id key to {key!r}" if shared.get(key) else "check the id key"
+    listed = f"(ground truth: {first[0]}, …; predictions: {first[1]}, …)"
+    return f"{listed}; {hint}, or pair rows by position with an empty id key"
+
+
+def _sample_ids(side: InputSide) -> list[str]:
+    if side.sample.ids is not None:
+        return side.sample.ids
+    key = side.layout.id_key or ""
+    ids = [id_text(row.get(key)) for row in side.sample.rows if isinstance(row, dict)]
+    return [each for each in ids if each is not None]
+
+
+def _identifies(key: str, rows: Sequence[JsonObject]) -> bool:
+    """Return whether every row has its own value for a key."""
+    values = [id_text(row.get(key)) for row in rows]
+    return None not in values and len(set(values)) == len(rows)
 
 
 def warn_unreadable_sides(coverage: Coverage, sides: Sequence[InputSide]) -> list[str]:
-    """Return a warning for each side without a readable row, with its likely format."""
+    """Return a warning for each side that is mostly unreadable, with its likely format."""
     readable = coverage.total - coverage.missing - coverage.invalid_truth
     counts = (
-        (coverage.invalid_truth, coverage.total, sides[0]),
-        (coverage.unparseable, readable, sides[-1]),
+        (coverage.invalid_truth, coverage.total, sides[0], "ground truth row"),
+        (coverage.unparseable, readable, sides[-1], "prediction"),
     )
     warnings: list[str] = []
-    for faults, total, side in counts:
-        looks = _guess_format(side.sample)
-        if faults and faults == total and looks:
-            name = side.source.name
-            warnings.append(f"{name}: cannot parse any row; the file looks like {looks}")
+    for faults, total, side, noun in counts:
+        if 2 * faults <= total:
+            continue
+        prefix = _prefix(side)
+        looks = _guess_format(side.sample) if faults == total else ""
+        if looks:
+            warnings.append(f"{prefix}cannot parse any row; the file looks like {looks}")
+        else:
+            warnings.append(f"{prefix}cannot parse {faults:,} of {plural(total, noun)}")
     return warnings
+
+
+def _prefix(side: InputSide) -> str:
+    """Return the name of a file; data in memory is named by what the warning says."""
+    name = side.source.name
+    return "" if name in ("", *(role.label for role in Role)) else f"{name}: "
 
 
 def _guess_format(sample: RowBlock) -> str:
@@ -74,26 +120,66 @@ def _guess_format(sample: RowBlock) -> str:
     return next((name for pattern, name in _OTHER_FORMATS if pattern.match(text)), "")
 
 
-def warn_nested_documents(truth: InputSide, candidate: InputSide) -> list[str]:
-    """Return a warning with the key that seems to contain the documents of the candidate."""
-    document = first_object(truth.sample)
-    if document is not None and truth.layout.value_key is not None:
-        inner = document.get(truth.layout.value_key)
-        document = inner if isinstance(inner, dict) else None
-    rows = [row for row in candidate.sample.rows if isinstance(row, dict)]
-    if document is None or not rows or candidate.layout.value_key is not None:
-        return []
-    keys = document.keys() - {truth.layout.id_key}
-    holders = [key for key, value in rows[0].items() if isinstance(value, dict | list)]
-    if len(holders) != 1 or _has_most(keys, rows[0]):
-        return []
-    key = holders[0]
-    if key in keys or not all(_has_most(keys, row.get(key)) for row in rows[:_CHECKED_ROWS]):
-        return []
-    hint = f"set the candidate key to {key!r} to read them"
-    return [f"{candidate.source.name}: the predictions appear to be in {key!r}; {hint}"]
+def warn_nested_documents(truth: InputSide, candidate: InputSide | None) -> list[str]:
+    """Return a warning with the key that seems to contain the documents of one side."""
+    expected = _documents(truth, truth.layout.value_key)
+    found = _documents(candidate or truth, (candidate or truth).layout.value_key)
+    if candidate is None:
+        found = _documents(truth, truth.layout.partner_key)
+    for side, role, own, others in (
+        (candidate or truth, Role.CANDIDATE, found, expected),
+        (truth, Role.TRUTH, expected, found),
+    ):
+        keys = _wrapper(own, others)
+        if keys:
+            name = ".".join(keys)
+            hint = f"set the {_KEY_OPTIONS[role]} key to {name!r} to read them"
+            if len(keys) > 1 or candidate is None or side.layout.value_key is not None:
+                hint = f"replace each row by its {name!r} to read them"
+            return [f"{_prefix(side)}the {_NOUNS[role]} appear to be in {name!r}; {hint}"]
+    return []
 
 
-def _has_most(keys: set[str], value: JsonValue) -> bool:
+def _documents(side: InputSide, key: str | None) -> list[JsonObject]:
+    """Return the first documents of a side that are objects."""
+    rows = [row for row in side.sample.rows[:_CHECKED_ROWS] if isinstance(row, dict)]
+    documents = rows if key is None else [row.get(key) for row in rows]
+    return [
+        {name: value for name, value in each.items() if name != side.layout.id_key}
+        for each in map(_parsed, documents)
+        if isinstance(each, dict)
+    ]
+
+
+def _parsed(document: JsonValue) -> JsonValue:
+    if not isinstance(document, str):
+        return document
+    try:
+        return parse_model_text(document, JsonDialect(role=Role.CANDIDATE)).value
+    except DataError:
+        return None
+
+
+def _wrapper(documents: Sequence[JsonObject], others: Sequence[JsonObject]) -> tuple[str, ...]:
+    """Return the keys below which all documents have most keys of the others, or nothing."""
+    if not documents or not others or _has_most(set(others[0]), documents[0]):
+        return ()
+    keys = set(others[0])
+    level: list[tuple[tuple[str, ...], Sequence[JsonObject]]] = [((), documents)]
+    for _ in range(_WRAPPER_DEPTH):
+        deeper: list[tuple[tuple[str, ...], Sequence[JsonObject]]] = []
+        for path, outer in level:
+            for key in outer[0]:
+                inner = [value for each in outer if isinstance(value := each.get(key), dict)]
+                if len(inner) < len(outer) or (not path and key in keys):
+                    continue
+                if all(_has_most(keys, each) for each in inner):
+                    return (*path, key)
+                deeper.append(((*path, key), inner))
+        level = deeper
+    return ()
+
+
+def _has_most(keys: set[str], value: JsonObject) -> bool:
     """Return whether an object has more than half of the keys."""
-    return isinstance(value, dict) and 2 * len(keys & value.keys()) > len(keys)
+    return 2 * len(keys & value.keys()) > len(keys)

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import islice
-from math import isfinite
+from math import isfinite, isnan
 from typing import Final
+
+import orjson
 
 from fieldmark.data.inputs import LIMITS, Role, RowsAre
 from fieldmark.data.json_parser import JsonDialect, Row, UnreadableRow
+from fieldmark.data.layout import ID_KEYS
 from fieldmark.data.rows import RowBlock, RowSource
-from fieldmark.errors import DataError, LimitError, Location
-from fieldmark.model.json import JsonObject, JsonValue
+from fieldmark.errors import DataError, LimitError, Location, with_hint
+from fieldmark.model.json import JsonObject, JsonValue, conversion_to_rows
 from fieldmark.values.paths import join
 
-__all__ = ["ObjectSource", "ValueSource", "can_be_keyed", "ensure_json", "to_json_value"]
+__all__ = [
+    "ObjectSource",
+    "ValueSource",
+    "can_be_keyed",
+    "ensure_documents",
+    "ensure_json",
+    "to_json_value",
+]
 
 _BLOCK_ROWS: Final = 256
+_ACCEPTED: Final = "a file, a directory, an open file, a mapping or an iterable of documents"
 _KEY_TYPES: Final = frozenset((str,))
 _SCALAR_TYPES: Final = frozenset((str, int, float, bool, type(None)))
 _JSON_TYPES: Final = _SCALAR_TYPES | {dict, list}
@@ -72,10 +84,14 @@ class ValueSource(RowSource):
 
 @dataclass(slots=True)
 class ObjectSource(RowSource):
-    """The rows of an iterable of Python objects, converted to JSON when they are read."""
+    """The rows of an iterable of Python objects, converted to JSON when they are read.
+
+    With `text`, rows may be model output or `None`, as predictions are.
+    """
 
     objects: Iterable[object] = ()
     dialect: JsonDialect = field(default_factory=JsonDialect)
+    text: bool = False
 
     def blocks(self) -> Iterator[RowBlock]:
         """Yield the rows in order; an iterator can be read only once."""
@@ -87,13 +103,39 @@ class ObjectSource(RowSource):
             first += len(rows)
 
     def _row(self, value: object, place: int) -> Row:
+        if not isinstance(value, Mapping | list | tuple) and not (
+            self.text and isinstance(value, str | None)
+        ):
+            document = "a document (a mapping or a list)"
+            expected = f"{document}, model output or None" if self.text else document
+            got = type(value).__name__
+            raise DataError(f"{self.describe(place)}: expected {expected}, got {got}")
         try:
             return to_json_value(value, self.dialect)
         except NotJsonError as error:
             # A wrong argument is an error of the caller, not a problem in the data.
             raise DataError(f"{self.describe(place)}: {error.message}") from None
         except DataError as error:
-            return UnreadableRow(error.message)
+            # The id of the row names its case.
+            ids = {
+                key: value[key] for key in ID_KEYS if isinstance(value, Mapping) and key in value
+            }
+            named = {key: each for key, each in ids.items() if isinstance(each, str | int)}
+            return UnreadableRow(error.message, orjson.dumps(named) if named else b"")
+
+
+def ensure_documents(given: object, name: str, accepted: str = _ACCEPTED) -> Iterable[object]:
+    """Return an argument if it can be an iterable of documents, otherwise raise an error.
+
+    The items of a data frame are the names of its columns, those of a mapping are its keys, and
+    those of a set have no order.
+    """
+    refused = isinstance(given, str | bytes | bytearray | Mapping | AbstractSet)
+    conversion = conversion_to_rows(given)
+    if isinstance(given, Iterable) and not refused and not conversion:
+        return given
+    message = f"expected {accepted}, got {type(given).__name__}"
+    raise DataError(with_hint(message, conversion), Location(name))
 
 
 class NotJsonError(DataError):
@@ -159,7 +201,8 @@ def to_json_value(
     number = float.__float__(value)
     if not isfinite(number):
         if dialect.role is Role.TRUTH:
-            raise DataError(f"{number} is not a finite number")
+            named = "NaN" if isnan(number) else number
+            raise DataError(f"{_path_prefix(path)}{named} is not a finite number")
         dialect.non_finite += 1
     return number
 

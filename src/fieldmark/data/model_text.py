@@ -1,4 +1,4 @@
-"""The JSON value in model output."""
+"""Documents that are given as text: JSON, or model output that contains JSON."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from fieldmark.data.json_parser import JsonDialect, parse_text
 from fieldmark.errors import DataError
 from fieldmark.model.json import JsonValue
 
-__all__ = ["ParsedText", "parse_model_text"]
+__all__ = ["ParsedText", "parse_model_text", "read_candidate", "read_expected"]
 
 _OPENER: Final = re.compile(r'\{\s*["}]|\[\s*(?:[\[{"\]0-9-]|true\b|false\b|null\b|NaN|Infinity)')
 """A bracket that starts JSON rather than a remark in brackets."""
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 _FENCE_START: Final = re.compile(r"```[ \t]*[\w-]*\s*\Z")
+_JSON_TEXT: Final = re.compile(rf"\s*(?:```[ \t]*[\w-]*\s*)?(?:{_OPENER.pattern})")
+"""The start of text that is a JSON object or array, also in a code fence."""
 _FENCE_WIDTH: Final = 64
 """The number of characters before and after a value that are searched for a code fence."""
 
@@ -25,6 +27,30 @@ class ParsedText(NamedTuple):
 
     value: JsonValue
     parsed_from: str = ""
+
+
+def read_expected(value: JsonValue, dialect: JsonDialect) -> JsonValue:
+    """Return an expected document; text that starts like a JSON object or array must be JSON."""
+    if isinstance(value, str) and _JSON_TEXT.match(value):
+        return parse_model_text(value, dialect).value
+    return value
+
+
+def read_candidate(
+    expected: JsonValue, text: str, dialect: JsonDialect, parse: Parse | str = Parse.LENIENT
+) -> ParsedText:
+    """Return a candidate that was given as text; if the expected value is a string, so is it.
+
+    Text that cannot be parsed is an error if an object or a list is expected, else a string.
+    """
+    if isinstance(expected, str):
+        return ParsedText(text)
+    try:
+        return parse_model_text(text, dialect, parse)
+    except DataError:
+        if isinstance(expected, dict | list):
+            raise
+        return ParsedText(text)
 
 
 def parse_model_text(

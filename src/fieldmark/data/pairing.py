@@ -13,13 +13,19 @@ import orjson
 
 from fieldmark.data.duplicate_ids import DuplicateIds
 from fieldmark.data.input_warnings import warn_no_common_ids, warn_unreadable_sides
-from fieldmark.data.inputs import Coverage, InputLike, Inputs, Parse
+from fieldmark.data.inputs import Coverage, InputLike, Inputs, Parse, Role
 from fieldmark.data.json_lines import JsonlSource, LineReader, line_readers
 from fieldmark.data.json_parser import JsonDialect
 from fieldmark.data.layout import RowFault, SideBatch, SideCursor, SideValue, apply_layout, id_text
-from fieldmark.data.model_text import parse_model_text
+from fieldmark.data.model_text import read_candidate, read_expected
 from fieldmark.data.rows import RowSource
-from fieldmark.data.sides import InputSide, OpenedInputs, open_inputs, open_single_input
+from fieldmark.data.sides import (
+    InputSide,
+    OpenedInputs,
+    make_dialect,
+    open_inputs,
+    open_single_input,
+)
 from fieldmark.errors import DataError
 from fieldmark.model.case import Case, CaseContext, CaseInput
 from fieldmark.model.json import MISSING, JsonValue, Missing
@@ -34,7 +40,7 @@ _MAX_NAMES: Final = 3
 _SAMPLE_ROWS: Final = 16
 """The number of rows from which the size of cases is estimated."""
 _PLAIN_TYPES: Final[frozenset[type]] = frozenset((dict, list, int, float, bool, type(None)))
-"""Types of candidates that need no parsing."""
+"""Types of documents that need no parsing."""
 _make_case: Final[Callable[[Iterable[object]], Case]] = partial(tuple.__new__, Case)
 
 
@@ -95,8 +101,9 @@ class ReadStatistics(NamedTuple):
 class PairStream:
     """Cases in the order of the truth, which can be read once.
 
-    `coverage` and `warnings` are complete when the batches are exhausted; `notes` about how the
-    input is read are available immediately. `before` is the number of cases before this part.
+    `coverage`, `warnings` and `structural` warnings (the documents are probably not where they are
+    read from) are complete when the batches are exhausted; `notes` about how the input is read are
+    available immediately. `before` is the number of cases before this part.
     """
 
     def __init__(
@@ -115,6 +122,8 @@ class PairStream:
         )
         self.notes: list[str] = opened.notes
         self.warnings: list[str] = opened.warnings
+        self.structural: list[str] = opened.structural
+        self._ids = opened.ids
         for side in self.sides:
             self.warnings += side.source.warnings
         truth, candidate = opened.truth.source, opened.candidate
@@ -210,7 +219,8 @@ class PairStream:
         return ReadStatistics(self.coverage, tolerated)
 
     def _add_final_warnings(self) -> None:
-        self.warnings += warn_unreadable_sides(self.coverage, self.sides)
+        self.structural += warn_unreadable_sides(self.coverage, self.sides)
+        self.structural += warn_no_common_ids(self.coverage, self._ids if self.by_id else "")
         for side in self.sides:
             name = side.source.name
             if side.dialect.repeated_keys:
@@ -259,15 +269,11 @@ class PairStream:
 
         lookup = open_lookup(candidate.source, candidate.blocks, candidate.layout)
         ids = DuplicateIds(self._truth.source, self._truth.layout)
-        first_ids: list[str] = []
         for batch in batches:
             ids.add(batch.ids)
-            first_ids += filter(None, batch.ids[: _MAX_NAMES - len(first_ids)])
             yield batch, lookup.fetch(batch.ids)
         ids.check()
-        unmatched = lookup.unmatched(ids)
-        self.warnings += warn_no_common_ids(self.coverage, first_ids, unmatched)
-        self._add_unmatched(*unmatched)
+        self._add_unmatched(*lookup.unmatched(ids))
         without_id = lookup.without_id
         self.coverage.unexpected += len(without_id)
         for place, value in without_id[:_MAX_NAMES]:
@@ -300,6 +306,7 @@ class CaseBuilder:
         "_keep_context",
         "_parse",
         "_truth",
+        "_truth_dialect",
         "candidate_as_text",
         "coverage",
         "expected_as_text",
@@ -311,6 +318,7 @@ class CaseBuilder:
     ) -> None:
         self._truth = truth
         self._dialect = dialect
+        self._truth_dialect = make_dialect(Role.TRUTH, options)
         self._parse: Parse | str = options.parse
         self._keep_context = options.context
         self._before = before
@@ -327,7 +335,10 @@ class CaseBuilder:
         contexts = batch.contexts if batch.contexts is not None else repeat(None)
         as_text = self.expected_as_text or self.candidate_as_text
         plain = _PLAIN_TYPES | LINES if self.keeps_lines else _PLAIN_TYPES
-        if batch.plain and not as_text and plain.issuperset(map(type, candidates)):
+        parsed = plain.issuperset(map(type, batch.values)) and plain.issuperset(
+            map(type, candidates)
+        )
+        if batch.plain and not as_text and parsed:
             documents: tuple[Iterable[object], ...] = batch.values, candidates, repeat(None)
             if self.keeps_lines:
                 unparsed = zip(batch.values, candidates, strict=True)
@@ -355,6 +366,11 @@ class CaseBuilder:
     ) -> Case:
         where = self._truth.describe(place)
         name = name or where
+        if isinstance(expected, str):
+            try:
+                expected = read_expected(expected, self._truth_dialect)
+            except DataError as error:
+                expected = RowFault(error.message)
         if isinstance(expected, RowFault) or expected is MISSING:
             self.coverage.invalid_truth += 1
             reason = expected.reason if isinstance(expected, RowFault) else "no ground truth"
@@ -365,9 +381,12 @@ class CaseBuilder:
         read, parsed_from = (CaseInput.OK, ""), ""
         if candidate is MISSING:
             candidate = RowFault("", CaseInput.MISSING)
-        elif isinstance(candidate, str) and not isinstance(expected, str):
+        elif isinstance(candidate, str):
+            truth = cast("JsonValue", expected)
             try:
-                candidate, parsed_from = parse_model_text(candidate, self._dialect, self._parse)
+                candidate, parsed_from = read_candidate(
+                    truth, candidate, self._dialect, self._parse
+                )
             except DataError as error:
                 candidate = RowFault(error.message)
         if isinstance(candidate, RowFault):

@@ -9,10 +9,10 @@ from itertools import chain
 from pathlib import Path
 
 from fieldmark.data.files import is_stream
-from fieldmark.data.input_warnings import warn_nested_documents
+from fieldmark.data.input_warnings import describe_ids, warn_nested_documents
 from fieldmark.data.inputs import InputLike, Inputs, Role, RowsAre
-from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed
-from fieldmark.data.json_parser import JsonDialect, parse_text
+from fieldmark.data.json_documents import ObjectSource, ValueSource, can_be_keyed, ensure_documents
+from fieldmark.data.json_parser import JsonDialect, UnreadableRow, parse_text
 from fieldmark.data.layout import (
     ID_KEYS,
     Layout,
@@ -51,13 +51,19 @@ class InputSide:
 
 @dataclass(slots=True)
 class OpenedInputs:
-    """The sides of a comparison and their pairing; without candidate, rows contain both sides."""
+    """The sides of a comparison and their pairing; without candidate, rows contain both sides.
+
+    `structural` are warnings that the documents are probably not where they are read from. `ids`
+    describes the ids of both sides if they seem to have none in common.
+    """
 
     truth: InputSide
     candidate: InputSide | None = None
     by_id: bool = False
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    structural: list[str] = field(default_factory=list)
+    ids: str = ""
 
 
 def make_dialect(role: Role, options: Inputs) -> JsonDialect:
@@ -97,7 +103,8 @@ def open_single_input(
             layout, notes = detect_layout(side.sample, Role.TRUTH, options, name=source.name)
         side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
         on_error.pop_all()
-        return OpenedInputs(side, notes=notes)
+        structural = [] if layout.partner_key is None else warn_nested_documents(side, None)
+        return OpenedInputs(side, notes=notes, structural=structural)
 
 
 def _pairs_as_rows(given: InputLike) -> InputLike:
@@ -108,7 +115,7 @@ def _pairs_as_rows(given: InputLike) -> InputLike:
         {"expected": row[0], "candidate": row[1]}
         if isinstance(row, tuple) and len(row) == 2  # noqa: PLR2004 - a pair
         else row
-        for row in given
+        for row in ensure_documents(given, "")
     )
 
 
@@ -126,7 +133,8 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
         else:
             first = open_source(truth, dialects[0], side=Role.TRUTH.label)
             on_error.callback(first.close)
-            second = open_source(candidate, dialects[1], side=Role.CANDIDATE.label)
+            label = Role.CANDIDATE.label
+            second = open_source(candidate, dialects[1], side=label, text=True)
             on_error.callback(second.close)
             sources = first, second
             notes = _settle(sources, options)
@@ -135,8 +143,9 @@ def open_inputs(truth: InputLike, candidate: InputLike, options: Inputs) -> Open
             layout, found = detect_layout(side.sample, role, options, name=side.source.name)
             side.layout = layout if side.sample.ids is None else replace(layout, id_key=None)
             notes += found
-        warnings = warn_nested_documents(*sides)
-        opened = OpenedInputs(sides[0], sides[1], notes=notes, warnings=warnings)
+        opened = OpenedInputs(sides[0], sides[1], notes=notes)
+        opened.structural = warn_nested_documents(*sides)
+        opened.ids = describe_ids(*sides)
         _decide_pairing(opened, options)
         on_error.pop_all()
         return opened
@@ -227,8 +236,9 @@ def _decide_pairing(opened: OpenedInputs, options: Inputs) -> None:
         opened.notes.append("rows paired by id")
         return
     opened.notes.append("rows paired by position")
-    if truth.has_ids != candidate.has_ids and not documents:
-        without = candidate if truth.has_ids else truth
+    without = candidate if truth.has_ids else truth
+    readable = any(not isinstance(row, UnreadableRow) for row in without.sample.rows)
+    if truth.has_ids != candidate.has_ids and not documents and readable:
         opened.warnings.append(
             f"{without.source.name}: rows have no ids, so they are paired by position; "
             "the ids of the other input are not compared"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,22 +21,34 @@ from fieldmark.data.files import (
     read_whole,
 )
 from fieldmark.data.inputs import Duplicates, InputLike
-from fieldmark.data.json_documents import ObjectSource, ValueSource, to_json_value
+from fieldmark.data.json_documents import ObjectSource, ValueSource, ensure_documents, to_json_value
 from fieldmark.data.json_lines import JsonlSource
 from fieldmark.data.json_parser import JsonDialect, parse_bytes, parse_document
+from fieldmark.data.layout import ID_KEYS
 from fieldmark.data.rows import RowSource, with_location
 from fieldmark.errors import DataError, Location
+from fieldmark.model.json import JsonObject
 
 __all__ = ["open_source"]
 
 _PEEK_BYTES: Final = 1 << 12
+_JSON_START: Final = re.compile(r"\s*[\[{]")
 
 
-def open_source(given: InputLike, dialect: JsonDialect, *, side: str) -> RowSource:
-    """Open the rows of one side; `side` is its name if it has no file name."""
+def open_source(
+    given: InputLike, dialect: JsonDialect, *, side: str, text: bool = False
+) -> RowSource:
+    """Open the rows of one side; `side` is its name if it has no file name.
+
+    With `text`, rows in memory may be model output.
+    """
     if isinstance(given, str | Path):
         if str(given) == STDIN:
             return _open_stream(open_stdin(), dialect)
+        # Unlike a method of Path, this accepts text that is too long for a file name.
+        if isinstance(given, str) and _JSON_START.match(given) and not os.path.exists(given):  # noqa: PTH110
+            message = "expected the name of a file, got JSON text; parse it with json.loads first"
+            raise DataError(message, Location(side))
         path = Path(given)
         if path.is_dir():
             from fieldmark.data.directories import DirectorySource
@@ -43,14 +57,24 @@ def open_source(given: InputLike, dialect: JsonDialect, *, side: str) -> RowSour
         return _BY_SUFFIX.get(format_suffix(path), _open_json)(str(given), dialect)
     if isinstance(given, Mapping):
         try:
-            return ValueSource(side, to_json_value(given, dialect))
+            value = to_json_value(given, dialect)
         except DataError as error:
             raise with_location(error, Location(side)) from None
+        if isinstance(value, dict) and not value.keys().isdisjoint(ID_KEYS) and _is_columns(value):
+            message = "expected documents, got columns; convert them to a list of rows"
+            raise DataError(message, Location(side))
+        return ValueSource(side, value)
     if is_stream(given):
         return _open_stream(buffer_stream(given, side), dialect)
-    source = ObjectSource(side, given, dialect)
+    source = ObjectSource(side, ensure_documents(given, side), dialect, text)
     source.in_memory = True
     return source
+
+
+def _is_columns(value: JsonObject) -> bool:
+    """Return whether all values are lists of the same length."""
+    columns = [column for column in value.values() if isinstance(column, list)]
+    return len(columns) == len(value) and len(set(map(len, columns))) == 1
 
 
 def _open_stream(opened: InputFile, dialect: JsonDialect) -> RowSource:

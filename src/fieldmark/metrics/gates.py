@@ -1,4 +1,4 @@
-"""Gates: limits on the metrics of a run, and on their drop below a baseline."""
+"""Gates: limits on the metrics of a run and on their drop below a baseline; why a run fails."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from fieldmark.errors import OptionError, with_hint
+from fieldmark.metrics.tally import CaseTotals
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import did_you_mean
 
@@ -16,12 +17,14 @@ __all__ = [
     "Gate",
     "GateKind",
     "GateResult",
+    "RunFailure",
     "check_gate",
     "check_gates",
     "drop_gates",
     "less_is_better",
     "metric_value",
     "parse_gate",
+    "run_failures",
 ]
 
 MetricValue: TypeAlias = "float | int | None"
@@ -38,11 +41,19 @@ _SHORT: Final[Mapping[str, str]] = {
     "micro_precision": "micro.precision",
     "micro_recall": "micro.recall",
 }
+_SUGGESTED: Final = 3
+_DEPTH: Final = 2
+"""The most dots in the name of a metric of the whole run; other metrics have more."""
+_ATTRIBUTE_METRICS: Final = frozenset(
+    {"accuracy", "f1", "fn", "fp", "precision", "recall", "tn", "tp"}
+)
 _EXAMPLES: Final = "for example mean_score, micro_f1 or attributes.total.f1"
 _OF_FIELDS: Final = frozenset(
     {"micro", "macro", "macro_f1_by_attribute", "macro_f1_by_case", "mean_score", "quality"}
 )
 """Metrics that are vacuous, even if perfect, when no field was scored."""
+_OF_MISTAKES: Final = frozenset({"attributes", "errors_by_type"})
+"""Metrics that are vacuous too if no prediction was compared: there are no mistakes to count."""
 
 
 class GateKind(StrEnum):
@@ -80,6 +91,34 @@ class GateResult:
     known: bool = True
 
 
+class RunFailure(StrEnum):
+    """Why a run did not pass, most important first."""
+
+    UNKNOWN_METRIC = "unknown_metric"
+    INVALID_TRUTH = "invalid_truth"
+    UNMET_SELECTION = "unmet_selection"
+    TOO_MANY_ERRORS = "too_many_errors"
+    GATE_FAILED = "gate_failed"
+
+
+def run_failures(
+    cases: CaseTotals, gates: Sequence[GateResult], *, max_errors: int = 0, unmet: bool = False
+) -> tuple[RunFailure, ...]:
+    """Return why a run did not pass; nothing if it did.
+
+    `max_errors` is the number of cases that may have errors. A selection of cases is `unmet` if it
+    names a tag or an id that no case has.
+    """
+    found = {
+        RunFailure.UNKNOWN_METRIC: any(not gate.known for gate in gates),
+        RunFailure.INVALID_TRUTH: cases.invalid_truth > 0,
+        RunFailure.UNMET_SELECTION: unmet,
+        RunFailure.TOO_MANY_ERRORS: cases.errors > max_errors,
+        RunFailure.GATE_FAILED: any(gate.known and not gate.passed for gate in gates),
+    }
+    return tuple(failure for failure, applies in found.items() if applies)
+
+
 def parse_gate(text: str, kind: GateKind) -> Gate:
     """Parse `METRIC=LIMIT`; the name of the metric may contain dots and equals signs.
 
@@ -114,24 +153,28 @@ def check_gate(gate: Gate, summary: JsonObject) -> GateResult:
     """Check one gate; an unknown metric raises `OptionError` with a suggestion."""
     value = metric_value(gate.name, summary, gate.kind)
     name = _SHORT.get(gate.name, gate.name)
-    vacuous = _is_vacuous(name, summary)
+    vacuous = _vacuous_reason(name, summary)
     passed = False
     if value is not None and not vacuous:
         minimum = gate.kind is GateKind.MIN
         passed = value >= gate.limit - _SLACK if minimum else value <= gate.limit + _SLACK
-    note = "undefined" if value is None else "nothing was scored" if vacuous else ""
+    note = "undefined" if value is None else vacuous
     return GateResult(**asdict(gate), value=value, passed=passed, note=note)
 
 
-def _is_vacuous(name: str, summary: JsonObject) -> bool:
-    """Whether nothing is behind a metric: no field was scored, or it is flagged as vacuous."""
+def _vacuous_reason(name: str, summary: JsonObject) -> str:
+    """Return why nothing is behind a metric, or an empty string."""
     group, _, metric = name.partition(".")
     micro, quality = summary.get("micro"), summary.get("quality")
-    if isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn"))):
-        return group in _OF_FIELDS
+    if _nothing_compared(summary) and group in _OF_FIELDS | _OF_MISTAKES:
+        # The scores of evaluators do not depend on fields.
+        scored_otherwise = group == "mean_score" and summary.get("evaluators")
+        return "" if scored_otherwise else "no expected value was compared with a prediction"
+    nothing_scored = isinstance(micro, dict) and not any(map(micro.get, ("tp", "fp", "fn")))
     flags = quality.get("flags") if group == "quality" and isinstance(quality, dict) else None
     own = flags.get(metric) if isinstance(flags, dict) else None
-    return isinstance(own, list) and "vacuous" in own
+    flagged = isinstance(own, list) and "vacuous" in own
+    return "nothing was scored" if flagged or (nothing_scored and group in _OF_FIELDS) else ""
 
 
 def metric_value(name: str, summary: JsonObject, option: str = "metric") -> MetricValue:
@@ -143,9 +186,31 @@ def metric_value(name: str, summary: JsonObject, option: str = "metric") -> Metr
     metrics = {key: value for key, value in summary.items() if key not in _NOT_METRICS}
     found = next(_resolve(_SHORT.get(name, name), metrics), None)
     if found is None:
-        hint = did_you_mean(name, {*_SHORT, *_names(metrics)}) or _EXAMPLES
+        hint = _suggest(name, [*_names(metrics), *_SHORT]) or _EXAMPLES
         raise OptionError(option, with_hint(f"unknown metric {name!r}", hint))
     return found[0]
+
+
+def _nothing_compared(metrics: JsonObject) -> bool:
+    """Return whether there are expected values, and none of them met a value of a candidate."""
+    micro, errors = metrics.get("micro"), metrics.get("errors_by_type")
+    if not isinstance(micro, dict) or not isinstance(errors, dict) or not errors.get("omission"):
+        return False
+    return not any(
+        (micro.get("tp"), micro.get("tn"), errors["wrong_value"], errors["format_error"])
+    )
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    """Return a suggestion: metrics with the same last part, or the most similar name."""
+    same = [repr(each) for each in known if each.endswith(f".{name}") and each.count(".") <= _DEPTH]
+    if same:
+        return f"did you mean {' or '.join(same[:_SUGGESTED])}?"
+    similar = did_you_mean(name, known)
+    first, dot, metric = name.rpartition(".")
+    if not similar and dot and metric in _ATTRIBUTE_METRICS:
+        return f"did you mean 'attributes.{first}.{metric}'?"
+    return similar
 
 
 def _is_metric(value: JsonValue) -> bool:

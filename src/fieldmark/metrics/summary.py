@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fieldmark.metrics.averages import MacroMean, macro_mean
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.metrics.counts import cost_table, total
-from fieldmark.metrics.gates import GateResult
+from fieldmark.metrics.gates import GateResult, RunFailure
 from fieldmark.metrics.headline import (
     HEADLINE_METRICS,
     MAIN_METRIC,
@@ -127,7 +127,11 @@ class RunIntervals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Every metric of a run."""
+    """Every metric of a run.
+
+    `structural_warnings` are those `warnings` that say that the documents probably do not have the
+    structure that they are compared by, so that the metrics mean little.
+    """
 
     convention: AppliedConvention
     cases: CaseTotals
@@ -144,7 +148,14 @@ class Summary:
     intervals: RunIntervals | None = None
     usage: JsonObject = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
+    failures: tuple[RunFailure, ...] = ()
     warnings: tuple[str, ...] = ()
+    structural_warnings: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run passed: its command exits with code 0."""
+        return not self.failures
 
     @property
     def headline(self) -> dict[str, float | None]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from enum import Enum, StrEnum
 from typing import Final, TypeAlias
 
-__all__ = ["MISSING", "JsonObject", "JsonValue", "Kind", "Missing", "kind_of"]
+__all__ = [
+    "MISSING",
+    "JsonObject",
+    "JsonValue",
+    "Kind",
+    "Missing",
+    "conversion_to_rows",
+    "kind_of",
+]
 
 JsonValue: TypeAlias = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -48,3 +56,18 @@ _KINDS: Final = {
 def kind_of(value: JsonValue) -> Kind:
     """Return the JSON type of a value."""
     return _KINDS[type(value)]
+
+
+_TO_ROWS: Final = (
+    ("to_dicts", "df.to_dicts()"),
+    ("to_pylist", "table.to_pylist()"),
+    ("to_dict", 'df.to_dict("records")'),
+)
+"""Methods of polars, Arrow and pandas tables, and the call that returns rows."""
+
+
+def conversion_to_rows(value: object) -> str:
+    """Return how a data frame or an Arrow table is converted to rows; empty for other objects."""
+    calls = (call for method, call in _TO_ROWS if hasattr(value, method))
+    call = next(calls, "") if hasattr(value, "columns") else ""
+    return call and f"convert it to rows with {call}"

@@ -64,6 +64,7 @@ class ShownRun:
                 warnings=(f"{plural(hidden, 'warning')} hidden, because warnings may quote values",)
                 if hidden
                 else (),
+                structural_warnings=(),
                 detection=_without_classes(summary.detection),
                 evaluators={
                     name: replace(each, metrics=_without_classes(each.metrics))

@@ -125,6 +125,12 @@ def gate_text(gate: GateResult, *, name: str | None = None) -> str:
     return f"{name or gate.name} is {value}, must be {bound} {gate.limit:g}{note}"
 
 
+def split_warnings(summary: Summary) -> tuple[list[str], list[str]]:
+    """Return the warnings to show before the metrics of a run, and those to show after them."""
+    first = summary.structural_warnings
+    return list(first), [text for text in summary.warnings if text not in first]
+
+
 def gate_line(gate: GateResult) -> str:
     """Describe a gate and whether it passed."""
     return f"gate {'passed' if gate.passed else 'failed'}: {gate_text(gate)}"

@@ -23,6 +23,7 @@ from fieldmark.report.tables import (
     more_text,
     number,
     outcome_text,
+    split_warnings,
 )
 from fieldmark.values.escape import visible
 from fieldmark.values.text import plural
@@ -61,8 +62,13 @@ def plain_table(title: str, columns: Iterable[str] = (), *, collapse: bool = Fal
 
 
 def run_view(summary: Summary, notes: Sequence[str] = (), *, top: int | None = None) -> Group:
-    """Show a run: attributes, scores, mistakes, evaluators, coverage, gates and warnings."""
-    parts: list[RenderableType] = [one_line(f"· {note}", "dim") for note in notes]
+    """Show a run: attributes, scores, mistakes, evaluators, coverage, gates and warnings.
+
+    Warnings about the structure of the documents come before the numbers.
+    """
+    structural, others = split_warnings(summary)
+    parts: list[RenderableType] = [one_line(f"warning: {text}", "bold red") for text in structural]
+    parts += [one_line(f"· {note}", "dim") for note in notes]
     parts += [attribute_table(summary, top=top), Text(), _scores(summary), Text()]
     if summary.evaluators:
         parts += [*_evaluators(summary), Text()]
@@ -72,7 +78,7 @@ def run_view(summary: Summary, notes: Sequence[str] = (), *, top: int | None = N
     parts += map(one_line, _usage_lines(summary))
     for gate in summary.gates:
         parts.append(one_line(gate_line(gate), "green" if gate.passed else "bold red"))
-    parts += [one_line(f"warning: {text}", "yellow") for text in summary.warnings]
+    parts += [one_line(f"warning: {text}", "yellow") for text in others]
     return Group(*parts)
 
 

@@ -23,6 +23,7 @@ from fieldmark.report.tables import (
     attribute_rows,
     gate_text,
     number,
+    split_warnings,
 )
 from fieldmark.values.escape import for_csv, for_markdown
 from fieldmark.values.json_text import strict_json
@@ -79,7 +80,9 @@ def csv_table(summary: Summary) -> str:
 def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
     """Return a summary for a pull request: headline metrics, gates and the worst attributes."""
     rows = attribute_rows(summary)
-    lines = [headline(summary), ""]
+    structural, others = split_warnings(summary)
+    lines = [f"> warning: {for_markdown(text)}\n" for text in structural]
+    lines += [headline(summary), ""]
     for gate in summary.gates:
         result = "passed" if gate.passed else "**failed**"
         lines.append(f"- gate {result}: {gate_text(gate, name=f'`{gate.name}`')}")
@@ -92,7 +95,7 @@ def markdown_summary(summary: Summary, *, top: int | None = None) -> str:
     lines += [f"| {for_markdown(row.attribute)} | {counts_and_rates(row)} |" for row in rows[:top]]
     if top is not None and len(rows) > top:
         lines.append(f"\n… and {plural(len(rows) - top, 'more attribute')}")
-    lines += [f"\n> warning: {for_markdown(text)}" for text in summary.warnings]
+    lines += [f"\n> warning: {for_markdown(text)}" for text in others]
     return "\n".join(lines) + "\n"
 
 

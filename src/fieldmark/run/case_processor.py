@@ -16,6 +16,7 @@ from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.counts import Counts
 from fieldmark.model.outcomes import AttributeTable, Outcomes
+from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan
 from fieldmark.run.error_boundary import compare_cases
 from fieldmark.run.warnings import CaseWarnings
@@ -121,9 +122,10 @@ class RunTotals:
         values: bool,
         sampled: bool,
         threshold: Threshold | None = None,
+        rules: Rules | None = None,
     ) -> None:
         self.tally = Tally(table)
-        self.warnings = CaseWarnings(values=values)
+        self.warnings = CaseWarnings(values=values, rules=rules)
         self.sample = CaseSample(table, threshold=threshold) if sampled else None
 
     def add(self, results: Sequence[CaseResult], unreadable: Sequence[Case] = ()) -> None:

@@ -9,7 +9,15 @@ from typing import Final, cast
 
 from fieldmark.errors import ConfigError, OptionError, Problem
 from fieldmark.evaluators.base import data_dependent_prefixes
-from fieldmark.metrics.gates import Gate, GateKind, GateResult, check_gate, check_gates, drop_gates
+from fieldmark.metrics.gates import (
+    Gate,
+    GateKind,
+    GateResult,
+    check_gate,
+    check_gates,
+    drop_gates,
+    run_failures,
+)
 from fieldmark.metrics.summary import (
     AppliedConvention,
     EvaluatorSummary,
@@ -149,18 +157,22 @@ class RunGates:
             )
             check_drops(before, before, self.max_drop)
 
-    def checked(self, summary: Summary) -> Summary:
-        """Return the summary with all gates checked; a gate on an unknown metric fails."""
-        if not self.gates and self.baseline is None:
-            return summary
-        from fieldmark.wire.summary import summary_to_json
+    def checked(self, summary: Summary, *, max_errors: int = 0, unmet: bool = False) -> Summary:
+        """Return the summary with all gates checked and the reasons why the run did not pass.
 
-        summary = replace(summary, gates=check_gates(self.gates, summary_to_json(summary)))
-        if self.baseline is None:
-            return summary
-        before = self._baseline_metrics(self.baseline, summary.convention)
-        drops = check_drops(before, summary_to_json(summary), self.max_drop)
-        return replace(summary, gates=(*summary.gates, *drops))
+        A gate on an unknown metric fails. `max_errors` and `unmet` are those of `run_failures`.
+        """
+        results: tuple[GateResult, ...] = ()
+        if self.gates or self.baseline is not None:
+            from fieldmark.wire.summary import summary_to_json
+
+            metrics = summary_to_json(summary)
+            results = check_gates(self.gates, metrics)
+            if self.baseline is not None:
+                before = self._baseline_metrics(self.baseline, summary.convention)
+                results += check_drops(before, metrics, self.max_drop)
+        failures = run_failures(summary.cases, results, max_errors=max_errors, unmet=unmet)
+        return replace(summary, gates=results, failures=failures)
 
     def _baseline_metrics(self, baseline: Path | str, convention: AppliedConvention) -> JsonObject:
         """Return the metrics of the baseline, which must have the same rules and convention."""

@@ -108,7 +108,11 @@ class PartitionWorker:
         """Read, compare and count the partitions of a task, and write the rows of each segment."""
         job, plan = self._job, self._processor.plan
         totals = RunTotals(
-            plan.table, values=job.values, sampled=job.sampled, threshold=self._threshold
+            plan.table,
+            values=job.values,
+            sampled=job.sampled,
+            threshold=self._threshold,
+            rules=job.rules,
         )
         ids: list[str] = []
         read: list[ReadStatistics] = []

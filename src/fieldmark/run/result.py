@@ -93,7 +93,6 @@ class RunResult:
     summary: Summary
     notes: tuple[str, ...] = ()
     path: Path | None = field(default=None)
-    max_errors: int = 0
 
     @property
     def attributes(self) -> AttributeFrame:
@@ -127,8 +126,13 @@ class RunResult:
 
     @property
     def passed(self) -> bool:
-        """Whether all gates passed; true if there are none."""
-        return all(gate.passed for gate in self.summary.gates)
+        """Whether the run passed: the command would exit with code 0.
+
+        `summary.failures` says why a run did not pass: a gate failed or names an unknown metric,
+        ground truth could not be read, too many cases had errors, or no case was selected by a tag
+        or an id.
+        """
+        return self.summary.passed
 
     def to_dict(self) -> JsonObject:
         """Return the summary as JSON."""

@@ -44,7 +44,7 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
     changed = [
         "request" if key == "options" else key
         for key in _SAME
-        if _without_names(getattr(stored.manifest, key)) != _without_names(getattr(manifest, key))
+        if _comparable(getattr(stored.manifest, key)) != _comparable(getattr(manifest, key))
     ]
     if changed and not options.accept_changes:
         names = [name for name in changed if name != "inputs"]
@@ -61,8 +61,13 @@ def open_run_directory(options: RunOptions, manifest: Manifest) -> RunDirectory:
     return RunDirectory(path, resumed, stored=list(stored.attributes.items()))
 
 
-def _without_names(value: object) -> object:
-    """Return inputs without names, since a file can have many paths."""
+def _comparable(value: object) -> object:
+    """Return inputs without names, and options without the limit on errors.
+
+    A file can have many paths, and the limit is applied when the run is finished.
+    """
+    if isinstance(value, dict):
+        return {key: each for key, each in value.items() if key != "max_errors"}
     if not isinstance(value, tuple):
         return value
     return [

@@ -38,7 +38,7 @@ from fieldmark.run.partition_worker import (
 from fieldmark.run.provider_set import ProviderSet, RunUsageLog
 from fieldmark.run.result import RunResult
 from fieldmark.run.settings import Settings
-from fieldmark.run.warnings import list_notes, unused_rules
+from fieldmark.run.warnings import list_notes, structural_warnings, unused_rules
 from fieldmark.wire.attributes import RowNumbers
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.cases import CaseEncoder
@@ -83,6 +83,7 @@ class PreparedRun:
     gates: RunGates
     providers: ProviderSet
     segment_size: int
+    max_errors: int = 0
     manifest: Manifest | None = None
     evaluators: Sequence[ConfiguredEvaluator] = ()
     own_evaluators: Mapping[str, Sequence[ConfiguredEvaluator]] = field(default_factory=dict)
@@ -115,13 +116,16 @@ def run_session(
         session.run()
         summary = usage_log.added_to(session.summary())
         prepared.check_end(summary)
-        summary = prepared.gates.checked(session.with_intervals(summary))
+        unmet = prepared.selection is not None and bool(prepared.selection.unmatched())
+        summary = prepared.gates.checked(
+            session.with_intervals(summary), max_errors=prepared.max_errors, unmet=unmet
+        )
         if directory is not None:
             lists: JsonObject = {path: describe(each) for path, each in session.lists.items()}
             directory.finish(summary, lists=lists, spent=prepared.providers.spent())
     notes = (*prepared.stream.notes, *list_notes(session.lists))
     path = None if directory is None else directory.path
-    return RunResult(summary, notes, path, max_errors=options.max_errors or 0)
+    return RunResult(summary, notes, path)
 
 
 class _Session:
@@ -155,7 +159,10 @@ class _Session:
         self._numbers = RowNumbers(self._plan.table, seeds)
         self._size = prepared.segment_size if directory is None else directory.manifest.segment_size
         self._totals = RunTotals(
-            self._plan.table, values=options.values, sampled=options.wants_intervals
+            self._plan.table,
+            values=options.values,
+            sampled=options.wants_intervals,
+            rules=self._settings.rules,
         )
         self._runner: EvaluatorRunner | None = None
         self._regions: RegionTotals | None = None
@@ -188,13 +195,15 @@ class _Session:
     def summary(self) -> Summary:
         """Return the metrics of all cases, without confidence intervals."""
         self._totals.tally.add_unexpected(self._stream.coverage.unexpected)
+        structural = self._structural_warnings()
         summary = summarize(
             self._totals.tally,
             self._settings.convention,
             rules=self._settings.rules,
             evaluators=None if self._runner is None else self._runner.summaries(),
-            warnings=self._warnings(),
+            warnings=(*structural, *self._warnings()),
         )
+        summary = replace(summary, structural_warnings=structural)
         return summary if self._regions is None else self._regions.added_to(summary)
 
     def with_intervals(self, summary: Summary) -> Summary:
@@ -212,6 +221,19 @@ class _Session:
         met = {**self._plan.lists(), **self._worker_lists}
         return {path: met[path] for path in sorted(met)}
 
+    def _structural_warnings(self) -> tuple[str, ...]:
+        stream, tally = self._stream, self._totals.tally
+        if stream.structural:
+            return tuple(stream.structural)
+        if self._prepared.evaluators:
+            from fieldmark.run.evaluator_runner import has_judges
+
+            if has_judges(self._prepared.evaluators):
+                return ()  # a judge may compare documents that have nothing in common
+        cases = tally.sums().cases
+        read = cases.scored - cases.missing - cases.unparseable
+        return tuple(structural_warnings(tally.facts(), read=read))
+
     def _warnings(self) -> tuple[str, ...]:
         warnings = self._totals.warnings
         return (
@@ -221,7 +243,7 @@ class _Session:
             *dict.fromkeys(self._target_warnings),
             *([_NON_FINITE] if self._dialect.non_finite else []),
             *warnings.uncertain(),
-            *unused_rules(self._settings.rules, self._totals.tally.facts()),
+            *unused_rules(self._settings.rules, self._totals.tally.facts(), warnings.unseen),
         )
 
     # --- one process ------------------------------------------------------------------------------

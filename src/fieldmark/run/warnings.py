@@ -6,7 +6,8 @@ were aligned.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
@@ -15,9 +16,17 @@ from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
+from fieldmark.model.json import MISSING
 from fieldmark.model.outcome import FACTS, Outcome, Presence
 from fieldmark.model.rule import Rules
-from fieldmark.values.paths import Path, PathError, attribute_of, covers, parse_path
+from fieldmark.values.paths import (
+    Path,
+    PathError,
+    attribute_of,
+    covers,
+    has_path,
+    parse_path,
+)
 from fieldmark.values.text import nearest, plural
 from fieldmark.wire.case_result import CaseResult
 
@@ -26,8 +35,9 @@ if TYPE_CHECKING:
     from fieldmark.align.key import Key
     from fieldmark.align.optimal import Optimal
 
-__all__ = ["CaseWarnings", "list_notes", "unused_rules"]
+__all__ = ["CaseWarnings", "list_notes", "structural_warnings", "unused_rules"]
 
+_ITEM: Final = re.compile(r"\[\]")
 _NAMED: Final = 3
 """The maximum number of cases or lists of one type that are named; the others are counted."""
 _UNREADABLE: Final[Mapping[CaseInput, str]] = {
@@ -66,13 +76,16 @@ _ALIGNED: Final[Mapping[str, str]] = {
 class CaseWarnings:
     """Counts problems and uncertain comparisons, and names the first few cases.
 
-    Without `values`, notes that may quote a document are omitted.
+    Without `values`, notes that may quote a document are omitted. `unseen` are the paths of the
+    `rules` that no document had so far.
     """
 
-    __slots__ = ("_counts", "_first", "_flags", "_values")
+    __slots__ = ("_counts", "_first", "_flags", "_values", "unseen")
 
-    def __init__(self, *, values: bool = True) -> None:
+    def __init__(self, *, values: bool = True, rules: Rules | None = None) -> None:
         self._values = values
+        paths = [_parse(rule.path) for rule in rules.fields] if rules is not None else []
+        self.unseen = {path.text: path for path in paths if path is not None}
         self._counts: dict[str, int] = dict.fromkeys((*_UNREADABLE.values(), _ERROR), 0)
         self._first: dict[str, list[str]] = {problem: [] for problem in self._counts}
         self._flags: dict[tuple[str, str], int] = dict.fromkeys(
@@ -92,6 +105,14 @@ class CaseWarnings:
             for result in results:
                 if result.stats.errors_count and result.case.input is not CaseInput.FAILED:
                     self._add_case(_ERROR, f"{_named(result.case)}: {self._failure(result)}")
+        for result in results if self.unseen else ():
+            both = (result.case.expected, result.case.candidate)
+            documents = [each for each in both if each is not MISSING]
+            self.unseen = {
+                text: path
+                for text, path in self.unseen.items()
+                if not any(has_path(each, path) for each in documents)
+            }
         flags = self._flags
         flags[_VACUOUS] += sum([result.stats.vacuous for result in results])
         flags[_FALLBACK] += sum([result.outcomes.fallback for result in results])
@@ -108,6 +129,8 @@ class CaseWarnings:
             self._counts[problem] += number
         for flag, number in other._flags.items():
             self._flags[flag] += number
+        both = self.unseen.keys() & other.unseen.keys()
+        self.unseen = {text: path for text, path in self.unseen.items() if text in both}
 
     def errors(self) -> list[str]:
         """Return a warning for each of the first few cases with a problem, and one for the rest."""
@@ -145,8 +168,64 @@ def _named(case: Case) -> str:
     return f"case {case.id!r}"
 
 
-def unused_rules(rules: Rules, facts: FactsByPath) -> list[str]:
-    """Return a warning for each path in the rules that no document has, with a suggestion."""
+def structural_warnings(facts: FactsByPath, *, read: int) -> list[str]:
+    """Return warnings that the two sides do not have the same structure.
+
+    `read` is the number of cases with a candidate.
+    """
+    absent = Presence.ABSENT
+    expected, candidate = (
+        [path for path, own in facts.items() if any(FACTS[e][side] is not absent for e in own)]
+        for side in (1, 2)
+    )
+    warnings: list[str] = []
+    if read and expected and set(expected).isdisjoint(candidate):
+        sides = f"ground truth: {_first_few(expected)}"
+        sides += f"; predictions: {_first_few(candidate)}" if candidate else ""
+        message = f"ground truth and predictions have no attribute in common ({sides})"
+        inside, outside = _common_wrapper(candidate, expected), _common_wrapper(expected, candidate)
+        hint = f"set the candidate key to {inside!r}" if inside else ""
+        hint = f"set the expected key to {outside!r}" if outside and not hint else hint
+        warnings.append(with_hint(message, hint))
+    lists, items = (
+        {path[: found.start()] for path in paths for found in _ITEM.finditer(path)}
+        for paths in (expected, candidate)
+    )
+    single = [path for path in candidate if path in lists - items]
+    if single:
+        warnings.append(
+            f"lists in ground truth, but single values in predictions: {_first_few(single)}; "
+            "if one item of a list is enough, set any_of: true on these fields"
+        )
+    return warnings
+
+
+def _common_wrapper(paths: Sequence[str], others: Sequence[str]) -> str:
+    """Return the key below which more than half of the other paths are found, or nothing."""
+    keys = dict.fromkeys(path.partition(".")[0] for path in paths)
+    known = set(paths)
+    for key in keys:
+        if 2 * sum(f"{key}.{other}" in known for other in others) > len(others):
+            return key
+    return ""
+
+
+def _first_few(paths: Sequence[str]) -> str:
+    more = ", …" if len(paths) > _NAMED else ""
+    return f"{', '.join(paths[:_NAMED])}{more}"
+
+
+def unused_rules(
+    rules: Rules, facts: FactsByPath, unseen: Container[str] | None = None
+) -> list[str]:
+    """Return a warning for each path in the rules that no document has, with a suggestion.
+
+    A document may have a path that is not compared as such, for example in a list that is compared
+    as one value: only the paths in `unseen`, by default all, can be missing. If nothing was
+    compared at all, nothing is known about the documents.
+    """
+    if not any(facts.values()):
+        return []
     absent = Presence.ABSENT
     seen = [
         path
@@ -162,10 +241,11 @@ def unused_rules(rules: Rules, facts: FactsByPath) -> list[str]:
     warnings: list[str] = []
     for rule in rules.fields:
         path = _parse(rule.path)
-        if path is None:
+        if path is None or (unseen is not None and path.text not in unseen):
             continue
         attribute = parse_path(attribute_of(path))
-        if attribute.segments in prefixes or any(
+        # The literal key wins over the steps of the path.
+        if not prefixes.keys().isdisjoint([attribute.segments, (path.text,)]) or any(
             covers(attribute, prefix) for prefix in prefixes.values()
         ):
             continue

@@ -27,6 +27,7 @@ __all__ = [
     "append_path",
     "attribute_of",
     "covers",
+    "has_path",
     "is_path",
     "join",
     "leaves",
@@ -162,6 +163,39 @@ def resolve(document: JsonValue, path: str | Path) -> JsonValue | Missing:
         else:
             return MISSING
     return value
+
+
+def has_path(document: JsonValue, path: Path) -> bool:
+    """Return whether a path or a pattern names anything in a document.
+
+    >>> has_path({"items": [{}, {"x": None}]}, parse_path("items[*].x"))
+    True
+    """
+    if path.text == ROOT and not isinstance(document, dict):
+        return True
+    segments, tails = path.segments, path.tails
+
+    def found(value: JsonValue, place: int) -> bool:
+        if place == len(segments):
+            return True
+        segment = segments[place]
+        if isinstance(value, dict):
+            if tails[place] in value:
+                return True
+            inner: Iterable[JsonValue] = value.values()
+            named = {_key_of(segment)} & value.keys()
+        else:
+            inner = value if isinstance(value, list) else ()
+            named = set()
+        if segment is ANY_DEPTH:
+            return found(value, place + 1) or any(found(each, place) for each in inner)
+        if isinstance(value, list):
+            if isinstance(segment, int):
+                return segment < len(value) and found(value[segment], place + 1)
+            return segment is ANY_ITEM and any(found(each, place + 1) for each in value)
+        return isinstance(value, dict) and any(found(value[key], place + 1) for key in named)
+
+    return found(document, 0)
 
 
 def join(parent: str, key: str) -> str:

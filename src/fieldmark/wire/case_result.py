@@ -280,6 +280,8 @@ class CaseResult:
             "misses": list(self.misses),
             "skipped": list(self.skipped),
             "reasoning": self.reasoning,
+            "input": self.input,
+            "note": self.note,
             "counts": dict(self.counts._asdict()),
             "precision": self.precision,
             "recall": self.recall,

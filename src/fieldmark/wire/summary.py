@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Final
 
 from fieldmark.metrics.averages import MacroMean
-from fieldmark.metrics.gates import GateKind, GateResult
+from fieldmark.metrics.gates import GateKind, GateResult, RunFailure, run_failures
 from fieldmark.metrics.quality import QualityBuckets
 from fieldmark.metrics.summary import (
     AppliedConvention,
@@ -65,7 +65,10 @@ def summary_to_json(summary: Summary) -> JsonObject:
         **({"detection": summary.detection} if summary.detection else {}),
         **({"usage": summary.usage} if summary.usage else {}),
         "gates": [gate_to_json(gate) for gate in summary.gates],
+        "passed": summary.passed,
+        "failures": [failure.value for failure in summary.failures],
         "warnings": list(summary.warnings),
+        "structural_warnings": list(summary.structural_warnings),
     }
     return metrics if summary.intervals is None else with_intervals(metrics, summary.intervals)
 
@@ -75,9 +78,11 @@ def summary_from_json(value: JsonObject) -> Summary:
     fields = JsonFields(value)
     check_format(value)
     macro, attributes = fields.object("macro"), dict(fields.objects("attributes"))
+    cases = CaseTotals(*map(fields.object("cases").integer, CaseTotals._fields))
+    gates = tuple(_gate_from_json(each) for each in fields.array_of_objects("gates"))
     return Summary(
         convention=convention_from_json(fields.object("convention")),
-        cases=CaseTotals(*map(fields.object("cases").integer, CaseTotals._fields)),
+        cases=cases,
         verdicts=_verdicts_from_json(fields.object("verdicts")),
         micro=_micro_from_json(fields.object("micro")),
         macro=Macro(
@@ -94,8 +99,14 @@ def summary_from_json(value: JsonObject) -> Summary:
         },
         detection=fields.optional(fields.json_object, "detection", {}),
         usage=fields.optional(fields.json_object, "usage", {}),
-        gates=tuple(_gate_from_json(each) for each in fields.array_of_objects("gates")),
+        gates=gates,
+        failures=fields.optional(
+            lambda key: tuple(map(RunFailure, fields.texts(key))),
+            "failures",
+            run_failures(cases, gates),
+        ),
         warnings=fields.texts("warnings"),
+        structural_warnings=fields.optional(fields.texts, "structural_warnings", ()),
         intervals=fields.optional(
             lambda key: _intervals_from_json(fields.object(key), attributes), "intervals", None
         ),

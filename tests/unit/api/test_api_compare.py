@@ -117,3 +117,50 @@ def test_any_value_equals_itself(value):
     result = fm.compare(value, value)
     assert result.score == 1.0
     assert result.counts.fp == result.counts.fn == 0
+
+
+FENCED = '```json\n{"a": 1}\n```'
+READ = [
+    pytest.param({"a": 1}, '{"a": 1}', 1.0, "ok", id="json-text"),
+    pytest.param({"a": 1}, FENCED, 1.0, "ok", id="fenced"),
+    pytest.param({"a": 1}, f"Here it is:\n{FENCED}\nDone.", 1.0, "ok", id="fenced-amid-prose"),
+    pytest.param([1], "[1]", 1.0, "ok", id="list"),
+    pytest.param({"a": 1}, "nothing", 0.0, "parse_error", id="no-json-in-the-text"),
+    pytest.param({"a": 1}, '{"a": 1', 0.0, "parse_error", id="truncated"),
+    pytest.param("x", "x", 1.0, "ok", id="two-plain-strings"),
+    pytest.param("[sic]", "[sic]", 1.0, "ok", id="expected-remark-in-brackets"),
+    pytest.param("5", "5", 1.0, "ok", id="expected-digits-are-a-string"),
+    pytest.param("x", '{"a": 1}', 0.0, "ok", id="expected-string-and-json"),
+    pytest.param('{"a": 1}', {"a": 1}, 1.0, "ok", id="expected-in-text"),
+    pytest.param(FENCED, '{"a":1}', 1.0, "ok", id="both-in-text"),
+    pytest.param(5, "5", 1.0, "ok", id="expected-number-and-json"),
+    pytest.param(5, "five", 0.0, "ok", id="expected-number-and-prose"),
+    pytest.param({"a": "{}"}, {"a": "{}"}, 1.0, "ok", id="texts-inside-a-document-are-values"),
+]
+
+
+@pytest.mark.parametrize(("expected", "candidate", "score", "read"), READ)
+def test_documents_in_text_are_read_alike_everywhere(expected, candidate, score, read):
+    result = fm.compare(expected, candidate)
+    (ranked,) = fm.compare_many(expected, [candidate]).results
+    run = fm.score([{"id": "a", "expected": expected, "candidate": candidate}])
+    assert (result.score, result.input) == (score, read)
+    assert (ranked.score, ranked.input) == (score, read)
+    assert run.mean_score == score
+    assert run.summary.cases.unparseable == (read == "parse_error")
+
+
+def test_unparseable_candidate_has_no_fields_and_a_note():
+    result = fm.compare({"a": 1, "b": 2}, "nothing")
+    assert result.errors_by_type["omission"] == 2
+    assert result.note == result.to_dict()["note"] == "the text contains no JSON object or array"
+    assert fm.compare_many({"a": 1}, ["nothing", '{"a": 1}']).consistency == 0.0
+
+
+@pytest.mark.parametrize("expected", ['{"a": 1', '```json\n{"a": 1,}\n```', '{"a": NaN}'])
+def test_unreadable_expected_text_is_an_error(expected):
+    for call in (fm.compare, lambda one, other: fm.compare_many(one, [other])):
+        with pytest.raises(fm.DataError, match=r"^expected: "):
+            call(expected, {"a": 1})
+    run = fm.score([{"id": "a", "expected": expected, "candidate": {"a": 1}}])
+    assert run.summary.cases.invalid_truth == 1

@@ -9,6 +9,9 @@ import json
 from dataclasses import dataclass
 from typing import ClassVar
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import fieldmark as fm
@@ -40,6 +43,125 @@ def test_non_json_values_are_rejected_with_their_path(document, message):
         with pytest.raises(fm.DataError) as caught:
             call()
         assert str(caught.value) == where + message
+
+
+ACCEPTED = "expected a file, a directory, an open file, a mapping or an iterable of documents"
+NOT_DOCUMENTS = [
+    pytest.param(
+        lambda: pd.DataFrame(ROWS),
+        f'{ACCEPTED}, got DataFrame; convert it to rows with df.to_dict("records")',
+        id="pandas",
+    ),
+    pytest.param(
+        lambda: pl.DataFrame(ROWS),
+        f"{ACCEPTED}, got DataFrame; convert it to rows with df.to_dicts()",
+        id="polars",
+    ),
+    pytest.param(
+        lambda: pa.Table.from_pylist(ROWS),
+        f"{ACCEPTED}, got Table; convert it to rows with table.to_pylist()",
+        id="arrow",
+    ),
+    pytest.param(lambda: {"a", "b"}, f"{ACCEPTED}, got set", id="set"),
+    pytest.param(lambda: b'{"a": 1}', f"{ACCEPTED}, got bytes", id="bytes"),
+    pytest.param(lambda: 5, f"{ACCEPTED}, got int", id="not-iterable"),
+]
+DOCUMENT = "expected a document (a mapping or a list)"
+NOT_ROWS = [
+    pytest.param(lambda: (n for n in range(3)), "row 1", "int", id="generator-of-scalars"),
+    pytest.param(lambda: [{"a": 1}, 5], "row 2", "int", id="mixed-list"),
+    pytest.param(lambda: [{"a": 1}, b"{}"], "row 2", "bytes", id="bytes-in-a-list"),
+    pytest.param(lambda: [{"a": 1}, float("nan")], "row 2", "float", id="nan-in-a-list"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), NOT_DOCUMENTS)
+def test_iterable_that_is_not_documents_is_rejected(make, message):
+    for call, where in (
+        (lambda: fm.score(make(), make()), "ground truth: "),
+        (lambda: fm.score(ROWS, make()), "predictions: "),
+        (lambda: fm.score(make()), ""),
+        (lambda: fm.infer(make()), ""),
+        (lambda: fm.infer(ROWS, make()), "predictions: "),
+    ):
+        with pytest.raises(fm.DataError) as caught:
+            call()
+        assert str(caught.value) == where + message
+
+
+@pytest.mark.parametrize(("make", "row", "got"), NOT_ROWS)
+def test_row_that_is_not_a_document_is_rejected(make, row, got):
+    text = f"{DOCUMENT}, model output or None"
+    for call, message in (
+        (lambda: fm.score(make(), make()), f"ground truth {row}: {DOCUMENT}, got {got}"),
+        (lambda: fm.score([{}, {}], make()), f"predictions {row}: {text}, got {got}"),
+        (lambda: fm.infer(make()), f"{row}: {DOCUMENT}, got {got}"),
+    ):
+        with pytest.raises(fm.DataError) as caught:
+            call()
+        assert str(caught.value) == message
+
+
+def test_texts_are_predictions_but_no_ground_truth():
+    with pytest.raises(fm.DataError, match=r"ground truth row 1: .*, got str"):
+        fm.score(["a"], ["a"])
+    assert fm.score([{"a": 1}, {"a": 1}], ['{"a": 1}', None]).micro.f1 == pytest.approx(2 / 3)
+
+
+def test_columns_are_no_data_set():
+    columns = {"id": ["a", "b"], "total": [1, 2]}
+    with pytest.raises(fm.DataError, match=r"ground truth: expected documents, got columns; "):
+        fm.score(columns, {"id": ["b", "a"], "total": [1, 2]})
+
+
+def test_text_of_a_document_is_not_a_file_name():
+    message = "expected the name of a file, got JSON text; parse it with json.loads first"
+    for text in ('{"a": 1}', "[" + "1, " * 5000 + "1]"):
+        with pytest.raises(fm.DataError) as caught:
+            fm.score(text, text)
+        assert str(caught.value) == f"ground truth: {message}"
+    with pytest.raises(fm.DataError, match=r"nothing\.jsonl: file not found"):
+        fm.score("nothing.jsonl", "nothing.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("candidates", "got"),
+    [
+        pytest.param({"a": 1}, "dict", id="mapping"),
+        pytest.param('{"a": 1}', "str", id="text"),
+        pytest.param({"a"}, "set", id="set"),
+        pytest.param(
+            pd.DataFrame(ROWS),
+            'DataFrame; convert it to rows with df.to_dict("records")',
+            id="data-frame",
+        ),
+    ],
+)
+def test_several_candidates_are_a_list(candidates, got):
+    with pytest.raises(fm.DataError) as caught:
+        fm.compare_many({"a": 1}, candidates)
+    assert str(caught.value) == f"candidates: expected a list of documents, got {got}"
+
+
+@pytest.mark.parametrize(
+    ("cases", "message"),
+    [
+        pytest.param(
+            pd.DataFrame(ROWS),
+            'expected a JSON value, got DataFrame; convert it to rows with df.to_dict("records")',
+            id="data-frame",
+        ),
+        pytest.param({"a"}, "expected a JSON value, got set", id="set"),
+        pytest.param(
+            [1], "case: expected an object, got 1; for example {id: a, expected: {…}}", id="scalars"
+        ),
+    ],
+)
+def test_cases_of_an_eval_are_documents(cases, message):
+    fields = [{"type": "field_accuracy", "fields": [{"path": "total"}]}]
+    with pytest.raises(fm.ConfigError) as caught:
+        fm.evaluate({"cases": cases, "evaluators": fields})
+    assert str(caught.value) == message
 
 
 def test_tuples_and_subclasses_are_accepted_as_json():

@@ -204,3 +204,21 @@ def test_every_public_name_can_be_imported():
     assert dir(fm) == sorted(fm.__all__)
     with pytest.raises(AttributeError, match="no attribute 'unknown'"):
         _ = fm.unknown
+
+
+@pytest.mark.parametrize(
+    ("truth", "options", "failures"),
+    [
+        pytest.param([{"id": "a", "x": 1}], {}, (), id="passed"),
+        pytest.param([{"id": "a", "x": 1}], {"at_least": {"attributes.y.f1": 0}},
+                     ("unknown_metric",), id="unknown-metric"),
+        pytest.param([{"id": "a", "x": 1}, {"id": "b", "x": float("nan")}], {},
+                     ("invalid_truth",), id="nan-in-ground-truth"),
+        pytest.param([{"id": "a", "x": 2}], {"at_least": {"micro.f1": 1}},
+                     ("gate_failed",), id="gate-failed"),
+    ],
+)  # fmt: skip
+def test_passed_is_false_whenever_the_command_would_fail(truth, options, failures):
+    run = fm.score(truth, [{"id": "a", "x": 1}], **options)
+    assert run.summary.failures == failures
+    assert run.passed == (not failures)

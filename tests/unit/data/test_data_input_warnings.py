@@ -15,7 +15,7 @@ def warnings_of(truth, candidate, **options):
     stream = open_pairs(truth, candidate, **options)
     for _ in stream.batches():
         pass
-    return stream.warnings
+    return [*stream.structural, *stream.warnings]
 
 
 @pytest.fixture
@@ -33,8 +33,15 @@ def test_no_common_id_is_a_warning(tmp_path, truth, in_memory):
     warnings = warnings_of(*((TRUTH, renamed) if in_memory else (truth, path)))
     assert warnings[0] == (
         "no rows paired: the two inputs have no id in common "
-        "(ground truth: 'inv-1', 'inv-2', …; predictions: 'x-0', 'x-1', …)"
+        "(ground truth: 'inv-1', 'inv-2', …; predictions: 'x-0', 'x-1', …); "
+        "set the id key to 'total', or pair rows by position with an empty id key"
     )
+
+
+def test_no_common_id_without_another_key():
+    truth = [{"id": "a", "n": 1}, {"id": "b", "n": 1}]
+    warnings = warnings_of(truth, [{**row, "id": f"x{row['id']}"} for row in truth])
+    assert warnings[0].endswith("; check the id key, or pair rows by position with an empty id key")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +97,7 @@ def wrapping(**more):
     ("candidate", "warned"),
     [
         pytest.param(wrapping(), True, id="documents-under-a-key"),
-        pytest.param(wrapping(usage={"tokens": 1}), False, id="two-keys-with-objects"),
+        pytest.param(wrapping(usage={"tokens": 1}), True, id="two-keys-with-objects"),
         pytest.param(wrapping(total=1, vendor="x"), False, id="row-is-the-document"),
         pytest.param(TRUTH, False, id="plain-documents"),
         pytest.param(
@@ -101,3 +108,62 @@ def wrapping(**more):
 def test_documents_below_a_key_are_a_warning(candidate, warned):
     hint = "the predictions appear to be in 'data'; set the candidate key to 'data' to read them"
     assert any(hint in text for text in warnings_of(TRUTH, candidate)) is warned
+
+
+@pytest.mark.parametrize(
+    ("truth", "candidate", "warning"),
+    [
+        pytest.param(
+            wrapping(),
+            TRUTH,
+            "the documents of the ground truth appear to be in 'data'; "
+            "set the expected key to 'data' to read them",
+            id="wrapped-ground-truth",
+        ),
+        pytest.param(
+            TRUTH,
+            [{"id": row["id"], "response": {"data": row}} for row in TRUTH],
+            "the predictions appear to be in 'response.data'; "
+            "replace each row by its 'response.data' to read them",
+            id="two-wrappers",
+        ),
+        pytest.param(
+            [(row, {"data": row, "usage": {}}) for row in TRUTH],
+            None,
+            "the predictions appear to be in 'data'; replace each row by its 'data' to read them",
+            id="pairs",
+        ),
+        pytest.param(
+            TRUTH,
+            [{"id": row["id"], "output": json.dumps({"data": row})} for row in TRUTH],
+            "the predictions appear to be in 'data'; replace each row by its 'data' to read them",
+            id="text",
+        ),
+    ],
+)
+def test_wrapper_of_either_side_is_named(truth, candidate, warning):
+    assert open_pairs(truth, candidate).structural == [warning]
+
+
+def test_mostly_unparseable_predictions_are_a_warning():
+    few, many = ["x", *["{}"] * 2], [*["x"] * 2, "{}"]
+    truth = [{"a": 1}] * 3
+    assert not any("cannot parse" in text for text in warnings_of(truth, few))
+    assert warnings_of(truth, many)[0] == "cannot parse 2 of 3 predictions"
+
+
+def test_unreadable_rows_are_not_rows_without_ids(tmp_path, truth):
+    path = tmp_path / "broken.jsonl"
+    path.write_text('{"id": "inv-1", \n{"id": "inv-2", \n')
+    for warnings in (warnings_of(path, truth), warnings_of(truth, path)):
+        assert not any("no ids" in text for text in warnings)
+
+
+def test_nan_is_reported_with_its_row_and_key():
+    rows = [{"id": "a", "line": {"total": float("nan")}}, {"id": "b", "line": {"total": 1}}]
+    for truth, name in ((rows, "a"), (rows[:1], "1")):
+        stream = open_pairs(truth, rows)
+        first = next(case for batch in stream.batches() for case in batch)
+        assert (first.id, first.input) == (name, "invalid_truth")
+        assert first.note == "ground truth row 1: line.total: NaN is not a finite number"
+        assert not any("no ids" in text for text in stream.warnings)

@@ -11,6 +11,7 @@ import fieldmark as fm
 from fieldmark.api.report import html_report, write_report
 from fieldmark.errors import ConfigError, DataError
 from fieldmark.metrics.summary import RunIntervals
+from fieldmark.report.exports.markdown import markdown
 from fieldmark.report.html.cases import MAX_CASE_BYTES, ReportLimits, case_documents
 from fieldmark.report.html.metrics import EarlierRun, trends
 from fieldmark.report.html.view import view_of
@@ -248,3 +249,20 @@ class TestFile:
             fm.score(TRUTH, worse_by(wrong), out=tmp_path / "runs" / name)
         assert b'"trends"' not in html_report(tmp_path / "runs" / "one")
         assert b'"trends":{"runs":["one",""]' in html_report(tmp_path / "runs" / "two")
+
+
+def test_structural_warnings_are_at_the_top_of_reports(run):
+    wrapped = [{"id": row["id"], "result": row, "ms": 1} for row in TRUTH]
+    found = run(wrapped, at_most={"hallucination": 1})
+    view = view_of(found).run
+    hint = "set the candidate key to 'result' to read them"
+    assert [hint in text for text in view["method"]["structural_warnings"]] == [True]
+    assert (view["verdict"], view["failures"]) == ("fail", ["gate_failed"])
+    text = markdown(found)
+    assert 0 < text.index("appear to be in") < text.lower().index("macro f1")
+    assert view_of(found.without_values()).run["method"]["structural_warnings"] == []
+
+
+def test_run_without_gates_fails_if_ground_truth_is_invalid(run):
+    view = view_of(run(TRUTH, truth=[*TRUTH[:-1], {"id": "x", "total": float("nan")}])).run
+    assert (view["verdict"], view["failures"]) == ("fail", ["invalid_truth"])

@@ -14,7 +14,7 @@ from fieldmark.align.optimal import Optimal
 from fieldmark.compare.date import DateMatch
 from fieldmark.compare.semantic import Semantic
 from fieldmark.metrics.conventions import find_convention
-from fieldmark.model.case import Case
+from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.rule import Rule, Rules
 from fieldmark.plan import compile_plan
 from fieldmark.run.case_processor import CaseProcessor, RunTotals
@@ -99,6 +99,89 @@ def test_rule_without_a_matching_field_is_a_warning(path, warnings):
     cases = [Case("1", {"total": 1, "items": [{"amount": 1}]}, {"total": 1, "note": "x"})]
     totals = counted(cases, rules)
     assert unused_rules(rules, totals.tally.facts()) == warnings
+
+
+@pytest.mark.parametrize(
+    ("document", "rules"),
+    [
+        pytest.param({"a.b": 1}, {"a.b": "exact"}, id="key-with-a-dot"),
+        pytest.param({"v": {"n": 1}}, {"v": "ignore", "v.n": "exact"}, id="below-an-ignored-field"),
+        pytest.param({"v": {"n": 1}}, {"v": "exact", "v.n": "exact"}, id="below-a-compared-object"),
+        pytest.param({"l": [{"a": 1}]}, {"l.0.a": "exact"}, id="index-without-brackets"),
+        pytest.param({"l": ["a"]}, {"l": {"match": "set"}, "l[]": "exact"}, id="item-of-a-set"),
+        pytest.param({"b": [1, 2, 3, 4]}, {"b": "iou", "b[0]": "exact"}, id="item-of-a-box"),
+    ],
+)
+def test_existing_path_is_never_called_missing(document, rules):
+    for workers in (1, 2):
+        run = fm.score([(document, document)], rules=rules, workers=workers)
+        assert not [text for text in run.summary.warnings if "no document has" in text]
+
+
+def test_path_outside_the_scope_exists():
+    run = fm.score([({"x": 1}, {"x": 1, "z": 2})], rules={"z": "exact"}, scope="truth")
+    assert run.summary.warnings == ()
+
+
+def test_failed_target_says_nothing_about_the_documents():
+    rules = Rules(fields=(Rule(path="total"),))
+    failed = Case("1", {"total": 1}, input=CaseInput.FAILED, note="down")
+    totals = counted([failed], rules)
+    assert unused_rules(rules, totals.tally.facts(), totals.warnings.unseen) == []
+
+
+NOTHING_IN_COMMON = "ground truth and predictions have no attribute in common"
+LISTS = (
+    "lists in ground truth, but single values in predictions: tags; "
+    "if one item of a list is enough, set any_of: true on these fields"
+)
+
+
+@pytest.mark.parametrize(
+    ("truth", "candidate", "warnings"),
+    [
+        pytest.param({"a": 1}, {"a": 2}, (), id="common-attribute"),
+        pytest.param({"a": 1, "b": 2}, {}, (
+            f"{NOTHING_IN_COMMON} (ground truth: a, b)",
+        ), id="empty-predictions"),
+        pytest.param({"a": 1, "b": 2}, {"c": 1}, (
+            f"{NOTHING_IN_COMMON} (ground truth: a, b; predictions: c)",
+        ), id="no-common-attribute"),
+        pytest.param({"n": 1, "tags": ["a", "b"]}, {"n": 1, "tags": "a"}, (LISTS,), id="lists"),
+        pytest.param({"n": 1, "tags": ["a"]}, {"n": 1, "tags": ["b"]}, (), id="lists-on-both-sides"),
+    ],
+)  # fmt: skip
+def test_structural_warnings_come_first(truth, candidate, warnings):
+    run = fm.score([(truth, candidate)])
+    assert run.summary.structural_warnings == warnings
+    assert run.summary.warnings[: len(warnings)] == warnings
+    assert repr(run).startswith("".join(f"warning: {text}\n" for text in warnings))
+
+
+def test_wrapper_is_named_even_if_the_first_documents_differ():
+    truth = [{f"a{n}": 1, f"b{n}": 2} for n in range(3)]
+    run = fm.score(truth, [{"data": row, "ms": 1} for row in reversed(truth)])
+    assert run.summary.structural_warnings[0].endswith("; set the candidate key to 'data'")
+
+
+@pytest.mark.parametrize(
+    "gate", ["hallucination", "errors_by_type.wrong_value", "attributes.a.fp", "micro.fp"]
+)
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        pytest.param([{"id": "x", "a": 1}], id="no-common-id"),
+        pytest.param([{"id": "1", "result": {"a": 1}}], id="wrapped"),
+        pytest.param([{"id": "1", "output": "nothing"}], id="unparseable"),
+    ],
+)
+def test_no_gate_passes_if_nothing_was_compared(candidate, gate):
+    run = fm.score([{"id": "1", "a": 1}], candidate, at_most={gate: 1})
+    assert run.summary.structural_warnings
+    assert [each.note for each in run.summary.gates if not each.passed] == [
+        "no expected value was compared with a prediction"
+    ]
+    assert not run.passed
 
 
 def test_uncertain_comparisons_are_counted():

@@ -69,6 +69,28 @@ def test_ranking_of_several_predictions_equals_that_of_the_library(evaluate):
     )
 
 
+@pytest.mark.parametrize(
+    ("expected", "candidate"),
+    [
+        pytest.param({"a": 1}, '```json\n{"a": 1}\n```', id="fenced"),
+        pytest.param('{"a": 1}', '{"a": 1}', id="both-in-text"),
+        pytest.param({"a": 1}, "nothing", id="unparseable"),
+    ],
+)
+def test_documents_in_text_are_read_as_by_the_library(evaluate, expected, candidate):
+    library = json.loads(json.dumps(fm.compare(expected, candidate).to_dict()))
+    single = evaluate(expected=expected, candidate=candidate, view=True)
+    assert single.json()["result"] == library
+    several = evaluate(expected=expected, candidates=[candidate], view=True)
+    assert several.json()["ranking"]["results"] == [library]
+
+
+def test_unreadable_expected_text_is_an_error(evaluate):
+    response = evaluate(expected='{"a": 1', candidate={"a": 1})
+    assert response.status_code == 422
+    assert response.json()["error"]["message"].startswith("expected: ")
+
+
 def test_view_contains_the_data_of_the_tabs(evaluate):
     response = evaluate(
         expected=EXPECTED, candidate=CANDIDATE, rules=RECORDED, convention="four_phase", view=True

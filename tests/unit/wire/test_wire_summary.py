@@ -64,7 +64,10 @@ def test_summary_as_json():
         "quality",
         "evaluators",
         "gates",
+        "passed",
+        "failures",
         "warnings",
+        "structural_warnings",
     ]
     assert list(wire["convention"]) == [
         "name", "version", "options", "comparison_sha256", "counting_sha256",
@@ -304,6 +307,13 @@ def changed(path, value):
 def test_invalid_summary_is_rejected_with_the_path(path, value, reason):
     with pytest.raises(ValueError, match=reason.replace("[", r"\[").replace("]", r"\]")):
         summary_from_json(changed(path, value))
+
+
+def test_summary_without_failures_derives_them():
+    wire = summary_to_json(scored().summary)
+    del wire["passed"], wire["failures"]
+    wire["cases"]["invalid_truth"] = 1
+    assert summary_from_json(wire).failures == ("invalid_truth",)
 
 
 def test_summary_must_be_an_object():

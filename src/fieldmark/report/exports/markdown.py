@@ -17,7 +17,7 @@ from fieldmark.metrics.summary import Summary
 from fieldmark.metrics.taxonomy import ErrorCounts
 from fieldmark.metrics.worst_first import case_sort_key
 from fieldmark.report.exports.common import atomic_path, json_text, mistakes_of
-from fieldmark.report.html.metrics import detection_tables, gate_verdict, has_rqs, tiles
+from fieldmark.report.html.metrics import detection_tables, has_rqs, run_verdict, tiles
 from fieldmark.report.html.value_encoding import truncate
 from fieldmark.report.shown_run import ShownRun, gates_failed_first
 from fieldmark.report.tables import (
@@ -27,6 +27,7 @@ from fieldmark.report.tables import (
     input_text,
     number,
     outcome_text,
+    split_warnings,
 )
 from fieldmark.report.text_tables import counts_and_rates, headline
 from fieldmark.values.escape import visible
@@ -76,7 +77,8 @@ def markdown(run: ShownRun) -> str:
     """Return gates, metrics, the worst attributes, and the worst cases with their mistakes."""
     summary = run.summary
     rows = attribute_rows(summary)
-    warnings = [f"\n> warning: {in_code(text, 500)}" for text in summary.warnings[:_WARNINGS]]
+    _, others = split_warnings(summary)
+    warnings = [f"\n> warning: {in_code(text, 500)}" for text in others[:_WARNINGS]]
     lines = [
         *_head(run),
         *_metrics(summary),
@@ -88,7 +90,7 @@ def markdown(run: ShownRun) -> str:
         "",
         *_worst_cases(run),
         *warnings,
-        *_rest(len(summary.warnings) - _WARNINGS, "more warning"),
+        *_rest(len(others) - _WARNINGS, "more warning"),
         "",
         f"Convention {in_code(summary.convention.name)}, run {in_code(run.name)}",
     ]
@@ -110,8 +112,10 @@ def _head(run: ShownRun) -> list[str]:
         f"- gate {'passed' if gate.passed else '**failed**'}: {in_code(gate_text(gate), 300)}"
         for gate in gates_failed_first(run.summary)
     ]
-    title = f"### {in_code(run.title)}: {_VERDICTS[gate_verdict(run.summary)]}"
-    return [title, "", *gates, *([""] if gates else [])]
+    title = f"### {in_code(run.title)}: {_VERDICTS[run_verdict(run.summary)]}"
+    structural, _ = split_warnings(run.summary)
+    warnings = [f"> warning: {in_code(text, 500)}\n" for text in structural]
+    return [title, "", *warnings, *gates, *([""] if gates else [])]
 
 
 def _metrics(summary: Summary) -> Iterator[str]:

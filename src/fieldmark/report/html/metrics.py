@@ -36,9 +36,9 @@ __all__ = [
     "domain_lines",
     "evaluator_lines",
     "gate_lines",
-    "gate_verdict",
     "has_rqs",
     "metrics_view",
+    "run_verdict",
     "tiles",
     "trends",
     "verdict_counts",
@@ -65,7 +65,8 @@ def metrics_view(summary: Summary) -> JsonObject:
     """Return the overview of a run: result of the gates, tiles and counts."""
     micro, shown = summary.micro, tiles(summary)
     return {
-        "verdict": gate_verdict(summary),
+        "verdict": run_verdict(summary),
+        "failures": [failure.value for failure in summary.failures],
         "gates": gate_lines(summary),
         "tiles": [tile.to_dict() for tile in shown],
         "formula": summary.rqs_formula if has_rqs(shown) else "",
@@ -76,11 +77,11 @@ def metrics_view(summary: Summary) -> JsonObject:
     }
 
 
-def gate_verdict(summary: Summary) -> str:
-    """Return `pass` or `fail` for the gates, or `none` without gates."""
-    if not summary.gates:
-        return "none"
-    return "pass" if all(gate.passed for gate in summary.gates) else "fail"
+def run_verdict(summary: Summary) -> str:
+    """Return `pass` or `fail`, or `none` for a run without gates that did not fail."""
+    if summary.failures:
+        return "fail"
+    return "pass" if summary.gates else "none"
 
 
 def verdict_counts(summary: Summary) -> dict[str, int]:

@@ -137,6 +137,7 @@ def _method(run: ShownRun, *, has_values: bool) -> JsonObject:
         "left_out": [list(pair) for pair in summary.cases._asdict().items()],
         "values": has_values,
         "warnings": [truncate(each) for each in summary.warnings],
+        "structural_warnings": [truncate(each) for each in summary.structural_warnings],
         "evaluators": evaluator_lines(summary),
         "provenance": [
             ["command", manifest.command],

@@ -15,7 +15,7 @@ from fieldmark.config.eval_spec import Target
 from fieldmark.data.inputs import Role
 from fieldmark.data.json_documents import to_json_value
 from fieldmark.data.json_parser import JsonDialect
-from fieldmark.data.model_text import parse_model_text
+from fieldmark.data.model_text import read_candidate
 from fieldmark.errors import DataError
 from fieldmark.judges.judge_protocol import judge_request
 from fieldmark.judges.retry import Backoff, call_with_retries
@@ -143,10 +143,8 @@ def _produced_case(case: Case, future: Future[TargetResponse] | None, dialect: J
     if response.text is None:
         value = MISSING if response.value is MISSING else to_json_value(response.value, dialect)
         return case._replace(candidate=value)
-    if isinstance(case.expected, str):
-        return case._replace(candidate=response.text)
     try:
-        found = parse_model_text(response.text, dialect)
+        found = read_candidate(case.expected, response.text, dialect)
     except DataError as error:
         return case._replace(input=CaseInput.PARSE_ERROR, note=error.message)
     return case._replace(candidate=found.value, parsed_from=found.parsed_from)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from fieldmark.api.compare import compare_with_settings, ensure_json_documents
+from fieldmark.api.compare import compare_case, read_cases
 from fieldmark.api.compare_many import compare_many
 from fieldmark.model.json import JsonObject
 from fieldmark.run.settings import resolve_settings
@@ -35,8 +35,8 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
     settings = resolve_settings(rules, convention=request.convention, options=options)
     response: JsonObject
     if request.candidates is None:
-        pair = {"expected": request.expected, "candidate": request.candidate}
-        result = compare_with_settings(settings, *ensure_json_documents(pair))
+        (case,) = read_cases(request.expected, {"candidate": request.candidate})
+        result = compare_case(settings, case)
         results: tuple[CaseResult, ...] = (result,)
         response = {"result": result.to_dict()}
     else:

@@ -2,7 +2,7 @@
 
 import { request } from "./api.js";
 import * as drafts from "./rules_draft.js";
-import { button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, shown, whole } from "./report.js";
+import { FAILURE_TEXTS, button, bytes, choice, data, el, labelled, leftOutText, moment, plural, rate, replace, section, shown, whole } from "./report.js";
 import { empty, problem, sentence, toast } from "./page.js";
 
 const page = data("page");
@@ -151,7 +151,7 @@ function statusText({ state, cases, result, created_at: createdAt }) {
   const { summary, headline, passed, saved, notes } = result;
   const metrics = headline.map(({ label, value, most, note }) => `${label} ${rate(value)}${most ? ` of ${Number(most.toFixed(4))}` : ""}${note ? ` (${note})` : ""}`);
   const left = leftOutText(summary.cases);
-  const gates = summary.gates.length ? ` ${passed ? "All gates passed." : "At least one gate failed."}` : "";
+  const gates = passed ? (summary.gates.length ? " All gates passed." : "") : ` Failed: ${summary.failures.map((failure) => FAILURE_TEXTS[failure]).join("; ")}.`;
   return `${plural(summary.cases.total, "case")}: ${metrics.join(", ")}. Convention ${summary.convention.name.replaceAll("_", " ")}.${left && ` ${sentence(left)}`}${gates}${saved ? "" : " Temporary: deleted when the server stops."} ${notes.map((note) => `${sentence(note)} `).join("")}${moment(createdAt)}`;
 }
 

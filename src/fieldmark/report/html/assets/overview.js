@@ -2,12 +2,22 @@
 
 const VERDICT_TEXTS = {
   pass: ["✓", "Passed", "All gates passed"],
-  fail: ["✗", "Failed", "A gate failed"],
+  fail: ["✗", "Failed", ""],
   none: ["–", "No gates", "No limits are set for this run"],
 };
 
+const FAILURE_TEXTS = {
+  unknown_metric: "A gate names an unknown metric",
+  invalid_truth: "Some ground truth could not be read",
+  unmet_selection: "No case matches some of the selected tags or ids",
+  too_many_errors: "Too many cases have evaluation errors",
+  gate_failed: "A gate failed",
+};
+
 function overview(run) {
-  return section("overview", "Overview", null, verdictPanel(run), tileGrid(run.tiles, run.formula),
+  return section("overview", "Overview", null,
+    run.method.structural_warnings.map((text) => el("p", { class: "notice" }, el("bdi", { class: "literal" }, shown(text)))),
+    verdictPanel(run), tileGrid(run.tiles, run.formula),
     el("div", { class: "columns" }, errorTypes(run), domains(run)));
 }
 
@@ -21,7 +31,8 @@ function verdictPanel(run) {
     el("div", { class: "verdict-word" },
       el("span", { class: "verdict-glyph", "aria-hidden": "true" }, glyph),
       el("div", null, el("strong", null, title),
-        el("p", null, failed ? `${whole(failed)} of ${plural(run.gates.length, "gate")} failed` : meaning))),
+        el("p", null, run.failures.map((failure) => FAILURE_TEXTS[failure]).join("; ") || meaning),
+        failed > 0 && el("p", null, `${whole(failed)} of ${plural(run.gates.length, "gate")} failed`))),
     el("div", { class: "verdict-facts" },
       el("p", { class: "headline" },
         el("strong", null, whole(totals.perfect || 0)), ` of ${plural(totals.total || 0, "case")} perfect, `,
