@@ -42,6 +42,7 @@ _ASCII: Final = str.maketrans(
         "≥": ">=",
         "≤": "<=",
         "\N{EN DASH}": "-",
+        "\N{MINUS SIGN}": "-",
         "·": ".",
         "…": "...",
         **dict.fromkeys("▏▎▍▌▋▊▉█", "#"),
