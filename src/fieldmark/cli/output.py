@@ -43,6 +43,7 @@ _ASCII: Final = str.maketrans(
         "≥": ">=",
         "≤": "<=",
         "\N{EN DASH}": "-",
+        "\N{MINUS SIGN}": "-",
         "·": ".",
         "…": "...",
         **dict.fromkeys("▏▎▍▌▋▊▉█", "#"),

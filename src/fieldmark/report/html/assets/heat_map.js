@@ -52,7 +52,7 @@ function heatMap(heat, lines, openCase) {
       el("span", { class: "legend" }, HEAT_OUTCOMES.map((outcome) => el("span", null,
         svg("svg", { width: CELL, height: CELL, "aria-hidden": "true" }, svg("path", { class: `heat-${OUTCOMES[outcome].css}`, "fill-rule": "evenodd", d: HEAT_SHAPES[outcome] })),
         OUTCOMES[outcome].word))),
-      el("span", { class: "quiet" }, axis, ". Fainter symbols have a larger share of matching fields.")));
+      el("span", { class: "quiet" }, axis, ". Fainter symbols have a larger share of matching fields; where there was nothing to compare, there is no symbol.")));
 }
 
 // The most frequent mistake determines the shape, and the share of mistakes its opacity.
