@@ -55,6 +55,7 @@ ATTRIBUTES: Final = {
 
 USUAL: Final = dict.fromkeys(ATTRIBUTES, 0.85)
 SHIFTED: Final = {**USUAL, "vendor": 0.70}
+SIGNIFICANT: Final = (DiffVerdict.BETTER, DiffVerdict.WORSE)
 EFFORT: Final = ResamplingOptions(resamples=200, permutations=999)
 
 
@@ -95,10 +96,8 @@ def significant_shares(
             sides = [CaseInRun(block=b, stats=counter.stats(b), table=table) for b in blocks]
             pairs.add(str(case), *sides)
         found = paired_metrics(pairs, table, table, DEFAULT_CONVENTION.counting, EFFORT)
-        significant[0] += found.headline["mean_score"].word is not DiffVerdict.SAME
-        significant[1] += any(
-            each.word is not DiffVerdict.SAME for each in found.attributes.values()
-        )
+        significant[0] += found.headline["mean_score"].word in SIGNIFICANT
+        significant[1] += any(each.word in SIGNIFICANT for each in found.attributes.values())
         significant[2] += found.attributes["vendor"].word is DiffVerdict.WORSE
     overall, any_attribute, vendor = (number / trials for number in significant)
     return overall, any_attribute, vendor

@@ -56,7 +56,7 @@ class _Arguments(TypedDict):
         'fieldmark runs latest --add-tag baseline --note "before the new prompt"',
         "fieldmark runs --trend --target 0.95",
         "fieldmark runs baseline --trend --metric attributes.total.f1",
-        "fieldmark runs 20250131T120000000000-0123456789abcdef0123456789abcdef --delete --yes",
+        "fieldmark runs runs/first-prompt --delete --yes",
     ),
     exit_codes=(
         ExitCode.OK,

@@ -47,7 +47,7 @@ _METRICS: Final = dict(
 )
 """The metrics of a run, and their column titles."""
 _NO_METRICS: Final[Mapping[str, float | None]] = {}
-_SECONDS: Final = len("2025-01-31T12:00:00")
+_MINUTES: Final = len("2025-01-31T12:00")
 _ADVICE: Final = {
     "continue": "continue: recent gains are above the minimum",
     "target_reached": "target reached",
@@ -127,8 +127,8 @@ def runs_csv(runs: Sequence[RunEntry]) -> str:
 
 
 def _start_time(run: RunEntry) -> str:
-    """Return the start time of a run, to the second."""
-    return run.started_at[:_SECONDS].replace("T", " ")
+    """Return the start time of a run, to the minute; CSV and JSON contain all digits."""
+    return run.started_at[:_MINUTES].replace("T", " ")
 
 
 def _remark(run: RunEntry) -> str:
