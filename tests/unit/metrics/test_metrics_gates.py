@@ -170,7 +170,8 @@ def test_rules_for_single_items_do_not_change_the_score_by_attribute():
 
 
 def test_vacuous_accuracy_passes_no_gate_although_fields_were_scored():
-    run = fm.score([({"a": 1}, {"b": 2})], at_least={"accuracy": 0.5}, at_most={"hallucination": 1})
+    pair = {"a": 1, "n": None}, {"b": 2, "n": None}
+    run = fm.score([pair], at_least={"accuracy": 0.5}, at_most={"hallucination": 1})
     accuracy, hallucination = run.summary.gates
     assert (accuracy.value, accuracy.passed, accuracy.note) == (1.0, False, "nothing was scored")
     assert hallucination.passed
