@@ -9,11 +9,11 @@ from typing import ClassVar, Final, NamedTuple
 from fieldmark.compare.options import check_share
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import (
-    UNREADABLE,
     Score,
     check_unique,
     check_weight,
     defined,
+    unreadable_reason,
     verdict_for,
 )
 from fieldmark.evaluators.expressions import (
@@ -144,10 +144,11 @@ class Constraints:
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
         """Score a candidate; an unreadable or missing candidate satisfies no constraint."""
+        absent = unreadable_reason(candidate, unreadable=unreadable)
         checked: list[_Checked] = []
         for constraint in self._constraints:
-            result = CheckResult(Truth.FAULT, UNREADABLE)
-            if not unreadable and candidate is not MISSING:
+            result = CheckResult(Truth.FAULT, absent or "")
+            if not absent and candidate is not MISSING:
                 try:
                     result = constraint.evaluate(expected, candidate)
                 except TooManySteps:

@@ -58,7 +58,7 @@ class LineItems(FieldEvaluator):
 
     Items are aligned by the similarity of their `match_fields`. All leaves of an item are scored
     unless `score_fields` is set. `fields` are rules for paths relative to an item. All values of
-    an unaligned item are missing or extra.
+    an unaligned item are missing or extra; without a scored value, the item itself is.
 
     >>> items = LineItems(path="rows", match_fields=("sku",))
     >>> items.evaluate({"rows": [{"sku": "A"}, {"sku": "B"}]}, {"rows": [{"sku": "B"}]}).misses
@@ -98,9 +98,9 @@ class LineItems(FieldEvaluator):
         return self._list(expected), MISSING if candidate is MISSING else self._list(candidate)
 
     def _list(self, document: JsonValue) -> JsonObject:
-        """Return a document with only the list, or an empty document without one."""
+        """Return a document with only the list, or what is in its place."""
         found = resolve(document, self.path)
-        return {_LIST: found} if isinstance(found, list) else {}
+        return {} if found is MISSING else {_LIST: found}
 
     def _document_path(self, text: str) -> str:
         """Return a path in the list as a path in the document."""

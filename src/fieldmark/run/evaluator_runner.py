@@ -160,7 +160,7 @@ class EvaluatorRunner:
             and evaluator.rules == self._rules
         ):
             return evaluator.score_outcomes(result.outcomes, result.attributes, case)
-        unreadable = case.input is not CaseInput.OK
+        unreadable = case.input is CaseInput.PARSE_ERROR
         return evaluator.evaluate(case.expected, case.candidate, unreadable=unreadable)
 
 
@@ -228,7 +228,7 @@ def _judges(evaluators: Iterable[ConfiguredEvaluator]) -> Iterator[tuple[str, Ju
 
 
 def _accumulated(accumulator: Accumulator, case: Case) -> Score:
-    unreadable = case.input is not CaseInput.OK
+    unreadable = case.input is CaseInput.PARSE_ERROR
     return accumulator.add(case.expected, case.candidate, unreadable=unreadable)
 
 
