@@ -165,13 +165,19 @@ class Interpreter:
         if self.rules.scope is Scope.CONFIGURED:
             compared = [rule for rule in self.rules.fields if rule.comparator or not rule.aligner]
             paths = [steps_of(rule.path) for rule in compared]
-            yield from self.configured((), paths, expected, candidate)
             # A list with only a rule for its alignment counts as in the union of both documents.
-            for at in (steps_of(rule.path) for rule in self.rules.fields if rule not in compared):
-                if not any(path[: len(at)] == at for path in paths) and ITEM not in at:
-                    sides = found(expected, at), found(candidate, at)
-                    absent = sides == (MISSING, MISSING)
-                    yield from [self.outcome(at, *sides)] if absent else self.pair(at, *sides)
+            lists = [
+                at
+                for at in (
+                    steps_of(rule.path) for rule in self.rules.fields if rule not in compared
+                )
+                if ITEM not in at
+                and not any(path[: len(at)] == at and not self.ignored(path) for path in paths)
+            ]
+            others = [path for path in paths if not any(path[: len(at)] == at for at in lists)]
+            yield from self.configured((), others, expected, candidate)
+            for at in lists:
+                yield from self.pair(at, found(expected, at), found(candidate, at))
             return
         # An empty object is a document without fields.
         before = MISSING if expected == {} else expected

@@ -253,8 +253,13 @@ class Walk:
         if node.descends_everywhere:
             keys.update(dict.fromkeys((*fields, *other_fields)))
         for key in keys:
-            sides = fields.get(key, MISSING), other_fields.get(key, MISSING)
-            self.compare(node.child(key), *sides, outcomes)
+            child, sides = (
+                node.child(key),
+                (fields.get(key, MISSING), other_fields.get(key, MISSING)),
+            )
+            # Without a value, there are no leaves below a path.
+            if not child.walks or sides != (MISSING, MISSING):
+                self.compare(child, *sides, outcomes)
         if not_lists[1]:
             self._compare_leaf(node, MISSING, candidate, outcomes)
             outcomes.comparisons[len(outcomes.cells) - 1] = wrong_container(
