@@ -53,7 +53,8 @@ def run_exit_code(run: RunResult, max_errors: int | None = None) -> ExitCode:
     codes = []
     if cases.invalid_truth or not all(gate.known for gate in run.summary.gates):
         codes.append(ExitCode.BAD_INPUT)
-    if cases.errors > (run.max_errors if max_errors is None else max_errors):
+    too_many = cases.errors > (run.max_errors if max_errors is None else max_errors)
+    if too_many or any(each.error for each in run.summary.evaluators.values()):
         codes.append(ExitCode.TOO_MANY_ERRORS)
     if not run.passed:
         codes.append(ExitCode.GATE_FAILED)

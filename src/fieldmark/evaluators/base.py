@@ -134,7 +134,11 @@ class Combiner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredEvaluator:
-    """An evaluator with its configured name and weight."""
+    """An evaluator with its configured name and weight.
+
+    The optional property `paths` of an evaluator lists the paths that it scores. If no document of
+    a run has any of them, it scores nothing, and the run fails.
+    """
 
     name: str
     type: str

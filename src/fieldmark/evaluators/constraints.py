@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from math import fsum
 from typing import ClassVar, Final, NamedTuple
 
@@ -52,6 +53,11 @@ class Constraint:
     def title(self) -> str:
         """The name, or without one the text of the condition."""
         return self.name or self._expression.text
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths in the condition."""
+        return self._expression.paths
 
     def evaluate(self, expected: JsonValue, candidate: JsonValue) -> CheckResult:
         """Return whether a candidate satisfies the condition, and if not, why.
@@ -134,6 +140,13 @@ class Constraints:
         if self.pass_threshold is not None:
             check_share("pass_threshold", self.pass_threshold)
         object.__setattr__(self, "_constraints", tuple(constraints))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths in all conditions; those of list items may be at any depth."""
+        by_constraint = [each.paths for each in self._constraints]
+        # A constraint without paths always applies.
+        return tuple(dict.fromkeys(chain(*by_constraint))) if all(by_constraint) else ()
 
     @property
     def needs_expected(self) -> bool:

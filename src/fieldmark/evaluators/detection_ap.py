@@ -157,6 +157,11 @@ class DetectionAp:
         )
         object.__setattr__(self, "_settings", settings)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The path of the boxes; an image without regions has an empty list at its beginning."""
+        return (self.boxes.partition(_ITEMS)[0] or ROOT,)
+
     def start(self) -> DetectionTally:
         """Return a new accumulator of images."""
         return DetectionTally(self, self._settings)

@@ -185,6 +185,13 @@ class FieldEvaluator(ABC):
         )
         return self._finish(score)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The configured paths; empty if all fields of the documents are compared."""
+        rules = self._workspace.rules
+        configured = rules.scope is Scope.CONFIGURED
+        return tuple(rule.path for rule in rules.fields) if configured else ()
+
     def claims(self) -> tuple[Rule, ...]:
         """Return rules for the fields of the document that this evaluator covers."""
         return ()

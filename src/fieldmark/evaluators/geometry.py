@@ -123,6 +123,11 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
         if not isinstance(self.expected_scale, str) and not isinstance(self.candidate_scale, str):
             object.__setattr__(self, "_fixed", comparator)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The path of the shapes; empty if it is the document itself."""
+        return () if self.path == ROOT else (self.path,)
+
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:

@@ -80,6 +80,16 @@ class LineItems(FieldEvaluator):
     def rules(self) -> None:
         """`None`, because only the list is compared."""
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The scored fields of the items, or the list itself if all fields are scored."""
+        items = "[*]" if self.path == ROOT else f"{self.path}[*]"
+        if self.score_fields is None:
+            return (self.path,)
+        return tuple(
+            items if field == ROOT else append_path(items, field) for field in self.score_fields
+        )
+
     def _finish(self, score: Score) -> Score:
         return replace(
             score,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from fieldmark.report.exports.common import Cell, atomic_path, field_columns, field_row
+from fieldmark.model.json import MISSING
+from fieldmark.report.exports.common import Cell, atomic_path, field_columns, field_rows
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.tables import ATTRIBUTE_COLUMNS, attribute_cells
 from fieldmark.report.text_tables import write_csv_rows
@@ -19,13 +20,12 @@ def write_csv(run: ShownRun, out: Path) -> None:
 
 
 def write_outcomes_csv(run: ShownRun, out: Path) -> None:
-    """Write one row per field of each case; lists and objects are written as JSON."""
-    columns = field_columns(values=run.has_values)
-    rows = (
-        list(field_row(case.id, field).values())[: len(columns)]
-        for case in run.cases()
-        for field in case.iter_fields()
-    )
+    """Write one row per field of each case; lists and objects are written as JSON.
+
+    The results of evaluators are in the first row of each case.
+    """
+    columns = field_columns(values=run.has_values, evaluators=bool(run.summary.evaluators))
+    rows = ([row.get(name, MISSING) for name in columns] for row in field_rows(run))
     _write(out, columns, rows)
 
 
