@@ -122,7 +122,6 @@ def test_config_of_a_request_overrides_the_options(run_judge, folder):
         pytest.param("field_accuracy", {"expected": 1}, "option 'fields' is required for field_accuracy", id="missing-option"),
         pytest.param("field_accuracy", {"expected": 1, "config": {"fields": [{"pth": "a"}]}}, "pth", id="unknown-key"),
         pytest.param("field_accuracy", {"expected": 1, "config": []}, "config must be an object", id="config-not-an-object"),
-        pytest.param("field_accuracy", {"candidate": 1, "config": FIELDS}, "expected, expected_output or reference_answer is required", id="no-ground-truth"),
         pytest.param("field_accuracy", b"[]", "must be an object", id="not-an-object"),
         pytest.param("field_accuracy", b"", "request: invalid JSON: empty", id="empty-request"),
         pytest.param("field_accuracy", b'{"expected": NaN}', "not a finite number", id="nan"),
@@ -133,6 +132,12 @@ def test_invalid_request_gets_no_response(run_judge, name, request_, message):
     done = run_judge(name, request_)
     assert (done.code, done.out) == (2, "")
     assert message in done.err
+
+
+def test_request_without_ground_truth_is_an_evaluation_error(run_judge):
+    done = run_judge("field_accuracy", {"candidate": 1, "config": FIELDS})
+    assert (done.code, done.out) == (3, "")
+    assert "the request has no ground truth" in done.err
 
 
 @pytest.mark.parametrize(

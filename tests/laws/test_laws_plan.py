@@ -105,6 +105,15 @@ RULES = {
             Rule(path="b", comparator=Ignore()),
         ),
     ),
+    "configured list": Rules(
+        scope=Scope.CONFIGURED,
+        fields=(
+            Rule(path="a"),
+            Rule(path="items", aligner=Greedy()),
+            Rule(path="items[*].parts", aligner=Index()),
+            Rule(path="items[*].b", comparator=Ignore()),
+        ),
+    ),
     "configured fields of nested lists": Rules(
         scope=Scope.CONFIGURED,
         fields=(

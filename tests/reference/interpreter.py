@@ -165,7 +165,19 @@ class Interpreter:
         if self.rules.scope is Scope.CONFIGURED:
             compared = [rule for rule in self.rules.fields if rule.comparator or not rule.aligner]
             paths = [steps_of(rule.path) for rule in compared]
-            yield from self.configured((), paths, expected, candidate)
+            # A list with only a rule for its alignment counts as in the union of both documents.
+            lists = [
+                at
+                for at in (
+                    steps_of(rule.path) for rule in self.rules.fields if rule not in compared
+                )
+                if ITEM not in at
+                and not any(path[: len(at)] == at and not self.ignored(path) for path in paths)
+            ]
+            others = [path for path in paths if not any(path[: len(at)] == at for at in lists)]
+            yield from self.configured((), others, expected, candidate)
+            for at in lists:
+                yield from self.pair(at, found(expected, at), found(candidate, at))
             return
         # An empty object is a document without fields.
         before = MISSING if expected == {} else expected
@@ -232,10 +244,19 @@ class Interpreter:
                 yield from self.unmatched((*at, ITEM), item, candidate=candidate)
 
     def unmatched(self, at: Place, item: Value, *, candidate: bool) -> Iterator[Emission]:
-        """Count an unaligned item; empty values in it do not count."""
-        for emission in self.alone(at, item, candidate=candidate):
-            if Presence.VALUE in (emission.expected, emission.candidate):
-                yield emission
+        """Count an unaligned item: its values that are not empty, or the item itself."""
+        yield from self.values_or_item(
+            at, item, self.alone(at, item, candidate=candidate), candidate=candidate
+        )
+
+    def values_or_item(
+        self, at: Place, item: Value, inside: Iterator[Emission], *, candidate: bool
+    ) -> Iterator[Emission]:
+        filled = [each for each in inside if Presence.VALUE in (each.expected, each.candidate)]
+        yield from filled
+        if not filled and self.presence(item) is Presence.VALUE and not self.is_leaf(at):
+            sides = (MISSING, item) if candidate else (item, MISSING)
+            yield self.outcome(at, *sides)
 
     def leaf(self, at: Place, expected: Value, candidate: Value) -> Iterator[Emission]:
         """Compare two values as a whole; no outcome if neither exists."""
@@ -289,19 +310,30 @@ class Interpreter:
     def configured_items(
         self, at: Place, paths: list[Place], expected: Value, candidate: Value
     ) -> Iterator[Emission]:
-        """Compare the fields of the items of two lists; other values have no items."""
+        """Compare the fields of the items of two lists; a rule that says "list" counts other values."""
+        sides = expected, candidate
+        listed = any(rule.aligner and not rule.comparator for rule in self.governing(at))
+        if listed and not isinstance(expected, list) and self.presence(expected) is Presence.VALUE:
+            yield self.outcome(at, *sides)
+            return
+        if (
+            listed
+            and not isinstance(candidate, list)
+            and self.presence(candidate) is Presence.VALUE
+        ):
+            yield self.outcome(at, MISSING, candidate)
         before = expected if isinstance(expected, list) else []
         after = candidate if isinstance(candidate, list) else []
         alignment = self.aligner_at(at).align(before, after)
         inner: Place = (*at, ITEM)
         for ours, theirs, _, _ in alignment.pairs:
             yield from self.configured(inner, paths, before[ours], after[theirs])
-        lonely = [(before[index], MISSING) for index in alignment.unmatched_expected]
-        lonely += [(MISSING, after[index]) for index in alignment.unmatched_candidate]
-        for sides in lonely:
-            for emission in self.configured(inner, paths, *sides):
-                if Presence.VALUE in (emission.expected, emission.candidate):
-                    yield emission
+        for index in alignment.unmatched_expected:
+            inside = self.configured(inner, paths, before[index], MISSING)
+            yield from self.values_or_item(inner, before[index], inside, candidate=False)
+        for index in alignment.unmatched_candidate:
+            inside = self.configured(inner, paths, MISSING, after[index])
+            yield from self.values_or_item(inner, after[index], inside, candidate=True)
 
 
 def found(value: Value, path: Place) -> Value:

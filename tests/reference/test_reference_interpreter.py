@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -22,6 +23,8 @@ WHOLE = Rules(fields=(Rule(path="a", comparator=Exact()),))
 IGNORED = Rules(fields=(Rule(path="a", comparator=Ignore()),))
 ANY_OF = Rules(fields=(Rule(path="a", comparator=AnyOf(inner=Exact())),))
 CONFIGURED = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="a.b"), Rule(path="c[*].d")))
+LIST = Rules(scope=Scope.CONFIGURED, fields=(Rule(path="c", aligner=Index()),))
+LIST_FIELDS = replace(LIST, fields=(*LIST.fields, Rule(path="c[*].d")))
 TRUTH = Rules(scope=Scope.TRUTH, aligner=Index())
 TOP = Rules(depth=Depth.TOP)
 
@@ -49,6 +52,55 @@ def planned(expected, candidate, rules):
     ("rules", "expected", "candidate", "facts"),
     [
         pytest.param(UNION, {"a": 1}, {"a": 1.0}, "a match vv", id="equal-values-match"),
+        pytest.param(
+            UNION,
+            {"a": [{"b": None}, {"b": 1, "c": None}, None]},
+            {"a": []},
+            "a[] omission v-; a[].b omission v-",
+            id="missing-item-without-values-is-itself-missing",
+        ),
+        pytest.param(
+            CONFIGURED,
+            {"c": [{"e": 1}, 5]},
+            {"a": {"b": 1}},
+            "c[] omission v-; c[] omission v-; a.b hallucination -v",
+            id="missing-item-without-configured-fields-is-itself-missing",
+        ),
+        pytest.param(
+            LIST,
+            {"c": [{"d": 1}]},
+            {"c": [{"d": 2}], "e": 1},
+            "c[].d wrong_value vv",
+            id="rule-for-alignment-puts-the-items-into-scope",
+        ),
+        pytest.param(
+            LIST,
+            {"c": [{"d": 1}]},
+            {"c": "none"},
+            "c[].d omission v-; c hallucination -v",
+            id="string-in-the-place-of-a-configured-list",
+        ),
+        pytest.param(
+            LIST_FIELDS,
+            {"c": [{"d": 1, "e": 2}]},
+            {"c": [{"d": 2, "e": 3}]},
+            "c[].d wrong_value vv",
+            id="fields-of-items-are-the-scope-of-a-list",
+        ),
+        pytest.param(
+            LIST_FIELDS,
+            {"c": []},
+            {"c": "none"},
+            "c hallucination -v",
+            id="string-in-the-place-of-an-empty-configured-list",
+        ),
+        pytest.param(
+            LIST_FIELDS,
+            {"c": "none"},
+            {"c": [{"d": 2}]},
+            "c format_error vv",
+            id="configured-list-in-the-place-of-a-string",
+        ),
         pytest.param(UNION, {"a": 1}, {"a": 2}, "a wrong_value vv", id="right-type-wrong-value"),
         pytest.param(
             UNION, {"a": 1}, {"a": True}, "a format_error vv", id="boolean-is-not-a-number"

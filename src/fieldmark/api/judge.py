@@ -15,7 +15,7 @@ from fieldmark.data.json_parser import parse_json
 from fieldmark.data.pairing import open_pairs
 from fieldmark.data.rows import with_location
 from fieldmark.errors import ConfigError, DataError, Location
-from fieldmark.evaluators.base import ConfiguredEvaluator
+from fieldmark.evaluators.base import ConfiguredEvaluator, Score, needs_expected
 from fieldmark.model.case import Case, CaseInput
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.run.evaluator_runner import open_evaluators
@@ -26,6 +26,10 @@ __all__ = ["as_judge", "open_judge"]
 _ROWS: Final = Inputs(id_key="id", expected_key="expected", candidate_key="candidate", context=True)
 _CANDIDATE_KEYS: Final = ("candidate_answer", "output", "output_text", "answer")
 """The keys that AgentV versions have used for the text of a candidate."""
+_NO_TRUTH: Final = (
+    "the request has no ground truth: expected, expected_output or reference_answer must contain "
+    "a JSON document"
+)
 
 
 def as_judge(
@@ -33,8 +37,9 @@ def as_judge(
 ) -> JsonObject:
     """Return the response of a built-in evaluator to one request.
 
-    The `config` of the request contains the options of the evaluator, as in an eval file, and
-    overrides `options`.
+    A request without the ground truth that the evaluator needs has the status `error`. The `config`
+    of the request contains the options of the evaluator, as in an eval file, and overrides
+    `options`.
 
     >>> options = {"fields": [{"path": "total"}]}
     >>> as_judge("field_accuracy", b'{"expected": {"total": 1}, "candidate": {}}', options)["score"]
@@ -64,11 +69,17 @@ def open_judge(
         wanted: JsonObject = {**(options or {}), **(config or {})}
         if not current or current[0][0] != wanted:
             current[:] = [(wanted, _evaluator(name, wanted))]
-        case = _case(request)
-        with open_evaluators([current[0][1]]) as runner:
-            (result,) = runner.score(case)
+        evaluator = current[0][1]
+        expected = _expected(request, as_text=hasattr(evaluator.evaluator, "opened"))
+        if expected is MISSING and needs_expected([evaluator]):
+            score = Score.error(_NO_TRUTH)
+        else:
+            case = _case(request, None if expected is MISSING else expected)
+            with open_evaluators([evaluator]) as runner:
+                (result,) = runner.score(case)
+            score = result.score
         named = {"case_id": request["case_id"]} if "case_id" in request else {}
-        return {**named, **score_to_json(result.score)}
+        return {**named, **score_to_json(score)}
 
     yield judge
 
@@ -82,9 +93,9 @@ def _evaluator(name: str, options: JsonObject) -> ConfiguredEvaluator:
     return evaluator
 
 
-def _case(request: JsonObject) -> Case:
+def _case(request: JsonObject, expected: JsonValue) -> Case:
     """Return the case of a request, read like a row of data."""
-    expected, candidate = _expected(request), _candidate(request)
+    candidate = _candidate(request)
     if candidate is MISSING:
         return Case("request", expected, MISSING, CaseInput.MISSING)
     row: JsonObject = {"id": "request", "expected": expected, "candidate": candidate}
@@ -92,19 +103,23 @@ def _case(request: JsonObject) -> Case:
         return next(iter(stream.batches()))[0]
 
 
-def _expected(request: JsonObject) -> JsonValue:
-    if "expected" in request:
+def _expected(request: JsonObject, *, as_text: bool) -> JsonValue | Missing:
+    """Return the ground truth of a request; text that is not JSON is one only `as_text`."""
+    if request.get("expected") is not None:
         return request["expected"]
     for key in ("expected_output", "reference_answer"):
-        if request.get(key) is not None:
-            text = _last_message(request[key])
-            if not isinstance(text, str):
-                return text
-            try:
-                return parse_json(text.encode("utf-8", "surrogatepass"))
-            except DataError:
-                return text
-    raise DataError("expected, expected_output or reference_answer is required")
+        found = _last_message(request.get(key))
+        if not isinstance(found, str):
+            if found is not None and found != []:
+                return found
+            continue
+        try:
+            parsed = parse_json(found.encode("utf-8", "surrogatepass"))
+        except DataError:
+            parsed = found if as_text and found.strip() else None
+        if parsed is not None:
+            return parsed
+    return MISSING
 
 
 def _candidate(request: JsonObject) -> JsonValue | Missing:

@@ -53,6 +53,7 @@ _FAILURES = {
     RunFailure.INVALID_TRUTH: "some ground truth could not be read",
     RunFailure.UNMET_SELECTION: "no case matches some of the selected tags or ids",
     RunFailure.TOO_MANY_ERRORS: "too many evaluation errors",
+    RunFailure.FAILED_EVALUATOR: "an evaluator found none of its paths",
     RunFailure.GATE_FAILED: "a gate failed",
 }
 

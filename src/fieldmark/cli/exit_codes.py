@@ -55,6 +55,7 @@ _OF_FAILURES: Final[Mapping[RunFailure, ExitCode]] = {
     RunFailure.INVALID_TRUTH: ExitCode.BAD_INPUT,
     RunFailure.UNMET_SELECTION: ExitCode.BAD_INPUT,
     RunFailure.TOO_MANY_ERRORS: ExitCode.TOO_MANY_ERRORS,
+    RunFailure.FAILED_EVALUATOR: ExitCode.TOO_MANY_ERRORS,
     RunFailure.GATE_FAILED: ExitCode.GATE_FAILED,
 }
 

@@ -15,13 +15,12 @@ from fieldmark.metrics.rates import rates
 from fieldmark.metrics.verdict import verdict_at, verdict_of
 from fieldmark.model.case import Case, Verdict
 from fieldmark.model.counts import Counts
-from fieldmark.model.json import JsonObject, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.strict_json import first_repeated
 
 __all__ = [
     "MAX_EXAMPLES",
     "MAX_ROWS",
-    "UNREADABLE",
     "Accumulator",
     "Accumulators",
     "CaseScorer",
@@ -42,11 +41,13 @@ __all__ = [
     "defined",
     "needs_expected",
     "start_accumulators",
+    "unreadable_reason",
     "verdict_for",
 ]
 
 
-UNREADABLE: Final = "no readable prediction"
+_NOT_JSON: Final = "candidate is not JSON"
+_NO_CANDIDATE: Final = "no candidate"
 MAX_EXAMPLES: Final = 20
 MAX_ROWS: Final = 100
 
@@ -133,7 +134,11 @@ class Combiner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredEvaluator:
-    """An evaluator with its configured name and weight."""
+    """An evaluator with its configured name and weight.
+
+    The optional property `paths` of an evaluator lists the paths that it scores. If no document of
+    a run has any of them, it scores nothing, and the run fails.
+    """
 
     name: str
     type: str
@@ -167,6 +172,17 @@ class EvaluatorResult:
             score=score,
             paths_only=getattr(evaluator.evaluator, "paths_only", False),
         )
+
+
+def unreadable_reason(candidate: JsonValue | Missing, *, unreadable: bool) -> str | None:
+    """Return why there is no document to evaluate; `None` if there is one.
+
+    >>> unreadable_reason(MISSING, unreadable=True)
+    'candidate is not JSON'
+    """
+    if unreadable:
+        return _NOT_JSON
+    return _NO_CANDIDATE if candidate is MISSING else None
 
 
 def check_weight(option: str, weight: float) -> None:

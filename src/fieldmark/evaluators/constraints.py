@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from math import fsum
 from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.compare.options import check_share
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import (
-    UNREADABLE,
     Score,
     check_unique,
     check_weight,
     defined,
+    unreadable_reason,
     verdict_for,
 )
 from fieldmark.evaluators.expressions import (
@@ -52,6 +53,11 @@ class Constraint:
     def title(self) -> str:
         """The name, or without one the text of the condition."""
         return self.name or self._expression.text
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths in the condition."""
+        return self._expression.paths
 
     def evaluate(self, expected: JsonValue, candidate: JsonValue) -> CheckResult:
         """Return whether a candidate satisfies the condition, and if not, why.
@@ -136,6 +142,13 @@ class Constraints:
         object.__setattr__(self, "_constraints", tuple(constraints))
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths in all conditions; those of list items may be at any depth."""
+        by_constraint = [each.paths for each in self._constraints]
+        # A constraint without paths always applies.
+        return tuple(dict.fromkeys(chain(*by_constraint))) if all(by_constraint) else ()
+
+    @property
     def needs_expected(self) -> bool:
         """Whether any rule contains `$expected`, even in quotes."""
         return any(_EXPECTED in constraint.check for constraint in self._constraints)
@@ -144,10 +157,11 @@ class Constraints:
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
         """Score a candidate; an unreadable or missing candidate satisfies no constraint."""
+        absent = unreadable_reason(candidate, unreadable=unreadable)
         checked: list[_Checked] = []
         for constraint in self._constraints:
-            result = CheckResult(Truth.FAULT, UNREADABLE)
-            if not unreadable and candidate is not MISSING:
+            result = CheckResult(Truth.FAULT, absent or "")
+            if not absent and candidate is not MISSING:
                 try:
                     result = constraint.evaluate(expected, candidate)
                 except TooManySteps:

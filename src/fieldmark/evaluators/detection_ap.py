@@ -8,7 +8,8 @@ from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.compare.options import check_share, checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import MAX_ROWS, UNREADABLE, Score, check_limit, confusion
+from fieldmark.evaluators.base import MAX_ROWS, Score, check_limit, confusion, unreadable_reason
+from fieldmark.evaluators.hits_and_misses import pair_label
 from fieldmark.evaluators.path_values import check_value_path, find_values, values_at
 from fieldmark.metrics.detection.coco import AREAS, MAX_DETECTIONS, CocoSettings, coco_metrics
 from fieldmark.metrics.detection.matching import match_image
@@ -155,6 +156,11 @@ class DetectionAp:
         )
         object.__setattr__(self, "_settings", settings)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The path of the boxes; an image without regions has an empty list at its beginning."""
+        return (self.boxes.partition(_ITEMS)[0] or ROOT,)
+
     def start(self) -> DetectionTally:
         """Return a new accumulator of images."""
         return DetectionTally(self, self._settings)
@@ -211,7 +217,8 @@ class DetectionTally:
     ) -> Score:
         """Add an image and return its F1; an unreadable candidate has no detections."""
         options = self._options
-        if unreadable:
+        absent = unreadable_reason(candidate, unreadable=unreadable)
+        if absent:
             candidate = MISSING
         truth_boxes, truths = options.truths(expected)
         boxes, detections = options.detections(candidate)
@@ -222,10 +229,10 @@ class DetectionTally:
             for place in match.missing
         ]
         extra = [
-            f"{boxes.paths[place]} ({boxes.invalid.get(place, 'unexpected')})"
+            f"{pair_label(None, boxes.paths[place])} ({boxes.invalid.get(place, 'unexpected')})"
             for place in match.extra
         ]
-        unreadable_miss = [f"{ROOT} ({UNREADABLE})"] if candidate is MISSING else []
+        unreadable_miss = [f"{ROOT} ({absent})"] if absent else []
         counts = Counts(tp=len(match.pairs), fp=len(extra), fn=len(missing))
         vacuous = not any(counts) and not unreadable_miss
         score = 1.0 if vacuous else f1(counts.tp, counts.fp, counts.fn) or 0.0
@@ -236,7 +243,10 @@ class DetectionTally:
         return Score(
             score=score,
             verdict=verdict_at(score, options.pass_threshold),
-            hits=tuple(truth_boxes.paths[pair[0]] for pair in match.pairs),
+            hits=tuple(
+                pair_label(truth_boxes.paths[truth], boxes.paths[detection])
+                for truth, detection, _ in match.pairs
+            ),
             misses=(*unreadable_miss, *missing, *extra),
             reasoning=f"{counts.tp}/{counts.tp + counts.fn} regions detected, {counts.fp} extra",
             details={

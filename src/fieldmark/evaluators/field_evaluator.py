@@ -10,7 +10,7 @@ from math import isfinite
 from typing import ClassVar, Final, NamedTuple
 
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import Score, Status, confusion, defined
+from fieldmark.evaluators.base import Score, Status, confusion, defined, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import (
     MarkedField,
     hits_and_misses,
@@ -164,11 +164,12 @@ class FieldEvaluator(ABC):
 
         `safety` is the score of a safety judge, if there is one.
         """
-        convention, unreadable = self.convention, _is_unreadable(case)
+        convention, absent = self.convention, _absence(case)
+        unreadable = absent is not None
         counter = self._workspace.counter(table)
         stats = counter.stats(outcomes, unreadable=unreadable, safety=safety)
         fields = tuple(mark_fields(outcomes, table, convention.counting, unreadable=unreadable))
-        lists = hits_and_misses(fields, unreadable=unreadable)
+        lists = hits_and_misses(fields, absent)
         documents = self._documents(case)
         compared = ComparedCase(*documents, unreadable, outcomes, table, convention, stats, fields)
         score = Score(
@@ -184,13 +185,20 @@ class FieldEvaluator(ABC):
         )
         return self._finish(score)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The configured paths; empty if all fields of the documents are compared."""
+        rules = self._workspace.rules
+        configured = rules.scope is Scope.CONFIGURED
+        return tuple(rule.path for rule in rules.fields) if configured else ()
+
     def claims(self) -> tuple[Rule, ...]:
         """Return rules for the fields of the document that this evaluator covers."""
         return ()
 
     def _documents(self, case: Case) -> tuple[JsonValue, JsonValue | Missing]:
         """Return the documents to compare; an evaluator may select a part of them."""
-        return case.expected, MISSING if _is_unreadable(case) else case.candidate
+        return case.expected, case.candidate if _absence(case) is None else MISSING
 
     def _rules_for(
         self, fields: tuple[Rule, ...], *, scope: Scope | None = None, depth: Depth | None = None
@@ -227,8 +235,9 @@ def make_case(expected: JsonValue, candidate: JsonValue | Missing, *, unreadable
     return Case("", expected, candidate, CaseInput.PARSE_ERROR if unreadable else CaseInput.OK)
 
 
-def _is_unreadable(case: Case) -> bool:
-    return case.input is not CaseInput.OK or case.candidate is MISSING
+def _absence(case: Case) -> str | None:
+    """Return why a case has no candidate document, or `None` if it has one."""
+    return unreadable_reason(case.candidate, unreadable=case.input is CaseInput.PARSE_ERROR)
 
 
 # --- options --------------------------------------------------------------------------------------

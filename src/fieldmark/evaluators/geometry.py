@@ -15,8 +15,8 @@ from fieldmark.compare.distance import Distance, is_near
 from fieldmark.compare.iou import Iou
 from fieldmark.compare.options import check_scale, check_share, checked_choice
 from fieldmark.errors import MissingExtra, OptionError
-from fieldmark.evaluators.base import MAX_ROWS, UNREADABLE, Score, check_limit, confusion
-from fieldmark.evaluators.hits_and_misses import EMPTY_REASONS, REASON_TEXTS
+from fieldmark.evaluators.base import MAX_ROWS, Score, check_limit, confusion, unreadable_reason
+from fieldmark.evaluators.hits_and_misses import EMPTY_REASONS, REASON_TEXTS, pair_label
 from fieldmark.evaluators.path_values import (
     PathValue,
     check_value_path,
@@ -122,14 +122,20 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
         if not isinstance(self.expected_scale, str) and not isinstance(self.candidate_scale, str):
             object.__setattr__(self, "_fixed", comparator)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The path of the shapes; empty if it is the document itself."""
+        return () if self.path == ROOT else (self.path,)
+
     def evaluate(
         self, expected: JsonValue, candidate: JsonValue | Missing, *, unreadable: bool = False
     ) -> Score:
         """Score the shapes of a candidate; an unreadable or missing candidate has none."""
         if not is_path(self.path):
             return self._zero(f"{self.path} (invalid path)")
-        if unreadable or candidate is MISSING:
-            return self._zero(f"{ROOT} ({UNREADABLE})")
+        absent = unreadable_reason(candidate, unreadable=unreadable)
+        if absent or candidate is MISSING:
+            return self._zero(f"{ROOT} ({absent})")
         try:
             comparator = self._fixed or self._comparator(
                 _page_scale(self.expected_scale, expected),
@@ -192,7 +198,7 @@ class ShapeEvaluator(ABC, Generic[Geometry]):
         return Score(
             score=score,
             verdict=verdict_at(score, self._pass_score),
-            hits=tuple(expected[pair.expected or 0].path for pair in pairs if pair.matched),
+            hits=tuple(_label(pair, expected, candidate) for pair in pairs if pair.matched),
             misses=tuple(_miss(pair, expected, candidate) for pair in pairs if not pair.matched),
             reasoning=f"{matched}/{longer} {self.noun} matched, mean {score:.3f}",
             details={
@@ -420,10 +426,16 @@ def _is_shape(item: JsonValue) -> bool:
 
 def _miss(pair: ShapePair, expected: Sequence[PathValue], candidate: Sequence[PathValue]) -> str:
     """Return the path of a pair that does not match, with the reason."""
-    if pair.expected is None:
-        return f"{candidate[pair.candidate or 0].path} ({_UNEXPECTED})"
-    text = _MISSING if pair.measured is None else pair.measured.text
-    return f"{expected[pair.expected].path} ({text})"
+    text = _UNEXPECTED if pair.expected is None else _MISSING
+    if pair.measured is not None:
+        text = pair.measured.text
+    return f"{_label(pair, expected, candidate)} ({text})"
+
+
+def _label(pair: ShapePair, expected: Sequence[PathValue], candidate: Sequence[PathValue]) -> str:
+    ours = None if pair.expected is None else expected[pair.expected].path
+    theirs = None if pair.candidate is None else candidate[pair.candidate].path
+    return pair_label(ours, theirs)
 
 
 class _NoPageSizeError(Exception):

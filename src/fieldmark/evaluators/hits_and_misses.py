@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from fieldmark.evaluators.base import UNREADABLE
 from fieldmark.metrics.conventions import Convention, CountingOptions, OptionalMissing
 from fieldmark.metrics.verdict import Mark, mark_table
 from fieldmark.model.outcome import Outcome, Presence, Reason, fact
@@ -22,6 +22,7 @@ __all__ = [
     "hits_and_misses",
     "mark_fields",
     "mismatch_reason",
+    "pair_label",
 ]
 
 EMPTY_REASONS: Final[Mapping[Presence, Reason]] = {
@@ -36,6 +37,9 @@ REASON_TEXTS: Final[Mapping[Reason, str]] = {
     Reason.BLANK_VALUE: "blank value",
     Reason.UNEXPECTED_VALUE: "unexpected value",
     Reason.TYPE_MISMATCH: "type mismatch",
+    Reason.GUARD_FAILED: "rejected by a guard",
+    Reason.NOT_A_LIST: "not a list",
+    Reason.NOT_AN_OBJECT: "not an object",
     Reason.INVALID_NUMBER: "invalid number",
     Reason.UNPARSEABLE_DATE: "unparseable date",
     Reason.INVALID_PATH: "invalid path",
@@ -45,6 +49,11 @@ REASON_TEXTS: Final[Mapping[Reason, str]] = {
     Reason.DIMENSION_MISMATCH: "dimension mismatch",
 }
 """The texts of reasons; a wrong value has none."""
+
+_INDEXES: Final = re.compile(r"\[([0-9]+)\]")
+
+_NOTED: Final = frozenset({Reason.GUARD_FAILED, Reason.NOT_A_LIST, Reason.NOT_AN_OBJECT})
+"""Reasons whose note says more than their text; a run without values has no notes."""
 
 _OUTCOME_REASONS: Final[Mapping[Outcome, Reason]] = {
     Outcome.HALLUCINATION: Reason.UNEXPECTED_VALUE,
@@ -83,6 +92,24 @@ def mismatch_reason(record: FieldOutcome) -> Reason | None:
     return _OUTCOME_REASONS.get(record.outcome)
 
 
+def pair_label(expected: str | None, candidate: str | None) -> str:
+    """Return one label for two paths of aligned list items; a side without an item is `None`.
+
+    >>> pair_label("boxes[0]", "boxes[2]"), pair_label(None, "boxes[1]")
+    ('boxes[0→2]', 'boxes[→1]')
+    """
+    ours, theirs = _INDEXES.split(expected or ""), _INDEXES.split(candidate or "")
+    if expected is None:
+        ours = ["" if place % 2 else part for place, part in enumerate(theirs)]
+    if candidate is None or ours[::2] != theirs[::2]:
+        return expected or ""
+    parts = [
+        f"[{one}]" if place % 2 and one == other else f"[{one}→{other}]" if place % 2 else one
+        for place, (one, other) in enumerate(zip(ours, theirs, strict=True))
+    ]
+    return "".join(parts)
+
+
 def mark_fields(
     outcomes: Outcomes,
     table: AttributeTable,
@@ -106,34 +133,41 @@ def mark_fields(
 
 
 def case_hits_and_misses(
-    outcomes: Outcomes, table: AttributeTable, convention: Convention
+    outcomes: Outcomes, table: AttributeTable, convention: Convention, absent: str | None = None
 ) -> HitsAndMisses:
-    """Return the fields of a case as hits, misses with their reasons, and skipped fields."""
-    return hits_and_misses(mark_fields(outcomes, table, convention.counting))
+    """Return the fields of a case as hits, misses with their reasons, and skipped fields.
+
+    `absent` says why there is no candidate document, if there is none.
+    """
+    return hits_and_misses(mark_fields(outcomes, table, convention.counting), absent)
 
 
-def hits_and_misses(fields: Iterable[MarkedField], *, unreadable: bool = False) -> HitsAndMisses:
-    """Return marked fields as strings; an unreadable candidate is a miss if there is no other."""
+def hits_and_misses(fields: Iterable[MarkedField], absent: str | None = None) -> HitsAndMisses:
+    """Return marked fields as strings.
+
+    `absent` says why there is no candidate document, which is a miss if there is no other.
+    """
     lists: dict[Mark, list[str]] = {mark: [] for mark in Mark}
     for each in fields:
-        path, reason = each.record.path, _reason(each)
-        lists[each.mark].append(f"{path} ({reason})" if reason else path)
+        label, reason = each.record.label, _reason(each, absent)
+        lists[each.mark].append(f"{label} ({reason})" if reason else label)
     misses = (*lists[Mark.MISS], *lists[Mark.ERROR])
     return HitsAndMisses(
         hits=tuple(lists[Mark.HIT]),
-        misses=misses or ((f"{ROOT} ({UNREADABLE})",) if unreadable else ()),
+        misses=misses or ((f"{ROOT} ({absent})",) if absent else ()),
         skipped=tuple(lists[Mark.SKIPPED]),
     )
 
 
-def _reason(each: MarkedField) -> str | None:
+def _reason(each: MarkedField, absent: str | None) -> str | None:
     """Return why a field is missed or skipped; `None` for hits and wrong values."""
     mark, record, required = each
     if mark in (Mark.HIT, Mark.NONE):
         return None
     if mark is Mark.SKIPPED:
         if record.outcome is Outcome.OMISSION:
-            return "optional, missing" if record.comparison is None else "invalid path"
+            invalid = mismatch_reason(record) is Reason.INVALID_PATH
+            return "invalid path" if invalid else "optional, missing"
         return "no expected value" if record.expected_presence is Presence.ABSENT else None
     reason = mismatch_reason(record)
     note = record.comparison.note if record.comparison else ""
@@ -141,8 +175,8 @@ def _reason(each: MarkedField) -> str | None:
         return f"evaluation error: {note or reason}"
     if record.outcome is Outcome.BOTH_EMPTY:
         return "unexpected key"
-    if reason is Reason.GUARD_FAILED:
-        return note or "rejected by a guard"
-    if reason is Reason.MISSING and not required:
-        return "missing"
+    if reason in _NOTED and note:
+        return note
+    if reason is Reason.MISSING and (absent or not required):
+        return absent or "missing"
     return REASON_TEXTS.get(reason) if reason else None

@@ -11,7 +11,13 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import MAX_EXAMPLES, UNREADABLE, Score, check_limit, verdict_for
+from fieldmark.evaluators.base import (
+    MAX_EXAMPLES,
+    Score,
+    check_limit,
+    unreadable_reason,
+    verdict_for,
+)
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.values.paths import ROOT, join
 from fieldmark.values.text import plural, replace_surrogates
@@ -99,8 +105,9 @@ class JsonSchema:
         unreadable: bool = False,
     ) -> Score:
         """Score a candidate; an unreadable or missing candidate is invalid."""
-        if unreadable or candidate is MISSING:
-            errors = [_SchemaError(ROOT, UNREADABLE)]
+        absent = unreadable_reason(candidate, unreadable=unreadable)
+        if absent or candidate is MISSING:
+            errors = [_SchemaError(ROOT, str(absent))]
         else:
             errors = list(_unrepresentable(candidate)) or self._validate(candidate)
         total = len(errors)

@@ -58,8 +58,8 @@ class LineItems(FieldEvaluator):
 
     Items are aligned by the similarity of their `match_fields`. All leaves of an item are scored
     unless `score_fields` is set. `fields` are rules for paths relative to an item. All values of
-    an unaligned item are missing or extra. With `f1_when_no_match: undefined`, the details
-    have no F1 for fields without a match.
+    an unaligned item are missing or extra; without a scored value, the item itself is. With
+    `f1_when_no_match: undefined`, the details have no F1 for fields without a match.
 
     >>> items = LineItems(path="rows", match_fields=("sku",))
     >>> items.evaluate({"rows": [{"sku": "A"}, {"sku": "B"}]}, {"rows": [{"sku": "B"}]}).misses
@@ -82,6 +82,16 @@ class LineItems(FieldEvaluator):
     def rules(self) -> None:
         """`None`, because only the list is compared."""
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The scored fields of the items, or the list itself if all fields are scored."""
+        items = "[*]" if self.path == ROOT else f"{self.path}[*]"
+        if self.score_fields is None:
+            return (self.path,)
+        return tuple(
+            items if field == ROOT else append_path(items, field) for field in self.score_fields
+        )
+
     def _finish(self, score: Score) -> Score:
         return replace(
             score,
@@ -100,9 +110,9 @@ class LineItems(FieldEvaluator):
         return self._list(expected), MISSING if candidate is MISSING else self._list(candidate)
 
     def _list(self, document: JsonValue) -> JsonObject:
-        """Return a document with only the list, or an empty document without one."""
+        """Return a document with only the list, or what is in its place."""
         found = resolve(document, self.path)
-        return {_LIST: found} if isinstance(found, list) else {}
+        return {} if found is MISSING else {_LIST: found}
 
     def _document_path(self, text: str) -> str:
         """Return a path in the list as a path in the document."""

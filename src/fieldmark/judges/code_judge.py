@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import ClassVar, cast
 
+from fieldmark.compare.options import checked_choice
 from fieldmark.errors import OptionError
 from fieldmark.evaluators.base import CaseScorer, Score
 from fieldmark.judges.judge_protocol import (
@@ -34,6 +35,7 @@ from fieldmark.judges.program import (
     startup_problem,
 )
 from fieldmark.judges.redaction import Redactor
+from fieldmark.metrics.conventions import OnError
 from fieldmark.model.case import Case
 from fieldmark.model.json import JsonObject, JsonValue
 
@@ -53,6 +55,7 @@ class CodeJudge:
 
     `script` is the program and its arguments; it is not passed to a shell. `env` lists environment
     variables to pass on, or sets them. `max_output` is in bytes, `memory` in megabytes per process.
+    With `on_error: zero`, a case that cannot be judged scores 0 and is not an error.
     All other settings are passed to the program as `config`.
     """
 
@@ -68,6 +71,7 @@ class CodeJudge:
     pass_threshold: float = 0.8
     max_output: int = MEGABYTE
     memory: int | None = None
+    on_error: OnError = OnError.UNDEFINED
     config: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -90,6 +94,7 @@ class CodeJudge:
             raise OptionError("protocol", message)
         if self.workers > 1 and self.protocol != JudgeProtocol.LINES:
             raise OptionError("workers", "requires protocol: lines")
+        object.__setattr__(self, "on_error", checked_choice("on_error", self.on_error, OnError))
         check_environment(self.env)
 
     def unready(self) -> str | None:

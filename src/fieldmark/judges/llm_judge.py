@@ -13,7 +13,7 @@ from typing import ClassVar, Final, NamedTuple, cast
 from fieldmark.compare.options import check_flag, check_share, checked_choice
 from fieldmark.compare.prompt_injection import find_injections
 from fieldmark.errors import OptionError
-from fieldmark.evaluators.base import UNREADABLE, CaseScorer, Score
+from fieldmark.evaluators.base import CaseScorer, Score, unreadable_reason
 from fieldmark.judges.llm.chat import Grade, grade_samples, size_problem
 from fieldmark.judges.llm.client import LLM_ERRORS, LlmClient, opened_judge
 from fieldmark.judges.llm.connection import ChatConnection, check_number
@@ -133,7 +133,9 @@ class LlmJudge(ChatConnection):
     def _judge(self, client: LlmClient, case: Case) -> Score:
         """Score the case or each of the fields; if one cannot be judged, the case is an error."""
         if case.input is not CaseInput.OK:
-            unread = self._score_decision("", 0.0, case.note or UNREADABLE)
+            unparsed = case.input is CaseInput.PARSE_ERROR
+            reason = unreadable_reason(case.candidate, unreadable=unparsed)
+            unread = self._score_decision("", 0.0, case.note or str(reason))
             return self._score_case(case, [unread], (), ())
         shared: JsonObject = {}
         if self.with_input and case.context is not None and case.context.input is not MISSING:

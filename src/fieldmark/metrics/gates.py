@@ -98,22 +98,30 @@ class RunFailure(StrEnum):
     INVALID_TRUTH = "invalid_truth"
     UNMET_SELECTION = "unmet_selection"
     TOO_MANY_ERRORS = "too_many_errors"
+    FAILED_EVALUATOR = "failed_evaluator"
     GATE_FAILED = "gate_failed"
 
 
 def run_failures(
-    cases: CaseTotals, gates: Sequence[GateResult], *, max_errors: int = 0, unmet: bool = False
+    cases: CaseTotals,
+    gates: Sequence[GateResult],
+    *,
+    max_errors: int = 0,
+    failed_evaluator: bool = False,
+    unmet: bool = False,
 ) -> tuple[RunFailure, ...]:
     """Return why a run did not pass; nothing if it did.
 
-    `max_errors` is the number of cases that may have errors. A selection of cases is `unmet` if it
-    names a tag or an id that no case has.
+    `max_errors` is the number of cases that may have errors. With `failed_evaluator`, an evaluator
+    could not score anything. A selection of cases is `unmet` if it names a tag or an id that no
+    case has.
     """
     found = {
         RunFailure.UNKNOWN_METRIC: any(not gate.known for gate in gates),
         RunFailure.INVALID_TRUTH: cases.invalid_truth > 0,
         RunFailure.UNMET_SELECTION: unmet,
         RunFailure.TOO_MANY_ERRORS: cases.errors > max_errors,
+        RunFailure.FAILED_EVALUATOR: failed_evaluator,
         RunFailure.GATE_FAILED: any(gate.known and not gate.passed for gate in gates),
     }
     return tuple(failure for failure, applies in found.items() if applies)

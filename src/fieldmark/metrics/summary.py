@@ -108,13 +108,17 @@ class QualitySummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorSummary:
-    """The results of one evaluator over all cases, and its metrics over all cases, if any."""
+    """The results of one evaluator over all cases, and its metrics over all cases, if any.
+
+    `error` says why the evaluator could not score anything, which fails the run.
+    """
 
     mean_score: float | None
     scored: int
     errors: int
     verdicts: VerdictCounts
     metrics: JsonObject = field(default_factory=dict)
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,8 @@ class Reason(StrEnum):
     BLANK_VALUE = "blank_value"
     UNEXPECTED_VALUE = "unexpected_value"
     TYPE_MISMATCH = "type_mismatch"
+    NOT_A_LIST = "not_a_list"
+    NOT_AN_OBJECT = "not_an_object"
     DIFFERENT = "different"
     BELOW_THRESHOLD = "below_threshold"
     GUARD_FAILED = "guard_failed"

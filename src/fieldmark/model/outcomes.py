@@ -68,7 +68,11 @@ list `attribute` belong to this pair of items. A side that is `None` has no such
 
 
 class FieldOutcome(NamedTuple):
-    """One outcome as a record; an aligned item may have another index in the candidate."""
+    """One outcome as a record; an aligned item may have another index in the candidate.
+
+    `label` is different for every item: `rows[0→2].x` is aligned with another index, and
+    `rows[→2].x` is in an item without counterpart in the truth.
+    """
 
     path: str
     candidate_path: str
@@ -77,6 +81,7 @@ class FieldOutcome(NamedTuple):
     expected_presence: Presence
     candidate_presence: Presence
     comparison: Comparison | None
+    label: str
 
 
 @dataclass(slots=True, init=False)
@@ -116,20 +121,27 @@ class Outcomes:
         upcoming = next(marks, None)
         ours: dict[str, int] = {}
         theirs: dict[str, int] = {}
+        labels: dict[str, str] = {}
+        reordered = any(mark[3] is not None and mark[2] != mark[3] for mark in self.items)
         for position, cell in enumerate(self.cells):
             while upcoming is not None and upcoming[0] <= position:
                 _, attribute, expected, candidate, _ = upcoming
                 ours[attribute] = (candidate if expected is None else expected) or 0
                 theirs[attribute] = (expected if candidate is None else candidate) or 0
+                if reordered:
+                    other = "" if candidate in (None, expected) else f"→{candidate}"
+                    labels[attribute] = f"{'' if expected is None else expected}{other}"
                 upcoming = next(marks, None)
             number = cell >> CELL_BITS
             attribute = table.path(number)
+            path = _concrete(attribute, ours)
             yield FieldOutcome(
-                _concrete(attribute, ours),
+                path,
                 _concrete(attribute, theirs),
                 number,
                 *fact_of(cell),
                 self.comparisons.get(position),
+                _concrete(attribute, labels) if reordered else path,
             )
 
 
@@ -138,7 +150,7 @@ def renumber(cells: Iterable[int], numbers: Sequence[int] | Mapping[int, int]) -
     return [numbers[cell >> CELL_BITS] << CELL_BITS | cell & FACT_MASK for cell in cells]
 
 
-def _concrete(attribute: str, places: dict[str, int]) -> str:
+def _concrete(attribute: str, places: Mapping[str, int | str]) -> str:
     """Return an attribute with each `[]` replaced by the index of the item that it belongs to."""
     parts: list[str] = []
     done = 0

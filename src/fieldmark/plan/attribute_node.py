@@ -60,7 +60,7 @@ class AttributeNode:
     registered. `equal_text_cell` and `equal_number_cell` are the cells to record where both sides
     have the same text or number; they are 0 if the comparator has to be called. `item_node` is
     the node of all list items unless a rule names an index. A `structural` node is not a field
-    itself but has configured fields below it.
+    itself but has configured fields below it; if it `holds_items`, a rule says that it is a list.
     """
 
     __slots__ = (
@@ -80,6 +80,7 @@ class AttributeNode:
         "descends_everywhere",
         "equal_number_cell",
         "equal_text_cell",
+        "holds_items",
         "ignored",
         "item_node",
         "item_path",
@@ -128,8 +129,9 @@ class AttributeNode:
         is_batch = hasattr(self.comparator, "settle")
         self.batch_comparator = cast(BatchComparator, self.comparator) if is_batch else None
         configured = settings.scope is Scope.CONFIGURED
-        fields = [m for m in complete if m.rule.comparator is not None or m.rule.aligner is None]
+        fields = [m for m in complete if m.is_field]
         self.structural = configured and not fields
+        self.holds_items = self.structural and bool(aligners)
         self.configured_keys = tuple(dict.fromkeys(s for s in next_segments if isinstance(s, str)))
         self.descends_everywhere = any(ANY_DEPTH in match.remaining for match in self._matches)
         explicit = fields if configured else [m for m in complete if m.rule.comparator is not None]

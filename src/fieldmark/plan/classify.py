@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from fieldmark.model.comparison import Comparison
-from fieldmark.model.json import JsonValue, Missing, kind_of
-from fieldmark.model.outcome import Outcome, Presence, fact
+from fieldmark.model.json import JsonValue, Kind, Missing, kind_of
+from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 
 __all__ = [
     "IGNORED_FACTS",
@@ -16,6 +16,7 @@ __all__ = [
     "VALUE_FACTS",
     "acceptable",
     "outcome_of_values",
+    "wrong_container",
 ]
 
 _VALUE: Final = Presence.VALUE
@@ -59,6 +60,19 @@ def outcome_of_values(comparison: Comparison, expected: JsonValue, candidate: Js
     if comparison.wrong_kind or kind_of(expected) is not kind_of(candidate):
         return Outcome.FORMAT_ERROR
     return Outcome.WRONG_VALUE
+
+
+def wrong_container(value: JsonValue, needed: Kind) -> Comparison:
+    """Return why fields inside a list or an object are missing: another type is in its place.
+
+    >>> wrong_container("n/a", Kind.ARRAY).note
+    'string where a list belongs'
+    """
+    found = kind_of(value)
+    name = "list" if found is Kind.ARRAY else found.value
+    if needed is Kind.ARRAY:
+        return Comparison.differs(Reason.NOT_A_LIST, note=f"{name} where a list belongs")
+    return Comparison.differs(Reason.NOT_AN_OBJECT, note=f"{name} where an object belongs")
 
 
 def acceptable(

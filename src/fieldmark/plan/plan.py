@@ -14,9 +14,18 @@ from fieldmark.model.outcome import Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import AttributeTable, Outcomes
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.plan.attribute_node import AttributeNode, PlanSettings
-from fieldmark.plan.rule_matching import RuleMatch
+from fieldmark.plan.rule_matching import RuleMatch, list_items
 from fieldmark.plan.walk import Walk
-from fieldmark.values.paths import ROOT, Path, PathError, attribute_of, parse_path, resolve
+from fieldmark.values.paths import (
+    ROOT,
+    Path,
+    PathError,
+    attribute_of,
+    obstacle,
+    parse_path,
+    resolve,
+    without,
+)
 from fieldmark.values.presence import presence_of
 
 if TYPE_CHECKING:
@@ -44,6 +53,7 @@ class Plan:
         "_line_pairs",
         "_lookups",
         "_root",
+        "_scope",
         "_walk",
         "_whole_document",
         "rules",
@@ -66,6 +76,7 @@ class Plan:
             rules.empty_tokens, containers=rules.empty_containers, blanks=rules.empty_blanks
         )
         self._walk = Walk(presence, scope)
+        self._scope = scope
         self._line_pairs: LinePairs | None = None
         self._lookups: list[_Lookup] = []
         self._invalid_paths: list[AttributeNode] = []
@@ -76,26 +87,31 @@ class Plan:
                 matches.append(RuleMatch(rank, rule, parse_path(rule.path).segments))
             except PathError:
                 invalid.append(rule)
+        configured = scope is Scope.CONFIGURED
+        # A field with an index is looked up by its path and taken out of the list.
+        lookups = [
+            match
+            for match in matches
+            if match.exact and match.is_field and (configured or match.has_index)
+        ]
+        self._lookups = [_lookup(settings, match) for match in lookups]
+        self._walk.sparse = any(match.has_index for match in lookups)
+        if configured:
+            self._invalid_paths = [
+                AttributeNode(settings, [RuleMatch(0, rule, ())], rule.path, addressed=True)
+                for rule in invalid
+            ]
+            matches += list_items(matches)
+        all_looked_up = configured and len(lookups) == len(matches)
+        matches = [match for match in matches if not (match in lookups and match.has_index)]
         below_root = [match for match in matches if match.rule.path != ROOT]
         self._root: AttributeNode | None = AttributeNode(settings, below_root)
         # Rules for `$` apply to documents that are not objects.
         self._whole_document = AttributeNode(
             settings, [m._replace(segments=()) if m.rule.path == ROOT else m for m in matches]
         )
-        if scope is Scope.CONFIGURED:
-            # Rules for one exact field, except those that only say how to align a list.
-            lookups = [
-                match
-                for match in matches
-                if match.exact and (match.rule.comparator is not None or match.rule.aligner is None)
-            ]
-            self._lookups = [_lookup(settings, match) for match in lookups]
-            self._invalid_paths = [
-                AttributeNode(settings, [RuleMatch(0, rule, ())], rule.path, addressed=True)
-                for rule in invalid
-            ]
-            if len(lookups) == len(matches):
-                self._root = None
+        if all_looked_up:
+            self._root = None
 
     def lists(self) -> Mapping[str, Aligner]:
         """Return the aligner of every list seen so far, by path."""
@@ -143,10 +159,8 @@ class Plan:
 
     def _compare_parsed(self, expected: JsonValue, candidate: JsonValue | Missing) -> Outcomes:
         outcomes = Outcomes()
-        for path, node, indexes in self._lookups:
-            for prefix, index in indexes:
-                outcomes.items.append((len(outcomes.cells), prefix, index, index, None))
-            self._walk.compare(node, _find(expected, path), _find(candidate, path), outcomes)
+        if self._lookups:
+            expected, candidate = self._look_up(expected, candidate, outcomes)
         for node in self._invalid_paths:
             outcomes.comparisons[len(outcomes.cells)] = Comparison.differs(Reason.INVALID_PATH)
             outcomes.cells.append(node.register() | _INVALID_PATH_FACT)
@@ -159,13 +173,34 @@ class Plan:
                 self._walk.compare(root, before, after, outcomes)
         return outcomes
 
+    def _look_up(
+        self, expected: JsonValue, candidate: JsonValue | Missing, outcomes: Outcomes
+    ) -> tuple[JsonValue, JsonValue | Missing]:
+        """Compare the fields that are found by their paths; return what is left to be walked."""
+        found = [
+            (lookup, _find(expected, lookup.path), _find(candidate, lookup.path))
+            for lookup in self._lookups
+        ]
+        for (path, node), value, other in found:
+            if self._scope is not Scope.CONFIGURED and value is MISSING and other is MISSING:
+                continue
+            start = len(outcomes.cells)
+            self._walk.compare(node, value, other, outcomes)
+            if other is MISSING and value is not MISSING:
+                self._walk.explain(outcomes, start, obstacle(candidate, path))
+        if self._root is None or not self._walk.sparse:
+            return expected, candidate
+        rest: JsonValue | Missing = expected
+        for path in (lookup.path for lookup in self._lookups if lookup.path.has_index):
+            rest, candidate = without(rest, path), without(candidate, path)
+        return {} if rest is MISSING else rest, candidate
+
 
 class _Lookup(NamedTuple):
-    """A configured field that is found by its path, and the list indexes in the path."""
+    """A configured field that is found by its path."""
 
     path: Path
     node: AttributeNode
-    indexes: tuple[tuple[str, int], ...]
 
 
 def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:
@@ -175,14 +210,9 @@ def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:
 
 def _lookup(settings: PlanSettings, match: RuleMatch) -> _Lookup:
     path = parse_path(match.rule.path)
-    indexes: list[tuple[str, int]] = []
-    for number, (segment, tail) in enumerate(zip(path.segments, path.tails, strict=True), start=1):
-        if isinstance(segment, int) and tail.startswith("["):
-            prefix = Path(path.text, path.segments[:number], path.tails[:number])
-            indexes.append((attribute_of(prefix), segment))
+    name = path.text if path.has_index else attribute_of(path)
     complete = match._replace(used=len(match.segments))
-    node = AttributeNode(settings, [complete], attribute_of(path), addressed=True)
-    return _Lookup(path, node, tuple(indexes))
+    return _Lookup(path, AttributeNode(settings, [complete], name, addressed=True))
 
 
 def _find(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
+from fieldmark.compare.ignore import Ignore
 from fieldmark.model.rule import Rule
 from fieldmark.values.paths import ANY_DEPTH, ANY_ITEM, Segment
 
-__all__ = ["RuleMatch", "match_item", "match_key"]
+__all__ = ["RuleMatch", "list_items", "match_item", "match_key"]
 
 _INDEX: Final = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
 """A key that a number in a rule path may stand for."""
@@ -42,6 +44,16 @@ class RuleMatch(NamedTuple):
         return ANY_DEPTH not in self.segments and ANY_ITEM not in self.segments
 
     @property
+    def is_field(self) -> bool:
+        """Whether the rule is about a field, and not only about the alignment of a list."""
+        return self.rule.comparator is not None or self.rule.aligner is None
+
+    @property
+    def has_index(self) -> bool:
+        """Whether the rule path contains the index of a list item."""
+        return any(isinstance(segment, int) for segment in self.segments)
+
+    @property
     def leaves_only(self) -> bool:
         """Whether the rule applies to every leaf below a path, not to the path itself."""
         return self.segments[-1:] == (ANY_DEPTH,)
@@ -70,6 +82,26 @@ class RuleMatch(NamedTuple):
                 if text == dotted_key:
                     yield self._replace(used=used)
                     return
+
+
+def list_items(matches: Sequence[RuleMatch]) -> list[RuleMatch]:
+    """Return matches for the leaves of lists with only a rule for their alignment.
+
+    If other rules select fields below such a list, those are its fields.
+    """
+    return [
+        RuleMatch(-1, replace(match.rule, aligner=None), (*match.segments, ANY_DEPTH))
+        for match in matches
+        if not match.is_field and not any(_selects_below(each, match.segments) for each in matches)
+    ]
+
+
+def _selects_below(match: RuleMatch, place: tuple[Segment, ...]) -> bool:
+    if not match.is_field or isinstance(match.rule.comparator, Ignore):
+        return False
+    return match.segments[:1] == (ANY_DEPTH,) or (
+        len(match.segments) > len(place) and match.segments[: len(place)] == place
+    )
 
 
 def match_key(matches: Sequence[RuleMatch], key: str) -> tuple[RuleMatch, ...]:

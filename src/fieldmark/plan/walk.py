@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias, cast
 
+from fieldmark.model.alignment import Alignment
 from fieldmark.model.comparison import MATCHED, BatchComparator, Comparison, TextPair
-from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcome import Outcome, Presence
+from fieldmark.model.json import MISSING, JsonObject, JsonValue, Kind, Missing, kind_of
+from fieldmark.model.outcome import Outcome, Presence, fact_of
 from fieldmark.model.outcomes import Outcomes
 from fieldmark.model.rule import Scope
 from fieldmark.plan.attribute_node import AttributeNode, NodeMode
@@ -18,10 +19,12 @@ from fieldmark.plan.classify import (
     VALUE_FACTS,
     acceptable,
     outcome_of_values,
+    wrong_container,
 )
 
 __all__ = ["Walk"]
 
+_CONTAINER_TYPES: Final = (dict, list)
 _ERROR_FACT: Final = VALUE_FACTS[Outcome.ERROR]
 _VALUE: Final = Presence.VALUE
 
@@ -44,13 +47,15 @@ class Walk:
     """Compares pairs of values under one plan.
 
     Comparisons of batch comparators are deferred, so that each is called once for many pairs.
+    With `sparse`, lists contain `MISSING` in the place of items that were compared already.
     """
 
-    __slots__ = ("_deferred", "_presence", "with_extras")
+    __slots__ = ("_deferred", "_presence", "sparse", "with_extras")
 
     def __init__(self, presence: Callable[[_Side], Presence], scope: Scope) -> None:
         self._presence = presence
         self.with_extras = scope is not Scope.TRUTH
+        self.sparse = False
         self._deferred: list[_DeferredComparison] = []
 
     def compare(
@@ -151,7 +156,10 @@ class Walk:
         outcomes: Outcomes,
     ) -> None:
         """Align two non-empty lists and compare the pairs of items."""
-        alignment = node.aligner.align(expected, candidate)
+        if self.sparse:
+            alignment = _align_sparse(node, expected, candidate)
+        else:
+            alignment = node.aligner.align(expected, candidate)
         cells, mark_item, path = outcomes.cells, outcomes.items.append, node.item_path
         if alignment.failed is not None:
             error = Comparison.error(alignment.failed, note=alignment.note)
@@ -172,12 +180,12 @@ class Walk:
                 self.compare(item_node, item, other_item, outcomes)
         for index in alignment.unmatched_expected:
             mark_item((len(cells), path, index, None, None))
-            self._record_unmatched(node.item(index), expected[index], outcomes, in_list=True)
+            self._record_unmatched_item(node.item(index), expected[index], outcomes)
         if self.with_extras:
             for other in alignment.unmatched_candidate:
                 mark_item((len(cells), path, None, other, None))
-                self._record_unmatched(
-                    node.item(other), candidate[other], outcomes, extra=True, in_list=True
+                self._record_unmatched_item(
+                    node.item(other), candidate[other], outcomes, extra=True
                 )
 
     def _compare_containers(
@@ -197,10 +205,12 @@ class Walk:
                 else:
                     self._compare_lists(node, expected, candidate, outcomes)  # type: ignore[arg-type]
                 return
+            start = len(outcomes.cells)
             self._record_unmatched(node, cast(JsonValue, expected), outcomes)
             empty_container = candidate_container and not candidate
             if not empty_container and self._presence(candidate) is _VALUE:
                 self._record_unmatched(node, cast(JsonValue, candidate), outcomes, extra=True)
+            self._explain_container(expected, candidate, outcomes, start)
         elif candidate_container and candidate and self.with_extras:
             if expected_container or self._presence(expected) is not _VALUE:
                 self._record_unmatched(node, cast(JsonValue, candidate), outcomes, extra=True)
@@ -221,6 +231,15 @@ class Walk:
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
     ) -> None:
         """Compare the configured fields below a place that is not a field, found or not."""
+        # Another type in the place of a list is a field of its own.
+        not_lists = [
+            node.holds_items and type(side) is not list and self._presence(side) is _VALUE
+            for side in (expected, candidate)
+        ]
+        if not_lists[0]:
+            self._compare_leaf(node, expected, candidate, outcomes)
+            return
+        start = len(outcomes.cells)
         items = expected if isinstance(expected, list) else []
         other_items = candidate if isinstance(candidate, list) else []
         if items and other_items:
@@ -234,8 +253,39 @@ class Walk:
         if node.descends_everywhere:
             keys.update(dict.fromkeys((*fields, *other_fields)))
         for key in keys:
-            sides = fields.get(key, MISSING), other_fields.get(key, MISSING)
-            self.compare(node.child(key), *sides, outcomes)
+            child, sides = (
+                node.child(key),
+                (fields.get(key, MISSING), other_fields.get(key, MISSING)),
+            )
+            # Without a value, there are no leaves below a path.
+            if not child.walks or sides != (MISSING, MISSING):
+                self.compare(child, *sides, outcomes)
+        if not_lists[1]:
+            self._compare_leaf(node, MISSING, candidate, outcomes)
+            outcomes.comparisons[len(outcomes.cells) - 1] = wrong_container(
+                cast(JsonValue, candidate), Kind.ARRAY
+            )
+        self._explain_container(expected, candidate, outcomes, start)
+
+    def _explain_container(
+        self, expected: _Side, candidate: _Side, outcomes: Outcomes, start: int
+    ) -> None:
+        """Say which fields are missing because another type is in the place of a container."""
+        if expected.__class__ in _CONTAINER_TYPES and self._presence(candidate) is _VALUE:
+            needed = kind_of(cast(JsonValue, expected))
+            if kind_of(cast(JsonValue, candidate)) is not needed:
+                self.explain(outcomes, start, (cast(JsonValue, candidate), needed))
+
+    def explain(
+        self, outcomes: Outcomes, start: int, obstacle: tuple[JsonValue, Kind] | None
+    ) -> None:
+        """Give the missing fields from a position on the value in the place of their container."""
+        if obstacle is None or self._presence(obstacle[0]) is not _VALUE:
+            return
+        reason = wrong_container(*obstacle)
+        for position in range(start, len(outcomes.cells)):
+            if fact_of(outcomes.cells[position]).outcome is Outcome.OMISSION:
+                outcomes.comparisons.setdefault(position, reason)
 
     def _record_unmatched(
         self,
@@ -259,17 +309,31 @@ class Walk:
                     self._record_unmatched(child, inner, outcomes, extra=extra, in_list=in_list)
                 return
             for index, inner in enumerate(cast("list[JsonValue]", value)):
-                places = (None, index) if extra else (index, None)
-                outcomes.items.append((len(outcomes.cells), node.item_path, *places, None))
-                self._record_unmatched(node.item(index), inner, outcomes, extra=extra, in_list=True)
+                if cast(_Side, inner) is not MISSING:
+                    places = (None, index) if extra else (index, None)
+                    outcomes.items.append((len(outcomes.cells), node.item_path, *places, None))
+                    self._record_unmatched_item(node.item(index), inner, outcomes, extra=extra)
         elif not node.structural and not (in_list and self._presence(value) is not _VALUE):
             expected, candidate = (MISSING, value) if extra else (value, MISSING)
             self.compare(node, expected, candidate, outcomes)
+
+    def _record_unmatched_item(
+        self, node: AttributeNode, value: JsonValue, outcomes: Outcomes, *, extra: bool = False
+    ) -> None:
+        """Record the leaves of a list item without counterpart, or the item if it has none."""
+        start = len(outcomes.cells)
+        self._record_unmatched(node, value, outcomes, extra=extra, in_list=True)
+        unrecorded = len(outcomes.cells) == start and node.mode is NodeMode.WALK
+        if unrecorded and self._presence(value) is _VALUE and (self.with_extras or not extra):
+            presences = (Presence.ABSENT, _VALUE) if extra else (_VALUE, Presence.ABSENT)
+            outcomes.cells.append(node.register() | PRESENCE_FACTS[presences[0]][presences[1]])
 
     def _compare_leaf(
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
     ) -> None:
         """Classify one field: by presence if a side is empty, else by its comparator."""
+        if self.sparse:
+            expected, candidate = _dense(expected), _dense(candidate)
         if expected is MISSING and not self.with_extras:
             return
         if node.ignored:
@@ -355,3 +419,38 @@ class Walk:
         presences = self._presence(expected), self._presence(candidate)
         if any(presences):
             outcomes.cells.append(node.register() | IGNORED_FACTS[presences[0]][presences[1]])
+
+
+def _align_sparse(
+    node: AttributeNode, expected: list[JsonValue], candidate: list[JsonValue]
+) -> Alignment:
+    """Align the items that are left in both lists."""
+    ours, theirs = (
+        [index for index, item in enumerate(cast("list[_Side]", items)) if item is not MISSING]
+        for items in (expected, candidate)
+    )
+    found = node.aligner.align(
+        [cast(JsonValue, _dense(expected[index])) for index in ours],
+        [cast(JsonValue, _dense(candidate[index])) for index in theirs],
+    )
+    return found._replace(
+        # Items that are equal without the missing ones are compared like all others.
+        pairs=[
+            (ours[one], theirs[two], similarity, False) for one, two, similarity, _ in found.pairs
+        ],
+        unmatched_expected=[ours[index] for index in found.unmatched_expected],
+        unmatched_candidate=[theirs[index] for index in found.unmatched_candidate],
+    )
+
+
+def _dense(value: _Side) -> _Side:
+    """Return a value without the missing items of its lists."""
+    if isinstance(value, list):
+        return [
+            cast(JsonValue, _dense(item))
+            for item in cast("list[_Side]", value)
+            if item is not MISSING
+        ]
+    if isinstance(value, dict):
+        return {key: cast(JsonValue, _dense(item)) for key, item in value.items()}
+    return value

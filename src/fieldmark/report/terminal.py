@@ -238,6 +238,8 @@ def _evaluators(summary: Summary) -> list[RenderableType]:
         for start in range(0, len(metrics), _METRICS_PER_LINE):
             shown = ", ".join(metrics[start : start + _METRICS_PER_LINE])
             lines.append(one_line(f"{name}: {shown}"))
+        if each.error:
+            lines.append(Text(visible(f"error: {name}: {each.error}"), style="red"))
     return [table, *lines]
 
 

@@ -8,16 +8,18 @@ from typing import Final, cast
 
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
-from fieldmark.evaluators.base import Score
-from fieldmark.model.case import Case
+from fieldmark.evaluators.base import Score, Status
+from fieldmark.metrics.conventions import OnError
+from fieldmark.model.case import Case, Verdict
 from fieldmark.model.comparison import BatchComparator, Comparator, Comparison, TextPair
 from fieldmark.model.json import JsonValue
 from fieldmark.model.outcome import CELL_BITS, Outcome, Presence, Reason, fact
 from fieldmark.model.outcomes import Attribute, Outcomes
 from fieldmark.model.rule import Rules
 from fieldmark.plan import Plan, compile_plan
+from fieldmark.values.paths import ROOT
 
-__all__ = ["compare_cases", "score_or_error"]
+__all__ = ["compare_cases", "score_or_error", "with_on_error"]
 
 _FAILED_FACT: Final = fact(Outcome.ERROR, Presence.VALUE, Presence.VALUE)
 
@@ -34,12 +36,23 @@ def compare_cases(plan: Plan, cases: Sequence[Case]) -> list[Outcomes]:
         return [_compare_one(safe, case) for case in cases]
 
 
-def score_or_error(name: str, score: Callable[[], Score]) -> Score:
+def score_or_error(
+    name: str, score: Callable[[], Score], on_error: OnError = OnError.UNDEFINED
+) -> Score:
     """Return the score of an evaluator; an exception becomes an error."""
     try:
-        return score()
+        found = score()
     except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
-        return Score.error(f"{name} raised {error!r}")
+        found = Score.error(f"{name} raised {error!r}")
+    return with_on_error(found, on_error)
+
+
+def with_on_error(score: Score, on_error: OnError) -> Score:
+    """Return the score, with `on_error: zero` a failed evaluation as 0 with a miss."""
+    if score.status is Status.OK or on_error != OnError.ZERO:
+        return score
+    misses = (*score.misses, f"{ROOT} (evaluation error: {score.reasoning})")
+    return replace(score, score=0.0, verdict=Verdict.FAIL, misses=misses, status=Status.OK)
 
 
 def _compare_one(plan: Plan, case: Case) -> Outcomes:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import cast
+from typing import Final, cast
 
 from fieldmark.errors import Problem
 from fieldmark.evaluators.base import (
@@ -23,17 +23,20 @@ from fieldmark.evaluators.base import (
     Score,
     Status,
     dataset_metrics,
+    needs_expected,
     start_accumulators,
 )
 from fieldmark.evaluators.composite import case_score
 from fieldmark.evaluators.field_evaluator import FieldEvaluator
 from fieldmark.metrics.averages import ExactSum
+from fieldmark.metrics.conventions import OnError
 from fieldmark.metrics.summary import EvaluatorSummary
 from fieldmark.metrics.tally import VerdictCounts
 from fieldmark.model.case import Case, CaseInput, Verdict
 from fieldmark.model.json import JsonObject
 from fieldmark.model.rule import Rules
-from fieldmark.run.error_boundary import score_or_error
+from fieldmark.run.error_boundary import score_or_error, with_on_error
+from fieldmark.run.warnings import DocumentPaths
 from fieldmark.wire.case_result import CaseResult
 
 __all__ = [
@@ -45,6 +48,11 @@ __all__ = [
 ]
 
 
+_NAMED_PATHS: Final = 3
+"""The maximum number of missing paths of an evaluator that are named."""
+_NO_TRUTH: Final = "the case has no ground truth"
+
+
 class EvaluatorRunner:
     """Scores cases with their evaluators.
 
@@ -52,7 +60,16 @@ class EvaluatorRunner:
     An evaluator with the same rules as the run scores the outcomes of the run.
     """
 
-    __slots__ = ("_accumulators", "_evaluators", "_judges", "_own", "_pool", "_rules", "_totals")
+    __slots__ = (
+        "_accumulators",
+        "_evaluators",
+        "_judges",
+        "_own",
+        "_pool",
+        "_rules",
+        "_totals",
+        "documents",
+    )
 
     def __init__(
         self,
@@ -70,6 +87,9 @@ class EvaluatorRunner:
         configured = _all_evaluators(evaluators, own)
         self._accumulators: Accumulators = start_accumulators(configured)
         self._totals = EvaluatorTotals(each.name for each in configured)
+        paths = (path for _, each in _flattened(configured) for path in _paths(each))
+        own_paths = () if rules is None else (rule.path for rule in rules.fields)
+        self.documents = DocumentPaths([*paths, *own_paths])
 
     @property
     def has_accumulators(self) -> bool:
@@ -82,7 +102,41 @@ class EvaluatorRunner:
 
     def summaries(self) -> dict[str, EvaluatorSummary]:
         """Return the summary of each evaluator over all cases so far."""
-        return self._totals.summaries(self.metrics())
+        found = self._totals.summaries(self.metrics())
+        for each in _all_evaluators(self._evaluators, self._own):
+            totals = found[each.name]
+            error = self._path_error(each) if totals.scored or totals.errors else ""
+            if error and not totals.error:
+                found[each.name] = replace(totals, error=error)
+        return found
+
+    def _path_error(self, configured: ConfiguredEvaluator) -> str:
+        """Return why an evaluator, or one inside it, scored nothing; usually an empty string."""
+        for name, evaluator in _flattened([configured]):
+            paths = _paths(evaluator)
+            if paths and all(map(self.documents.lacks, paths)):
+                more = len(paths) - _NAMED_PATHS
+                texts = [*map(self.documents.describe, paths[:_NAMED_PATHS])]
+                texts += [f"{more} more"] if more > 0 else []
+                own = evaluator is configured.evaluator
+                inner = "" if own else f"{name.removeprefix(f'{configured.name}.')}: "
+                return f"{inner}no document has any of its paths: {', '.join(texts)}"
+        return ""
+
+    def path_warnings(self) -> list[str]:
+        """Return a warning for each missing path of an evaluator that found others.
+
+        The paths of rules have warnings of their own.
+        """
+        known = set() if self._rules is None else {rule.path for rule in self._rules.fields}
+        return [
+            f"{name}: no document has {self.documents.describe(path)}"
+            for name, evaluator in _flattened(_all_evaluators(self._evaluators, self._own))
+            for path in _paths(evaluator)
+            if path not in known
+            and self.documents.lacks(path)
+            and not all(map(self.documents.lacks, _paths(evaluator)))
+        ]
 
     def accumulate(self, cases: Iterable[Case]) -> None:
         """Add cases that are already scored to the metrics over all cases."""
@@ -110,10 +164,16 @@ class EvaluatorRunner:
                 for result in results
             ]
             results = [
-                result if scores is None else with_evaluations(result, scores())
+                result
+                if scores is None
+                else with_evaluations(
+                    result, scores(), errors_are_zero=self._errors_are_zero(result)
+                )
                 for result, scores in zip(results, pending, strict=True)
             ]
         self._totals.add(results)
+        for result in results:
+            self.documents.add(result.case)
         return results
 
     def score(self, case: Case) -> tuple[EvaluatorResult, ...]:
@@ -122,6 +182,13 @@ class EvaluatorRunner:
 
     def _evaluators_of(self, case: Case) -> Sequence[ConfiguredEvaluator]:
         return self._own.get(case.id, self._evaluators)
+
+    def _errors_are_zero(self, result: CaseResult) -> bool:
+        """Whether an evaluator scores the failed comparisons of a case."""
+        evaluators = (
+            _flattened(self._evaluators_of(result.case)) if result.stats.errors_count else ()
+        )
+        return any(getattr(each, "on_error", "") == OnError.ZERO for _, each in evaluators)
 
     def _start_all(
         self,
@@ -137,6 +204,10 @@ class EvaluatorRunner:
         self, configured: ConfiguredEvaluator, case: Case, result: CaseResult | None
     ) -> Callable[[], Score]:
         evaluator = configured.evaluator
+        on_error = getattr(evaluator, "on_error", OnError.UNDEFINED)
+        is_combiner = hasattr(evaluator, "combine")
+        if case.expected is None and not is_combiner and needs_expected([configured]):
+            return partial(with_on_error, Score.error(_NO_TRUTH), on_error)
         judge = self._judges.get(id(evaluator))
         accumulator = self._accumulators.get(id(evaluator))
         score: Callable[[], Score]
@@ -144,13 +215,13 @@ class EvaluatorRunner:
             score = partial(judge, case)
         elif accumulator is not None:
             score = partial(_accumulated, accumulator, case)
-        elif hasattr(evaluator, "combine"):
+        elif is_combiner:
             combiner = cast("Combiner", evaluator)
             parts = self._start_all(combiner.evaluators, case, result)
             score = partial(_combined, combiner, parts)
         else:
             score = partial(self._evaluated, cast("Evaluator", evaluator), case, result)
-        safe = partial(score_or_error, configured.name, score)
+        safe = partial(score_or_error, configured.name, score, on_error)
         return safe if judge is None else self._pool.submit(safe).result
 
     def _evaluated(self, evaluator: Evaluator, case: Case, result: CaseResult | None) -> Score:
@@ -160,15 +231,22 @@ class EvaluatorRunner:
             and evaluator.rules == self._rules
         ):
             return evaluator.score_outcomes(result.outcomes, result.attributes, case)
-        unreadable = case.input is not CaseInput.OK
+        unreadable = case.input is CaseInput.PARSE_ERROR
         return evaluator.evaluate(case.expected, case.candidate, unreadable=unreadable)
 
 
-def with_evaluations(result: CaseResult, evaluations: tuple[EvaluatorResult, ...]) -> CaseResult:
-    """Return the result with the score and verdict of its evaluators."""
+def with_evaluations(
+    result: CaseResult, evaluations: tuple[EvaluatorResult, ...], *, errors_are_zero: bool = False
+) -> CaseResult:
+    """Return the result with the score and verdict of its evaluators.
+
+    With `errors_are_zero`, failed comparisons are part of these scores and are not errors.
+    """
     overall = case_score(evaluations)
     stats = result.stats
     if any(each.weight for each in evaluations):
+        if errors_are_zero:
+            stats = stats._replace(errors_count=0)
         if overall.status is Status.ERROR or stats.errors_count:
             errors = max(1, stats.errors_count)
             stats = stats._replace(score=None, verdict=None, errors_count=errors)
@@ -227,8 +305,14 @@ def _judges(evaluators: Iterable[ConfiguredEvaluator]) -> Iterator[tuple[str, Ju
     )
 
 
+def _paths(evaluator: Evaluator | Judge | Combiner) -> tuple[str, ...]:
+    """Return the configured paths of an evaluator; none if it scores whole documents."""
+    paths: tuple[str, ...] = getattr(evaluator, "paths", ())
+    return paths
+
+
 def _accumulated(accumulator: Accumulator, case: Case) -> Score:
-    unreadable = case.input is not CaseInput.OK
+    unreadable = case.input is CaseInput.PARSE_ERROR
     return accumulator.add(case.expected, case.candidate, unreadable=unreadable)
 
 

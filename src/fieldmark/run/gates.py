@@ -171,7 +171,13 @@ class RunGates:
             if self.baseline is not None:
                 before = self._baseline_metrics(self.baseline, summary.convention)
                 results += check_drops(before, metrics, self.max_drop)
-        failures = run_failures(summary.cases, results, max_errors=max_errors, unmet=unmet)
+        failures = run_failures(
+            summary.cases,
+            results,
+            max_errors=max_errors,
+            failed_evaluator=any(each.error for each in summary.evaluators.values()),
+            unmet=unmet,
+        )
         return replace(summary, gates=results, failures=failures)
 
     def _baseline_metrics(self, baseline: Path | str, convention: AppliedConvention) -> JsonObject:

@@ -243,7 +243,13 @@ class _Session:
             *dict.fromkeys(self._target_warnings),
             *([_NON_FINITE] if self._dialect.non_finite else []),
             *warnings.uncertain(),
-            *unused_rules(self._settings.rules, self._totals.tally.facts(), warnings.unseen),
+            *([] if self._runner is None else self._runner.path_warnings()),
+            *unused_rules(
+                self._settings.rules,
+                self._totals.tally.facts(),
+                warnings.unseen,
+                None if self._runner is None else self._runner.documents,
+            ),
         )
 
     # --- one process ------------------------------------------------------------------------------

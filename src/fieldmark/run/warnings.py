@@ -7,7 +7,7 @@ were aligned.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from fieldmark.compare.prompt_injection import INJECTION_NOTE
@@ -16,7 +16,7 @@ from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING
+from fieldmark.model.json import MISSING, JsonValue
 from fieldmark.model.outcome import FACTS, Outcome, Presence
 from fieldmark.model.rule import Rules
 from fieldmark.values.paths import (
@@ -25,6 +25,7 @@ from fieldmark.values.paths import (
     attribute_of,
     covers,
     has_path,
+    leaves,
     parse_path,
 )
 from fieldmark.values.text import nearest, plural
@@ -35,11 +36,13 @@ if TYPE_CHECKING:
     from fieldmark.align.key import Key
     from fieldmark.align.optimal import Optimal
 
-__all__ = ["CaseWarnings", "list_notes", "structural_warnings", "unused_rules"]
+__all__ = ["CaseWarnings", "DocumentPaths", "list_notes", "structural_warnings", "unused_rules"]
 
 _ITEM: Final = re.compile(r"\[\]")
 _NAMED: Final = 3
 """The maximum number of cases or lists of one type that are named; the others are counted."""
+_MAX_ATTRIBUTES: Final = 10_000
+"""The maximum number of attributes that are remembered for suggestions."""
 _UNREADABLE: Final[Mapping[CaseInput, str]] = {
     CaseInput.INVALID_TRUTH: "cannot parse ground truth",
     CaseInput.PARSE_ERROR: "cannot parse prediction",
@@ -216,13 +219,17 @@ def _first_few(paths: Sequence[str]) -> str:
 
 
 def unused_rules(
-    rules: Rules, facts: FactsByPath, unseen: Container[str] | None = None
+    rules: Rules,
+    facts: FactsByPath,
+    unseen: Container[str] | None = None,
+    documents: DocumentPaths | None = None,
 ) -> list[str]:
     """Return a warning for each path in the rules that no document has, with a suggestion.
 
     A document may have a path that is not compared as such, for example in a list that is compared
     as one value: only the paths in `unseen`, by default all, can be missing. If nothing was
-    compared at all, nothing is known about the documents.
+    compared at all, nothing is known about the documents. Suggestions are paths of the
+    `documents`, by default those of the compared fields.
     """
     if not any(facts.values()):
         return []
@@ -249,11 +256,70 @@ def unused_rules(
             covers(attribute, prefix) for prefix in prefixes.values()
         ):
             continue
+        above = (own.path for own in rules.fields if rule.path.startswith(f"{own.path}["))
+        if unseen is not None and any(own in unseen for own in above):
+            continue
+        if documents is not None:
+            hint = documents.hint(rule.path)
+        else:
+            close = nearest(path.text, seen)
+            hint = f"did you mean {close!r}?" if close else ""
         place = f"{rule.location}: " if str(rule.location) else ""
-        close = nearest(path.text, seen)
-        hint = f"did you mean {close!r}?" if close else ""
         warnings.append(with_hint(f"{place}no document has {path.text!r}", hint))
     return warnings
+
+
+class DocumentPaths:
+    """Which of the configured paths occur in the documents of a run.
+
+    Documents are read only until all paths have been found.
+    """
+
+    __slots__ = ("_attributes", "_missing")
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._missing = {text: _parse(text) for text in paths}
+        self._attributes: dict[str, Path] = {}
+
+    def add(self, case: Case) -> None:
+        """Look for the missing paths in both documents of a case."""
+        for document in (case.expected, case.candidate) if self._missing else ():
+            if document is MISSING:
+                continue
+            new = self._new_attributes(document)
+            if len(self._attributes) < _MAX_ATTRIBUTES:
+                self._attributes |= new
+            for text, path in list(self._missing.items()):
+                if path is not None and has_path(document, path):
+                    del self._missing[text]
+
+    def _new_attributes(self, document: JsonValue) -> dict[str, Path]:
+        """Return the attributes of a document, and of its lists and objects, not seen before."""
+        new: dict[str, Path] = {}
+        for path in map(_parse, dict.fromkeys(each for each, _ in leaves(document))):
+            for end in range(len(path.segments) if path else 0, 0, -1):
+                assert path is not None  # noqa: S101 - else there is no step
+                prefix = Path(path.text, path.segments[:end], path.tails[:end])
+                attribute = attribute_of(prefix)
+                if attribute in new or attribute in self._attributes:
+                    break
+                new[attribute] = parse_path(attribute)
+        return new
+
+    def lacks(self, path: str) -> bool:
+        """Return whether no document has a configured path."""
+        return path in self._missing
+
+    def describe(self, path: str) -> str:
+        """Return a path that no document has, with the nearest path that exists."""
+        text = path.removeprefix("**.")
+        hint = self.hint(text)
+        return f"{text!r} ({hint})" if hint else repr(text)
+
+    def hint(self, path: str) -> str:
+        """Return a suggestion with the nearest path that exists, or an empty string."""
+        close = nearest(path.replace("[*]", "[]"), self._attributes)
+        return f"did you mean {close!r}?" if close else ""
 
 
 def _parse(text: str) -> Path | None:

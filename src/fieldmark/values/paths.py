@@ -1,5 +1,7 @@
 """The grammar of paths: `vendor.name`, `items[0].amount`, `["a.b"]`, `items[*].amount`, `**`.
 
+Quotes may be single or double.
+
 A *path* names one field; an *attribute* is a path with `[]` for every index; a *pattern* may also
 contain `[*]` (the same as `[]`) and `**`, which matches any number of steps.
 """
@@ -8,14 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from fieldmark.errors import OptionError
-from fieldmark.model.json import MISSING, JsonValue, Missing
+from fieldmark.model.json import MISSING, JsonValue, Kind, Missing
 
 __all__ = [
     "ANY_DEPTH",
@@ -31,9 +33,11 @@ __all__ = [
     "is_path",
     "join",
     "leaves",
+    "obstacle",
     "parse_path",
     "path_key",
     "resolve",
+    "without",
 ]
 
 ROOT: Final = "$"
@@ -72,15 +76,22 @@ class Path:
         """Whether the path can match more than one field."""
         return any(isinstance(segment, Wildcard) for segment in self.segments)
 
+    @property
+    def has_index(self) -> bool:
+        """Whether a step is a number, which is the index of a list item."""
+        return any(isinstance(segment, int) for segment in self.segments)
+
 
 _STEP: Final = re.compile(
     r"""
-      \[ (?: (?P<any>\*?) | (?P<index>0|[1-9][0-9]{0,17}) | (?P<quoted>"(?:[^"\\]|\\.)*") ) \]
+      \[ (?: (?P<any>\*?) | (?P<index>0|[1-9][0-9]{0,17})
+            | (?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*') ) \]
     | (?P<key>[^.\[\]"*]+)
     | (?P<depth>\*\*)
     """,
     re.VERBOSE | re.DOTALL,
 )
+_QUOTE: Final = re.compile(r"""\\.|\"""", re.DOTALL)
 _INDEX: Final = re.compile(r"(?:0|[1-9][0-9]{0,17})\Z")
 _PLAIN: Final = re.compile(r'[^.\[\]"*]*[^.\[\]"*\s][^.\[\]"*]*\Z')
 """Keys that need no quotes: not blank, and without special characters."""
@@ -198,6 +209,58 @@ def has_path(document: JsonValue, path: Path) -> bool:
     return found(document, 0)
 
 
+def without(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:
+    """Return a document without the value at a path, and without containers that become empty.
+
+    `MISSING` takes the place of an item, so that the other items keep their indexes.
+
+    >>> without({"items": [{"x": 7}, {"x": 8, "y": 9}]}, parse_path("items[0].x"))
+    {'items': [MISSING, {'x': 8, 'y': 9}]}
+    """
+    steps = list(zip(path.segments, path.tails, strict=True))
+    return MISSING if document is MISSING else _without(document, steps)
+
+
+def _without(value: JsonValue, steps: Sequence[tuple[Segment, str]]) -> JsonValue | Missing:
+    if not steps:
+        return MISSING
+    (segment, tail), *rest = steps
+    if isinstance(value, dict):
+        key = tail if tail in value else str(segment)
+        if key not in value:
+            return value
+        inner = _without(value[key], () if key == tail else rest)
+        kept = {own: each for own, each in value.items() if own != key}
+        if inner is not MISSING:
+            kept = {own: inner if own == key else each for own, each in value.items()}
+        return kept or MISSING
+    if isinstance(value, list) and isinstance(segment, int) and segment < len(value):
+        items: list[JsonValue | Missing] = [*value]
+        if items[segment] is not MISSING:
+            items[segment] = _without(value[segment], rest)
+        return MISSING if all(each is MISSING for each in items) else cast("JsonValue", items)
+    return value
+
+
+def obstacle(document: JsonValue | Missing, path: Path) -> tuple[JsonValue, Kind] | None:
+    """Return the value that a path cannot go through, and the type that it needs there.
+
+    >>> obstacle({"vendor": "ACME"}, parse_path("vendor.name"))
+    ('ACME', <Kind.OBJECT: 'object'>)
+    """
+    value = document
+    for segment in path.segments:
+        if isinstance(value, dict):
+            value = value.get(str(segment), MISSING)
+        elif isinstance(value, list) and isinstance(segment, int):
+            value = value[segment] if segment < len(value) else MISSING
+        elif value is MISSING:
+            return None
+        else:
+            return value, Kind.ARRAY if isinstance(segment, int) else Kind.OBJECT
+    return None
+
+
 def join(parent: str, key: str) -> str:
     """Return the path of a key below a parent, with quotes if necessary.
 
@@ -288,10 +351,18 @@ def _segment(text: str, step: re.Match[str]) -> Segment:
         return ANY_DEPTH
     if kind == "quoted":
         try:
-            return str(json.loads(found, strict=False))
+            return str(json.loads(_double_quoted(found), strict=False))
         except ValueError as error:
             raise PathError(text, f"{found} is not a JSON string") from error
     return int(found) if _INDEX.match(found) else found
+
+
+def _double_quoted(text: str) -> str:
+    """Return a quoted key in double quotes, with the other quotes escaped as necessary."""
+    if text.startswith('"'):
+        return text
+    inner = _QUOTE.sub(lambda found: {'"': '\\"', "\\'": "'"}.get(found[0], found[0]), text[1:-1])
+    return f'"{inner}"'
 
 
 def _syntax_problem(text: str, place: int) -> str:

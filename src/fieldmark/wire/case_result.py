@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from fieldmark.evaluators.base import EvaluatorResult, Score
+from fieldmark.evaluators.base import EvaluatorResult, Score, unreadable_reason
 from fieldmark.evaluators.hits_and_misses import (
     HitsAndMisses,
     case_hits_and_misses,
@@ -189,7 +189,12 @@ class CaseResult:
 
     @cached_property
     def _fields_only(self) -> HitsAndMisses:
-        return case_hits_and_misses(self.outcomes, self.attributes, self.convention)
+        read = self.case.input
+        absent = unreadable_reason(
+            MISSING if read is CaseInput.MISSING else None,
+            unreadable=read is CaseInput.PARSE_ERROR,
+        )
+        return case_hits_and_misses(self.outcomes, self.attributes, self.convention, absent)
 
     @property
     def hits(self) -> tuple[str, ...]:

@@ -156,6 +156,7 @@ def evaluator_to_json(evaluator: EvaluatorSummary) -> JsonObject:
         "errors": evaluator.errors,
         "verdicts": _verdicts_to_json(evaluator.verdicts),
         **({"metrics": evaluator.metrics} if evaluator.metrics else {}),
+        **({"error": evaluator.error} if evaluator.error else {}),
     }
 
 
@@ -166,6 +167,7 @@ def _evaluator_from_json(fields: JsonFields) -> EvaluatorSummary:
         errors=fields.integer("errors"),
         verdicts=_verdicts_from_json(fields.object("verdicts")),
         metrics=fields.optional(fields.json_object, "metrics", {}),
+        error=fields.optional(fields.text, "error", ""),
     )
 
 

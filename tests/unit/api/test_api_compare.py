@@ -29,8 +29,8 @@ def test_counts_and_rates_of_a_case(result):
 
 
 def test_hits_and_misses_are_paths(result):
-    assert result.hits == ("total", "notes", "items[0].sku", "items[1].sku", "items[1].n")
-    assert set(result.misses) == {"number", "items[0].n", "extra (unexpected value)"}
+    assert result.hits == ("total", "notes", "items[0→1].sku", "items[1→0].sku", "items[1→0].n")
+    assert set(result.misses) == {"number", "items[0→1].n", "extra (unexpected value)"}
     assert result.reasoning == "5/8 fields matched"
     assert result.verdict == "partial"
 

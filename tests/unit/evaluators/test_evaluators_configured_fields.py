@@ -582,42 +582,44 @@ def test_score_is_1_and_vacuous_if_every_field_is_neutral():
 
 
 @pytest.mark.parametrize(
-    ("candidate", "unreadable"),
+    ("candidate", "unreadable", "reason"),
     [
-        pytest.param(MISSING, True, id="unreadable"),
-        pytest.param(MISSING, False, id="missing"),
-        pytest.param({"number": 1}, True, id="unreadable-with-document"),
+        pytest.param(MISSING, True, "candidate is not JSON", id="unreadable"),
+        pytest.param(MISSING, False, "no candidate", id="missing"),
+        pytest.param({"number": 1}, True, "candidate is not JSON", id="unreadable-with-document"),
     ],
 )
-def test_unreadable_candidate_misses_optional_fields(candidate, unreadable):
+def test_unreadable_candidate_misses_optional_fields(candidate, unreadable, reason):
     evaluator = FieldAccuracy(fields=fields("number", NOTES, "empty"))
     expected = {"number": 1, "notes": "rush", "empty": None}
     result = evaluator.evaluate(expected, candidate, unreadable=unreadable)
     assert (result.score, result.verdict, result.status) == (0.0, FAIL, Status.OK)
     assert result.hits == ()
-    assert result.misses == ("number (required, missing)", "notes (missing)")
+    assert result.misses == (f"number ({reason})", f"notes ({reason})")
 
 
 def test_unreadable_candidate_fails_even_if_nothing_is_expected():
     evaluator = FieldAccuracy(fields=fields("number"))
     result = evaluator.evaluate({"number": None}, MISSING, unreadable=True)
     assert (result.score, result.verdict, result.vacuous) == (0.0, FAIL, False)
-    assert result.misses == ("$ (no readable prediction)",)
+    assert result.misses == ("$ (candidate is not JSON)",)
 
 
 @pytest.mark.parametrize(
-    "candidate",
+    ("candidate", "reason"),
     [
-        pytest.param(None, id="null"),
-        pytest.param("text", id="string"),
-        pytest.param([], id="list"),
-        pytest.param(7, id="number"),
-        pytest.param({"invoice": "text"}, id="string-for-object"),
+        pytest.param(None, "required, missing", id="null"),
+        pytest.param("text", "string where an object belongs", id="string"),
+        pytest.param([], "list where an object belongs", id="list"),
+        pytest.param(7, "number where an object belongs", id="number"),
+        pytest.param({"invoice": "text"}, "string where an object belongs", id="string-for-object"),
+        pytest.param({"invoice": " "}, "required, missing", id="blank-for-object"),
+        pytest.param({"invoice": {}}, "required, missing", id="object-without-the-key"),
     ],
 )
-def test_document_with_another_structure_misses_all_fields(candidate):
+def test_document_with_another_structure_misses_all_fields(candidate, reason):
     result = scored([TOTAL], total(100), candidate)
-    assert (result.score, result.misses) == (0.0, (f"{TOTAL} (required, missing)",))
+    assert (result.score, result.misses) == (0.0, (f"{TOTAL} ({reason})",))
 
 
 def test_failed_comparison_is_an_error_without_a_score():
@@ -816,7 +818,28 @@ def test_malformed_path(required, score, metrics):
 def test_unreadable_candidate_misses_everything():
     result = FieldConfusion(fields=fields("a", "b")).evaluate({"a": 1, "b": None}, MISSING)
     assert (result.score, result.verdict, result.hits) == (0.0, FAIL, ())
-    assert result.misses == ("a (required, missing)",)
+    assert result.misses == ("a (no candidate)",)
+
+
+# --- fields with an index -------------------------------------------------------------------------
+
+
+def test_fields_with_an_index_are_attributes_of_their_own():
+    expected = {"l": [{"a": 1}, {"a": 2}], "v": {"b": 3}}
+    candidate = {"l": [{"a": 1}, {"a": 9}], "v": {"b": 3}}
+    result = confusion(["l[0].a", "l[1]['a']", "v['b']", "none"], expected, candidate)
+    counts = {path: (own["tp"], own["fp"]) for path, own in result.details["metrics"].items()}
+    assert counts == {"l[0].a": (1, 0), "l[1]['a']": (0, 1), "v.b": (1, 0), "none": (0, 0)}
+    # The mean F1 of three attributes: one that occurs nowhere is left out.
+    assert result.score == pytest.approx(2 / 3)
+    assert result.misses == ("l[1]['a']",)
+
+
+def test_field_with_an_index_is_counted_there_only():
+    expected, candidate = {"l": [{"a": 1}, {"a": 2}]}, {"l": [{"a": 2}, {"a": 2}]}
+    result = confusion(["l[0].a", "l[*].a"], expected, candidate)
+    counts = {path: (own["tp"], own["fp"]) for path, own in result.details["metrics"].items()}
+    assert counts == {"l[0].a": (0, 1), "l[].a": (1, 0)}
 
 
 # --- examples of mismatches -----------------------------------------------------------------------

@@ -52,16 +52,16 @@ def test_score_is_vacuous_if_no_constraint_applies():
 
 
 @pytest.mark.parametrize(
-    ("candidate", "unreadable"),
+    ("candidate", "unreadable", "reason"),
     [
-        pytest.param(MISSING, False, id="missing-candidate"),
-        pytest.param(GOOD, True, id="unreadable"),
+        pytest.param(MISSING, False, "no candidate", id="missing-candidate"),
+        pytest.param(GOOD, True, "candidate is not JSON", id="unreadable"),
     ],
 )
-def test_unreadable_candidate_satisfies_no_constraint(candidate, unreadable):
+def test_unreadable_candidate_satisfies_no_constraint(candidate, unreadable, reason):
     result = Constraints(rules=RULES).evaluate({}, candidate, unreadable=unreadable)
     assert (result.score, result.verdict) == (0.0, Verdict.FAIL)
-    assert result.misses[2] == "reference: no readable prediction"
+    assert result.misses[2] == f"reference: {reason}"
 
 
 def test_rule_can_refer_to_the_ground_truth():

@@ -30,9 +30,9 @@ TRUTH = page((CAR, "car"), (DOG, "dog"))
     [
         pytest.param(page((CAR, "car", 0.9), (DOG, "dog", 0.8)), 1.0, 2, (), id="all-found"),
         pytest.param(page((CAR, "car", 0.9)), 2 / 3, 1, ("regions[1].bbox (not detected)",), id="one-missing"),
-        pytest.param(page((CAR, "dog", 0.9), (DOG, "dog", 0.8)), 0.5, 1, ("regions[0].bbox (not detected)", "regions[0].bbox (unexpected)"), id="different-class"),
-        pytest.param(page((CAR, "car", 0.9), (DOG, "dog", 0.8), (CAR, "car", 0.1)), 0.8, 2, ("regions[2].bbox (unexpected)",), id="detected-twice"),
-        pytest.param(page(([9, 0, 1, 1], "car", 0.9), (DOG, "dog", 0.8)), 0.5, 1, ("regions[0].bbox (not detected)", "regions[0].bbox (invalid bounding box: the corners are in the wrong order)"), id="invalid-box"),
+        pytest.param(page((CAR, "dog", 0.9), (DOG, "dog", 0.8)), 0.5, 1, ("regions[0].bbox (not detected)", "regions[→0].bbox (unexpected)"), id="different-class"),
+        pytest.param(page((CAR, "car", 0.9), (DOG, "dog", 0.8), (CAR, "car", 0.1)), 0.8, 2, ("regions[→2].bbox (unexpected)",), id="detected-twice"),
+        pytest.param(page(([9, 0, 1, 1], "car", 0.9), (DOG, "dog", 0.8)), 0.5, 1, ("regions[0].bbox (not detected)", "regions[→0].bbox (invalid bounding box: the corners are in the wrong order)"), id="invalid-box"),
         pytest.param({}, 0.0, 0, ("regions[0].bbox (not detected)", "regions[1].bbox (not detected)"), id="nothing-detected"),
     ],
 )  # fmt: skip
@@ -46,7 +46,7 @@ def test_image_scores_its_f1(candidate, score, hits, misses):
 def test_unreadable_candidate_has_no_detections():
     tally = DetectionAp().start()
     got = tally.add(TRUTH, TRUTH, unreadable=True)
-    assert (got.score, got.misses[0]) == (0.0, "$ (no readable prediction)")
+    assert (got.score, got.misses[0]) == (0.0, "$ (candidate is not JSON)")
     assert tally.add(TRUTH, MISSING).score == 0.0
     assert tally.summary()["AP"] == 0.0
 

@@ -113,11 +113,15 @@ def test_empty_on_both_sides_is_vacuous(document):
 
 
 @pytest.mark.parametrize(
-    ("candidate", "unreadable"), [(MISSING, False), (BOX, True)], ids=["missing", "unreadable"]
+    ("candidate", "unreadable", "reason"),
+    [
+        pytest.param(MISSING, False, "no candidate", id="missing"),
+        pytest.param(BOX, True, "candidate is not JSON", id="unreadable"),
+    ],
 )
-def test_unreadable_candidate_scores_0(candidate, unreadable):
+def test_unreadable_candidate_scores_0(candidate, unreadable, reason):
     got = IouScore().evaluate(BOX, candidate, unreadable=unreadable)
-    assert (got.score, got.misses) == (0.0, ("$ (no readable prediction)",))
+    assert (got.score, got.misses) == (0.0, (f"$ ({reason})",))
 
 
 def test_malformed_path_is_a_miss():

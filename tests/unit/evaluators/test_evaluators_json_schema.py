@@ -60,11 +60,16 @@ def test_validation_errors_have_paths(candidate, misses):
 
 
 @pytest.mark.parametrize(
-    ("candidate", "unreadable"), [(MISSING, False), (MISSING, True), ({}, True)]
+    ("candidate", "unreadable", "reason"),
+    [
+        (MISSING, False, "no candidate"),
+        (MISSING, True, "candidate is not JSON"),
+        ({}, True, "candidate is not JSON"),
+    ],
 )
-def test_unreadable_candidate_is_invalid(candidate, unreadable):
+def test_unreadable_candidate_is_invalid(candidate, unreadable, reason):
     score = JsonSchema(schema=True).evaluate(None, candidate, unreadable=unreadable)
-    assert (score.score, score.misses) == (0.0, ("$: no readable prediction",))
+    assert (score.score, score.misses) == (0.0, (f"$: {reason}",))
 
 
 def test_errors_are_bounded_and_have_a_total():

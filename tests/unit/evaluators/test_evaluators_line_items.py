@@ -139,16 +139,16 @@ def test_all_values_of_unaligned_items_are_mistakes():
     assert result.score == pytest.approx(0.5)
     assert result.verdict is PARTIAL
     assert result.hits == (
-        "line_items[0].description",
-        "line_items[0].amount",
-        "line_items[1].description",
+        "line_items[0→1].description",
+        "line_items[0→1].amount",
+        "line_items[1→0].description",
     )
     assert result.misses == (
-        "line_items[1].amount",
+        "line_items[1→0].amount",
         "line_items[2].description (required, missing)",
         "line_items[2].amount (required, missing)",
-        "line_items[2].description (unexpected value)",
-        "line_items[2].amount (unexpected value)",
+        "line_items[→2].description (unexpected value)",
+        "line_items[→2].amount (unexpected value)",
     )
 
 
@@ -204,7 +204,7 @@ def test_scored_field_absent_on_both_sides_is_a_true_negative():
 def test_scalar_item_is_its_own_field():
     result = scored(["a", "b"], ["b", "c"])
     assert result.details["metrics"]["$"]["tp"] == 1
-    assert result.hits == ("line_items[1]",)
+    assert result.hits == ("line_items[1→0]",)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,9 @@ def test_default_comparator_applies_to_every_field():
     [
         pytest.param([], [], 1.0, PASS, True, id="two-empty-lists-are-vacuous"),
         pytest.param([], None, 1.0, PASS, True, id="empty-truth-against-null"),
-        pytest.param([], "none", 1.0, PASS, True, id="empty-truth-against-no-list"),
+        pytest.param([], "none", 0.0, FAIL, False, id="string-for-an-empty-list"),
+        pytest.param("none", [FREIGHT], 0.0, FAIL, False, id="list-for-a-string"),
+        pytest.param("none", "some", 0.0, FAIL, False, id="two-different-strings"),
         pytest.param([FREIGHT], [], 0.0, FAIL, False, id="everything-is-missing"),
         pytest.param([FREIGHT], None, 0.0, FAIL, False, id="no-list-all-missing"),
         pytest.param([FREIGHT], {"0": FREIGHT}, 0.0, FAIL, False, id="object-is-not-a-list"),
@@ -309,22 +311,63 @@ def test_malformed_score_field_is_a_miss():
 
 
 @pytest.mark.parametrize(
-    ("expected", "misses"),
+    ("expected", "path"),
     [
-        pytest.param(["a"], ("line_items[0] (required, missing)",), id="with-items"),
-        pytest.param([], ("$ (no readable prediction)",), id="without-items"),
+        pytest.param(["a"], "line_items[0]", id="with-items"),
+        pytest.param([], "$", id="without-items"),
     ],
 )
 @pytest.mark.parametrize(
-    ("candidate", "unreadable"),
+    ("candidate", "unreadable", "reason"),
     [
-        pytest.param(MISSING, False, id="missing"),
-        pytest.param({"line_items": ["a"]}, True, id="unreadable"),
+        pytest.param(MISSING, False, "no candidate", id="missing"),
+        pytest.param({"line_items": ["a"]}, True, "candidate is not JSON", id="unreadable"),
     ],
 )
-def test_unreadable_candidate_misses_the_list(expected, misses, candidate, unreadable):
+def test_unreadable_candidate_misses_the_list(expected, path, candidate, unreadable, reason):
     result = LineItems().evaluate({"line_items": expected}, candidate, unreadable=unreadable)
-    assert (result.score, result.verdict, result.misses) == (0.0, FAIL, misses)
+    assert (result.score, result.verdict) == (0.0, FAIL)
+    assert result.misses == (f"{path} ({reason})",)
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "score", "fn", "fp"),
+    [
+        pytest.param(["a", "b"], [], 0.0, 2, 0, id="scalars"),
+        pytest.param(["a", "b"], None, 0.0, 2, 0, id="scalars-without-a-list"),
+        pytest.param([{"sku": 1}], [], 0.0, 1, 0, id="other-names"),
+        pytest.param([{"amount": None}], [], 0.0, 1, 0, id="empty-value"),
+        pytest.param([], [{"sku": 1}, "a"], 0.0, 0, 2, id="extra-items"),
+        pytest.param([FREIGHT, {"sku": 1}], [FREIGHT], 0.5, 1, 0, id="beside-a-match"),
+    ],
+)
+def test_unaligned_item_without_scored_values_counts_itself(expected, candidate, score, fn, fp):
+    result = scored(expected, candidate, score_fields=("amount",))
+    assert (result.score, result.vacuous) == (score, False)
+    own = result.details["metrics"]["$"]
+    assert (own["tp"], own["fn"], own["fp"]) == (0, fn, fp)
+    assert len(result.misses) == fn + fp
+
+
+@pytest.mark.parametrize(
+    ("candidate", "kind"),
+    [
+        pytest.param("none", "string", id="string"),
+        pytest.param(7, "number", id="number"),
+        pytest.param({"0": FREIGHT}, "object", id="object"),
+    ],
+)
+def test_misses_name_the_value_in_the_place_of_the_list(candidate, kind):
+    reason = f"({kind} where a list belongs)"
+    paths = ("line_items[0].description", "line_items[0].amount", "line_items")
+    assert scored([FREIGHT], candidate).misses == tuple(f"{path} {reason}" for path in paths)
+    assert scored([], candidate).misses == (f"line_items {reason}",)
+
+
+def test_hits_and_misses_name_every_item_differently():
+    result = scored([FREIGHT, BUNKER], [FEE, FREIGHT])
+    paths = [text.split(" (")[0] for text in (*result.hits, *result.misses)]
+    assert len(paths) == len(set(paths)) == 6
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_fields_are_judged_separately():
     [
         pytest.param(Case(id="1", expected={"a": 1}, candidate={"a": 1}), 1.0, "equal to the ground truth", id="equal"),
         pytest.param(Case(id="1", expected={"a": 1}, candidate="x"), 0.0, "wrong type", id="wrong-type"),
-        pytest.param(Case(id="1", expected={"a": 1}, input=CaseInput.MISSING), 0.0, "no readable prediction", id="no-candidate"),
+        pytest.param(Case(id="1", expected={"a": 1}, input=CaseInput.MISSING), 0.0, "no candidate", id="no-candidate"),
         pytest.param(Case(id="1", expected={"a": 1}, input=CaseInput.PARSE_ERROR, note="not JSON"), 0.0, "not JSON", id="unreadable"),
         pytest.param(Case(id="1", expected="x", candidate=""), 0.0, "missing", id="blank"),
     ],

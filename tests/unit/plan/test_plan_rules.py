@@ -83,3 +83,54 @@ def test_numbers_as_keys(key, path, outcome):
 def test_only_fields_of_the_truth_count_in_truth_scope(expected, candidate, outcome):
     rules = {"scope": "truth"}
     assert outcomes_of({"a": expected, "b": 1}, {"a": candidate, "b": 1}, rules)["a"] == outcome
+
+
+INDEXED = {"l": [{"a": 1, "b": 1}, {"a": 2, "b": 2}]}
+SHIFTED = {"l": [{"a": 2, "b": 2}, {"a": 1, "b": 1}]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "attributes"),
+    [
+        pytest.param(
+            {"l[0].a": EXACT},
+            {"l[0].a": ["wrong_value"], "l[].a": ["hallucination", "omission"],
+             "l[].b": ["match", "match"]},
+            id="field-of-an-item",
+        ),
+        pytest.param(
+            {"l[0]": EXACT},
+            {"l[0]": ["wrong_value"],
+             "l[].a": ["omission", "hallucination"], "l[].b": ["omission", "hallucination"]},
+            id="whole-item",
+        ),
+        pytest.param(
+            {"l[0]": IGNORE, "l[1]['a']": EXACT, "l[1].b": LOOSE},
+            {"l[0]": ["ignored"], "l[1]['a']": ["wrong_value"], "l[1].b": ["wrong_value"]},
+            id="all-items",
+        ),
+        pytest.param(
+            {"l": {"match": "set"}, "l[1]": EXACT},
+            {"l[1]": ["wrong_value"], "l": ["wrong_value"]},
+            id="whole-list-without-the-item",
+        ),
+        pytest.param(
+            {"l[7].a": EXACT},
+            {"l[].a": ["match", "match"], "l[].b": ["match", "match"]},
+            id="item-that-does-not-exist",
+        ),
+    ],
+)  # fmt: skip
+def test_field_with_an_index_is_paired_by_index_and_counted_there_only(rules, attributes):
+    result = fm.compare(INDEXED, SHIFTED, rules=rules)
+    found = {}
+    for field in result.fields:
+        found.setdefault(field.attribute, []).append(field.outcome)
+    assert found == attributes
+
+
+def test_other_items_keep_their_indexes_without_an_item_that_is_a_field():
+    fields = fm.compare({"l": [1, 2, 3]}, {"l": [3, 1]}, rules={"l[0]": EXACT}).fields
+    assert [(field.path, field.outcome) for field in fields] == [
+        ("l[0]", "wrong_value"), ("l[1]", "omission"), ("l[2]", "omission"), ("l[1]", "hallucination"),
+    ]  # fmt: skip

@@ -338,7 +338,7 @@ def test_list_that_cannot_be_aligned_is_one_error():
             Rules(fields=(Rule(path="l[1]", comparator=Fuzzy()),), aligner=Index()),
             {"l": ["colour", "colour"]},
             {"l": ["coluor", "coluor"]},
-            [("l[0]", "wrong_value"), ("l[1]", "wrong_value")],
+            [("l[1]", "wrong_value"), ("l[0]", "wrong_value")],
             id="rule-for-one-index",
         ),
         pytest.param(

@@ -58,14 +58,15 @@ _WORDS: Final = frozenset(
 _ALSO_FUNCTIONS: Final = frozenset({"missing", "unique"})
 
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
-_STEP: Final = rf"(?:\.\w+|\[(?:\*?|[0-9]+|{_QUOTED})\])"
+_SINGLE_QUOTED: Final = r"'(?:[^'\\]|\\.)*'"
+_STEP: Final = rf"(?:\.\w+|\[(?:\*?|[0-9]+|{_QUOTED}|{_SINGLE_QUOTED})\])"
 _NAME: Final = r"[^\W\d]\w*"
 _ROOT: Final = r"(?:\$(?:expected\b)?|@)"
 # The names of the groups are the values of TokenKind.
 _TOKEN: Final = re.compile(
     rf"""
       (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{{1,3}})?(?!\w))
-    | (?P<text>{_QUOTED}|'(?:[^'\\]|\\.)*')
+    | (?P<text>{_QUOTED}|{_SINGLE_QUOTED})
     | (?P<function>{_NAME})(?=\s*\()
     | (?P<path>(?:{_ROOT}|{_NAME}|\[{_QUOTED}\]){_STEP}*)
     | (?P<symbol>==|!=|<=|>=|\+/-|\+-|±|[-+*/()<>,%\[\]])

@@ -10,8 +10,8 @@ value     = numbers, strings, paths and functions with "*" and "/", then "+" and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final, NamedTuple, NoReturn
@@ -77,9 +77,34 @@ class Expression:
     text: str
     condition: Condition
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that must exist for the condition to apply; none if it checks for presence.
+
+        A path without a root may be relative to a list item, so it may be at any depth.
+
+        >>> parse_expression("net + tax == $.total").paths
+        ('**.net', '**.tax', 'total')
+        """
+        nodes = list(_nodes(self.condition))
+        if any(isinstance(node, PresenceCheck) for node in nodes):
+            return ()
+        found = (node.path.pattern for node in nodes if isinstance(node, FieldNode))
+        return tuple(dict.fromkeys(filter(None, found)))
+
     def check(self, expected: JsonValue, candidate: JsonValue) -> CheckResult:
         """Check the condition; raise `TooManySteps` if the documents are too large for it."""
         return self.condition.check(Environment(expected, candidate, candidate))
+
+
+def _nodes(part: object) -> Iterator[Node]:
+    """Yield a part of an expression and all parts inside it."""
+    inside: Iterable[object] = part if isinstance(part, tuple) else ()
+    if isinstance(part, Node):
+        yield part
+        inside = (getattr(part, each.name) for each in fields(part))
+    for inner in inside:
+        yield from _nodes(inner)
 
 
 def parse_expression(text: str) -> Expression:

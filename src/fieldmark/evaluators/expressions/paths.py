@@ -67,6 +67,15 @@ class ExpressionPath:
         """Whether the path ends with `[]` and selects whole items."""
         return self.is_list and self.parts[-1] is None
 
+    @property
+    def pattern(self) -> str:
+        """The path as a pattern for documents; a path of an item may be at any depth."""
+        parts = ["" if part is None else part.text for part in self.parts]
+        text = parts[0]
+        for part in parts[1:]:
+            text = append_path(f"{text}[*]", part) if part else f"{text}[*]"
+        return append_path("**", text) if text and self.root is PathRoot.ITEM else text
+
     def read(self, env: Environment) -> JsonValue | Missing:
         """Return the value of a path without `[]`."""
         env.spend(1)

@@ -10,18 +10,23 @@ from typing import Final, TypeAlias
 
 from fieldmark.errors import StorageError
 from fieldmark.metrics.taxonomy import ErrorCounts
-from fieldmark.model.json import JsonValue, Missing
+from fieldmark.model.json import JsonObject, JsonValue, Missing
 from fieldmark.report.html.mistake_groups import MISTAKES
+from fieldmark.report.shown_run import ShownRun
 from fieldmark.values.json_text import strict_json
 from fieldmark.wire.case_result import CaseResult, FieldResult
+from fieldmark.wire.scores import evaluator_result_to_json
 
 __all__ = [
     "CASE_COLUMNS",
+    "EVALUATOR_RESULTS",
     "FIELD_COLUMNS",
     "Cell",
     "atomic_path",
+    "evaluator_rows",
     "field_columns",
     "field_row",
+    "field_rows",
     "is_mistake",
     "json_text",
     "mistakes_of",
@@ -44,12 +49,19 @@ CASE_COLUMNS: Final = (
 _VALUE_COLUMNS: Final = frozenset({"expected", "candidate", "note"})
 """The columns that may quote a document."""
 
+EVALUATOR_RESULTS: Final = "evaluator_results"
+"""The column with the results of all evaluators of a case, in tables of fields."""
+
+_WITHOUT_TEXT: Final = ("name", "type", "weight", "score", "verdict", "status", "vacuous")
+"""The keys of an evaluator result that never quote a document."""
+
 _MISTAKE_LABELS: Final = frozenset(outcome.label for outcome in MISTAKES)
 
 
-def field_columns(*, values: bool) -> list[str]:
+def field_columns(*, values: bool, evaluators: bool = False) -> list[str]:
     """Return the columns of a table of fields, with or without those that may quote a document."""
-    return [name for name in FIELD_COLUMNS if values or name not in _VALUE_COLUMNS]
+    columns = [name for name in FIELD_COLUMNS if values or name not in _VALUE_COLUMNS]
+    return [*columns, EVALUATOR_RESULTS] if evaluators else columns
 
 
 def field_row(case_id: str, field: FieldResult) -> dict[str, Cell]:
@@ -73,6 +85,34 @@ def field_row(case_id: str, field: FieldResult) -> dict[str, Cell]:
         "candidate": field.candidate,
         "note": field.note,
     }
+
+
+def field_rows(run: ShownRun) -> Iterator[dict[str, Cell]]:
+    """Yield all fields of all cases, by column.
+
+    If the run has evaluators, the first row of each case contains their results. A case without
+    fields has one row then.
+    """
+    with_results = bool(run.summary.evaluators)
+    for case in run.cases():
+        results: list[JsonValue] = [*evaluator_rows(case)] if with_results else []
+        first: dict[str, Cell] = {EVALUATOR_RESULTS: results} if results else {}
+        for field in case.iter_fields():
+            yield field_row(case.id, field) | first
+            first = {}
+        if first:
+            yield {"case_id": case.id, **first}
+
+
+def evaluator_rows(case: CaseResult) -> list[JsonObject]:
+    """Return the results of all evaluators of a case with their details.
+
+    Without values, only what cannot quote a document.
+    """
+    rows = list(map(evaluator_result_to_json, case.evaluator_results))
+    if case.has_values:
+        return rows
+    return [{key: row[key] for key in _WITHOUT_TEXT} for row in rows]
 
 
 def is_mistake(field: FieldResult) -> bool:

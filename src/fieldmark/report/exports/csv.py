@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fieldmark.report.exports.common import atomic_path, field_columns, field_row
+from fieldmark.model.json import MISSING
+from fieldmark.report.exports.common import atomic_path, field_columns, field_rows
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.report.text_tables import csv_table, write_csv_rows
 
@@ -18,13 +19,12 @@ def write_csv(run: ShownRun, out: Path) -> None:
 
 
 def write_outcomes_csv(run: ShownRun, out: Path) -> None:
-    """Write one row per field of each case; lists and objects are written as JSON."""
-    columns = field_columns(values=run.has_values)
+    """Write one row per field of each case; lists and objects are written as JSON.
+
+    The results of evaluators are in the first row of each case.
+    """
+    columns = field_columns(values=run.has_values, evaluators=bool(run.summary.evaluators))
     convention = run.summary.convention.name
-    rows = (
-        [*list(field_row(case.id, field).values())[: len(columns)], convention]
-        for case in run.cases()
-        for field in case.iter_fields()
-    )
+    rows = ([*(row.get(name, MISSING) for name in columns), convention] for row in field_rows(run))
     with atomic_path(out) as path, path.open("w", encoding="utf-8", newline="") as file:
         write_csv_rows(file, [*columns, "convention"], rows)

@@ -14,7 +14,7 @@ from fieldmark.metrics.rates import Rates, rates
 from fieldmark.metrics.taxonomy import ErrorCounts, truth_fields
 from fieldmark.model.counts import Counts
 from fieldmark.model.json import MISSING, JsonObject, JsonValue
-from fieldmark.report.exports.common import atomic_path
+from fieldmark.report.exports.common import atomic_path, evaluator_rows
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.values.json_text import strict_json
 from fieldmark.wire.case_result import CaseResult
@@ -42,7 +42,10 @@ def write_eval_results(run: ShownRun, out: Path) -> None:
         separator = b"\n"
         for case in run.cases():
             if case.score is None:
-                not_evaluated.append({"eval_id": case.id, "input": case.input})
+                row: JsonObject = {"eval_id": case.id, "input": case.input}
+                if results := evaluator_rows(case):
+                    row["evaluator_results"] = [*results]
+                not_evaluated.append(row)
                 continue
             total += case.counts
             own = _rates(case.counts)
@@ -90,6 +93,7 @@ def _eval(case: CaseResult) -> JsonObject:
         },
         "errors_by_type": dict(errors._asdict()),
         "discrepancies": discrepancies,
+        **({"evaluator_results": [*results]} if (results := evaluator_rows(case)) else {}),
     }
 
 

@@ -8,19 +8,21 @@ from typing import Final
 from fieldmark.evaluators.base import Score
 from fieldmark.model.case import CaseInput
 from fieldmark.model.json import JsonObject, JsonValue, Missing
-from fieldmark.report.exports.common import atomic_path, field_columns, field_row
+from fieldmark.report.exports.common import (
+    atomic_path,
+    evaluator_rows,
+    field_columns,
+    field_row,
+)
 from fieldmark.report.shown_run import ShownRun
 from fieldmark.values.json_text import strict_json
 from fieldmark.wire.case_result import CaseResult
 from fieldmark.wire.manifest import manifest_to_json
-from fieldmark.wire.scores import evaluator_result_to_json
 from fieldmark.wire.summary import summary_to_json
 
 __all__ = ["case_document", "write_json"]
 
 _FORMAT: Final = 1
-_WITHOUT_TEXT: Final = ("name", "type", "weight", "score", "verdict", "status")
-"""The keys of an evaluator result that never quote a document."""
 
 
 def write_json(run: ShownRun, out: Path) -> None:
@@ -80,7 +82,7 @@ def case_document(case: CaseResult, *, values: bool = True) -> JsonObject:
 
 
 def _evaluations(case: CaseResult, overall: Score) -> JsonObject:
-    results = list(map(evaluator_result_to_json, case.evaluator_results))
+    results = evaluator_rows(case)
     if case.has_values:
         return {
             "hits": list(overall.hits),
@@ -91,5 +93,5 @@ def _evaluations(case: CaseResult, overall: Score) -> JsonObject:
     return {
         "hits_total": case.stats.hits,
         "misses_total": case.stats.misses,
-        "evaluator_results": [{key: each[key] for key in _WITHOUT_TEXT} for each in results],
+        "evaluator_results": list(results),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
@@ -24,9 +24,11 @@ from fieldmark.wire.case_result import CaseResult, FieldResult
 __all__ = ["JunitFile", "write_junit"]
 
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TWO_INDEXES: Final = re.compile(r"\[([0-9]*)→([0-9]+)\]")
 _MAX_MISSES: Final = 50
 """The number of misses listed per case; the rest is counted."""
 _MAX_VALUE_LENGTH: Final = 200
+_MAX_DETAILS: Final = 2_000
 
 
 def write_junit(run: ShownRun, out: Path) -> None:
@@ -36,9 +38,14 @@ def write_junit(run: ShownRun, out: Path) -> None:
     """
     with JunitFile(out, run.title, run.summary.convention.name) as file:
         for case in run.cases():
-            misses = [_describe_mistake(field) for field in mistakes_of(case)]
+            mistakes = list(mistakes_of(case))
+            misses = [_describe_mistake(field) for field in mistakes]
+            misses += _evaluator_misses(case, {field.path for field in mistakes})
             verdict = None if case.score is None else case.verdict
             file.add(case.id, verdict, _reason(case, len(misses)), misses)
+        for name, each in run.summary.evaluators.items():
+            if each.error:
+                file.add(f"evaluator {name}", None, each.error, ())
         for gate in gates_failed_first(run.summary):
             file.add_gate(gate_text(gate), passed=gate.passed)
 
@@ -49,6 +56,24 @@ def _reason(case: CaseResult, mistakes: int) -> str:
     if case.input != "ok":
         return input_text(case.input)
     return plural(mistakes, "mistake")
+
+
+def _evaluator_misses(case: CaseResult, listed: Container[str]) -> Iterator[str]:
+    """Yield the misses of the evaluators, except fields that are listed, and the details of judges.
+
+    Misses are texts that an evaluator chose; those of field evaluators start with a path.
+    """
+    for result in case.evaluator_results:
+        score = result.score
+        own = [miss for miss in score.misses if _path_of(miss) not in listed]
+        yield from (f"{result.name}: {miss}" for miss in own)
+        if own and score.details and case.has_values:
+            yield f"{result.name}: details {truncate(json_text(score.details), _MAX_DETAILS)}"
+
+
+def _path_of(miss: str) -> str:
+    """Return the path that a miss starts with; of two indexes, the first."""
+    return _TWO_INDEXES.sub(lambda found: f"[{found[1] or found[2]}]", miss.partition(" (")[0])
 
 
 def _describe_mistake(field: FieldResult) -> str:

@@ -150,6 +150,9 @@ def _evaluators(summary: Summary) -> Iterator[str]:
     for name, each in summary.evaluators.items():
         counts = " | ".join(f"{n:,}" for n in (each.scored, *each.verdicts, each.errors))
         yield f"| {in_code(name)} | {number(each.mean_score)} | {counts} |"
+    for name, each in summary.evaluators.items():
+        if each.error:
+            yield from ("", f"**Error:** {in_code(name)}: {in_code(each.error)}")
 
 
 def _attributes(rows: Sequence[AttributeRow]) -> Iterator[str]:

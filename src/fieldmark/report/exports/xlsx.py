@@ -15,6 +15,7 @@ from fieldmark.report.exports.common import (
     CASE_COLUMNS,
     Cell,
     atomic_path,
+    evaluator_rows,
     field_columns,
     field_row,
     json_text,
@@ -58,6 +59,10 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9\[][ -^`-~]{0,1000}\Z")
 _MISTAKE_COLUMNS: Final = (
     "case_id", "path", "outcome", "reason", "similarity", "expected", "candidate", "note",
 )  # fmt: skip
+_EVALUATOR_COLUMNS: Final = (
+    "case_id", "name", "type", "weight", "score", "verdict", "status", "vacuous", "reasoning",
+    "hits", "misses", "skipped", "details",
+)  # fmt: skip
 _METRIC_COLUMNS: Final = ("metric", "value", "low", "high", "meaning", "note")
 _HEADINGS: Final = {
     "case_id": "Case",
@@ -79,7 +84,7 @@ _CASE_TOTALS: Final = {
 
 
 def write_xlsx(run: ShownRun, out: Path) -> None:
-    """Write four sheets: summary, attributes, cases and mistakes."""
+    """Write sheets for the summary, attributes, cases and mistakes, and for evaluators if any."""
     try:
         from openpyxl import Workbook
     except ImportError as error:
@@ -97,12 +102,19 @@ def write_xlsx(run: ShownRun, out: Path) -> None:
          *case.stats.errors, case.vacuous]
         for case in run.cases()
     )  # fmt: skip
+    evaluations = (
+        [case.id, *(row.get(name) for name in _EVALUATOR_COLUMNS[1:])]
+        for case in run.cases()
+        for row in evaluator_rows(case)
+    )
     with atomic_path(out) as path:
         book = Workbook(write_only=True)
         _sheet(book, "Summary", _METRIC_COLUMNS, _metrics(run.summary))
         _sheet(book, "Attributes", ATTRIBUTE_COLUMNS, attribute_cells(run.summary))
         _sheet(book, "Cases", CASE_COLUMNS, cases)
         _sheet(book, "Mistakes", columns, mistakes)
+        if run.summary.evaluators:
+            _sheet(book, "Evaluators", _EVALUATOR_COLUMNS, evaluations)
         book.save(path)
 
 
@@ -164,6 +176,8 @@ def _metrics(summary: Summary) -> Iterator[list[Cell]]:
             yield [f"{title}: {name}", value, None, None, meaning]
     for name, each in summary.evaluators.items():
         yield [f"evaluator: {name}", each.mean_score, None, None, "mean score"]
+        if each.error:
+            yield [f"evaluator: {name}", None, None, None, f"error: {each.error}"]
     for name, count in summary.cases._asdict().items():
         yield [f"cases: {_CASE_TOTALS.get(name, name)}", count]
     for name, count in verdict_counts(summary).items():

@@ -259,9 +259,9 @@ def domain_lines(summary: Summary) -> list[JsonValue]:
 
 
 def evaluator_lines(summary: Summary) -> list[JsonValue]:
-    """Return all evaluators as name, mean score, scored cases, verdicts and errors."""
+    """Return all evaluators as name, mean score, scored cases, verdicts, errors and error text."""
     return [
-        [name, each.mean_score, each.scored, *each.verdicts, each.errors]
+        [name, each.mean_score, each.scored, *each.verdicts, each.errors, each.error]
         for name, each in summary.evaluators.items()
     ]
 

@@ -41,5 +41,7 @@ function evaluatorTable(evaluators) {
     ],
   });
   table.show(evaluators);
-  return table.node;
+  const failed = evaluators.filter((row) => row[7]);
+  return failed.length === 0 ? table.node : el("div", null, table.node,
+    failed.map((row) => el("p", { class: "notice" }, el("strong", null, "Error "), el("bdi", { class: "literal" }, shown(`${row[0]}: ${row[7]}`)))));
 }

@@ -11,6 +11,7 @@ const FAILURE_TEXTS = {
   invalid_truth: "Some ground truth could not be read",
   unmet_selection: "No case matches some of the selected tags or ids",
   too_many_errors: "Too many cases have evaluation errors",
+  failed_evaluator: "An evaluator found none of its paths",
   gate_failed: "A gate failed",
 };
 

@@ -1,0 +1,101 @@
+"""Results of evaluators in all exports: details, misses of judges, and run-level errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+
+import pytest
+
+import fieldmark as fm
+from fieldmark.report.exports.csv import write_outcomes_csv
+from fieldmark.report.exports.eval_results import write_eval_results
+from fieldmark.report.exports.json import write_json
+from fieldmark.report.exports.junit import write_junit
+from fieldmark.report.exports.markdown import write_markdown
+from fieldmark.report.exports.parquet import write_parquet
+from fieldmark.report.exports.xlsx import write_xlsx
+from fieldmark.report.html.metrics import evaluator_lines
+from unit.report.exported import shown
+
+RESPONSE = {"score": 0.2, "misses": ["too short"], "details": {"words": 3}}
+CASES = [
+    {"id": "a", "expected": {"x": 1}, "candidate": {"x": 2}},
+    {"id": "none", "expected": {}, "candidate": {}},
+]
+EVALUATORS = [
+    {"name": "judge", "type": "code_judge", "script": [sys.executable, "-c", f"print({json.dumps(json.dumps(RESPONSE))})"]},
+    {"name": "fields", "type": "field_accuracy", "fields": [{"path": "x"}]},
+    {"name": "typo", "type": "field_accuracy", "fields": [{"path": "xx"}]},
+]  # fmt: skip
+ERROR = "no document has any of its paths: 'xx'"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("runs") / "judged"
+    fm.evaluate({"cases": CASES, "evaluators": EVALUATORS}, out=directory)
+    return shown(directory)
+
+
+def details(results):
+    return {each["name"]: each["details"] for each in results}["judge"]
+
+
+def test_tables_of_fields_have_the_results_in_the_first_row_of_a_case(run, tmp_path):
+    write_outcomes_csv(run, tmp_path / "out.csv")
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text("utf-8").splitlines()))
+    found = {row["case_id"]: row["evaluator_results"] for row in rows if row["evaluator_results"]}
+    assert [details(json.loads(found[name])) for name in ("a", "none")] == [{"words": 3}] * 2
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_parquet(run, tmp_path / "out.parquet")
+    table = parquet.read_table(tmp_path / "out.parquet").to_pylist()
+    assert [row["evaluator_results"] or "" for row in table] == [
+        row["evaluator_results"] for row in rows
+    ]
+
+
+def test_documents_have_the_results_of_each_case(run, tmp_path):
+    write_json(run, tmp_path / "out.json")
+    write_eval_results(run, tmp_path / "eval.json")
+    whole, evals = (json.loads((tmp_path / each).read_text()) for each in ("out.json", "eval.json"))
+    for case in (whole["cases"][0], evals["eval_results"][0]):
+        assert details(case["evaluator_results"]) == {"words": 3}
+    assert whole["summary"]["evaluators"]["typo"]["error"].startswith(ERROR)
+
+
+def test_spreadsheet_has_a_sheet_of_evaluator_results(run, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    write_xlsx(run, tmp_path / "out.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "out.xlsx")
+    head, first, *_ = book["Evaluators"].iter_rows(values_only=True)
+    row = dict(zip(head, first, strict=True))
+    assert (row["Case"], row["Name"], row["Misses"]) == ("a", "judge", '["too short"]')
+    assert json.loads(row["Details"]) == {"words": 3}
+    texts = [str(cell) for line in book["Summary"].iter_rows(values_only=True) for cell in line]
+    assert any(ERROR in text for text in texts)
+
+
+def test_junit_failures_have_the_misses_of_judges_and_fields_once(run, tmp_path):
+    write_junit(run, tmp_path / "out.xml")
+    text = (tmp_path / "out.xml").read_text("utf-8")
+    assert "judge: too short" in text
+    assert '{"words":3}' in text
+    assert "fields: x" not in text
+    assert f'<error message="{ERROR}' in text
+
+
+def test_reports_show_the_error_of_an_evaluator(run, tmp_path):
+    write_markdown(run, tmp_path / "out.md")
+    assert ERROR in (tmp_path / "out.md").read_text("utf-8")
+    assert evaluator_lines(run.summary)[2][-1].startswith(ERROR)
+
+
+def test_without_values_results_have_no_texts(run, tmp_path):
+    private = run.without_values()
+    for write in (write_outcomes_csv, write_json, write_eval_results, write_junit):
+        write(private, tmp_path / "out")
+        text = (tmp_path / "out").read_text("utf-8")
+        assert "too short" not in text
+        assert "words" not in text
