@@ -111,10 +111,19 @@ def test_completeness_is_the_share_of_expected_keys_that_have_a_value():
         pytest.param(
             {"a": None},
             {},
-            {"completeness": ["vacuous"], "accuracy": ["vacuous"]},
+            {
+                "completeness": ["vacuous"],
+                "accuracy": ["vacuous"],
+                "rqs": ["accuracy_vacuous", "completeness_vacuous"],
+            },
             id="no-value-was-expected",
         ),
-        pytest.param({"a": 1}, {}, {"accuracy": ["vacuous"]}, id="no-values-to-compare"),
+        pytest.param(
+            {"a": 1},
+            {},
+            {"accuracy": ["vacuous"], "rqs": ["accuracy_vacuous"]},
+            id="no-values-to-compare",
+        ),
     ],
 )
 def test_vacuous_metrics_are_flagged(expected, candidate, flags):
