@@ -347,6 +347,7 @@ CONVENTIONS: Final[Mapping[str, Convention]] = {
         ),
         Convention(
             name="four_phase",
+            version=2,
             comparison=ComparisonOptions(depth=Depth.TOP, comparator="auto", aligner="whole"),
             counting=CountingOptions(
                 graded=False,

@@ -146,13 +146,17 @@ def _named(case: Case) -> str:
 
 
 def unused_rules(rules: Rules, facts: FactsByPath) -> list[str]:
-    """Return a warning for each path in the rules that no document has, with a suggestion."""
+    """Return a warning for each path in the rules that was never compared, with a suggestion.
+
+    If a value around the path was compared as a whole, it is unknown whether documents have it.
+    """
     absent = Presence.ABSENT
     seen = [
         path
         for path, own in facts.items()
         if any(FACTS[each][1:] != (absent, absent) for each in own)
     ]
+    compared = {path.segments: path.text for path in map(_parse, seen) if path is not None}
     prefixes = {
         path.segments[:end]: Path(path.text, path.segments[:end], path.tails[:end])
         for path in map(_parse, seen)
@@ -170,6 +174,12 @@ def unused_rules(rules: Rules, facts: FactsByPath) -> list[str]:
         ):
             continue
         place = f"{rule.location}: " if str(rule.location) else ""
+        around = (attribute.segments[:end] for end in range(1, len(attribute.segments)))
+        whole = next((compared[each] for each in around if each in compared), None)
+        if whole is not None:
+            text = f"{path.text!r} was not compared: {whole!r} was compared as one value"
+            warnings.append(f"{place}{text}")
+            continue
         close = nearest(path.text, seen)
         hint = f"did you mean {close!r}?" if close else ""
         warnings.append(with_hint(f"{place}no document has {path.text!r}", hint))
