@@ -23,10 +23,12 @@ def compare(
     candidate: JsonValue,
     *,
     rules: RulesLike = None,
-    convention: str = "confusion",
+    convention: str | None = None,
     options: Mapping[str, JsonValue] | None = None,
 ) -> CaseResult:
     """Compare a candidate with the expected value, field by field.
+
+    The default convention is that of the rules, otherwise `confusion`.
 
     >>> import fieldmark as fm
     >>> fm.compare({"total": 100.0}, {"total": 100.02}, rules={

@@ -7,7 +7,7 @@ from html import escape
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
 from fieldmark.metrics.gates import GateKind
 from fieldmark.model.json import JsonObject
 from fieldmark.registry import Plugin, names
@@ -90,6 +90,7 @@ def _rule_data(state: AppState) -> JsonObject:
         "strategies": read_strategies(state),
         "comparators": list(names(Plugin.COMPARATORS)),
         "aligners": list(names(Plugin.ALIGNERS)),
-        "conventions": list(CONVENTIONS),
+        "convention": DEFAULT_CONVENTION.name,
+        "conventions": {name: each.comparison.depth for name, each in CONVENTIONS.items()},
         "gate_kinds": [kind.value for kind in GateKind],
     }
