@@ -175,7 +175,7 @@ async function exportRules() {
 
 function drawScoring() {
   const defaults = draft.rest.defaults || {};
-  const others = select("Other fields", [["", "default of the convention"], ...drafts.WORDS.map((word) => [word, word]), ...page.comparators.map((name) => [name, name])], (value) => change(() => {
+  const others = select("Other fields", [["", "by the convention"], ...drafts.WORDS.map((word) => [word, word]), ...page.comparators.map((name) => [name, name])], (value) => change(() => {
     const { match, ...rest } = draft.rest.defaults || {};
     draft.rest = { ...draft.rest, defaults: { ...(rest.align && { align: rest.align }), ...(value && { match: value }) } };
     if (!Object.keys(draft.rest.defaults).length) delete draft.rest.defaults;
