@@ -346,6 +346,8 @@ def test_every_page_starts_with_the_default_convention_and_has_a_choice(app):
         page.choose("#convention", "four_phase")
         assert page.run("document.querySelector('#depth').value") == "top"
         page.run("localStorage.clear()")
+    page = app("/runs/first/cases/2", "document.querySelector('.case-score')")
+    assert page.text(".case-score").endswith("(confusion)")
 
 
 def test_invalid_import_shows_an_error_and_changes_nothing(app):

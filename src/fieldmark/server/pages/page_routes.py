@@ -63,8 +63,8 @@ def run(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
 @router.get("/runs/{run}/cases/{case}")
 def case(run: str, case: int, state: StateDependency, page: PageDependency) -> HTMLResponse:
     """Show one case of a run."""
-    state.catalog.path(run)
-    data = {"run": run, "case": case}
+    convention = state.catalog.open(run).manifest.convention.name
+    data = {"run": run, "case": case, "convention": convention}
     return page("runs", f"Case {case} of {run}", script="case.js", data=data, hide_heading=True)
 
 
