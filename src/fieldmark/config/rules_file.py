@@ -321,7 +321,7 @@ def _strategy_name(word: str) -> str:
     return name if name in STRATEGIES else word
 
 
-def is_settings(located: Located) -> bool:
+def _is_settings(located: Located) -> bool:
     """Whether an object contains the settings of a field rather than nested fields."""
     settings = located.entries
     if any(
@@ -339,7 +339,7 @@ def _strategy_words(located: Located) -> Iterator[str]:
     for inner in located.entries.values():
         if isinstance(inner.value, str):
             yield inner.value
-        elif not is_settings(inner):
+        elif not _is_settings(inner):
             yield from _strategy_words(inner)
         elif isinstance(word := inner.value_of("match"), str) and word in STRATEGIES:
             yield word
@@ -359,7 +359,7 @@ def _leaves(located: Located, path: str) -> Iterator[tuple[str, Location, Locate
         inner = below
         while len(inner.items) == 1:
             inner, joined = inner.items[0], f"{joined}[*]"
-        if isinstance(inner.value, dict) and inner.entries and not is_settings(inner):
+        if isinstance(inner.value, dict) and inner.entries and not _is_settings(inner):
             yield from _leaves(inner, joined)
         else:
             yield joined, located.key_location(key), inner
@@ -422,9 +422,9 @@ SHARED_KEYS: Final = KeyTable(*_SHARED)
 _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _SCOPE: lambda given: given.value in set(Scope),
     **_SHARED,
-    ConfigKey("defaults", schema=ref("defaults")): is_settings,
+    ConfigKey("defaults", schema=ref("defaults")): _is_settings,
     ConfigKey("fields", schema=ref("fields")): lambda given: (
-        isinstance(given.value, list) or any(map(is_settings, given.entries.values()))
+        isinstance(given.value, list) or any(map(_is_settings, given.entries.values()))
     ),
     _EMPTY_TOKENS: lambda given: isinstance(given.value, list),
     _EMPTY_CONTAINERS: lambda given: isinstance(given.value, bool),
@@ -564,7 +564,7 @@ def _is_by_path(located: Located) -> bool:
     entries = located.entries
     if any(key.name in entries and fits(entries[key.name]) for key, fits in _NATIVE_FORM.items()):
         return False
-    if any(map(is_settings, entries.values())):
+    if any(map(_is_settings, entries.values())):
         return True
     known = [*(word.lower() for word in STRATEGIES), *registry.names(Plugin.COMPARATORS)]
     return any(word in known or did_you_mean(word, known) for word in _strategy_words(located))
