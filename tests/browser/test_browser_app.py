@@ -22,6 +22,7 @@ RULES = {
             {"expected": EXPECTED["bio"], "candidate": CANDIDATE["bio"], "similarity": 0.88},
         ],
     },
+    "convention": "four_phase",
     "fields": {"name": "FUZZY", "bio": "SEMANTIC"},
 }
 HOSTILE = "<img src=x onerror=alert(1)>\"'></script><script>alert(2)</script>\u202e"
@@ -290,7 +291,12 @@ def test_strategies_are_added_changed_removed_and_saved(app, server):
     page.click("#save")
     page.wait("document.querySelector('.toast')")
     stored = json.loads(server.options.strategies.read_text("utf-8"))
-    assert stored["rules"] == {"vendor.name": {"match": "fuzzy", "threshold": 0.9}}
+    assert stored == {
+        "convention": "confusion",
+        "fuzzy_threshold": 0.85,
+        "semantic_threshold": 0.8,
+        "fields": [{"path": "vendor.name", "match": "FUZZY", "threshold": 0.9}],
+    }
     page.click("[aria-label='Remove vendor.name']")
     page.wait("document.querySelector('.strategy-table .empty')")
     page.click(".toast:last-child .undo")
@@ -298,7 +304,7 @@ def test_strategies_are_added_changed_removed_and_saved(app, server):
     server.options.strategies.unlink()
 
 
-def test_strategy_file_is_imported_and_exported_flat_and_nested(app, tmp_path):
+def test_exported_rules_can_be_imported_again(app, tmp_path):
     nested = {"customer": {"name": "FUZZY", "address": {"line_1": "SEMANTIC"}}, "notes": "IGNORE"}
     (tmp_path / "strategies.json").write_text(json.dumps(nested), "utf-8")
     page = app("/rules")
@@ -308,14 +314,73 @@ def test_strategy_file_is_imported_and_exported_flat_and_nested(app, tmp_path):
     page.click("#import-do")
     page.wait("document.querySelectorAll('.strategy-table tbody tr').length === 3")
     assert page.text(".count-chips").split() == ["FUZZY", "1", "SEMANTIC", "1", "IGNORE", "1"]
+    page.choose("#convention", "four_phase")
+    page.choose("#depth", "leaf")
+    fill_in(page, "[aria-label='Fuzzy threshold']", "0.9")
+    fill_in(page, "[aria-label='Weight of safety']", "0.2")
+    fill_in(page, ".strategy-table [aria-label='Weight of notes']", "2")
+    page.click("#add-gate")
+    file = {
+        "convention": {
+            "name": "four_phase",
+            "rqs_weights": {"accuracy": 0.45, "completeness": 0.25, "safety": 0.2, "hallucination": 0.15},
+        },
+        "depth": "leaf",
+        "fuzzy_threshold": 0.9,
+        "semantic_threshold": 0.8,
+        "defaults": {"match": "auto"},
+        "fields": [
+            {"path": "customer.name", "match": "FUZZY"},
+            {"path": "customer.address.line_1", "match": "SEMANTIC"},
+            {"path": "notes", "match": "IGNORE", "weight": 2},
+        ],
+        "gates": {"min": {"rqs": 0.7}},
+    }  # fmt: skip
     page.download_to(tmp_path / "down")
-    flat = {"customer.name": "FUZZY", "customer.address.line_1": "SEMANTIC", "notes": "IGNORE"}
-    for number, (form, exported) in enumerate([("flat", flat), ("nested", nested)], start=1):
-        page.click(f"#export-{form}")
-        assert eventually(lambda number=number: page.completed_downloads == number)
-        downloaded = tmp_path / "down" / "strategies.json"
-        assert json.loads(downloaded.read_text("utf-8")) == exported
-        downloaded.unlink()
+    downloaded = tmp_path / "down" / "rules.json"
+    page.click("#export")
+    assert eventually(lambda: page.completed_downloads == 1)
+    assert json.loads(downloaded.read_text("utf-8")) == file
+    page.click("#reset")
+    page.wait("document.querySelector('.strategy-table .empty')")
+    page.click("#import")
+    select_files(page, "#import-file", downloaded)
+    page.wait("document.querySelector('#import-text').value")
+    page.click("#import-do")
+    page.wait("document.querySelectorAll('#strategies tbody tr').length === 3")
+    downloaded.unlink()
+    page.click("#export")
+    assert eventually(lambda: page.completed_downloads == 2)
+    assert json.loads(downloaded.read_text("utf-8")) == file
+
+
+def test_threshold_of_a_strategy_keeps_the_provider(app):
+    rules = {**RULES, "fields": [{"path": "name", "match": "FUZZY", "threshold": 0.91}]}
+    page = app("/rules")
+    page.click("#import")
+    page.type("#import-text", json.dumps(rules))
+    page.click("#import-do")
+    page.wait("document.querySelector('.strategy-table tbody tr')")
+    page = app("/?tab=accuracy")
+    page.type("#expected", json.dumps({"name": EXPECTED["name"]}))
+    page.type("#candidate", json.dumps({"name": CANDIDATE["name"]}))
+    page.wait("document.querySelector('.tab-panel .strategy')")
+    text = page.text(".tab-panel .strategy")
+    assert "0.920" in text
+    assert "threshold 0.91" in text
+    assert metric_text(page, "accuracy") == "1.0000"
+
+
+def test_every_page_starts_with_the_default_convention_and_has_a_choice(app):
+    for path in ("/", "/rules", "/batch"):
+        page = app(path)
+        assert page.run("document.querySelector('#convention').value") == "confusion"
+        assert page.run("document.querySelector('#depth').value") == "leaf"
+        page.choose("#convention", "four_phase")
+        assert page.run("document.querySelector('#depth').value") == "top"
+        page.run("localStorage.clear()")
+    page = app("/runs/first/cases/2", "document.querySelector('.case-score')")
+    assert page.text(".case-score").endswith("(confusion)")
 
 
 def test_invalid_import_shows_an_error_and_changes_nothing(app):

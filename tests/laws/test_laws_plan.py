@@ -93,6 +93,16 @@ RULES = {
         )
     ),
     "top-level keys": Rules(depth=Depth.TOP, fields=(Rule(path="total", comparator=NUMERIC),)),
+    "top-level keys with rules inside": Rules(
+        depth=Depth.TOP,
+        fields=(
+            Rule(path="a.b", comparator=Fuzzy()),
+            Rule(path="items[*].name", comparator=Fuzzy()),
+            Rule(path="items[*].parts[*].a", comparator=Ignore()),
+            Rule(path="**.total", comparator=NUMERIC),
+            Rule(path="parts", weight=2),
+        ),
+    ),
     "configured fields": Rules(
         scope=Scope.CONFIGURED,
         fields=(

@@ -123,8 +123,6 @@ class Interpreter:
 
     def is_leaf(self, place: Place) -> bool:
         """Whether the value at a place is compared as a whole, even a container."""
-        if self.rules.depth is Depth.TOP and len(place) == 1:
-            return True
         return self.named_comparator(place) is not None
 
     def presence(self, value: Value) -> Presence:
@@ -193,6 +191,9 @@ class Interpreter:
         if self.ignored(at) or self.is_leaf(at):
             yield from self.leaf(at, expected, candidate)
             return
+        if self.rules.depth is Depth.TOP and at:
+            yield from self.parts(at, expected, candidate)
+            return
         before, after = self.shape(at, expected), self.shape(at, candidate)
         if before is Shape.FULL and after is Shape.FULL:
             yield from self.containers(at, expected, candidate)
@@ -212,6 +213,48 @@ class Interpreter:
             yield Emission(at, outcome, Presence.VALUE, Presence.VALUE)
         else:
             yield from self.leaf(at, expected, candidate)
+
+    def inside(self, at: Place, value: Value) -> Iterator[tuple[Place, Value]]:
+        """Yield the direct members of a container that rules may apply to."""
+        if isinstance(value, dict):
+            yield from (((*at, key), inner) for key, inner in value.items())
+        elif isinstance(value, list) and self.aligner_at(at).name != "whole":
+            yield from (((*at, ITEM), item) for item in value)
+
+    def applies(self, at: Place, value: Value) -> bool:
+        """Whether a rule applies to a value or to anything inside it."""
+        return bool(self.governing(at)) or any(
+            self.applies(*member) for member in self.inside(at, value)
+        )
+
+    def parts(self, at: Place, expected: Value, candidate: Value) -> Iterator[Emission]:
+        """Compare members with rules one by one, and all other members together."""
+        values = [side for side in (expected, candidate) if self.presence(side) is Presence.VALUE]
+        ruled = [
+            place[-1]
+            for side in values
+            for place, inner in self.inside(at, side)
+            if self.applies(place, inner)
+        ]
+        if not ruled or len({kind_of(side) for side in values}) == 2:
+            yield from self.leaf(at, expected, candidate)
+        elif isinstance(values[0], list) and len(values) == 2 and all(values):
+            yield from self.containers(at, expected, candidate)
+        elif isinstance(values[0], list):
+            for side in (expected, candidate):
+                for item in side if isinstance(side, list) else []:
+                    yield from self.unmatched((*at, ITEM), item, candidate=side is candidate)
+        else:
+            rest = []
+            for side in (expected, candidate):
+                others = isinstance(side, dict) and {
+                    k: v for k, v in side.items() if k not in ruled
+                }
+                rest.append(side if others is False else others)
+            for key in dict.fromkeys(ruled):
+                yield from self.pair((*at, key), found(expected, (key,)), found(candidate, (key,)))
+            if any(isinstance(side, dict) and side for side in rest):
+                yield from self.leaf(at, *rest)
 
     def containers(self, at: Place, expected: Value, candidate: Value) -> Iterator[Emission]:
         """Compare two containers that are not empty."""
@@ -233,7 +276,11 @@ class Interpreter:
 
     def alone(self, at: Place, value: Value, *, candidate: bool) -> Iterator[Emission]:
         """Count a value that is absent on the other side; items of a list are unaligned."""
-        if self.is_leaf(at) or self.shape(at, value) is not Shape.FULL:
+        if self.rules.depth is Depth.TOP and at:
+            sides = (MISSING, value) if candidate else (value, MISSING)
+            if at[-1] != ITEM or self.presence(value) is Presence.VALUE:
+                yield from self.pair(at, *sides)
+        elif self.is_leaf(at) or self.shape(at, value) is not Shape.FULL:
             sides = (MISSING, value) if candidate else (value, MISSING)
             yield from self.leaf(at, *sides)
         elif isinstance(value, dict):
@@ -252,7 +299,11 @@ class Interpreter:
     def values_or_item(
         self, at: Place, item: Value, inside: Iterator[Emission], *, candidate: bool
     ) -> Iterator[Emission]:
-        filled = [each for each in inside if Presence.VALUE in (each.expected, each.candidate)]
+        filled = [
+            each
+            for each in inside
+            if Presence.VALUE in (each.expected, each.candidate) or self.rules.depth is Depth.TOP
+        ]
         yield from filled
         if not filled and self.presence(item) is Presence.VALUE and not self.is_leaf(at):
             sides = (MISSING, item) if candidate else (item, MISSING)

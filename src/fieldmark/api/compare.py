@@ -27,13 +27,14 @@ def compare(
     candidate: JsonValue,
     *,
     rules: RulesLike = None,
-    convention: str = "confusion",
+    convention: str | None = None,
     options: Mapping[str, JsonValue] | None = None,
 ) -> CaseResult:
     """Compare a candidate with the expected value, field by field.
 
     Text that is JSON, also in a code fence, is parsed. Text that cannot be parsed has no fields if
-    the expected value is an object or a list; if it is a string, the candidate is a string too.
+    the expected value is an object or a list; if it is a string, the candidate is a string too. The
+    default convention is that of the rules, otherwise `confusion`.
 
     >>> import fieldmark as fm
     >>> fm.compare({"total": 100.0}, {"total": 100.02}, rules={

@@ -60,7 +60,7 @@ def compare_many(
     candidates: Sequence[JsonValue],
     *,
     rules: RulesLike = None,
-    convention: str = "confusion",
+    convention: str | None = None,
     options: Mapping[str, JsonValue] | None = None,
 ) -> ManyResult:
     """Compare several candidates with the expected value and with each other.

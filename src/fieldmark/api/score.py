@@ -27,7 +27,7 @@ def score(
     candidate: InputLike | None = None,
     *,
     rules: RulesLike = None,
-    convention: str = "confusion",
+    convention: str | None = None,
     options: Mapping[str, JsonValue] | None = None,
     match: str | None = None,
     align: str | None = None,
@@ -51,10 +51,11 @@ def score(
     """Compare predictions with ground truth and compute all metrics.
 
     `truth` and `candidate` are files, directories or iterables of documents; without `candidate`,
-    rows contain both sides. `out` is a new directory for the run, or with `resume` the directory
-    of an interrupted run. With `offline`, only cached responses of models are used. `max_errors`
-    is the number of cases that may have evaluation errors. `max_drop` limits how much worse a
-    metric may be than in the run `baseline`, which is named as for `diff`. Large files are
+    rows contain both sides. The default convention is that of the rules, otherwise `confusion`;
+    gates of the rules are checked too. `out` is a new directory for the run, or with `resume` the
+    directory of an interrupted run. With `offline`, only cached responses of models are used.
+    `max_errors` is the number of cases that may have evaluation errors. `max_drop` limits how much
+    worse a metric may be than in the run `baseline`, which is named as for `diff`. Large files are
     processed by `workers` processes; the results do not depend on their number.
 
     >>> import fieldmark as fm
@@ -116,7 +117,7 @@ def _prepare(options: RunOptions) -> PreparedRun:
     settings = replace(settings, rules=take_offline(settings.rules, wanted=options.offline))
     providers = ProviderSet(settings.rules)
     providers.check_ready()
-    gates = RunGates.of(options)
+    gates = RunGates.of(options, settings.gates)
     gates.check_names(settings)
     sources = [each for each in (options.truth, options.candidate) if each is not None]
     stream = open_pairs(options.truth, options.candidate, options.inputs, quotes=options.values)

@@ -262,7 +262,7 @@ class RunArguments(TypedDict, total=False):
     truth: str | None
     candidate: str | None
     rules: Path | None
-    convention: str
+    convention: str | None
     options: Mapping[str, JsonValue]
     match: str | None
     align: str | None

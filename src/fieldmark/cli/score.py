@@ -85,11 +85,10 @@ __all__ = ["command"]
 @option(
     "--convention",
     group=COMPARISON,
-    default="confusion",
-    show_default=True,
     type=SuggestingChoice(list(CONVENTIONS)),
     metavar="NAME",
-    help=f"How outcomes are counted: {', '.join(CONVENTIONS)}.",
+    help=f"How outcomes are counted: {', '.join(CONVENTIONS)}."
+    "  [default: that of the rules, otherwise confusion]",
 )
 @set_option("rqs_form=complement")
 @input_options

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Final
 
+from fieldmark.compare.date import DateMatch
 from fieldmark.compare.exact import ExactText
 from fieldmark.compare.providers import Lexical
 from fieldmark.compare.semantic import Semantic
-from fieldmark.model.comparison import Comparison, Provider, TextPair
+from fieldmark.model.comparison import Comparator, Comparison, Provider, TextPair
 from fieldmark.model.json import JsonValue
-from fieldmark.values.dates import is_iso_date
+from fieldmark.values.dates import is_iso_date, read_day
 
-__all__ = ["Auto", "Detected", "detect"]
+__all__ = ["Auto", "Detected", "comparator_for", "detect"]
 
 
 class Detected(StrEnum):
@@ -24,6 +25,7 @@ class Detected(StrEnum):
     BOOLEAN = "boolean"
     NUMBER = "number"
     EMAIL = "email"
+    ISO_DATE = "ISO date"
     DATE = "date"
     ARRAY = "array"
     OBJECT = "object"
@@ -39,25 +41,45 @@ _BY_TYPE: Final = {
 }
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+\Z")
 _EXACT_TEXT: Final = ExactText()
+_DATE: Final = DateMatch()
+_BY_FORM: Final[Mapping[Detected, type[Comparator]]] = {
+    **dict.fromkeys(Detected, ExactText),
+    Detected.DATE: DateMatch,
+    Detected.TEXT: Semantic,
+}
 
 
 def detect(value: JsonValue) -> Detected:
     """Return the form of a value; a value without another form is text.
 
-    >>> detect("2024-01-31").value, detect("a@b.org").value, detect("Acme").value
-    ('date', 'email', 'text')
+    >>> detect("2024-01-31").value, detect("31 Jan 2024").value, detect("Acme").value
+    ('ISO date', 'date', 'text')
     """
     if not isinstance(value, str):
         return _BY_TYPE.get(type(value), Detected.TEXT)
     text = value.strip()
     if _EMAIL.match(text):
         return Detected.EMAIL
-    return Detected.DATE if is_iso_date(text) else Detected.TEXT
+    if is_iso_date(text):
+        return Detected.ISO_DATE
+    return Detected.TEXT if read_day(text) is None else Detected.DATE
+
+
+def comparator_for(value: JsonValue) -> str:
+    """Return the name of the comparator that fits a value.
+
+    >>> comparator_for("2024-01-31"), comparator_for("31/01/2024"), comparator_for("Acme")
+    ('exact_text', 'date', 'semantic')
+    """
+    return _BY_FORM[detect(value)].name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auto:
-    """Compare free text by meaning, and other values by their exact text."""
+    """Compare free text by meaning, dates by day, and other values by their exact text.
+
+    Dates in ISO format are compared by their exact text too.
+    """
 
     name: ClassVar[str] = "auto"
     # 1 and 1.0 are equal, but have different texts.
@@ -86,8 +108,11 @@ class Auto:
 
     def settle(self, expected: JsonValue, candidate: JsonValue) -> Comparison | TextPair:
         """Decide without the provider unless the expected value is free text."""
-        if detect(expected) is Detected.TEXT:
+        form = detect(expected)
+        if form is Detected.TEXT:
             return self._semantic.settle(expected, candidate)
+        if form is Detected.DATE and expected != candidate:
+            return _DATE.compare(expected, candidate)
         return _EXACT_TEXT.compare(expected, candidate)
 
     def ask(self, pairs: Sequence[TextPair]) -> Sequence[Comparison]:

@@ -9,6 +9,7 @@ from fieldmark.compare.mismatch import mismatch
 from fieldmark.model.comparison import MATCHED, Comparison
 from fieldmark.model.json import JsonValue, kind_of
 from fieldmark.values.equality import equal
+from fieldmark.values.strict_json import parse_strict
 from fieldmark.values.text import exact_text, normalized
 
 __all__ = ["Exact", "ExactText", "NormalizedText"]
@@ -35,7 +36,10 @@ _MATCHED_AS_TEXT: Final = MATCHED._replace(coerced=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactText:
-    """Match values with the same text, ignoring case and type: "100" matches 100."""
+    """Match values with the same text, ignoring case and type: "100" matches 100.
+
+    An object or list matches its JSON text, whatever the spacing and the order of keys.
+    """
 
     name: ClassVar[str] = "exact_text"
     # 1 and 1.0 are equal, but have different texts.
@@ -45,12 +49,24 @@ class ExactText:
     def compare(self, expected: JsonValue, candidate: JsonValue) -> Comparison:
         """Match values with the same text.
 
-        >>> ExactText().compare(True, "TRUE").matched
-        True
+        >>> ExactText().compare(True, "TRUE").matched, ExactText().compare([1], "[ 1 ]").matched
+        (True, True)
         """
-        if exact_text(expected) != exact_text(candidate):
-            return mismatch(expected, candidate)
-        return MATCHED if kind_of(expected) is kind_of(candidate) else _MATCHED_AS_TEXT
+        if kind_of(expected) is kind_of(candidate):
+            same = exact_text(expected) == exact_text(candidate)
+            return MATCHED if same else mismatch(expected, candidate)
+        texts = exact_text(_parsed(expected, candidate)), exact_text(_parsed(candidate, expected))
+        return _MATCHED_AS_TEXT if texts[0] == texts[1] else mismatch(expected, candidate)
+
+
+def _parsed(value: JsonValue, other: JsonValue) -> JsonValue:
+    """Return the value, or what it says if it is JSON text and the other is a container."""
+    if not (isinstance(value, str) and isinstance(other, dict | list)):
+        return value
+    try:
+        return parse_strict(value)
+    except ValueError:
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,12 +71,14 @@ class Problems:
 class Context:
     """State that the readers of a configuration share.
 
+    `thresholds` are those of the file, by comparator, for fields without their own.
     With `contained`, only files below the directory of the configuration are read.
     """
 
     problems: Problems = field(default_factory=Problems)
     directory: Path | None = None
     provider: Provider | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
     strict: bool = False
     contained: bool = True
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from fieldmark.config.context import Context
 from fieldmark.config.eval_spec import EvalSpec, InlineCase, Target, case_id
@@ -18,159 +17,34 @@ from fieldmark.config.files import (
     load_text,
     named_path,
 )
-from fieldmark.config.keys import ConfigKey, KeyTable, expect_object, option_keys
+from fieldmark.config.keys import ConfigKey, KeyTable, expect_object
+from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.config.located import Located, describe
-from fieldmark.config.option_types import any_of, enum_schema, read_option, ref
-from fieldmark.config.rules_file import AUTO, PROVIDER, rules_of, rules_schema
+from fieldmark.config.option_types import any_of, ref
+from fieldmark.config.rules_file import (
+    AUTO,
+    CONVENTION,
+    PROVIDER,
+    THRESHOLDS,
+    rules_of,
+    rules_schema,
+    with_thresholds,
+)
+from fieldmark.config.scoring import read_gates
 from fieldmark.config.strategies import read_comparator
 from fieldmark.config.targets import read_target
-from fieldmark.errors import OptionError, with_hint
-from fieldmark.evaluators.base import (
-    ConfiguredEvaluator,
-    data_dependent_prefixes,
-    dataset_metrics,
-    start_accumulators,
-)
-from fieldmark.metrics.conventions import (
-    CONVENTIONS,
-    DEFAULT_CONVENTION,
-    ComparisonOptions,
-    Convention,
-    CountingOptions,
-    find_convention,
-)
-from fieldmark.metrics.gates import Gate, GateKind, check_gate
-from fieldmark.metrics.summary import EvaluatorSummary, summarize
-from fieldmark.metrics.tally import Tally, VerdictCounts
-from fieldmark.metrics.usage import NO_USAGE
+from fieldmark.evaluators.base import ConfiguredEvaluator
+from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
-from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Rules
-from fieldmark.values.text import did_you_mean
-from fieldmark.wire.summary import summary_to_json
 
 __all__ = [
     "CASE_KEYS",
-    "CONVENTION_KEYS",
     "EVAL_KEYS",
-    "GATE_KEYS",
     "ROW_KEYS",
     "load_eval",
     "read_eval",
 ]
-
-# --- conventions ----------------------------------------------------------------------------------
-
-CONVENTION_KEYS: Final = KeyTable(
-    ConfigKey("name", schema=enum_schema(CONVENTIONS)), *option_keys(CountingOptions)
-)
-_KEYS_OF_RULES: Final = {
-    **{field.name: field.name for field in fields(ComparisonOptions)},
-    "comparator": "defaults",
-    "aligner": "defaults",
-}
-"""Options of conventions that are set in the rules, and the key under which they are set."""
-
-
-def _read_convention(located: Located, context: Context) -> Convention:
-    """Read a convention: a name, or an object with a name and options."""
-    named = located.get("name") if isinstance(located.value, dict) else located
-    if named is None:
-        hint = "for example convention: confusion, or {name: confusion, …}"
-        context.add("convention: 'name' is required", located.location, hint)
-        return DEFAULT_CONVENTION
-    convention, valid = DEFAULT_CONVENTION, f"must be one of: {', '.join(CONVENTIONS)}"
-    if not isinstance(named.value, str):
-        message = f"expected a convention, got {describe(named.value)}"
-        context.add(message, named.location, valid)
-    else:
-        try:
-            convention = find_convention(named.value)
-        except OptionError:
-            hint = with_hint(valid, did_you_mean(named.value, CONVENTIONS))
-            context.add(f"unknown convention {named.value!r}", named.location, hint)
-    for option, given in located.entries.items():
-        if option == "name":
-            continue
-        if option not in CONVENTION_KEYS.names:
-            owner = _KEYS_OF_RULES.get(option)
-            set_in_rules = f"set it in the rules, as {owner!r}" if owner else ""
-            hint = set_in_rules or did_you_mean(option, CONVENTION_KEYS.names)
-            context.add(f"unknown key {option!r}", located.key_location(option), hint)
-            continue
-        try:
-            convention = convention.with_options({option: given.value})
-        except OptionError as error:
-            inner = given.entries.get(error.option.rpartition(".")[2], given)
-            context.add(f"{error.option}: {error.message}", inner.location)
-    return convention
-
-
-# --- gates ----------------------------------------------------------------------------------------
-
-_LIMITS: Final[JsonObject] = {"type": "object", "additionalProperties": {"type": "number"}}
-_MAX_ERRORS: Final = ConfigKey(
-    "max_errors", int, "The number of cases that may have evaluation errors.", default=0, minimum=0
-)
-GATE_KEYS: Final = KeyTable(
-    ConfigKey(GateKind.MIN.value, description="Lower limits on metrics.", schema=_LIMITS),
-    ConfigKey(GateKind.MAX.value, description="Upper limits on metrics.", schema=_LIMITS),
-    _MAX_ERRORS,
-)
-_EVALUATOR_PREFIX: Final = "evaluators."
-_DATA_PREFIXES: Final = ("attributes.", "detection.")
-"""Metrics whose names depend on the data, so they cannot be checked before."""
-
-
-def _read_gates(
-    given: Located | None,
-    convention: Convention,
-    members: Sequence[ConfiguredEvaluator],
-    context: Context,
-) -> tuple[tuple[Gate, ...], int]:
-    """Read the gates and the number of allowed errors; an unknown metric is a problem."""
-    no_gates: tuple[tuple[Gate, ...], int] = ((), _MAX_ERRORS.default)
-    if given is None or given.value is None:
-        return no_gates
-    hint = "for example {min: {macro_f1_by_attribute: 0.9}}"
-    if not expect_object(given, "gates", context, hint):
-        return no_gates
-    GATE_KEYS.refuse_unknown(given, context)
-    before = len(context.problems)
-    metrics = _empty_metrics(convention, members)
-    of_evaluators = cast("JsonObject", metrics["evaluators"])
-    unchecked = (*_DATA_PREFIXES, *data_dependent_prefixes(of_evaluators, _EVALUATOR_PREFIX))
-    if before:  # an invalid evaluator has already been reported
-        unchecked = (*unchecked, _EVALUATOR_PREFIX)
-    gates: list[Gate] = []
-    for kind in GateKind:
-        limits = given.get(kind.value)
-        if limits is None:
-            continue
-        expect_object(limits, kind.value, context, "for example {micro_f1: 0.9}")
-        for name, located in limits.entries.items():
-            limit = read_option(located, name, float, context)
-            if not isinstance(limit, int | float):
-                continue
-            gates.append(Gate(name=name, limit=float(limit), kind=kind))
-            try:
-                if not name.startswith(unchecked):
-                    check_gate(gates[-1], metrics)
-            except OptionError as error:
-                message, _, hint = error.message.partition("; ")
-                context.add(message, limits.key_location(name), hint)
-    max_errors = _MAX_ERRORS.read(given, context)
-    return (tuple(gates), max_errors) if len(context.problems) == before else no_gates
-
-
-def _empty_metrics(convention: Convention, members: Sequence[ConfiguredEvaluator]) -> JsonObject:
-    """Return all metrics of a run of these evaluators, from a summary without cases."""
-    metrics = dataset_metrics(members, start_accumulators(members))
-    empty = EvaluatorSummary(mean_score=None, scored=0, errors=0, verdicts=VerdictCounts())
-    summaries = {each.name: replace(empty, metrics=metrics.get(each.name, {})) for each in members}
-    summary = summarize(Tally(AttributeTable()), convention, evaluators=summaries)
-    return summary_to_json(replace(summary, usage=NO_USAGE))
-
 
 # --- cases ----------------------------------------------------------------------------------------
 
@@ -351,12 +225,6 @@ _NAME: Final = ConfigKey(
     "name", str, "The name of the evaluation; by default the name of the file.", default=""
 )
 _DESCRIPTION: Final = ConfigKey("description", str, "A description of the evaluation.", default="")
-_CONVENTION: Final = ConfigKey(
-    "convention",
-    default=DEFAULT_CONVENTION,
-    schema=ref("convention"),
-    reader=_read_convention,
-)
 _TARGET: Final[ConfigKey[Target | None]] = ConfigKey(
     "target", schema=ref("target"), reader=read_target
 )
@@ -380,7 +248,7 @@ EVAL_KEYS: Final = KeyTable(
     ConfigKey("cases", description="The cases with their ground truth.", schema=_cases_schema),
     ConfigKey("candidates", str, "A file or directory with the predictions."),
     _TARGET,
-    _CONVENTION,
+    CONVENTION,
     ConfigKey(
         "rules",
         description="How fields are compared for the metrics per attribute: "
@@ -388,6 +256,7 @@ EVAL_KEYS: Final = KeyTable(
         schema=lambda: any_of([rules_schema(), {"type": "string"}]),
     ),
     PROVIDER,
+    *THRESHOLDS.values(),
     _EVALUATORS,
     ConfigKey("gates", schema=ref("gates")),
     _CONCURRENCY,
@@ -418,12 +287,14 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
         EVAL_KEYS.refuse_unknown(located, context)
     if "provider" in located.entries:
         context = replace(context, provider=PROVIDER.read(located, context))
-    convention = _CONVENTION.read(located, context)
+    context = with_thresholds(located, context)
+    rules = _read_rules(located.get("rules"), context)
+    convention = CONVENTION.read(located, context) or rules.convention or DEFAULT_CONVENTION
     source = _read_cases(located, context)
     evaluators = _EVALUATORS.read(located, context)
     inline = source.cases if isinstance(source.cases, tuple) else ()
     members = (*evaluators, *(each for case in inline for each in case.evaluators))
-    gates, max_errors = _read_gates(located.get("gates"), convention, members, context)
+    gates, max_errors = read_gates(located.get("gates"), convention, members, context)
     if "target" in located.entries and "candidates" in located.entries:
         message = "candidates and target cannot be combined"
         context.add(message, located.key_location("target"), "remove one of them")
@@ -437,10 +308,12 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
         candidates=_read_path(located, "candidates", context),
         target=_TARGET.read(located, context),
         convention=convention,
-        rules=_read_rules(located.get("rules"), convention, context),
+        rules=_with_default(rules, convention, context)
+        if located.value_of("rules") is not None
+        else None,
         provider=context.provider,
         evaluators=evaluators,
-        gates=gates,
+        gates=(*rules.gates, *gates),
         max_errors=max_errors,
         concurrency=_CONCURRENCY.read(located, context),
         tags=_TAGS.read(located, context),
@@ -451,19 +324,22 @@ def read_eval(located: Located, context: Context) -> EvalSpec:
     return replace(spec, warnings=context.problems.warnings)
 
 
-def _read_rules(given: Located | None, convention: Convention, context: Context) -> Rules | None:
-    if given is None or given.value is None:
-        return None
-    if isinstance(given.value, str) and given.value != AUTO:
+def _read_rules(given: Located | None, context: Context) -> LoadedRules:
+    """Read the rules of an eval file: a rules file, or the rules themselves."""
+    if given is not None and isinstance(given.value, str) and given.value != AUTO:
         given = load_named(given, "rules", context, load_table)
-        if given is None:
-            return None
-    rules = rules_of(given, context)
-    if rules.default is not None or context.provider is None:
-        return rules
-    # The comparator of the convention would not use the provider.
-    word = Located(value=convention.comparison.comparator, location=given.location)
-    return replace(rules, default=read_comparator(word, context))
+    if given is None or given.value is None:
+        return LoadedRules(rules=Rules())
+    return rules_of(given, context)
+
+
+def _with_default(loaded: LoadedRules, convention: Convention, context: Context) -> Rules:
+    """Return the rules; the comparator of the convention uses their provider and thresholds."""
+    if loaded.rules.default is not None or not (loaded.provider or loaded.thresholds):
+        return loaded.rules
+    context = replace(context, provider=loaded.provider, thresholds=loaded.thresholds)
+    word = Located(value=convention.comparison.comparator)
+    return replace(loaded.rules, default=read_comparator(word, context))
 
 
 def _check_documents(spec: EvalSpec, located: Located, context: Context) -> None:

@@ -228,7 +228,11 @@ def _read_field_defaults(
         match = choose(Plugin.COMPARATORS, located.entries[given[0]], context)
         defaults = FieldDefaults(match=match, comparator=build_comparator(match, context))
     word = _COMPARE_BY_MEANING.get(choice.name)
-    if defaults.comparator is not None or word is None or context.provider is None:
+    if (
+        defaults.comparator is not None
+        or word is None
+        or not (context.provider or context.thresholds)
+    ):
         return defaults
     usual = read_comparator(Located(value=word, location=choice.location), context)
     return replace(defaults, comparator=usual)

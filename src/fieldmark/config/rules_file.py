@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from fieldmark import registry
 from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.exact import Exact
-from fieldmark.config.context import Context
+from fieldmark.config.context import Context, Problems
 from fieldmark.config.files import load_file
 from fieldmark.config.keys import ConfigKey, KeyTable, expect_object
+from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.config.located import Located, describe, locate
 from fieldmark.config.option_types import any_of, read_option, ref, summary_of
+from fieldmark.config.scoring import LIMIT_KEYS, read_convention, read_gates
 from fieldmark.config.strategies import (
     STRATEGIES,
     STRATEGY_KEYS,
@@ -32,12 +34,12 @@ from fieldmark.config.strategies import (
     read_comparator,
     read_provider,
     strategies_with,
-    strategy_from_word,
 )
-from fieldmark.errors import Location, Problem, with_hint
+from fieldmark.errors import Location, with_hint
+from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION, Convention
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import Comparator, Provider
-from fieldmark.model.json import JsonObject
+from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.model.rule import Depth, Rule, Rules, Scope
 from fieldmark.registry import Plugin
 from fieldmark.values.paths import PathError, append_path, parse_path, path_key
@@ -45,17 +47,19 @@ from fieldmark.values.text import did_you_mean
 
 __all__ = [
     "AUTO",
+    "CONVENTION",
     "FIELD_KEYS",
     "NO_DEFAULTS",
     "PROVIDER",
     "RULES_KEYS",
+    "SHARED_KEYS",
     "STRICT",
+    "THRESHOLDS",
     "WEIGHT",
     "FieldDefaults",
-    "LoadedRules",
-    "is_settings",
     "load_rules",
     "loaded_rules",
+    "native_form",
     "read_by_path",
     "read_defaults",
     "read_fields",
@@ -63,6 +67,7 @@ __all__ = [
     "rules_of",
     "rules_schema",
     "uses_strategies",
+    "with_thresholds",
 ]
 
 AUTO: Final = "auto"
@@ -299,22 +304,24 @@ def read_by_path(
             hint = f"must be one of: {', '.join(STRATEGIES)}"
             context.add(f"expected a strategy, got {describe(word)}", leaf.location, hint)
             continue
-        comparator = strategy_from_word(word, context.provider)
-        if comparator is None:
-            if registry.canonical(Plugin.COMPARATORS, word) is None:
-                names = STRATEGIES if word.isupper() else [name.lower() for name in STRATEGIES]
-                hint = with_hint(
-                    f"must be one of: {', '.join(STRATEGIES)}", did_you_mean(word, names)
-                )
-                context.add(f"unknown strategy {word!r}", leaf.location, hint)
-                continue
-            comparator = read_comparator(leaf, context)
-        _check_path(path, location, context)
-        rules.append(Rule(path=path, comparator=comparator, location=location))
+        name = _strategy_name(word)
+        if name not in STRATEGIES and registry.canonical(Plugin.COMPARATORS, name) is None:
+            names = STRATEGIES if word.isupper() else [name.lower() for name in STRATEGIES]
+            hint = with_hint(f"must be one of: {', '.join(STRATEGIES)}", did_you_mean(word, names))
+            context.add(f"unknown strategy {word!r}", leaf.location, hint)
+            continue
+        settings = leaf.with_entries({"match": leaf._replace(value=name)})
+        rules.append(_rule(path, location, settings, context, defaults))
     return _without_duplicates(rules, context)
 
 
-def is_settings(located: Located) -> bool:
+def _strategy_name(word: str) -> str:
+    """Return the word in upper case if it is a strategy; without options, case is ignored."""
+    name = word.strip().upper()
+    return name if name in STRATEGIES else word
+
+
+def _is_settings(located: Located) -> bool:
     """Whether an object contains the settings of a field rather than nested fields."""
     settings = located.entries
     if any(
@@ -332,8 +339,10 @@ def _strategy_words(located: Located) -> Iterator[str]:
     for inner in located.entries.values():
         if isinstance(inner.value, str):
             yield inner.value
-        elif not is_settings(inner):
+        elif not _is_settings(inner):
             yield from _strategy_words(inner)
+        elif isinstance(word := inner.value_of("match"), str) and word in STRATEGIES:
+            yield word
     for item in located.items:
         yield from _strategy_words(item)
 
@@ -350,7 +359,7 @@ def _leaves(located: Located, path: str) -> Iterator[tuple[str, Location, Locate
         inner = below
         while len(inner.items) == 1:
             inner, joined = inner.items[0], f"{joined}[*]"
-        if isinstance(inner.value, dict) and inner.entries and not is_settings(inner):
+        if isinstance(inner.value, dict) and inner.entries and not _is_settings(inner):
             yield from _leaves(inner, joined)
         else:
             yield joined, located.key_location(key), inner
@@ -371,12 +380,51 @@ _EMPTY_BLANKS: Final[ConfigKey[bool | None]] = ConfigKey(
 )
 # Like STRICT, but without a default in the schema.
 _STRICT: Final[ConfigKey[bool | None]] = ConfigKey("strict", bool, STRICT.description)
+CONVENTION: Final[ConfigKey[Convention | None]] = ConfigKey(
+    "convention", schema=ref("convention"), reader=read_convention
+)
+THRESHOLDS: Final[Mapping[str, ConfigKey[float | None]]] = {
+    name: ConfigKey(
+        f"{name}_threshold",
+        float,
+        f"The threshold of {name} comparisons without their own.",
+        schema={"type": "number", "minimum": 0, "maximum": 1},
+    )
+    for name in ("fuzzy", "semantic")
+}
+"""File-level thresholds, by what they apply to."""
+_GATES: Final[ConfigKey[Any]] = ConfigKey("gates", schema=LIMIT_KEYS.to_schema)
+
+
+def _is_number(given: Located) -> bool:
+    return isinstance(given.value, int | float) and not isinstance(given.value, bool)
+
+
+def _names_convention(given: Located) -> bool:
+    name = given.value_of("name") if given.entries else given.value
+    return isinstance(name, str) and name.replace("-", "_") in CONVENTIONS
+
+
+_SHARED: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
+    CONVENTION: _names_convention,
+    _DEPTH: lambda given: given.value in set(Depth),
+    **dict.fromkeys(THRESHOLDS.values(), _is_number),
+    _GATES: lambda given: (
+        bool(given.entries)
+        and all(
+            key in LIMIT_KEYS.names and all(map(_is_number, limits.entries.values()))
+            for key, limits in given.entries.items()
+        )
+    ),
+}
+"""The keys that mappings of paths may have too, and the values by which they are recognized."""
+SHARED_KEYS: Final = KeyTable(*_SHARED)
 _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
     _SCOPE: lambda given: given.value in set(Scope),
-    _DEPTH: lambda given: given.value in set(Depth),
-    ConfigKey("defaults", schema=ref("defaults")): is_settings,
+    **_SHARED,
+    ConfigKey("defaults", schema=ref("defaults")): _is_settings,
     ConfigKey("fields", schema=ref("fields")): lambda given: (
-        isinstance(given.value, list) or any(map(is_settings, given.entries.values()))
+        isinstance(given.value, list) or any(map(_is_settings, given.entries.values()))
     ),
     _EMPTY_TOKENS: lambda given: isinstance(given.value, list),
     _EMPTY_CONTAINERS: lambda given: isinstance(given.value, bool),
@@ -393,15 +441,6 @@ _NATIVE_FORM: Final[Mapping[ConfigKey[Any], Callable[[Located], bool]]] = {
 }
 """The keys of the native form, and the values by which this form is recognized."""
 RULES_KEYS: Final = KeyTable(*_NATIVE_FORM)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedRules:
-    """Valid rules, their provider, and warnings about them."""
-
-    rules: Rules
-    provider: Provider | None = None
-    warnings: tuple[Problem, ...] = ()
 
 
 def load_rules(path: Path | str, *, provider: Provider | None = None) -> LoadedRules:
@@ -424,22 +463,64 @@ def read_rules(value: object, *, file: str = "", provider: Provider | None = Non
 
 def loaded_rules(located: Located, context: Context) -> LoadedRules:
     """Read the rules of a file; the error lists all problems."""
-    context = _with_provider(located, context)
-    rules = _rules(located, context)
+    loaded = rules_of(located, context)
     context.problems.raise_any()
-    return LoadedRules(rules=rules, provider=context.provider, warnings=context.problems.warnings)
+    return replace(loaded, warnings=context.problems.warnings)
 
 
-def rules_of(located: Located, context: Context) -> Rules:
+def rules_of(located: Located, context: Context) -> LoadedRules:
     """Read rules in any form; problems are added to the context."""
-    return _rules(located, _with_provider(located, context))
+    settings, fields = _split(located)
+    if fields is None and "provider" in located.entries:
+        context = replace(context, provider=PROVIDER.read(located, context))
+    context = with_thresholds(settings, context)
+    convention = CONVENTION.read(settings, context)
+    gates, _ = read_gates(
+        settings.get(_GATES.name), convention or DEFAULT_CONVENTION, None, context
+    )
+    if fields is None:
+        rules = _rules(located, context)
+    else:
+        default = _auto(context) if uses_strategies(fields) else None
+        rules = Rules(
+            fields=read_by_path(fields, context),
+            depth=_DEPTH.read(settings, context),
+            default=default,
+        )
+    return LoadedRules(
+        rules=rules,
+        provider=context.provider,
+        thresholds=context.thresholds,
+        convention=convention,
+        gates=gates,
+    )
 
 
-def _with_provider(located: Located, context: Context) -> Context:
-    """Return the context with the provider of rules in the native form."""
-    if "provider" not in located.entries or _is_by_path(located):
-        return context
-    return replace(context, provider=PROVIDER.read(located, context))
+def with_thresholds(located: Located, context: Context) -> Context:
+    """Return the context with the thresholds of a file."""
+    given = {name: key.read(located, context) for name, key in THRESHOLDS.items()}
+    own = {name: float(value) for name, value in given.items() if value is not None}
+    for name, value in own.items():
+        if not 0 <= value <= 1:
+            key = THRESHOLDS[name].name
+            message = f"{key}: must be between 0 and 1, got {value:g}"
+            context.add(message, located.entries[key].location)
+    valid = {name: value for name, value in own.items() if 0 <= value <= 1}
+    return replace(context, thresholds={**context.thresholds, **valid})
+
+
+def _split(located: Located) -> tuple[Located, Located | None]:
+    """Return the settings of a file, and its fields if it is a mapping of paths."""
+    shared = {
+        key.name: located.entries[key.name]
+        for key, fits in _SHARED.items()
+        if key.name in located.entries and fits(located.entries[key.name])
+    }
+    rest = {key: each for key, each in located.entries.items() if key not in shared}
+    fields = located.with_entries(rest)
+    if not rest or not _is_by_path(fields):
+        return located, None
+    return located.with_entries(shared), fields
 
 
 def _rules(located: Located, context: Context) -> Rules:
@@ -451,9 +532,6 @@ def _rules(located: Located, context: Context) -> Rules:
         hint = "rules are an object with the key 'fields', or a list of fields"
         context.add(f"expected rules, got {describe(located.value)}", located.location, hint)
         return Rules()
-    if _is_by_path(located):
-        by_path = read_by_path(located, context)
-        return Rules(fields=by_path, default=_auto(context) if uses_strategies(located) else None)
     RULES_KEYS.refuse_unknown(located, context)
     context = replace(context, strict=_STRICT.read(located, context) or context.strict)
     defaults = read_defaults(located.get("defaults"), context)
@@ -486,7 +564,7 @@ def _is_by_path(located: Located) -> bool:
     entries = located.entries
     if any(key.name in entries and fits(entries[key.name]) for key, fits in _NATIVE_FORM.items()):
         return False
-    if any(map(is_settings, entries.values())):
+    if any(map(_is_settings, entries.values())):
         return True
     known = [*(word.lower() for word in STRATEGIES), *registry.names(Plugin.COMPARATORS)]
     return any(word in known or did_you_mean(word, known) for word in _strategy_words(located))
@@ -513,6 +591,39 @@ def _default(located: Located, context: Context) -> Comparator | None:
 
 def _auto(context: Context) -> Comparator | None:
     return read_comparator(Located(value=AUTO), context)
+
+
+def native_form(value: JsonValue) -> JsonObject:
+    """Return valid rules in the native form, with a list of fields.
+
+    >>> native_form({"vendor": {"name": "fuzzy"}, "fuzzy_threshold": 0.9})["fields"]
+    [{'path': 'vendor.name', 'match': 'FUZZY'}]
+    """
+    located = locate(value, Problems())
+    settings, fields = _split(located)
+    if fields is None:
+        fields = located if isinstance(value, list) else located.get("fields")
+    form: JsonObject = {
+        key: each.value for key, each in settings.entries.items() if key not in ("rules", "fields")
+    }
+    is_strategy_file = fields is not None and bool(fields.entries) and uses_strategies(fields)
+    if value == AUTO or "rules" in settings.entries or is_strategy_file:
+        own = cast("JsonObject", settings.value_of("defaults") or {})
+        form["defaults"] = {"match": AUTO, **own}
+    if fields is not None:
+        form["fields"] = _rows(fields)
+    return form
+
+
+def _rows(fields: Located) -> JsonValue:
+    """Return a list of fields; those of a mapping get their paths."""
+    if not fields.entries:
+        return fields.value
+    rows: list[JsonValue] = []
+    for path, _, leaf in _leaves(fields, ""):
+        word = _strategy_name(leaf.value) if isinstance(leaf.value, str) else leaf.value
+        rows.append({"path": path, **(word if isinstance(word, dict) else {"match": word})})
+    return rows
 
 
 def rules_schema() -> JsonObject:

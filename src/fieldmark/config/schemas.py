@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from fieldmark import registry
-from fieldmark.config.eval_file import CASE_KEYS, CONVENTION_KEYS, EVAL_KEYS, GATE_KEYS
+from fieldmark.config.eval_file import CASE_KEYS, EVAL_KEYS
 from fieldmark.config.evaluators import ENTRY_KEYS, SAFETY, evaluator_keys
 from fieldmark.config.keys import KeyTable
 from fieldmark.config.option_types import (
@@ -23,8 +23,9 @@ from fieldmark.config.option_types import (
     spellings,
     summary_of,
 )
-from fieldmark.config.rules_file import FIELD_KEYS, rules_schema
-from fieldmark.config.strategies import STRATEGIES, STRATEGY_KEYS
+from fieldmark.config.rules_file import FIELD_KEYS, SHARED_KEYS, rules_schema
+from fieldmark.config.scoring import CONVENTION_KEYS, GATE_KEYS
+from fieldmark.config.strategies import STRATEGIES, STRATEGY_KEYS, strategy_types
 from fieldmark.config.targets import TARGET_WORDS, target_keys
 from fieldmark.evaluators.base import Status
 from fieldmark.metrics.quality import QualityCounts
@@ -77,7 +78,6 @@ def _described(schema: JsonObject, description: str) -> JsonObject:
 
 def _strategy_definitions(word: str, kind: Plugin) -> JsonObject:
     """Define a strategy as a name, or as an object with type and options."""
-    names = registry.names(kind)
     typed: JsonObject = {
         "type": "object",
         "required": ["type"],
@@ -87,7 +87,10 @@ def _strategy_definitions(word: str, kind: Plugin) -> JsonObject:
     return {
         f"{word}_name": _name_schema(kind),
         word: any_of([ref(f"{word}_name"), typed]),
-        **{f"{word}_{name}": _strategy_schema(kind, name) for name in names},
+        **{
+            f"{word}_{name}": _strategy_schema(kind, strategy)
+            for name, strategy in strategy_types(kind)
+        },
     }
 
 
@@ -95,8 +98,8 @@ def _name_schema(kind: Plugin) -> JsonObject:
     """Describe each name by the summary of its class."""
     return {
         "anyOf": [
-            _described(enum_schema([name]), summary_of(registry.load(kind, name)))
-            for name in registry.names(kind)
+            _described(enum_schema([name]), summary_of(strategy))
+            for name, strategy in strategy_types(kind)
         ]
     }
 
@@ -105,7 +108,7 @@ def _one_of_types(word: str, kind: Plugin) -> list[JsonValue]:
     """Select the definition of a strategy by its type."""
     return [
         {"if": _is_named("type", name), "then": ref(f"{word}_{name}")}
-        for name in registry.names(kind)
+        for name, _ in strategy_types(kind)
     ]
 
 
@@ -114,8 +117,7 @@ def _is_named(key: str, name: str) -> JsonObject:
     return {"required": [key], "properties": {key: {"enum": spellings(name)}}}
 
 
-def _strategy_schema(kind: Plugin, name: str) -> JsonObject:
-    strategy = registry.load(kind, name)
+def _strategy_schema(kind: Plugin, strategy: type) -> JsonObject:
     schema = options_schema(strategy)
     properties: JsonObject = {"type": {}, **option_schemas(strategy)}
     if kind is Plugin.PROVIDERS and "scores" in properties:
@@ -152,6 +154,12 @@ def _rule_definitions() -> JsonObject:
     definitions: JsonObject = {}
     for word, kind in {**STRATEGY_KEYS, "provider": Plugin.PROVIDERS}.items():
         definitions.update(_strategy_definitions(word, kind))
+    convention: JsonObject = {
+        **CONVENTION_KEYS.to_schema("name"),
+        # The defaults depend on the convention.
+        "properties": {key.name: _without_default(key.to_schema()) for key in CONVENTION_KEYS},
+    }
+    conventions = any_of([CONVENTION_KEYS.keys[0].to_schema(), convention])
     strategy_keys = KeyTable(*(key for key in FIELD_KEYS if key.name in STRATEGY_KEYS))
     return {
         **definitions,
@@ -161,9 +169,13 @@ def _rule_definitions() -> JsonObject:
         "by_path": {
             "type": "object",
             "description": "Fields by path or nested like a document, with settings or a strategy.",
+            "properties": {
+                key.name: any_of([key.to_schema(), ref("field_or_word")]) for key in SHARED_KEYS
+            },
             "additionalProperties": ref("field_or_word"),
         },
         "field_or_word": any_of(field_or_word),
+        "convention": _described(conventions, "How outcomes become metrics."),
         "fields": any_of([{"type": "array", "items": ref("field")}, ref("by_path")]),
     }
 
@@ -176,8 +188,7 @@ def _settings_schema(keys: KeyTable) -> JsonObject:
     """
     narrowed: list[JsonValue] = []
     for word, kind in STRATEGY_KEYS.items():
-        for name in registry.names(kind):
-            strategy = registry.load(kind, name)
+        for name, strategy in strategy_types(kind):
             admitted: list[JsonValue] = [*keys.names, *registry.options(strategy)]
             only: JsonObject = {**options_schema(strategy), "propertyNames": {"enum": admitted}}
             narrowed.append({"if": _is_named(word, name), "then": only})
@@ -188,8 +199,8 @@ def _defaults_schema(keys: KeyTable) -> JsonObject:
     """Describe keys and the options of all strategies."""
     found: dict[str, list[JsonObject]] = {}
     for kind in STRATEGY_KEYS.values():
-        for name in registry.names(kind):
-            for option, schema in option_schemas(registry.load(kind, name)).items():
+        for _, strategy in strategy_types(kind):
+            for option, schema in option_schemas(strategy).items():
                 found.setdefault(option, []).append(_without_default(schema))
     options = {option: any_of(schemas) for option, schemas in found.items()}
     return {
@@ -206,12 +217,6 @@ def _defaults_schema(keys: KeyTable) -> JsonObject:
 def _eval_definitions() -> JsonObject:
     """Return all definitions for eval files, except those for rules."""
     evaluators = registry.names(Plugin.EVALUATORS)
-    convention: JsonObject = {
-        **CONVENTION_KEYS.to_schema("name"),
-        # The defaults depend on the convention.
-        "properties": {key.name: _without_default(key.to_schema()) for key in CONVENTION_KEYS},
-    }
-    conventions = any_of([CONVENTION_KEYS.keys[0].to_schema(), convention])
     gates = _described(
         GATE_KEYS.to_schema(),
         "Limits on metrics; if the run misses one, the command exits with code 1.",
@@ -221,7 +226,6 @@ def _eval_definitions() -> JsonObject:
             **CASE_KEYS.to_schema("id"),
             "anyOf": [{"required": ["expected"]}, {"required": ["expected_file"]}],
         },
-        "convention": _described(conventions, "How outcomes become metrics."),
         "target": _any_target(),
         **{f"target_{name}": _one_target(name) for name in registry.names(Plugin.TARGETS)},
         "evaluators": {"type": "array", "items": ref("evaluator")},

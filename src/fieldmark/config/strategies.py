@@ -5,14 +5,12 @@ A strategy is given as a name with options next to it, or as `{type: name, optio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, cast, get_args
 
 from fieldmark import registry
-from fieldmark.compare.exact import ExactText
-from fieldmark.compare.ignore import Ignore
 from fieldmark.config.context import Context
 from fieldmark.config.files import load_named, load_table
 from fieldmark.config.located import Located, describe
@@ -35,12 +33,20 @@ __all__ = [
     "read_comparator",
     "read_provider",
     "strategies_with",
-    "strategy_from_word",
+    "strategy_types",
     "take_options",
 ]
 
 STRATEGY_KEYS: Final = {"match": Plugin.COMPARATORS, "align": Plugin.ALIGNERS}
 """The keys of a field that name a strategy; its options may be given next to it."""
+_THRESHOLDS: Final = {
+    "fuzzy": "fuzzy",
+    "FUZZY": "fuzzy",
+    "semantic": "semantic",
+    "SEMANTIC": "semantic",
+    "auto": "semantic",
+}
+"""Which threshold of a file applies to a comparator without its own."""
 _TYPE: Final = "type"
 _WORKING_DIRECTORY: Final = "cwd"
 
@@ -68,13 +74,16 @@ def choose(kind: Plugin, located: Located, context: Context) -> StrategyChoice |
         message = f"expected {kind.article} {kind.noun}, got {describe(named.value)}"
         context.add(message, named.location, _valid_types(kind))
         return None
-    name = registry.canonical(kind, named.value)
+    words = STRATEGIES if kind is Plugin.COMPARATORS else {}
+    name = named.value if named.value in words else registry.canonical(kind, named.value)
     if name is None:
-        hint = with_hint(_valid_types(kind), did_you_mean(named.value, registry.names(kind)))
+        known = words if words and named.value.isupper() else registry.names(kind)
+        hint = with_hint(_valid_types(kind), did_you_mean(named.value, known))
         context.add(kind.unknown_message(named.value), named.location, hint)
         return None
+    meant = words.get(name, name)
     try:
-        strategy = registry.load(kind, name)
+        strategy = registry.load(kind, meant) if isinstance(meant, str) else meant
     except ConfigError as error:
         for problem in error.problems:
             context.add(problem.message, named.location, problem.hint)
@@ -111,8 +120,11 @@ def build(
     for name, option in known.items():
         if name in choice.options:
             continue
+        threshold = _THRESHOLDS.get(choice.name) if name == "threshold" else None
         if _takes_provider(option) and context.provider is not None:
             values[name] = context.provider
+        elif threshold is not None and threshold in context.thresholds:
+            values[name] = context.thresholds[threshold]
         elif option.default is MISSING:
             hint = ""
             key = next((key for key, kind in STRATEGY_KEYS.items() if kind is choice.kind), None)
@@ -124,7 +136,8 @@ def build(
     if len(context.problems) > before:
         return None
     try:
-        return registry.create(choice.strategy, values)
+        made = registry.create(choice.strategy, values)
+        return made.comparator() if isinstance(made, _FuzzyStrategy) else made
     except OptionError as error:
         given = choice.options.get(error.option)
         location = choice.location if given is None else given.location
@@ -200,42 +213,43 @@ def take_options(choice: StrategyChoice, owner: Located, context: Context) -> St
     return replace(choice, options={_WORKING_DIRECTORY: directory, **choice.options})
 
 
-# --- strategy files -------------------------------------------------------------------------------
-
-_FUZZY_THRESHOLD: Final = 0.85
-_SEMANTIC_THRESHOLD: Final = 0.80
+# --- strategy words -------------------------------------------------------------------------------
 
 
-def strategy_from_word(word: str, provider: Provider | None = None) -> Comparator | None:
-    """Return the comparator of a strategy word, ignoring case; `None` for other words."""
-    make = STRATEGIES.get(word.strip().upper())
-    return None if make is None else make(provider)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FuzzyStrategy:
+    """Match strings by the similarity of their spelling, as judged by the provider.
+
+    Lexical and embedding providers do not measure spelling; then the edit distance decides.
+    """
+
+    provider: Provider | None = None
+    threshold: float = 0.85
+
+    def comparator(self) -> Comparator:
+        """Return the comparator for the provider."""
+        from fieldmark.compare.fuzzy import Fuzzy
+        from fieldmark.compare.semantic import Semantic, is_guarded
+
+        if self.provider is None or is_guarded(self.provider):
+            return Fuzzy(threshold=self.threshold)
+        of_form = getattr(self.provider, "of_form", None)
+        by_form = cast("Provider", of_form()) if callable(of_form) else self.provider
+        return Semantic(provider=by_form, threshold=self.threshold)
 
 
-def _fuzzy(provider: Provider | None) -> Comparator:
-    from fieldmark.compare.fuzzy import Fuzzy
-    from fieldmark.compare.semantic import Semantic, is_guarded
-
-    # Lexical and embedding providers do not measure spelling; a language model can.
-    if provider is None or is_guarded(provider):
-        return Fuzzy(threshold=_FUZZY_THRESHOLD)
-    of_form = getattr(provider, "of_form", None)
-    by_form = cast("Provider", of_form()) if callable(of_form) else provider
-    return Semantic(provider=by_form, threshold=_FUZZY_THRESHOLD)
-
-
-def _semantic(provider: Provider | None) -> Comparator:
-    from fieldmark.compare.semantic import Semantic
-
-    if provider is None:
-        return Semantic(threshold=_SEMANTIC_THRESHOLD)
-    return Semantic(provider=provider, threshold=_SEMANTIC_THRESHOLD)
-
-
-STRATEGIES: Final[Mapping[str, Callable[[Provider | None], Comparator]]] = {
-    "EXACT": lambda _: ExactText(),
-    "FUZZY": _fuzzy,
-    "SEMANTIC": _semantic,
-    "IGNORE": lambda _: Ignore(),
+STRATEGIES: Final[Mapping[str, str | type]] = {
+    "EXACT": "exact_text",
+    "FUZZY": _FuzzyStrategy,
+    "SEMANTIC": "semantic",
+    "IGNORE": "ignore",
 }
-"""The words of strategy files and their comparators."""
+"""The words of strategy files, and what they stand for."""
+
+
+def strategy_types(kind: Plugin) -> Iterator[tuple[str, type]]:
+    """Yield the name and the class of every strategy of a kind, with the words for comparators."""
+    for name in registry.names(kind):
+        yield name, registry.load(kind, name)
+    for word, meant in STRATEGIES.items() if kind is Plugin.COMPARATORS else ():
+        yield word, registry.load(kind, meant) if isinstance(meant, str) else meant

@@ -11,6 +11,7 @@ from fieldmark.compare.any_of import AnyOf
 from fieldmark.compare.ignore import Ignore
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.comparison import BatchComparator, Comparator
+from fieldmark.model.json import JsonValue, Missing
 from fieldmark.model.outcome import CELL_BITS
 from fieldmark.model.outcomes import Attribute, AttributeTable
 from fieldmark.model.rule import Depth, Scope
@@ -35,6 +36,11 @@ class NodeMode(IntEnum):
     """Record that the field is ignored."""
     SKIP = 3
     """Record nothing: the attribute is not configured."""
+    SPLIT = 4
+    """Compare the parts that rules apply to, and the rest as one value."""
+
+
+_COMPARED: Final = frozenset({NodeMode.WALK, NodeMode.LEAF, NodeMode.SPLIT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +86,7 @@ class AttributeNode:
         "descends_everywhere",
         "equal_number_cell",
         "equal_text_cell",
+        "has_rule",
         "holds_items",
         "ignored",
         "item_node",
@@ -124,6 +131,7 @@ class AttributeNode:
 
             self.aligner = Index()  # a rule applies to the items, so the list is not one value
         self.container_types = _OBJECTS_ONLY if self.aligner.name == "whole" else _CONTAINERS
+        self.has_rule = bool(complete)
         self.any_of = isinstance(self.comparator, AnyOf)
         self.ignored = isinstance(self.comparator, Ignore)
         is_batch = hasattr(self.comparator, "settle")
@@ -139,8 +147,9 @@ class AttributeNode:
             self.mode = NodeMode.SKIP  # looked up by its path instead
         elif any(not m.leaves_only for m in explicit):
             self.mode = NodeMode.IGNORE if self.ignored else NodeMode.LEAF
-        elif settings.depth is Depth.TOP and level > 0:
-            self.mode = NodeMode.LEAF
+        elif settings.depth is Depth.TOP and level > 0 and not self.structural:
+            whole = all(match.complete for match in self._matches)
+            self.mode = NodeMode.LEAF if whole else NodeMode.SPLIT
         else:
             self.mode = NodeMode.WALK if self._matches or not configured else NodeMode.SKIP
         self.walks = self.mode is NodeMode.WALK and not self.structural
@@ -171,10 +180,27 @@ class AttributeNode:
                 self.item_node = node
         return node
 
+    def applies_in(self, value: JsonValue | Missing) -> bool:
+        """Whether a rule applies to this value or to a part of it."""
+        return self.has_rule or any(node.applies_in(inner) for _, node, inner in self.parts(value))
+
+    def parts(
+        self, value: JsonValue | Missing
+    ) -> Iterator[tuple[str | int, AttributeNode, JsonValue]]:
+        """Yield the keys or indexes of a container that rules may apply to, with their values."""
+        if self.mode is not NodeMode.SPLIT:
+            return
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield key, self.child(key), inner
+        elif isinstance(value, list) and list in self.container_types:
+            for index, inner in enumerate(value):
+                yield index, self.item(index), inner
+
     def lists(self) -> Iterator[tuple[str, Aligner]]:
         """Yield the path and the aligner of every list seen at or below this attribute."""
         items = [self.item_node] if self.item_node else list(self._indexed_items.values())
-        if items and self.mode is NodeMode.WALK:
+        if items and self.mode in (NodeMode.WALK, NodeMode.SPLIT):
             yield self.path, self.aligner
         for below in (*self.children.values(), *items):
             yield from below.lists()
@@ -182,7 +208,7 @@ class AttributeNode:
     @property
     def compares_values(self) -> bool:
         """Whether the comparator is called directly for two non-empty scalars."""
-        compared = self.mode in (NodeMode.WALK, NodeMode.LEAF) and not self.structural
+        compared = self.mode in _COMPARED and not self.structural
         special = self.ignored or self.any_of or self.batch_comparator is not None
         return compared and not special and self._settings.text_is_value
 
@@ -201,9 +227,7 @@ class AttributeNode:
                 )
             )
             self.base = number << CELL_BITS
-            if self.mode in (NodeMode.WALK, NodeMode.LEAF) and not (
-                self.structural or self.any_of or self.ignored
-            ):
+            if self.mode in _COMPARED and not (self.structural or self.any_of or self.ignored):
                 comparator, match = self.comparator, self.base | MATCH_FACT
                 if getattr(comparator, "reflexive_on_numbers", comparator.reflexive):
                     self.equal_number_cell = match

@@ -11,7 +11,6 @@ from fieldmark.align.greedy import Greedy
 from fieldmark.model.json import MISSING, JsonObject, JsonValue, Missing
 from fieldmark.model.outcome import Presence
 from fieldmark.plan.value_kinds import (
-    USUAL_FORMATS,
     Difference,
     ValueKind,
     date_formats,
@@ -329,13 +328,13 @@ def _settings(**settings: JsonValue) -> Callable[[AttributeEvidence], _Settings]
 
 
 def _date_settings(evidence: AttributeEvidence) -> _Settings:
-    """Include the formats only if they are not read by default or the day comes first."""
+    """Include the formats only if the day comes first."""
     seen = set(evidence.formats)
     day_first = any(name.startswith(("DD/MM/", "DD-MM-", "DD.MM.")) for name in seen)
     day_first = day_first and not any(name.startswith("MM") for name in seen)
     for formats in evidence.ambiguous_formats:
         seen.update(name for name in formats if not day_first or name.startswith("DD"))
-    if seen <= USUAL_FORMATS and not (day_first and evidence.ambiguous_formats):
+    if not (day_first and evidence.ambiguous_formats):
         return {"match": "date"}
     return {"match": "date", "formats": ["ISO", *sorted(seen - {"ISO"})]}
 

@@ -10,13 +10,12 @@ from typing import Final
 from fieldmark.compare.auto import Detected, detect
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.model.json import JsonValue
-from fieldmark.values.dates import DEFAULT_FORMATS, parse_formats, read_day
+from fieldmark.values.dates import DEFAULT_FORMATS, read_day
 from fieldmark.values.equality import equal
 from fieldmark.values.numbers import NumberFormat, as_number
 from fieldmark.values.text import folded, normalized
 
 __all__ = [
-    "USUAL_FORMATS",
     "Difference",
     "ValueKind",
     "date_formats",
@@ -28,12 +27,6 @@ __all__ = [
 _LONG_TEXT: Final = 120
 _MANY_WORDS: Final = 15
 _MAX_CODE: Final = 40
-
-USUAL_FORMATS: Final = frozenset(form.text for form in DEFAULT_FORMATS)
-"""The formats that are accepted by default."""
-_FORMATS: Final = DEFAULT_FORMATS + parse_formats(
-    ["DD MMM YYYY", "DD/MMM/YYYY", "MMM DD, YYYY", "MMM DD YYYY", "DD.MM.YYYY", "YYYY/MM/DD"]
-)
 
 
 class ValueKind(StrEnum):
@@ -88,7 +81,7 @@ def _is_code(text: str) -> bool:
 _TEXT_KINDS: Final[tuple[tuple[ValueKind, Callable[[str], bool]], ...]] = (
     (ValueKind.EMAIL, lambda text: detect(text) is Detected.EMAIL),
     (ValueKind.YES_OR_NO, lambda text: folded(text) in _YES_OR_NO),
-    (ValueKind.DATE, lambda text: read_day(text, _FORMATS) is not None),
+    (ValueKind.DATE, lambda text: read_day(text) is not None),
     (ValueKind.WEB_ADDRESS, lambda text: _WEB_ADDRESS.match(text.strip()) is not None),
     (ValueKind.DIGITS, lambda text: _DIGITS.match(text.strip()) is not None),
     (ValueKind.NUMBER_TEXT, lambda text: as_number(text) is not None),
@@ -132,7 +125,7 @@ def difference_of(expected: JsonValue, candidate: JsonValue) -> Difference:
         return Difference.CASE
     if normalized(expected) == normalized(candidate):
         return Difference.WHITESPACE
-    days = read_day(expected, _FORMATS), read_day(candidate, _FORMATS)
+    days = read_day(expected), read_day(candidate)
     if days[0] is not None and days[1] is not None:
         return Difference.DATE_FORMAT if days[0].day == days[1].day else Difference.OTHER
     return Difference.CLOSE if Fuzzy().compare(expected, candidate).matched else Difference.OTHER
@@ -145,7 +138,7 @@ def date_formats(text: str) -> list[str]:
     (['DD MMM YYYY'], ['MM/DD/YYYY', 'DD/MM/YYYY'])
     """
     trimmed = text.strip()
-    return [form.text for form in _FORMATS if form.read(trimmed) is not None]
+    return [form.text for form in DEFAULT_FORMATS if form.read(trimmed) is not None]
 
 
 def decimals(number: float) -> int:

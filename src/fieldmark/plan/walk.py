@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from fieldmark.model.alignment import Alignment
@@ -21,12 +21,14 @@ from fieldmark.plan.classify import (
     outcome_of_values,
     wrong_container,
 )
+from fieldmark.values.text import shorten
 
 __all__ = ["Walk"]
 
 _CONTAINER_TYPES: Final = (dict, list)
 _ERROR_FACT: Final = VALUE_FACTS[Outcome.ERROR]
 _VALUE: Final = Presence.VALUE
+_MAX_NOTE_LENGTH: Final = 200
 
 _Side: TypeAlias = JsonValue | Missing
 
@@ -74,6 +76,8 @@ class Walk:
             self._record_ignored(node, expected, candidate, outcomes)
         elif node.mode is NodeMode.WALK:
             self._compare_configured(node, expected, candidate, outcomes)
+        elif node.mode is NodeMode.SPLIT:
+            self._compare_parts(node, expected, candidate, outcomes)
 
     def compare_objects(
         self, node: AttributeNode, expected: JsonObject, candidate: JsonObject, outcomes: Outcomes
@@ -286,6 +290,70 @@ class Walk:
         for position in range(start, len(outcomes.cells)):
             if fact_of(outcomes.cells[position]).outcome is Outcome.OMISSION:
                 outcomes.comparisons.setdefault(position, reason)
+
+    def _compare_parts(
+        self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
+    ) -> None:
+        """Compare the parts of two values that rules apply to, and the rest as one value.
+
+        Values of different types, and values without such parts, are compared as one value.
+        """
+        values = [side for side in (expected, candidate) if self._presence(side) is _VALUE]
+        parts = {
+            key: part
+            for side in values
+            for key, part, inner in node.parts(side)
+            if part.applies_in(inner)
+        }
+        if not parts or len({*map(type, values)}) > 1:
+            self._compare_leaf(node, expected, candidate, outcomes)
+        elif isinstance(values[0], list):
+            if len(values) > 1 and all(values):
+                items, other_items = cast("list[list[JsonValue]]", values)
+                self._compare_lists(node, items, other_items, outcomes)
+            else:
+                extra = not isinstance(expected, list) or not expected
+                for index, inner in enumerate(
+                    cast("list[JsonValue]", candidate if extra else expected)
+                ):
+                    places = (None, index) if extra else (index, None)
+                    outcomes.items.append((len(outcomes.cells), node.item_path, *places, None))
+                    self._record_unmatched(
+                        node.item(index), inner, outcomes, extra=extra, in_list=True
+                    )
+        else:
+            self._compare_object_parts(
+                node, cast("dict[str, AttributeNode]", parts), expected, candidate, outcomes
+            )
+
+    def _compare_object_parts(
+        self,
+        node: AttributeNode,
+        parts: Mapping[str, AttributeNode],
+        expected: _Side,
+        candidate: _Side,
+        outcomes: Outcomes,
+    ) -> None:
+        sides = expected, candidate
+        for key, part in parts.items():
+            inner, other = (
+                side.get(key, MISSING) if isinstance(side, dict) else MISSING for side in sides
+            )
+            self.compare(part, inner, other, outcomes)
+        rest, other_rest = (
+            {key: inner for key, inner in side.items() if key not in parts}
+            if isinstance(side, dict)
+            else side
+            for side in sides
+        )
+        if not any(isinstance(side, dict) and side for side in (rest, other_rest)):
+            return
+        position = len(outcomes.cells)
+        self._compare_leaf(node, rest, other_rest, outcomes)
+        if self._presence(rest) is self._presence(other_rest) is _VALUE:
+            found = outcomes.comparisons.get(position, MATCHED)
+            note = f"compared without {shorten(', '.join(parts), _MAX_NOTE_LENGTH)}"
+            outcomes.comparisons[position] = found._replace(note=found.note or note)
 
     def _record_unmatched(
         self,

@@ -49,7 +49,7 @@ class RunOptions:
     candidate: InputLike | None = None
     file: str | Path = ""
     rules: RulesLike = None
-    convention: str = "confusion"
+    convention: str | None = None
     options: Mapping[str, JsonValue] = field(default_factory=dict)
     match: str | None = None
     align: str | None = None

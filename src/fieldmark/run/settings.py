@@ -8,55 +8,71 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.errors import ConfigError, Location, OptionError
-from fieldmark.metrics.conventions import Convention, find_convention
-from fieldmark.model.comparison import Provider
+from fieldmark.metrics.conventions import DEFAULT_CONVENTION, Convention, find_convention
+from fieldmark.metrics.gates import Gate
 from fieldmark.model.json import JsonValue
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.values.text import did_you_mean
 
 __all__ = ["RulesLike", "Settings", "resolve_settings"]
 
-RulesLike: TypeAlias = "Rules | Mapping[str, JsonValue] | Sequence[JsonValue] | str | Path | None"
+RulesLike: TypeAlias = (
+    "Rules | LoadedRules | Mapping[str, JsonValue] | Sequence[JsonValue] | str | Path | None"
+)
 """Rules as an object, plain data or the path of a file, or none."""
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """A convention and complete rules for it."""
+    """A convention, complete rules for it, and the gates that the rules set."""
 
     rules: Rules
     convention: Convention
+    gates: tuple[Gate, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 def resolve_settings(
     rules: RulesLike = None,
     *,
-    convention: str = "confusion",
+    convention: str | None = None,
     options: Mapping[str, JsonValue] | None = None,
     match: str | None = None,
     align: str | None = None,
     scope: str | None = None,
     depth: str | None = None,
 ) -> Settings:
-    """Resolve the rules and the convention; raise an error for invalid ones."""
-    given, provider, warnings = _load(rules)
+    """Resolve the rules and the convention; raise an error for invalid ones.
+
+    The default convention is that of the rules, otherwise `confusion`.
+    """
+    loaded = _load(rules)
+    given = loaded.rules
     try:
-        chosen = find_convention(convention).with_options(options or {})
-        if given.default is None and provider is not None:
-            # The comparator of the convention has no provider.
+        chosen = loaded.convention or DEFAULT_CONVENTION
+        if convention is not None and find_convention(convention).name != chosen.name:
+            chosen = find_convention(convention)
+        chosen = chosen.with_options(options or {})
+        if given.default is None and (loaded.provider or loaded.thresholds):
+            # The comparator of the convention has no provider and the usual threshold.
             match = match or chosen.comparison.comparator
         if match is not None or align is not None:
-            given = _with_defaults(given, match, align, provider)
+            given = _with_defaults(loaded, match, align)
         if scope is not None:
             given = replace(given, scope=_one_of(Scope, "scope", scope))
         if depth is not None:
             given = replace(given, depth=_one_of(Depth, "depth", depth))
     except (OptionError, ValueError) as error:
         raise ConfigError.of(str(error)) from error
-    return Settings(rules=chosen.rules_for(given), convention=chosen, warnings=warnings)
+    return Settings(
+        rules=chosen.rules_for(given),
+        convention=chosen,
+        gates=loaded.gates,
+        warnings=tuple(map(str, loaded.warnings)),
+    )
 
 
 def _one_of(words: type[_Word], argument: str, word: str) -> _Word:
@@ -68,16 +84,15 @@ def _one_of(words: type[_Word], argument: str, word: str) -> _Word:
         raise ConfigError.of(message, hint=hint) from None
 
 
-def _with_defaults(
-    rules: Rules, match: str | None, align: str | None, provider: Provider | None
-) -> Rules:
+def _with_defaults(loaded: LoadedRules, match: str | None, align: str | None) -> Rules:
     """Return the rules with another default comparator and aligner, given by name."""
     from fieldmark.config.context import Context
     from fieldmark.config.located import Located
     from fieldmark.config.strategies import build_aligner, build_comparator, choose
     from fieldmark.registry import Plugin
 
-    context = Context(provider=provider)
+    rules = loaded.rules
+    context = Context(provider=loaded.provider, thresholds=loaded.thresholds)
     if match is not None:
         choice = choose(
             Plugin.COMPARATORS, Located(value=match, location=Location("match")), context
@@ -92,11 +107,12 @@ def _with_defaults(
     return rules
 
 
-def _load(rules: RulesLike) -> tuple[Rules, Provider | None, tuple[str, ...]]:
-    """Return the rules, their provider, and warnings about them."""
+def _load(rules: RulesLike) -> LoadedRules:
+    """Return the rules, and what else their file sets."""
     if rules is None or isinstance(rules, Rules):
-        return rules or Rules(), None, ()
+        return LoadedRules(rules=rules or Rules())
+    if isinstance(rules, LoadedRules):
+        return rules
     from fieldmark.config.rules_file import load_rules, read_rules
 
-    loaded = load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)
-    return loaded.rules, loaded.provider, tuple(map(str, loaded.warnings))
+    return load_rules(rules) if isinstance(rules, str | Path) else read_rules(rules)

@@ -23,7 +23,6 @@ from fieldmark.values.paths import (
     Path,
     PathError,
     attribute_of,
-    covers,
     has_path,
     leaves,
     parse_path,
@@ -221,15 +220,15 @@ def _first_few(paths: Sequence[str]) -> str:
 def unused_rules(
     rules: Rules,
     facts: FactsByPath,
-    unseen: Container[str] | None = None,
+    unseen: Container[str],
     documents: DocumentPaths | None = None,
 ) -> list[str]:
-    """Return a warning for each path in the rules that no document has, with a suggestion.
+    """Return a warning for each path in the rules that was never compared, with a suggestion.
 
-    A document may have a path that is not compared as such, for example in a list that is compared
-    as one value: only the paths in `unseen`, by default all, can be missing. If nothing was
-    compared at all, nothing is known about the documents. Suggestions are paths of the
-    `documents`, by default those of the compared fields.
+    No document has the paths in `unseen`. Another path is not compared if a value around it is
+    compared as a whole, or if it is out of scope. If nothing was compared at all, nothing is known
+    about the documents. Suggestions are paths of the `documents`, by default those of the compared
+    fields.
     """
     if not any(facts.values()):
         return []
@@ -239,32 +238,33 @@ def unused_rules(
         for path, own in facts.items()
         if any(FACTS[each][1:] != (absent, absent) for each in own)
     ]
-    prefixes = {
-        path.segments[:end]: Path(path.text, path.segments[:end], path.tails[:end])
+    compared = {
+        path.segments: path
         for path in map(_parse, seen)
         if path is not None
-        for end in range(1, len(path.segments) + 1)
+        and any(FACTS[each].outcome is not Outcome.IGNORED for each in facts[path.text])
     }
     warnings: list[str] = []
     for rule in rules.fields:
         path = _parse(rule.path)
-        if path is None or (unseen is not None and path.text not in unseen):
+        if path is None:
             continue
-        attribute = parse_path(attribute_of(path))
-        # The literal key wins over the steps of the path.
-        if not prefixes.keys().isdisjoint([attribute.segments, (path.text,)]) or any(
-            covers(attribute, prefix) for prefix in prefixes.values()
-        ):
+        place = f"{rule.location}: " if str(rule.location) else ""
+        if path.text not in unseen:
+            segments = parse_path(attribute_of(path)).segments
+            around = (segments[:end] for end in range(1, len(segments)))
+            whole = next((compared[each].text for each in around if each in compared), None)
+            if whole is not None and segments not in compared:
+                text = f"{path.text!r} was not compared: {whole!r} was compared as one value"
+                warnings.append(f"{place}{text}")
             continue
-        above = (own.path for own in rules.fields if rule.path.startswith(f"{own.path}["))
-        if unseen is not None and any(own in unseen for own in above):
+        if any(rule.path.startswith(f"{own.path}[") and own.path in unseen for own in rules.fields):
             continue
         if documents is not None:
             hint = documents.hint(rule.path)
         else:
             close = nearest(path.text, seen)
             hint = f"did you mean {close!r}?" if close else ""
-        place = f"{rule.location}: " if str(rule.location) else ""
         warnings.append(with_hint(f"{place}no document has {path.text!r}", hint))
     return warnings
 

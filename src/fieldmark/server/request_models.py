@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
+from fastapi import Body
 from pydantic import BaseModel, Field, model_validator
 
+from fieldmark.config.rules_file import native_form
 from fieldmark.metrics.headline import MAIN_METRIC
 from fieldmark.model.json import JsonObject, JsonValue
 from fieldmark.values.text import plural
@@ -25,9 +27,9 @@ __all__ = [
     "NoteRequest",
     "OutcomeQuery",
     "ReadingOptions",
+    "RevisionQuery",
+    "RulesBody",
     "RunQuery",
-    "StrategiesRequest",
-    "StrategyQuery",
     "TrendQuery",
 ]
 
@@ -48,10 +50,30 @@ else:
             " fields, a mapping of paths to strategies (flat or nested), `auto` or null."
         ),
     ]
+RulesBody: TypeAlias = Annotated[
+    object,
+    Body(
+        description="A rules file or a strategy file.",
+        examples=[
+            {
+                "convention": {"name": "four_phase", "rqs_form": "subtract"},
+                "fuzzy_threshold": 0.85,
+                "semantic_threshold": 0.8,
+                "fields": [
+                    {"path": "name", "match": "FUZZY", "threshold": 0.9},
+                    {"path": "notes", "match": "IGNORE"},
+                ],
+                "gates": {"min": {"quality.rqs": 0.7}},
+            },
+            {"name": "FUZZY", "notes": "IGNORE"},
+        ],
+    ),
+]
 _Convention = Literal["confusion", "field_accuracy", "taxonomy", "taxonomy_code", "four_phase"]
 _Short = Annotated[str, Field(max_length=200)]
 _RequestT = TypeVar("_RequestT", bound="_Request")
 _Number = Annotated[float, Field(allow_inf_nan=False)]
+_Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Request(BaseModel, extra="forbid", strict=True):
@@ -77,11 +99,41 @@ class _CountingRequest(_Request):
     """A request with rules, a convention and its options."""
 
     rules: _Rules = None
-    convention: _Convention = "confusion"
+    field_strategies: Annotated[
+        _JsonObject | None,
+        Field(
+            description="A strategy file, instead of `rules`: `EXACT`, `FUZZY`, `SEMANTIC` or"
+            " `IGNORE` by field."
+        ),
+    ] = None
+    fuzzy_threshold: _Share | None = None
+    semantic_threshold: _Share | None = None
+    convention: Annotated[
+        _Convention | None,
+        Field(description="By default the convention of the rules, otherwise `confusion`."),
+    ] = None
     options: Annotated[
         _JsonObject,
         Field(description="Options of the convention, such as `rqs_weights`."),
     ] = {}
+
+    @model_validator(mode="after")
+    def _rules_or_strategies(self) -> _CountingRequest:
+        if self.rules is not None and self.field_strategies is not None:
+            raise ValueError("only one of rules and field_strategies is allowed")
+        return self
+
+    @property
+    def all_rules(self) -> JsonValue:
+        """The rules, with the thresholds of the request."""
+        rules = self.rules if self.field_strategies is None else self.field_strategies
+        own = {
+            "fuzzy_threshold": self.fuzzy_threshold,
+            "semantic_threshold": self.semantic_threshold,
+        }
+        given: JsonObject = {name: value for name, value in own.items() if value is not None}
+        valid = rules is None or isinstance(rules, dict | list) or rules == "auto"
+        return {**native_form(rules), **given} if given and valid else rules
 
 
 class EvaluateRequest(
@@ -94,6 +146,13 @@ class EvaluateRequest(
                 "rules": {"total": {"match": "numeric_tolerance", "tolerance": 0.05}},
             },
             {"expected": {"total": 5}, "candidates": [{"total": 6}, {"total": 5}]},
+            {
+                "expected": {"name": "John Smith"},
+                "candidate": {"name": "John Smyth"},
+                "field_strategies": {"name": "FUZZY"},
+                "fuzzy_threshold": 0.9,
+                "convention": "four_phase",
+            },
         ]
     },
 ):
@@ -213,28 +272,6 @@ class FlatRow(_Request):
     value: _Json = None
 
 
-class StrategiesRequest(
-    _CountingRequest,
-    json_schema_extra={
-        "examples": [
-            {
-                "convention": "four_phase",
-                "rules": {"name": "FUZZY", "notes": "IGNORE"},
-                "options": {"rqs_form": "subtract"},
-                "gates": {"min": {"quality.rqs": 0.7}},
-            }
-        ]
-    },
-):
-    """The rules of the workspace, with convention, options and gates."""
-
-    gates: GateLimits = GateLimits()
-    revision: Annotated[
-        str | None,
-        Field(description="The revision that was read; a different current one is a conflict."),
-    ] = None
-
-
 class ImportRequest(
     _Request, json_schema_extra={"examples": [{"value": {"vendor": {"name": "FUZZY"}}}]}
 ):
@@ -334,7 +371,7 @@ class DiffQuery(_Query):
     ] = "given"
 
 
-class StrategyQuery(_Query):
-    """The form of exported strategies."""
+class RevisionQuery(_Query):
+    """The revision of the rules that was read; a different current one is a conflict."""
 
-    form: Literal["flat", "nested", "rules"] = "flat"
+    revision: _Short | None = None

@@ -10,21 +10,17 @@ from dataclasses import replace
 from typing import Final, TypeAlias, cast
 
 from fieldmark import registry
-from fieldmark.config.context import Context
-from fieldmark.config.located import Located
+from fieldmark.config.loaded_rules import LoadedRules
 from fieldmark.config.rules_file import read_rules
-from fieldmark.config.strategies import build_comparator, choose
 from fieldmark.judges.llm.connection import Connection
-from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.comparison import Provider
 from fieldmark.model.json import JsonObject, JsonValue
-from fieldmark.model.rule import Rules
 from fieldmark.registry import Plugin
 from fieldmark.server.api_errors import ApiError, ErrorCode
 
 __all__ = ["RulesInput", "provider_for_run", "resolve_rules"]
 
-RulesInput: TypeAlias = "Rules | JsonObject | list[JsonValue] | None"
+RulesInput: TypeAlias = "LoadedRules | JsonObject | list[JsonValue] | None"
 """Rules as the library accepts them."""
 _AUTO: Final = "auto"
 _PROVIDER: Final = "provider"
@@ -35,7 +31,7 @@ _NOT_ALLOWED: Final = (
 )
 
 
-def resolve_rules(value: JsonValue, provider: Provider | None, convention: str) -> RulesInput:
+def resolve_rules(value: JsonValue, provider: Provider | None) -> RulesInput:
     """Check the rules of a request and apply the server's provider unless they name one."""
     _check_providers(value)
     # The library would interpret any other string as a file name.
@@ -44,15 +40,8 @@ def resolve_rules(value: JsonValue, provider: Provider | None, convention: str) 
         raise ApiError(ErrorCode.INVALID_RULES, message)
     own = isinstance(value, dict) and _provider_type(value.get(_PROVIDER)) is not None
     if provider is None or own:
-        return read_rules(value).rules if value == _AUTO else cast("RulesInput", value)
-    rules = Rules() if value is None else read_rules(value, provider=provider).rules
-    if rules.default is not None:
-        return rules
-    context = Context(provider=provider)
-    name = find_convention(convention).comparison.comparator
-    choice = choose(Plugin.COMPARATORS, Located(value=name), context)
-    default = None if choice is None else build_comparator(choice, context)
-    return replace(rules, default=default)
+        return read_rules(value) if value == _AUTO else cast("RulesInput", value)
+    return read_rules({} if value is None else value, provider=provider)
 
 
 def provider_for_run(provider: Provider | None) -> Provider | None:

@@ -189,6 +189,8 @@ class EvaluationResponse(
     json_schema_extra={
         "examples": [
             {
+                "convention": "confusion",
+                "depth": "leaf",
                 "result": {
                     "case_id": "1",
                     "score": 0.5,
@@ -226,6 +228,8 @@ class EvaluationResponse(
 ):
     """`result` for one prediction, `ranking` for several; `views` if requested."""
 
+    convention: str
+    depth: str
     result: Annotated[object, _RESULT] | None = None
     ranking: Annotated[object, _RANKING] | None = None
     views: _Objects | None = None
@@ -308,24 +312,19 @@ class DiffResponse(_Open):
 
 
 class StrategiesResponse(_Open):
-    """The rules of the workspace; `rows` lists them by field, `counts` by strategy."""
+    """The rules of the workspace, as a rules file with a list of fields."""
 
-    convention: str
-    rules: object
-    options: dict[str, object]
-    gates: dict[str, object]
-    rows: _Objects
-    counts: dict[str, int]
+    rules: dict[str, object]
     revision: str
     writable: bool
+    provider: str
 
 
 class InferResponse(_Open):
-    """Proposed rules: as the text of a rules file, as JSON and as rows."""
+    """Proposed rules: as the text of a rules file, and as JSON."""
 
     text: str
     rules: object
-    rows: _Objects
 
 
 class FlattenResponse(_Open):

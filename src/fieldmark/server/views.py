@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, cast
 
 import orjson
 
-from fieldmark.compare.auto import Detected, detect
+from fieldmark.compare.auto import comparator_for
 from fieldmark.metrics.clusters import MistakeClusters
 from fieldmark.metrics.quality import QualityBuckets, bucket_table, rqs_formula
 from fieldmark.model.case import CaseInput
@@ -76,15 +76,17 @@ def _paths_by_bucket(result: CaseResult) -> JsonObject:
 def _compared_field(field: FieldResult, rules: Rules) -> JsonObject:
     """Return the strategy, similarity and threshold of a field with values on both sides."""
     strategy = field.comparator
-    if strategy == _AUTO and field.expected is not MISSING:
-        strategy = "semantic" if detect(field.expected) is Detected.TEXT else "exact_text"
+    detected = strategy == _AUTO and field.expected is not MISSING
+    if detected:
+        strategy = comparator_for(cast("JsonValue", field.expected))
+    has_threshold = not detected or strategy == "semantic"
     return {
         "path": field.path,
         "strategy": strategy,
-        "detected": field.comparator == _AUTO,
+        "detected": detected,
         "outcome": field.outcome,
         "similarity": field.similarity,
-        "threshold": None if strategy == "exact_text" else _threshold(field, rules),
+        "threshold": _threshold(field, rules) if has_threshold else None,
         "note": field.note,
     }
 

@@ -19,14 +19,16 @@ __all__ = [
     "read_day",
 ]
 
+_MONTH_NAMES: Final = (
+    "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER",
+    "OCTOBER", "NOVEMBER", "DECEMBER",
+)  # fmt: skip
 _MONTHS: Final = {
-    name: number
-    for number, name in enumerate(
-        ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"), 1
-    )
+    written: number for number, name in enumerate(_MONTH_NAMES, 1) for written in (name, name[:3])
 }
 _TOKENS: Final = {
     "YYYY": r"(?P<year>[0-9]{4})",
+    "MMMM": r"(?P<month>[A-Za-z]{4,9})",
     "MMM": r"(?P<month>[A-Za-z]{3})",
     "MM": r"(?P<month>[0-9]{2})",
     "DD": r"(?P<day>[0-9]{2})",
@@ -34,7 +36,7 @@ _TOKENS: Final = {
 _LOOSE: Final = {"MM": r"(?P<month>[0-9]{1,2})", "DD": r"(?P<day>[0-9]{1,2})"}
 """A leading zero may be missing between separators."""
 
-_PARTS: Final = re.compile(r"(YYYY|MMM|MM|DD)|([^A-Za-z0-9]+)|(.)", re.DOTALL)
+_PARTS: Final = re.compile(r"(YYYY|MMMM|MMM|MM|DD)|([^A-Za-z0-9]+)|(.)", re.DOTALL)
 _ISO: Final = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
     r"(?:[Tt ](?:[01][0-9]|2[0-4]):[0-5][0-9](?::(?:[0-5][0-9]|60)(?:[.,][0-9]+)?)?"
@@ -122,9 +124,9 @@ def _parse_format(written: object) -> DateFormat:
     parts = _PARTS.findall(text)
     tokens = [token for token, _, _ in parts if token]
     unknown = any(other for _, _, other in parts)
-    if unknown or sorted(tokens) not in (["DD", "MM", "YYYY"], ["DD", "MMM", "YYYY"]):
+    if unknown or sorted(tokens) not in [["DD", month, "YYYY"] for month in ("MM", "MMM", "MMMM")]:
         message = (
-            f"invalid date format {written!r}; use YYYY, MM (or MMM) and DD once each "
+            f"invalid date format {written!r}; use YYYY, MM (or MMM, MMMM) and DD once each "
             "with any separators, or ISO"
         )
         raise OptionError("formats", message)
@@ -133,7 +135,7 @@ def _parse_format(written: object) -> DateFormat:
         text,
         re.compile(_pattern(parts)),
         month_first=order.index("M") < order.index("D"),
-        certain="MMM" in tokens,
+        certain="MM" not in tokens,
     )
 
 
@@ -148,6 +150,10 @@ def _pattern(parts: Sequence[tuple[str, str, str]]) -> str:
 
 _ISO_FORMAT: Final = DateFormat("ISO", _ISO, month_first=True, certain=True)
 DEFAULT_FORMATS: Final = parse_formats(
-    ["ISO", "DD-MMM-YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "MM-DD-YYYY", "DD-MM-YYYY"]
-)
+    [
+        "ISO", "DD-MMM-YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "MM-DD-YYYY", "DD-MM-YYYY", "DD.MM.YYYY",
+        "YYYY/MM/DD", "DD/MMM/YYYY", "DD MMM YYYY", "DD MMMM YYYY", "MMM DD, YYYY",
+        "MMMM DD, YYYY", "MMM DD YYYY", "MMMM DD YYYY",
+    ]
+)  # fmt: skip
 """The default formats; ISO includes YYYY-MM-DD with or without a time."""

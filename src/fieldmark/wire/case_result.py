@@ -223,13 +223,14 @@ class CaseResult:
 
     def iter_fields(self) -> Iterator[FieldResult]:
         """Yield every field with its values."""
+        graded = self.convention.counting.graded
         for record in self.outcomes.records(self.attributes):
             attribute = self.attributes.attributes[record.attribute]
             comparison = record.comparison
             score = None  # there was nothing to compare
             if record.outcome in _SCORED:
                 matched = record.outcome is Outcome.MATCH
-                score = float(matched) if comparison is None else comparison.score
+                score = comparison.score if comparison and graded else float(matched)
             yield FieldResult(
                 path=record.path,
                 candidate_path=record.candidate_path,

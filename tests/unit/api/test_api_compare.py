@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
 
 import fieldmark as fm
+from fieldmark.api.report import write_report
 
 PAIR = (
     {"number": "A-1", "total": 100.0, "notes": None, "items": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2}]},
@@ -86,6 +88,24 @@ def test_conventions_count_the_same_pair_differently():
     assert fm.compare(*pair, convention="taxonomy").counts.fn == 1
     quality = fm.compare(*pair, convention="four_phase", options={"rqs_form": "complement"}).quality
     assert quality.rqs_max == 1.0
+
+
+@pytest.mark.parametrize(
+    ("convention", "score"),
+    [
+        pytest.param("confusion", 0.9, id="partial-credit"),
+        pytest.param("four_phase", 1.0, id="0-or-1"),
+    ],
+)
+def test_scores_of_fields_follow_the_convention(convention, score, tmp_path):
+    pair = {"name": "John Smith"}, {"name": "John Smyth"}
+    settings = {"rules": {"name": {"match": "fuzzy"}}, "convention": convention}
+    (field,) = fm.compare(*pair, **settings).fields
+    assert (field.score, field.similarity) == (pytest.approx(score), pytest.approx(0.9))
+    run = fm.score([pair], **settings, out=tmp_path / "run")
+    write_report(run.path, tmp_path / "fields.csv", kind="csv-outcomes")
+    (row,) = csv.DictReader((tmp_path / "fields.csv").read_text("utf-8").splitlines())
+    assert float(row["score"]) == pytest.approx(score)
 
 
 @pytest.mark.parametrize(

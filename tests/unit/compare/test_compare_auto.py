@@ -6,6 +6,7 @@ from fieldmark.compare.auto import Auto, Detected, detect
 from fieldmark.compare.providers import Recorded
 from fieldmark.errors import OptionError
 from fieldmark.model.comparison import MATCHED, Comparison
+from fieldmark.model.outcome import Reason
 
 
 @pytest.mark.parametrize(
@@ -17,9 +18,13 @@ from fieldmark.model.comparison import MATCHED, Comparison
         pytest.param("john@example.com", Detected.EMAIL, id="e-mail-address"),
         pytest.param("john@example", Detected.TEXT, id="address-without-domain"),
         pytest.param("mail john@example.com now", Detected.TEXT, id="sentence-with-address"),
-        pytest.param("2024-01-31", Detected.DATE, id="iso-date"),
-        pytest.param("2024-01-31T10:00:00Z", Detected.DATE, id="iso-date-and-time"),
-        pytest.param("31/01/2024", Detected.TEXT, id="date-in-different-format"),
+        pytest.param("2024-01-31", Detected.ISO_DATE, id="iso-date"),
+        pytest.param("2024-01-31T10:00:00Z", Detected.ISO_DATE, id="iso-date-and-time"),
+        pytest.param("31/01/2024", Detected.DATE, id="date-with-slashes"),
+        pytest.param("03/05/2024", Detected.DATE, id="ambiguous-date"),
+        pytest.param("3 May 2024", Detected.DATE, id="date-with-a-month-name"),
+        pytest.param("31/31/2024", Detected.TEXT, id="not-a-date"),
+        pytest.param("May 2024", Detected.TEXT, id="month-without-a-day"),
         pytest.param([1], Detected.ARRAY, id="list"),
         pytest.param({"a": 1}, Detected.OBJECT, id="object"),
         pytest.param("Acme", Detected.TEXT, id="string"),
@@ -37,7 +42,21 @@ def test_forms_of_values(value, detected):
         pytest.param("john@example.com", "JOHN@example.com", MATCHED, id="addresses-by-exact-text"),
         pytest.param(100, "100", MATCHED._replace(coerced=True), id="numbers-by-exact-text"),
         pytest.param(1, 1.0, Comparison.differs(), id="literally"),
-        pytest.param("2024-01-31", "2024-01-30", Comparison.differs(), id="dates-by-exact-text"),
+        pytest.param(
+            "2024-01-31", "2024-01-30", Comparison.differs(), id="iso-dates-by-exact-text"
+        ),
+        pytest.param(
+            "2024-01-31", "31 Jan 2024", Comparison.differs(), id="iso-date-printed-otherwise"
+        ),
+        pytest.param("31 January 2024", "2024-01-31", MATCHED, id="printed-dates-by-day"),
+        pytest.param("31/01/2024", "30 Jan 2024", Comparison.differs(), id="another-day"),
+        pytest.param(
+            "03/05/2024", "2024-03-05", MATCHED._replace(ambiguous=True), id="ambiguous-date"
+        ),
+        pytest.param("03/05/2024", "03/05/2024", MATCHED, id="same-text-is-not-ambiguous"),
+        pytest.param(
+            "3 May 2024", "soon", Comparison.wrong_type(Reason.UNPARSEABLE_DATE), id="not-a-date"
+        ),
         pytest.param("Acme", "Acme Corp", ("Acme", "Acme Corp"), id="strings-by-meaning"),
         pytest.param("Acme", 5, Comparison.wrong_type(), id="not-a-string"),
     ],

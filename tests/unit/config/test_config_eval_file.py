@@ -10,7 +10,9 @@ from reading_evals import eval_file_problems, evaluation
 from fieldmark.compare.auto import Auto
 from fieldmark.compare.fuzzy import Fuzzy
 from fieldmark.compare.providers import Recorded
-from fieldmark.config.eval_file import load_eval
+from fieldmark.config.context import Context
+from fieldmark.config.eval_file import load_eval, read_eval
+from fieldmark.config.located import locate
 from fieldmark.errors import ConfigError
 from fieldmark.metrics.conventions import DEFAULT_CONVENTION, RqsForm
 from fieldmark.metrics.gates import Gate, GateKind
@@ -354,3 +356,24 @@ def test_a_problem_in_a_referenced_file_has_its_location_there(tmp_path):
     (tmp_path / "r.yaml").write_text("fields:\n  - {path: a, match: fuzy}\n")
     (found,) = eval_file_problems("{cases: t.jsonl, rules: r.yaml}", tmp_path)
     assert found.startswith(f"{tmp_path / 'r.yaml'}:2:22: Invalid match type: fuzy")
+
+
+@pytest.mark.parametrize(
+    ("settings", "fuzzy", "auto"),
+    [
+        pytest.param({}, 0.85, 0.8, id="usual"),
+        pytest.param({"fuzzy_threshold": 0.95, "semantic_threshold": 0.5}, 0.95, 0.5, id="of-the-file"),
+    ],
+)  # fmt: skip
+def test_thresholds_of_an_eval_file_apply_to_evaluators_and_rules(settings, fuzzy, auto):
+    provider = {"type": "recorded", "scores": []}
+    quality = {"type": "response_quality", "strategies": {"a": "FUZZY"}}
+    value = {"cases": [{"id": "1", "expected": {}, "candidate": {}}], "convention": "four_phase",
+             "provider": provider, "evaluators": [quality], "rules": {"fields": [{"path": "a", "match": "FUZZY"}]}}  # fmt: skip
+    context = Context()
+    spec = read_eval(locate({**value, **settings}, context.problems), context)
+    context.problems.raise_any()
+    for rules in (spec.rules, spec.evaluators[0].evaluator.rules):
+        (rule,) = rules.fields
+        assert (rule.comparator.name, rule.comparator.threshold) == ("semantic", fuzzy)
+        assert (rules.default.name, rules.default.threshold) == ("auto", auto)

@@ -102,7 +102,7 @@ def test_proposals_for_any_keys_are_valid(document):
     inferrer.add(document)
     context = Context()
     text = render_proposal(inferrer.rules(), cases=1)
-    rules = rules_of(parse_yaml(text), context)
+    rules = rules_of(parse_yaml(text), context).rules
     context.problems.raise_any()
     assert [rule.path for rule in rules.fields if "[*]" not in rule.path] == [
         join("", key)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fieldmark import registry
 from fieldmark.align.greedy import Greedy
@@ -22,9 +25,16 @@ from fieldmark.compare.numeric import NumericTolerance
 from fieldmark.compare.providers import Lexical, Recorded
 from fieldmark.compare.semantic import Semantic
 from fieldmark.config.context import Context
-from fieldmark.config.rules_file import FIELD_KEYS, load_rules, read_rules, rules_of
+from fieldmark.config.rules_file import (
+    FIELD_KEYS,
+    load_rules,
+    native_form,
+    read_rules,
+    rules_of,
+)
 from fieldmark.config.yaml_parser import parse_yaml
 from fieldmark.errors import ConfigError, Location
+from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.registry import Plugin
 from fieldmark.values.numbers import NumberFormat
@@ -232,6 +242,9 @@ def test_paths_of_a_mapping(value, paths):
         pytest.param({"a": {"match": "ignore"}}, None, id="settings-set-no-default"),
         pytest.param({"a": "date"}, None, id="match-types-set-no-default"),
         pytest.param({"fields": {"a": "FUZZY"}, "scope": "union"}, Auto(), id="words-under-fields"),
+        pytest.param({"a": {"match": "FUZZY", "threshold": 0.9}}, Auto(), id="strategy-with-a-threshold-implies-auto"),
+        pytest.param({"a": "FUZZY", "semantic_threshold": 0.9}, Auto(threshold=0.9), id="auto-has-the-semantic-threshold"),
+        pytest.param([{"path": "a", "match": "FUZZY"}], None, id="word-in-a-list-of-fields"),
         pytest.param({"fields": {"a": "FUZZY"}, "defaults": {"match": "exact"}}, Exact(),
                      id="explicit-default-takes-precedence"),
         pytest.param({}, None, id="no-rules"),
@@ -277,6 +290,108 @@ def test_recorded_provider_for_fuzzy_and_semantic(tmp_path, where):
 def test_the_word_fuzzy_uses_a_configured_provider(provider, comparator):
     rules = read_rules({"name": "FUZZY"}, provider=provider).rules
     assert rules.fields[0].comparator == comparator
+
+
+PROVIDER = Recorded(scores={("John", "Jon"): 0.92})
+
+
+@pytest.mark.parametrize("provider", [None, PROVIDER], ids=["no-provider", "provider"])
+@pytest.mark.parametrize(
+    ("rules", "fuzzy", "semantic"),
+    [
+        pytest.param({"a": "FUZZY", "b": "SEMANTIC"}, 0.85, 0.8, id="usual"),
+        pytest.param({"a": {"match": "FUZZY", "threshold": 0.9}, "b": {"match": "SEMANTIC", "threshold": 0.7}}, 0.9, 0.7, id="of-a-field"),
+        pytest.param({"a": "FUZZY", "b": "SEMANTIC", "fuzzy_threshold": 0.9, "semantic_threshold": 0.7}, 0.9, 0.7, id="of-a-strategy-file"),
+        pytest.param({"fuzzy_threshold": 0.9, "semantic_threshold": 0.7, "fields": [{"path": "a", "match": "FUZZY"}, {"path": "b", "match": "SEMANTIC"}]}, 0.9, 0.7, id="of-a-rules-file"),
+        pytest.param({"fuzzy_threshold": 0.9, "fields": [{"path": "a", "match": "FUZZY", "threshold": 0.6}, {"path": "b", "match": "SEMANTIC"}]}, 0.6, 0.8, id="a-field-overrides-the-file"),
+        pytest.param({"fuzzy_threshold": 0.9, "fields": [{"path": "a", "match": {"type": "FUZZY"}, "weight": 2}, {"path": "b", "match": "SEMANTIC"}]}, 0.9, 0.8, id="object-with-a-type"),
+    ],
+)  # fmt: skip
+def test_thresholds_of_strategies_never_change_the_provider(rules, fuzzy, semantic, provider):
+    usual = read_rules({"a": "FUZZY", "b": "SEMANTIC"}, provider=provider).rules.fields
+    found = read_rules(rules, provider=provider).rules.fields
+    expected = [
+        replace(rule.comparator, threshold=threshold)
+        for rule, threshold in zip(usual, (fuzzy, semantic), strict=True)
+    ]
+    assert [rule.comparator for rule in found] == expected
+
+
+def test_thresholds_of_a_file_apply_to_comparators_by_name():
+    rules = {"fuzzy_threshold": 0.9, "fields": [{"path": "a", "match": "fuzzy", "algorithm": "jaro_winkler"}, {"path": "b", "match": "semantic"}]}  # fmt: skip
+    first, second = read_rules(rules).rules.fields
+    assert first.comparator == Fuzzy(algorithm=Algorithm.JARO_WINKLER, threshold=0.9)
+    assert second.comparator == Semantic()
+
+
+def test_file_with_convention_and_gates():
+    file = {
+        "convention": {"name": "four_phase", "rqs_form": "complement"},
+        "depth": "leaf",
+        "name": "FUZZY",
+        "gates": {"min": {"quality.rqs": 0.7}},
+    }
+    loaded = read_rules(file)
+    assert loaded.convention == find_convention("four_phase").with_options(
+        {"rqs_form": "complement"}
+    )
+    assert [(gate.name, gate.limit) for gate in loaded.gates] == [("quality.rqs", 0.7)]
+    assert loaded.rules.depth is Depth.LEAF
+    assert [rule.path for rule in loaded.rules.fields] == ["name"]
+
+
+def test_fields_may_have_the_names_of_settings():
+    file = {"convention": "EXACT", "depth": "FUZZY", "gates": "IGNORE", "fuzzy_threshold": "EXACT"}
+    loaded = read_rules(file)
+    assert loaded.convention is None
+    assert [rule.path for rule in loaded.rules.fields] == [*file]
+
+
+WORDS = st.sampled_from(["EXACT", "fuzzy", "Semantic", "IGNORE", "date"])
+FIELD_SETTINGS = st.one_of(
+    st.fixed_dictionaries({"match": st.sampled_from(["FUZZY", "SEMANTIC", "fuzzy"]), "threshold": st.floats(0, 1)}),
+    st.fixed_dictionaries({"match": st.just("EXACT")}, optional={"weight": st.floats(0, 9), "required": st.booleans()}),
+    st.fixed_dictionaries({"align": st.sampled_from(["index", "greedy"])}),
+)  # fmt: skip
+BY_PATH = st.dictionaries(
+    st.sampled_from(["a", "b.c", "lines", "d e"]), WORDS | FIELD_SETTINGS, min_size=1
+)
+SETTINGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "convention": st.sampled_from(["four_phase", {"name": "four_phase", "rqs_weights": {"safety": 0}}]),
+        "depth": st.sampled_from(["top", "leaf"]),
+        "fuzzy_threshold": st.floats(0, 1),
+        "semantic_threshold": st.floats(0, 1),
+        "gates": st.just({"max": {"quality.hallucination": 0.1}}),
+    },
+)  # fmt: skip
+NATIVE_SETTINGS = st.fixed_dictionaries(
+    {"scope": st.sampled_from(["union", "truth"])},
+    optional={
+        "defaults": st.sampled_from([{"match": "date"}, {"align": "index"}, {"match": "FUZZY", "threshold": 0.5}]),
+        "rules": st.just("auto"),
+        "empty_tokens": st.just(["-"]),
+    },
+)  # fmt: skip
+RULES_FILES = st.one_of(
+    st.just("auto"),
+    st.builds(lambda fields, settings: {**fields, **settings}, BY_PATH, SETTINGS),
+    st.builds(lambda own, more, fields: {**own, **more, "fields": fields}, NATIVE_SETTINGS, SETTINGS, BY_PATH),
+    BY_PATH.map(lambda fields: [{"path": path, **(own if isinstance(own, dict) else {"match": "EXACT"})} for path, own in fields.items()]),
+)  # fmt: skip
+
+
+@given(value=RULES_FILES)
+def test_native_form_means_the_same_and_is_stable(value):
+    def meaning(rules):
+        loaded = read_rules(rules, provider=PROVIDER)
+        fields = [replace(rule, location=Location()) for rule in loaded.rules.fields]
+        return replace(loaded, rules=replace(loaded.rules, fields=tuple(fields)))
+
+    native = native_form(value)
+    assert meaning(native) == meaning(value)
+    assert native_form(native) == native
 
 
 @pytest.mark.parametrize("path", ["a..b", ".a", "a.", "a[-1]", "a[", "a[x]", ""])
@@ -394,6 +509,12 @@ def test_problem_in_a_field(field, problem):
         pytest.param("defaults: {match: fuzy}", "1:19: Invalid match type: fuzy", id="misspelled-default-match"),
         pytest.param("rules: manual\nstrict: true", "1:8: rules: must be 'auto', got 'manual'", id="rules-other-than-auto"),
         pytest.param("name: FUZY", "1:7: unknown strategy 'FUZY'; must be one of: EXACT, FUZZY, SEMANTIC, IGNORE; did you mean 'FUZZY'?", id="misspelled-strategy"),
+        pytest.param("name: {match: FUZZY, algorithm: jaro_winkler}", "1:22: option 'algorithm' is not supported by FUZZY", id="option-of-another-comparator"),
+        pytest.param("name: {match: FUZY}", "1:15: Invalid match type: FUZY", id="misspelled-strategy-in-match"),
+        pytest.param("name: FUZZY\nfuzzy_threshold: 2", "2:18: fuzzy_threshold: must be between 0 and 1, got 2", id="threshold-of-the-file"),
+        pytest.param("convention: four_fase\nscope: union", "1:13: unknown convention 'four_fase'", id="unknown-convention"),
+        pytest.param("gates: {min: {rqss: 1}}", "1:15: unknown metric 'rqss'", id="unknown-metric"),
+        pytest.param("gates: {min: {}, max_errors: 1}\nscope: union", "1:18: unknown key 'max_errors'", id="gates-of-an-eval-file"),
         pytest.param("name: FUZZY\nbio: 5", "2:6: expected a strategy, got 5", id="number-as-strategy"),
         pytest.param("name: FUZZY\nbio: {}", "2:6: expected a strategy, got an object", id="empty-object-as-strategy"),
         pytest.param("total: {match: exact, path: b}", "1:23: 'path' is not allowed in a mapping of paths", id="path-in-mapping"),

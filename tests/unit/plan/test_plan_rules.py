@@ -134,3 +134,95 @@ def test_other_items_keep_their_indexes_without_an_item_that_is_a_field():
     assert [(field.path, field.outcome) for field in fields] == [
         ("l[0]", "wrong_value"), ("l[1]", "omission"), ("l[2]", "omission"), ("l[1]", "hallucination"),
     ]  # fmt: skip
+
+
+VENDOR = {"vendor": {"name": "Acme Corp", "city": "Berlin"}, "lines": [{"n": 1, "d": "A"}]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "candidate", "outcomes"),
+    [
+        pytest.param(
+            None,
+            {"vendor": {"name": "ACME Corp.", "city": "Berlin"}},
+            {"vendor": "wrong_value", "lines": "omission"},
+            id="a-key-is-one-value",
+        ),
+        pytest.param(
+            {"vendor": {"name": "FUZZY"}},
+            {"vendor": {"name": "ACME Corp.", "city": "Berlin"}},
+            {"vendor.name": "match", "vendor": "match", "lines": "omission"},
+            id="the-rest-of-the-key-is-one-value",
+        ),
+        pytest.param(
+            {"vendor.name": "FUZZY"},
+            {"vendor": {"name": "Acme Corp", "city": "Paris"}},
+            {"vendor.name": "match", "vendor": "wrong_value", "lines": "omission"},
+            id="the-rest-of-the-key-differs",
+        ),
+        pytest.param(
+            {"vendor.name": "FUZZY", "vendor.city": "EXACT"},
+            {"vendor": {"name": "Acme Corp", "city": "Paris"}},
+            {"vendor.name": "match", "vendor.city": "wrong_value", "lines": "omission"},
+            id="nothing-is-left-of-the-key",
+        ),
+        pytest.param(
+            {"vendor.name": "FUZZY"},
+            {"vendor": {"city": "Berlin"}},
+            {"vendor.name": "omission", "vendor": "match", "lines": "omission"},
+            id="missing-part",
+        ),
+        pytest.param(
+            {"vendor.name": "FUZZY"},
+            {"vendor": None},
+            {"vendor.name": "omission", "vendor": "omission", "lines": "omission"},
+            id="missing-key",
+        ),
+        pytest.param(
+            {"vendor.name": "FUZZY"},
+            {"vendor": "Acme Corp"},
+            {"vendor": "format_error", "lines": "omission"},
+            id="key-of-another-type-is-one-value",
+        ),
+        pytest.param(
+            {"vendor.nam": "FUZZY"},
+            {"vendor": VENDOR["vendor"]},
+            {"vendor": "match", "lines": "omission"},
+            id="path-that-neither-document-has",
+        ),
+        pytest.param(
+            {"vendor": "EXACT", "vendor.name": "FUZZY"},
+            {"vendor": {"name": "ACME Corp.", "city": "Berlin"}},
+            {"vendor": "wrong_value", "lines": "omission"},
+            id="strategy-for-the-key-itself",
+        ),
+        pytest.param(
+            {"**.name": "IGNORE"},
+            {"vendor": {"name": "Bolt", "city": "Berlin"}},
+            {"vendor.name": "ignored", "vendor": "match", "lines": "omission"},
+            id="pattern-at-any-depth",
+        ),
+        pytest.param(
+            {"lines": [{"n": "IGNORE"}]},
+            {"lines": [{"n": 2, "d": "A"}, {"n": 3}]},
+            {"vendor": "omission", "lines[0].n": "ignored", "lines[0]": "match", "lines[1].n": "ignored"},
+            id="items-are-aligned-by-index",
+        ),
+        pytest.param(
+            {"lines[*].n": "EXACT"},
+            {"vendor": VENDOR["vendor"]},
+            {"vendor": "match", "lines[0].n": "omission", "lines[0]": "omission"},
+            id="missing-list",
+        ),
+    ],
+)  # fmt: skip
+def test_strategies_inside_top_level_keys(rules, candidate, outcomes):
+    result = fm.compare(VENDOR, candidate, rules=rules, convention="four_phase")
+    assert {field.path: field.outcome for field in result.fields} == outcomes
+
+
+def test_rest_of_a_key_says_what_it_leaves_out():
+    rules = {"vendor.name": "FUZZY"}
+    result = fm.compare(VENDOR, VENDOR, rules=rules, convention="four_phase")
+    notes = {field.path: field.note for field in result.fields}
+    assert notes == {"vendor.name": "", "vendor": "compared without name", "lines": ""}

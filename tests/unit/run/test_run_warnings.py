@@ -12,10 +12,11 @@ from fieldmark.align.index import Index
 from fieldmark.align.key import Key
 from fieldmark.align.optimal import Optimal
 from fieldmark.compare.date import DateMatch
+from fieldmark.compare.exact import Exact
 from fieldmark.compare.semantic import Semantic
 from fieldmark.metrics.conventions import find_convention
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.rule import Rule, Rules
+from fieldmark.model.rule import Depth, Rule, Rules
 from fieldmark.plan import compile_plan
 from fieldmark.run.case_processor import CaseProcessor, RunTotals
 from fieldmark.run.warnings import list_notes, unused_rules
@@ -27,7 +28,7 @@ CONFUSION = find_convention("confusion")
 def counted(cases, rules):
     """Return the totals of cases that were compared under rules."""
     plan = compile_plan(CONFUSION.rules_for(rules))
-    totals = RunTotals(plan.table, values=True, sampled=False)
+    totals = RunTotals(plan.table, values=True, sampled=False, rules=rules)
     totals.add(CaseProcessor(plan, CONFUSION).process(cases))
     return totals
 
@@ -98,7 +99,7 @@ def test_rule_without_a_matching_field_is_a_warning(path, warnings):
     rules = Rules(fields=(Rule(path=path),))
     cases = [Case("1", {"total": 1, "items": [{"amount": 1}]}, {"total": 1, "note": "x"})]
     totals = counted(cases, rules)
-    assert unused_rules(rules, totals.tally.facts()) == warnings
+    assert unused_rules(rules, totals.tally.facts(), totals.warnings.unseen) == warnings
 
 
 @pytest.mark.parametrize(
@@ -182,6 +183,34 @@ def test_no_gate_passes_if_nothing_was_compared(candidate, gate):
         "no expected value was compared with a prediction"
     ]
     assert not run.passed
+
+
+@pytest.mark.parametrize(
+    ("path", "warnings"),
+    [
+        pytest.param("vendor.name", [], id="path-inside-a-top-level-key"),
+        pytest.param(
+            "vendor.nam",
+            ["no document has 'vendor.nam'"],
+            id="misspelled-path-inside-a-top-level-key",
+        ),
+        pytest.param("vendr.name", ["no document has 'vendr.name'"], id="misspelled-key"),
+    ],
+)
+def test_rule_inside_a_value_that_is_compared_as_a_whole(path, warnings):
+    rules = Rules(fields=(Rule(path=path),), depth=Depth.TOP)
+    document = {"vendor": {"name": "Acme"}, "total": 1}
+    totals = counted([Case("1", document, document)], rules)
+    assert unused_rules(rules, totals.tally.facts(), totals.warnings.unseen) == warnings
+
+
+def test_rule_below_a_field_with_its_own_rule_is_not_said_to_be_absent():
+    rules = Rules(fields=(Rule(path="vendor", comparator=Exact()), Rule(path="vendor.name")))
+    document = {"vendor": {"name": "Acme"}}
+    totals = counted([Case("1", document, document)], rules)
+    assert unused_rules(rules, totals.tally.facts(), totals.warnings.unseen) == [
+        "'vendor.name' was not compared: 'vendor' was compared as one value"
+    ]
 
 
 def test_uncertain_comparisons_are_counted():

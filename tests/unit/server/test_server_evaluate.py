@@ -7,8 +7,9 @@ import json
 import pytest
 
 import fieldmark as fm
+from fieldmark.compare.providers import Recorded
 from unit.evaluators.walk_through import CANDIDATE, EXPECTED
-from unit.server.live_server import error_code, read_only_server  # noqa: F401
+from unit.server.live_server import error_code, live, read_only_server  # noqa: F401
 
 RECORDED = {
     "provider": {
@@ -59,6 +60,47 @@ def test_walk_through_with_recorded_similarities(evaluate):
     assert quality["hallucination"] == pytest.approx(1 / 3, abs=1e-9)
     assert quality["accuracy"] == 1.0
     assert quality["rqs"] == pytest.approx(0.7375, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("body", "similarity", "outcome"),
+    [
+        pytest.param({"field_strategies": {"name": "FUZZY"}}, 0.92, "match", id="usual-threshold"),
+        pytest.param({"field_strategies": {"name": "FUZZY"}, "fuzzy_threshold": 0.92}, 0.92, "match", id="threshold-of-the-request"),
+        pytest.param({"field_strategies": {"name": "FUZZY"}, "fuzzy_threshold": 0.93}, 0.92, "wrong_value", id="higher-threshold-of-the-request"),
+        pytest.param({"field_strategies": {"name": {"match": "FUZZY", "threshold": 0.91}}}, 0.92, "match", id="threshold-of-the-field"),
+        pytest.param({"field_strategies": {"name": "FUZZY", "fuzzy_threshold": 0.95}}, 0.92, "wrong_value", id="threshold-of-the-file"),
+        pytest.param({"rules": {"fields": [{"path": "name", "match": "SEMANTIC", "threshold": 0.92}]}}, 0.92, "match", id="semantic"),
+        pytest.param({"semantic_threshold": 0.95, "convention": "four_phase"}, 0.92, "wrong_value", id="detected-type"),
+    ],
+)  # fmt: skip
+def test_thresholds_never_change_the_provider(tmp_path, body, similarity, outcome):
+    pair = {"expected": {"name": EXPECTED["name"]}, "candidate": {"name": CANDIDATE["name"]}}
+    provider = Recorded(scores={(EXPECTED["name"], CANDIDATE["name"]): 0.92})
+    with live(tmp_path, provider=provider) as server:
+        response = server.client.post("/api/evaluate", json={**pair, **body}).json()
+    (field,) = response["result"]["outcomes"]
+    assert (field["similarity"], field["outcome"]) == (similarity, outcome)
+
+
+@pytest.mark.parametrize(
+    ("body", "convention", "depth"),
+    [
+        pytest.param({}, "confusion", "leaf", id="default"),
+        pytest.param({"rules": {"convention": "four_phase"}}, "four_phase", "top", id="of-the-rules"),
+        pytest.param({"rules": {"convention": "four_phase", "depth": "leaf"}}, "four_phase", "leaf", id="depth-of-the-rules"),
+        pytest.param({"rules": {"convention": "four_phase"}, "convention": "taxonomy"}, "taxonomy", "leaf", id="of-the-request"),
+    ],
+)  # fmt: skip
+def test_response_names_its_convention(evaluate, body, convention, depth):
+    response = evaluate(expected=INVOICE, candidate=OTHER, **body).json()
+    assert (response["convention"], response["depth"]) == (convention, depth)
+
+
+def test_rules_and_field_strategies_cannot_be_combined(evaluate):
+    response = evaluate(expected=1, candidate=1, rules={"a": "EXACT"}, field_strategies={})
+    assert error_code(response) == "invalid_request"
+    assert "only one of rules and field_strategies is allowed" in response.text
 
 
 def test_ranking_of_several_predictions_equals_that_of_the_library(evaluate):

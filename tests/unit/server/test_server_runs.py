@@ -305,7 +305,7 @@ def test_corrupt_run_is_listed_with_the_others(tmp_path):
     [
         "/api/runs?limit=0", "/api/runs?limit=501", "/api/runs?offset=-1", "/api/runs?surprise=1", "/api/runs?status=odd", "/api/health?x=1",
         "/api/jobs?x", "/api/runs/{run}/cases?sort=odd", "/api/runs/{run}/cases?limit=x", "/api/runs/{run}/cases/0", "/api/runs/{run}/cases/x",
-        "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/diff?a={run}&b={run}&order=odd", "/api/trend?odd=1", "/api/files?path=data&x=1", "/api/strategies/export?form=odd",
+        "/api/runs/{run}/outcomes?outcome=odd", "/api/diff?a={run}", "/api/diff?a={run}&b={run}&order=odd", "/api/trend?odd=1", "/api/files?path=data&x=1", "/api/strategies?form=odd",
     ],
 )  # fmt: skip
 def test_invalid_query_is_rejected(read_only_server, run, path):  # noqa: F811

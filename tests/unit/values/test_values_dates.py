@@ -30,6 +30,14 @@ MARCH_4 = date(2024, 3, 4)
         pytest.param("31-01-2024", JANUARY_31, id="day-first-with-dashes"),
         pytest.param("1/31/2024", JANUARY_31, id="leading-zero-may-be-missing"),
         pytest.param("29-FEB-2024", date(2024, 2, 29), id="leap-day"),
+        pytest.param("31 Jan 2024", JANUARY_31, id="month-between-spaces"),
+        pytest.param("31 January 2024", JANUARY_31, id="full-month-name-after-the-day"),
+        pytest.param("Jan 31, 2024", JANUARY_31, id="month-first-with-comma"),
+        pytest.param("January 31, 2024", JANUARY_31, id="full-month-name-first"),
+        pytest.param("3 May 2024", date(2024, 5, 3), id="one-digit-day-before-the-month"),
+        pytest.param("31/Jan/2024", JANUARY_31, id="month-name-with-slashes"),
+        pytest.param("31.01.2024", JANUARY_31, id="dots-are-day-first"),
+        pytest.param("2024/01/31", JANUARY_31, id="year-first-with-slashes"),
     ],
 )
 def test_day_is_read_in_every_common_format(text, day):

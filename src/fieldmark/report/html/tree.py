@@ -82,13 +82,21 @@ class CaseTree(NamedTuple):
 
 def case_tree(case: CaseResult) -> CaseTree:
     """Return both documents as one tree, or one node per outcome if they were not saved."""
+    graded = case.convention.counting.graded
     if case.expected is MISSING and case.candidate is MISSING:
         nodes = [
-            TreeNode(each.path, int(each.outcome), HIDDEN, HIDDEN, _comparison(each.comparison))
+            TreeNode(
+                each.path,
+                int(each.outcome),
+                HIDDEN,
+                HIDDEN,
+                _comparison(each.comparison, graded=graded),
+            )
             for each in case.outcomes.records(case.attributes)
         ]
         return CaseTree(nodes, [])
-    builder = _TreeBuilder(_place_outcomes(case.outcomes, case.attributes), case.attributes)
+    found = _place_outcomes(case.outcomes, case.attributes)
+    builder = _TreeBuilder(found, case.attributes, graded=graded)
     root = builder.node("", _Place(""), case.expected, case.candidate)
     return CaseTree([*(root.members or [root]), *builder.elsewhere()], builder.regions)
 
@@ -186,8 +194,11 @@ def _ancestors(attribute: str) -> tuple[str, ...]:
 class _TreeBuilder:
     """Builds the nodes of one case, and records which outcomes were placed."""
 
-    def __init__(self, found: _PlacedOutcomes, table: AttributeTable) -> None:
+    def __init__(
+        self, found: _PlacedOutcomes, table: AttributeTable, *, graded: bool = True
+    ) -> None:
         self._found = found
+        self._graded = graded
         self._table = table
         self._seen: set[_Place] = set()
         self.regions: list[Region] = []
@@ -214,7 +225,7 @@ class _TreeBuilder:
         else:
             sides = encode_pair(expected, candidate)
             mark = NOT_COMPARED if mark is None else mark
-        return TreeNode(key, mark, *sides, _comparison(comparison), members)
+        return TreeNode(key, mark, *sides, _comparison(comparison, graded=self._graded), members)
 
     def _keys(self, place: _Place, expected: _Side, candidate: _Side) -> Iterator[TreeNode]:
         ours = expected if isinstance(expected, dict) else {}
@@ -251,20 +262,21 @@ class _TreeBuilder:
         for place, (outcome, _, comparison) in self._found.outcomes.items():
             shown = comparison is not None or outcome not in _NOTHING_TO_SHOW
             if shown and place not in self._seen:
-                found = _comparison(comparison)
+                found = _comparison(comparison, graded=self._graded)
                 yield TreeNode(place.path(), int(outcome), HIDDEN, HIDDEN, found)
 
 
 _NOTHING_TO_SHOW: Final = frozenset({Outcome.BOTH_EMPTY, Outcome.IGNORED})
 
 
-def _comparison(comparison: Comparison | None) -> NodeComparison | None:
+def _comparison(comparison: Comparison | None, *, graded: bool) -> NodeComparison | None:
+    """Return what a comparator found; without partial credit, the outcome says it all."""
     if comparison is None:
         return None
     similarity, score = comparison.similarity, comparison.score
     return NodeComparison(
         similarity=None if similarity is None else round(similarity, 4),
-        score=None if score in {0.0, 1.0, similarity} else round(score, 4),
+        score=None if not graded or score in {0.0, 1.0, similarity} else round(score, 4),
         reason="" if comparison.reason is None else comparison.reason.value,
         flags=tuple(name for name in FLAGS if getattr(comparison, name)),
         note=truncate(comparison.note),

@@ -7,7 +7,7 @@ from html import escape
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-from fieldmark.metrics.conventions import CONVENTIONS
+from fieldmark.metrics.conventions import CONVENTIONS, DEFAULT_CONVENTION
 from fieldmark.metrics.gates import GateKind
 from fieldmark.model.json import JsonObject
 from fieldmark.registry import Plugin, names
@@ -63,8 +63,8 @@ def run(run: str, state: StateDependency, page: PageDependency) -> HTMLResponse:
 @router.get("/runs/{run}/cases/{case}")
 def case(run: str, case: int, state: StateDependency, page: PageDependency) -> HTMLResponse:
     """Show one case of a run."""
-    state.catalog.path(run)
-    data = {"run": run, "case": case}
+    convention = state.catalog.open(run).manifest.convention.name
+    data = {"run": run, "case": case, "convention": convention}
     return page("runs", f"Case {case} of {run}", script="case.js", data=data, hide_heading=True)
 
 
@@ -90,6 +90,7 @@ def _rule_data(state: AppState) -> JsonObject:
         "strategies": read_strategies(state),
         "comparators": list(names(Plugin.COMPARATORS)),
         "aligners": list(names(Plugin.ALIGNERS)),
-        "conventions": list(CONVENTIONS),
+        "convention": DEFAULT_CONVENTION.name,
+        "conventions": {name: each.comparison.depth for name, each in CONVENTIONS.items()},
         "gate_kinds": [kind.value for kind in GateKind],
     }

@@ -30,7 +30,7 @@ async def evaluate(request: EvaluateRequest, state: StateDependency) -> ApiRespo
 
 
 def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
-    rules = resolve_rules(request.rules, state.options.provider, request.convention)
+    rules = resolve_rules(request.all_rules, state.options.provider)
     options = request.options
     settings = resolve_settings(rules, convention=request.convention, options=options)
     response: JsonObject
@@ -51,4 +51,9 @@ def _evaluate(request: EvaluateRequest, state: AppState) -> JsonObject:
         response = {"ranking": ranked.to_dict()}
     if request.view:
         response["views"] = [pair_view(result, settings.rules) for result in results]
-    return {**response, "warnings": list(settings.warnings)}
+    return {
+        "convention": settings.convention.name,
+        "depth": settings.rules.depth,
+        **response,
+        "warnings": list(settings.warnings),
+    }

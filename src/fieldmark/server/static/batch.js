@@ -70,8 +70,8 @@ async function startBatch() {
   start.disabled = true;
   try {
     const job = await request("/api/batch", { method: "POST", body: {
-      truth: sides.truth, ...(sides.candidate ? { candidate: sides.candidate } : {}), ...drafts.requestOf(draft),
-      inputs, gates: drafts.gatesOf(draft), values: values.checked, title: title.value.trim(),
+      truth: sides.truth, ...(sides.candidate ? { candidate: sides.candidate } : {}), rules: drafts.fileOf(draft),
+      inputs, values: values.checked, title: title.value.trim(),
     } });
     showJob(job);
     listen();
@@ -172,10 +172,10 @@ replace(document.getElementById("app"),
   !page.write && el("p", { class: "notice" }, "The server is read-only. Runs are temporary and are deleted when the server stops."),
   errors,
   el("div", { class: "sources" }, source("truth", "Ground truth", "The correct documents. Rows can also contain both sides."), source("candidate", "Predictions", "The extracted documents.")),
-  el("div", { class: "panel batch-options" }, el("div", { class: "form-grid" },
+  el("div", { class: "panel batch-options" }, el("div", { class: "form-grid" }, drafts.scoringSelects(draft, () => {}),
     labelled("Title", title), labelled("Id key", keys.id_key), labelled("Ground truth key", keys.expected_key), labelled("Prediction key", keys.candidate_key)),
   el("p", { class: "form-note" }, el("label", null, values, " Save both documents in the run so that cases can be opened")),
-  el("p", { class: "form-note" }, `Convention: ${draft.convention.replaceAll("_", " ")}. Strategies: ${strategyCounts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: "/rules" }, "Edit rules"))),
+  el("p", { class: "form-note" }, `Strategies: ${strategyCounts || "none"}. Gates: ${whole(draft.gates.length)}. `, el("a", { href: "/rules" }, "Edit rules"))),
   el("div", { class: "save-bar" }, start),
   section("jobs", "Jobs", null, jobs));
 replace(jobs, empty("No jobs yet", "Jobs that you start appear here with their progress."));

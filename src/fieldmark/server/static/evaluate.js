@@ -3,7 +3,7 @@
 import { request } from "./api.js";
 import * as drafts from "./rules_draft.js";
 import { entry, readText } from "./document_input.js";
-import { button, data, el, replace, select, whole } from "./report.js";
+import { button, data, el, replace, whole } from "./report.js";
 import { results } from "./results.js";
 import { address, debounce, empty, problem, remember, stored, toast } from "./page.js";
 
@@ -14,10 +14,11 @@ const EXAMPLE = {
   candidate: { name: "John Smyth", email: "john@example.com", bio: "Experienced senior engineer, 10+ years...", internal_id: "abc123", extra_field: "surprise" },
 };
 
-const state = { ...address(["convention", "tab"]), candidates: [""], expected: "", shown: 0 };
+const state = { ...address(["convention", "depth", "tab"]), candidates: [""], expected: "", shown: 0 };
 const saved = fromLink() || JSON.parse(stored("fieldmark-documents") || "null");
 if (saved && typeof saved.expected === "string" && Array.isArray(saved.candidates)) Object.assign(state, { expected: saved.expected, candidates: saved.candidates.length ? saved.candidates : [""] });
-if (conventions.includes(state.convention)) draft.convention = state.convention;
+if (state.convention in conventions) draft.convention = state.convention;
+if (["top", "leaf"].includes(state.depth)) draft.depth = state.depth;
 
 const output = el("section", { class: "result", "aria-label": "Result", "aria-live": "off" });
 const status = el("p", { class: "live quiet", role: "status" });
@@ -80,14 +81,11 @@ function setDocuments(expected, candidates, notice) {
 }
 
 function controls() {
-  const convention = select("Convention", conventions.map((name) => [name, name.replaceAll("_", " ")]), (value) => {
-    draft.convention = value;
-    remember({ convention: value });
+  const scoring = drafts.scoringSelects(draft, () => {
+    remember({ convention: draft.convention, depth: draft.depth });
     evaluate();
   });
-  convention.querySelector("select").value = draft.convention;
-  convention.querySelector("select").id = "convention";
-  return el("div", { class: "controls" }, convention,
+  return el("div", { class: "controls" }, scoring,
     button("Add prediction", () => { state.candidates.push(""); drawEntries(); document.getElementById(`candidate-${state.candidates.length}`).focus(); }, { id: "add-candidate" }),
     button("Load example", () => setDocuments(JSON.stringify(EXAMPLE.expected, null, 2), [JSON.stringify(EXAMPLE.candidate, null, 2)], "Documents replaced with the example."), { id: "example" }),
     button("Clear", () => setDocuments("", [""], "Documents cleared."), { id: "clear" }),
@@ -151,7 +149,7 @@ function changeTab(tab) {
 
 // The documents are sent as text, because JavaScript cannot represent all JSON numbers exactly.
 function body([expected, ...candidates]) {
-  const rest = JSON.stringify({ ...drafts.requestOf(draft), view: true }).slice(1);
+  const rest = JSON.stringify({ rules: drafts.fileOf(draft), view: true }).slice(1);
   const side = candidates.length > 1 ? `"candidates":[${candidates.join(",")}]` : `"candidate":${candidates[0]}`;
   return `{"expected":${expected},${side},${rest}`;
 }

@@ -35,7 +35,7 @@ const check = debounce(250, async () => {
   const own = localProblems();
   if (own.length) return showProblems(own);
   try {
-    await request("/api/strategies/check", { method: "POST", body: { ...drafts.requestOf(draft), gates: drafts.gatesOf(draft) } });
+    await request("/api/strategies/check", { method: "POST", body: drafts.fileOf(draft) });
     showProblems([]);
   } catch (error) {
     showProblems(error.problems.length ? error.problems : [{ message: error.message }]);
@@ -66,18 +66,14 @@ function showProblems(found) {
 
 async function saveDraft() {
   try {
-    workspace = await request("/api/strategies", { method: "PUT", body: { ...drafts.requestOf(draft), rules: drafts.rulesOf(draft) ?? {}, gates: drafts.gatesOf(draft), revision: draft.revision } });
-    draft = { ...draft, ...pick(drafts.fromWorkspace(workspace), ["rows", "revision"]) };
+    workspace = await request(`/api/strategies?revision=${encodeURIComponent(draft.revision)}`, { method: "PUT", body: drafts.fileOf(draft) });
+    draft = drafts.fromWorkspace(workspace);
     drafts.discard();
     toast("Saved to strategies.json.");
     drawAll();
   } catch (error) {
     replace(problems, problem(error));
   }
-}
-
-function pick(from, names) {
-  return Object.fromEntries(names.map((name) => [name, from[name]]));
 }
 
 function reset() {
@@ -98,7 +94,7 @@ function drawChips() {
 function drawTable() {
   const searched = filter.trim().toLowerCase();
   const rows = draft.rows.map((row, index) => [row, index]).filter(([row]) => String(row.path).toLowerCase().includes(searched));
-  if (!draft.rows.length) return replace(table, empty("No strategies", "Fields without a strategy use the default of the convention. The four-phase convention selects a comparator by the type of the value.",
+  if (!draft.rows.length) return replace(table, empty("No strategies", "Fields without a strategy are compared with the comparator for other fields.",
     button("Add field", addRow), button("Import…", openImport), button("Propose from data…", openInfer)));
   return replace(table, el("div", { class: "table-scroll" }, el("table", null,
     el("caption", { class: "spoken" }, "Field strategies"),
@@ -112,7 +108,7 @@ function rowNode(row, index) {
     el("optgroup", { label: "Comparators" }, page.comparators.map((name) => el("option", { value: name }, name))));
   strategy.value = row.match || "";
   const hasThreshold = /^(fuzzy|semantic|auto|iou|distance)$/i.test(row.match || "");
-  const defaultThreshold = drafts.THRESHOLDS[String(row.match).toLowerCase()] === undefined ? "" : draft.thresholds[String(row.match).toLowerCase()];
+  const defaultThreshold = draft.thresholds[row.match === "auto" ? "semantic" : String(row.match).toLowerCase()] ?? "";
   return el("tr", null,
     el("td", null, el("input", { type: "text", value: row.path, "aria-label": "Field", placeholder: "vendor.name", spellcheck: "false", on: { change: (event) => change(() => { row.path = event.target.value.trim(); }) } })),
     el("td", null, strategy),
@@ -155,25 +151,21 @@ function addRow() {
 // --- import, export, proposals ---
 
 function openImport() {
-  importDialog((found) => change(() => mergeRules(found), `${plural(found.rows.length, "field")} imported.`));
+  importDialog((found) => addRules(found.rules, "imported"));
 }
 
 function openInfer() {
-  inferDialog((found) => change(() => mergeRules(found), `${plural(found.rows.length, "rule")} proposed.`));
+  inferDialog((found) => addRules(found.rules, "proposed"));
 }
 
-function mergeRules({ rows, rules }) {
-  const paths = new Set(rows.map((row) => row.path));
-  draft.rows = [...draft.rows.filter((row) => !paths.has(row.path)), ...rows];
-  const rest = drafts.restOf(rules);
-  draft.rest = { ...draft.rest, ...rest };
-  drawTable();
+function addRules(rules, verb) {
+  change(() => { drafts.merge(draft, rules); drawAll(); }, `${plural((rules.fields || []).length, "rule")} ${verb}.`);
 }
 
-async function exportAs(form) {
+async function exportRules() {
   try {
-    const found = await request(`/api/strategies/export?form=${form}`, { method: "POST", body: { value: drafts.rulesOf(draft) ?? {} } });
-    download(form === "rules" ? "rules.json" : "strategies.json", `${JSON.stringify(found, null, 2)}\n`);
+    const { rules } = await request("/api/strategies/check", { method: "POST", body: drafts.fileOf(draft) });
+    download("rules.json", `${JSON.stringify(rules, null, 2)}\n`);
   } catch (error) {
     replace(problems, problem(error));
   }
@@ -182,14 +174,19 @@ async function exportAs(form) {
 // --- scoring ---
 
 function drawScoring() {
-  const convention = select("Convention", page.conventions.map((name) => [name, name.replaceAll("_", " ")]), (value) => change(() => { draft.convention = value; }));
-  convention.querySelector("select").value = draft.convention;
+  const defaults = draft.rest.defaults || {};
+  const others = select("Other fields", [["", "by the convention"], ...drafts.WORDS.map((word) => [word, word]), ...page.comparators.map((name) => [name, name])], (value) => change(() => {
+    const { match, ...rest } = draft.rest.defaults || {};
+    draft.rest = { ...draft.rest, defaults: { ...(rest.align && { align: rest.align }), ...(value && { match: value }) } };
+    if (!Object.keys(draft.rest.defaults).length) delete draft.rest.defaults;
+  }));
+  others.querySelector("select").value = (typeof defaults.match === "object" ? defaults.match.type : defaults.match) || "";
   const form = select("RQS form", [["subtract", "subtract hallucination"], ["complement", "add 1 − hallucination"]], (value) => change(() => { draft.form = value; }));
   form.querySelector("select").value = draft.form;
   const sum = Object.values(draft.weights).reduce((all, each) => all + (Number(each) || 0), 0);
   const range = { min: 0, max: 1, step: 0.01 };
   replace(scoring,
-    el("div", { class: "panel" }, el("div", { class: "form-grid" }, convention, form,
+    el("div", { class: "panel" }, el("div", { class: "form-grid" }, drafts.scoringSelects(draft, () => change(() => {})), others, form,
       labelled("Fuzzy threshold", numberInput("Fuzzy threshold", draft.thresholds.fuzzy, range, (value) => change(() => { draft.thresholds.fuzzy = value ?? drafts.THRESHOLDS.fuzzy; drawTable(); }))),
       labelled("Semantic threshold", numberInput("Semantic threshold", draft.thresholds.semantic, range, (value) => change(() => { draft.thresholds.semantic = value ?? drafts.THRESHOLDS.semantic; drawTable(); })))),
     el("h3", null, "Weights of the response quality score (RQS)"),
@@ -238,7 +235,7 @@ replace(document.getElementById("app"),
   problems,
   section("strategies", "Strategies", null,
     el("div", { class: "controls" }, filterBox, button("Add field", addRow, { id: "add-row" }), button("Import…", openImport, { id: "import" }), button("Propose from data…", openInfer, { id: "infer" }),
-      button("Export flat", () => exportAs("flat"), { id: "export-flat" }), button("Export nested", () => exportAs("nested"), { id: "export-nested" }), button("Export rules", () => exportAs("rules"), { id: "export-rules" })),
+      button("Export", exportRules, { id: "export" })),
     chips, table),
   section("scoring", "Scoring", "Thresholds are between 0 and 1. Weights are at least 0.", scoring),
   section("gates", "Gates", "Limits that a batch must meet to pass.", gates),

@@ -1,35 +1,63 @@
 // The edited rules, stored in the browser until they are saved to the workspace.
 
+import { data, select } from "./report.js";
 import { stored } from "./page.js";
 
-const STORAGE_KEY = "fieldmark-draft";
+const STORAGE_KEY = "fieldmark-rules";
 export const WORDS = ["EXACT", "FUZZY", "SEMANTIC", "IGNORE"];
 export const THRESHOLDS = { fuzzy: 0.85, semantic: 0.8 };
 export const WEIGHTS = { accuracy: 0.45, completeness: 0.25, safety: 0.15, hallucination: 0.15 };
-const NATIVE = ["scope", "depth", "defaults", "empty_tokens", "empty_containers", "empty_blanks", "strict", "provider"];
+const DEPTHS = { top: "top-level keys", leaf: "leaves" };
 
-// Convert the rules of the workspace to a draft.
-export function fromWorkspace({ convention, options, gates, rules, rows, revision }) {
+// Convert a rules file with a list of fields to a draft.
+export function fromFile({ convention, depth, fields, gates, fuzzy_threshold: fuzzy, semantic_threshold: semantic, ...rest }) {
+  const { name, rqs_weights: weights, rqs_form: form, ...options } = typeof convention === "string" ? { name: convention } : convention || {};
   return {
-    convention: convention || "four_phase",
-    rows: rows.map((row) => ({ ...row })),
-    rest: restOf(rules),
-    thresholds: { ...THRESHOLDS },
-    weights: { ...WEIGHTS, ...(options.rqs_weights || {}) },
-    form: options.rqs_form || "subtract",
-    gates: [
-      ...Object.entries(gates.min || {}).map(([name, limit]) => ({ name, kind: "min", limit })),
-      ...Object.entries(gates.max || {}).map(([name, limit]) => ({ name, kind: "max", limit })),
-    ],
-    revision: revision || "none",
+    convention: name ? name.replaceAll("-", "_") : data("page").convention,
+    options,
+    weights: { ...WEIGHTS, ...weights },
+    form: form || "subtract",
+    depth: depth || "",
+    thresholds: { fuzzy: fuzzy ?? THRESHOLDS.fuzzy, semantic: semantic ?? THRESHOLDS.semantic },
+    rows: (fields || []).map((row) => ({ ...row })),
+    gates: ["min", "max"].flatMap((kind) => Object.entries((gates || {})[kind] || {}).map(([metric, limit]) => ({ name: metric, kind, limit }))),
+    rest,
   };
 }
 
-// Return the settings of a rules file other than its fields.
-export function restOf(rules) {
-  if (rules === null || typeof rules !== "object" || Array.isArray(rules)) return {};
-  const isRulesFile = "fields" in rules || NATIVE.some((name) => name in rules && typeof rules[name] === "object");
-  return isRulesFile ? Object.fromEntries(Object.entries(rules).filter(([name]) => NATIVE.includes(name))) : {};
+export function fromWorkspace({ rules, revision }) {
+  return { ...fromFile(rules), revision };
+}
+
+// Convert a draft to a rules file: the body of requests, and what Save and Export write.
+export function fileOf(draft) {
+  const options = { ...draft.options };
+  if (Object.entries(WEIGHTS).some(([name, weight]) => draft.weights[name] !== weight)) options.rqs_weights = draft.weights;
+  if (draft.form !== "subtract") options.rqs_form = draft.form;
+  const fields = draft.rows.filter((row) => row.path);
+  const gates = {};
+  for (const { name, kind, limit } of draft.gates) if (name) gates[kind] = { ...gates[kind], [name]: limit };
+  return {
+    convention: Object.keys(options).length ? { name: draft.convention, ...options } : draft.convention,
+    ...(draft.depth && { depth: draft.depth }),
+    fuzzy_threshold: draft.thresholds.fuzzy,
+    semantic_threshold: draft.thresholds.semantic,
+    ...draft.rest,
+    ...(fields.length && { fields }),
+    ...(Object.keys(gates).length && { gates }),
+  };
+}
+
+// Add the rules of a file to a draft. Fields, gates and settings of the file replace those of the draft.
+export function merge(draft, file) {
+  const found = fromFile(file);
+  const without = (own, added, key) => own.filter((one) => !added.some((two) => key(one) === key(two)));
+  draft.rows = [...without(draft.rows, found.rows, ({ path }) => path), ...found.rows];
+  draft.gates = [...without(draft.gates, found.gates, ({ name, kind }) => `${kind} ${name}`), ...found.gates];
+  draft.rest = { ...draft.rest, ...found.rest };
+  for (const name of Object.keys(THRESHOLDS)) if (`${name}_threshold` in file) draft.thresholds[name] = found.thresholds[name];
+  const settings = [...("convention" in file ? ["convention", "options", "weights", "form"] : []), ...("depth" in file ? ["depth"] : [])];
+  for (const name of settings) draft[name] = found[name];
 }
 
 export function load(workspace) {
@@ -55,49 +83,31 @@ export function isChanged() {
   return stored(STORAGE_KEY) !== null;
 }
 
-// Return the settings of a row, or only the strategy name if there are no others.
-function settings(row, thresholds) {
-  const { path, match, ...own } = row;
-  const word = String(match || "");
-  const name = word.toLowerCase();
-  if (!WORDS.includes(word)) return { match: word, ...own };
-  const threshold = own.threshold ?? thresholds[name];
-  if (name in THRESHOLDS && threshold !== THRESHOLDS[name]) return { ...own, match: name, threshold };
-  const { threshold: defaultThreshold, ...others } = own;
-  return Object.keys(others).length ? { ...others, match: word === "EXACT" ? "exact_text" : name } : word;
-}
-
-// Return the draft as rules for the server, or null if it is empty. Fields without other settings are
-// written as a strategy file, because `fields` with only strategy names would be read as a document.
-export function rulesOf(draft) {
-  const fields = Object.fromEntries(draft.rows.filter((row) => row.path && row.match).map((row) => [row.path, settings(row, draft.thresholds)]));
-  const rest = { ...draft.rest };
-  const semantic = draft.thresholds.semantic;
-  if (draft.convention === "four_phase" && semantic !== THRESHOLDS.semantic && !rest.defaults) rest.defaults = { match: "auto", threshold: semantic };
-  const hasFields = Object.keys(fields).length > 0;
-  if (!Object.keys(rest).length) return hasFields ? fields : null;
-  return hasFields ? { ...rest, fields } : rest;
-}
-
-export function optionsOf(draft) {
-  const options = {};
-  if (Object.entries(WEIGHTS).some(([name, weight]) => draft.weights[name] !== weight)) options.rqs_weights = draft.weights;
-  if (draft.form !== "subtract") options.rqs_form = draft.form;
-  return options;
-}
-
-export function gatesOf(draft) {
-  const gates = { min: {}, max: {} };
-  for (const { name, kind, limit } of draft.gates) if (name) gates[kind][name] = limit;
-  return gates;
-}
-
-export function requestOf(draft) {
-  return { convention: draft.convention, rules: rulesOf(draft), options: optionsOf(draft) };
-}
-
 export function counts(draft) {
   const found = new Map();
-  for (const { match } of draft.rows) found.set(match || "none", (found.get(match || "none") || 0) + 1);
+  for (const { match, align } of draft.rows) found.set(match || align || "none", (found.get(match || align || "none") || 0) + 1);
   return [...found].sort((one, two) => two[1] - one[1]);
+}
+
+export function depthOf(draft) {
+  return draft.depth || data("page").conventions[draft.convention];
+}
+
+// The choice of the convention, and of what is compared: top-level keys or leaves.
+export function scoringSelects(draft, changed) {
+  const depths = data("page").conventions;
+  const convention = select("Convention", Object.keys(depths).map((name) => [name, name.replaceAll("_", " ")]), (value) => {
+    draft.convention = value;
+    depth.querySelector("select").value = depthOf(draft);
+    changed();
+  });
+  const depth = select("Compare", Object.entries(DEPTHS), (value) => {
+    draft.depth = value === depths[draft.convention] ? "" : value;
+    changed();
+  });
+  convention.querySelector("select").id = "convention";
+  depth.querySelector("select").id = "depth";
+  convention.querySelector("select").value = draft.convention;
+  depth.querySelector("select").value = depthOf(draft);
+  return [convention, depth];
 }

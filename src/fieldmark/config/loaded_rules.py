@@ -1,0 +1,29 @@
+"""The content of a valid rules file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fieldmark.errors import Problem
+from fieldmark.metrics.conventions import Convention
+from fieldmark.metrics.gates import Gate
+from fieldmark.model.comparison import Provider
+from fieldmark.model.rule import Rules
+
+__all__ = ["LoadedRules"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedRules:
+    """Valid rules, what else their file sets, and warnings about them.
+
+    `thresholds` are those of the file for `fuzzy` and `semantic`.
+    """
+
+    rules: Rules
+    provider: Provider | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    convention: Convention | None = None
+    gates: tuple[Gate, ...] = ()
+    warnings: tuple[Problem, ...] = ()
