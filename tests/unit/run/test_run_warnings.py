@@ -191,7 +191,7 @@ def test_no_gate_passes_if_nothing_was_compared(candidate, gate):
         pytest.param("vendor.name", [], id="path-inside-a-top-level-key"),
         pytest.param(
             "vendor.nam",
-            ["no document has 'vendor.nam'"],
+            ["no document has 'vendor.nam'; did you mean 'vendor'?"],
             id="misspelled-path-inside-a-top-level-key",
         ),
         pytest.param("vendr.name", ["no document has 'vendr.name'"], id="misspelled-key"),
