@@ -16,7 +16,7 @@ from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import FACTS, Outcome, Presence
 from fieldmark.model.rule import Rules
 from fieldmark.values.paths import (
@@ -107,9 +107,10 @@ class CaseWarnings:
             for result in results:
                 if result.stats.errors_count and result.case.input is not CaseInput.FAILED:
                     self._add_case(_ERROR, f"{_named(result.case)}: {self._failure(result)}")
-        for result in results if self.unseen else ():
-            both = (result.case.expected, result.case.candidate)
-            documents = [each for each in both if each is not MISSING]
+        for result in results:
+            if not self.unseen:
+                break
+            documents = _documents(result.case)
             self.unseen = {
                 text: path
                 for text, path in self.unseen.items()
@@ -164,6 +165,16 @@ class CaseWarnings:
                 return f"{record.path}: {note or mismatch_reason(record) or 'error'}"
         reason = result.overall.reasoning if result.overall is not None and self._values else ""
         return reason or "error"
+
+
+def _documents(case: Case) -> list[JsonValue]:
+    """Return the documents of a case, parsed if they are lines."""
+    both: Iterable[JsonValue | Missing] = (case.expected, case.candidate)
+    if case.unparsed is not None:
+        from fieldmark.plan.line_pairs import parsed_document
+
+        both = map(parsed_document, case.unparsed)
+    return [each for each in both if not isinstance(each, Missing)]
 
 
 def _named(case: Case) -> str:
