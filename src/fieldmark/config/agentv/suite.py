@@ -55,6 +55,8 @@ _AGENT_KEYS: Final = frozenset(
     {"target", "targets", "provider", "providers", "prompts", "workspace"}
 )
 """Keys that only have an effect in AgentV."""
+_GRADER_KEYS: Final = frozenset({"required", "min_score", "negate"})
+"""Keys of graders, which would change verdicts if they were used elsewhere."""
 _NO_AGENT: Final = "no agent is run: the prediction is the JSON file that the input of a case names"
 
 
@@ -77,6 +79,9 @@ def _check_keys(
         meant = did_you_mean(key, read)
         if key in _AGENT_KEYS:
             context.warn(f"{within}{key} is not used", location, _NO_AGENT)
+        elif key in _GRADER_KEYS:
+            message = f"{within}{key} is only supported as a key of a grader"
+            context.add(message, location, "move it to a grader")
         elif meant:
             context.add(f"unknown key {key!r}", location, meant)
         else:
@@ -117,6 +122,8 @@ def convert_suite(located: Located, context: Context) -> tuple[Located, list[Pro
         context.warn(message, texts[0].location, hint)
     if not cases:
         raise context.problems.error()
+    required = dict.fromkeys((*graders.required(), *converter.required))
+    limits: JsonObject = {f"evaluators.{name}.verdicts.fail": 0 for name in required}
     stem = PurePath(located.location.file).stem.removesuffix(".eval")
     native = _native_object(
         located,
@@ -126,6 +133,9 @@ def convert_suite(located: Located, context: Context) -> tuple[Located, list[Pro
             "metadata": _metadata(located) or MISSING,
             "tags": _tags(located) or MISSING,
             "evaluators": graders.evaluators(located.location),
+            "gates": _native_object(located, {"max": _native_object(located, limits)})
+            if limits
+            else MISSING,
             "cases": located_list(cases, located.location),
         },
     )
@@ -198,6 +208,7 @@ class _CaseConverter:
 
     def __init__(self, suite: Located, graders: Graders, context: Context) -> None:
         self.criteria: list[Located] = []
+        self.required: list[str] = []
         self.without_candidate: list[Problem] = []
         self._suite = suite
         self._graders = graders
@@ -211,6 +222,7 @@ class _CaseConverter:
         _check_keys(located, _CASE_KEYS, context, labels=_CASE_LABELS)
         graders = _read_graders(located, context)
         self.criteria += graders.criteria
+        self.required += graders.required()
         answer = _case_value(located, _EXPECTED)
         expected = MISSING if answer is None else _expected_document(answer, self._fixtures)
         if expected is MISSING:
