@@ -138,6 +138,15 @@ def outcome(expected: object, candidate: object) -> str:
     return "tp" if canonical(expected) == canonical(candidate) else "fp fn"
 
 
+def row_outcomes(one: object, other: object, fields: list[str]) -> list[tuple[str, str]]:
+    """Return the outcome of each field of two rows; without a value, a row counts as one, `$`."""
+    found = [(field, outcome(value_at(one, field), value_at(other, field))) for field in fields]
+    if one is not ABSENT and other is not ABSENT:
+        return [(field, result) for field, result in found if result]
+    values = [(field, result) for field, result in found if result in ("fp", "fn")]
+    return values or [("$", result) for result in [outcome(one, other)] if result in ("fp", "fn")]
+
+
 def f1(counts: dict[str, int]) -> float | None:
     """Return 2 TP / (2 TP + FP + FN), or None if there is nothing to count."""
     total = 2 * counts["tp"] + counts["fp"] + counts["fn"]
@@ -161,23 +170,23 @@ def judge(request: dict) -> dict:
     pairs = align(expected, candidate, fields, config.get("threshold", 0.8))
     missing = sorted(set(range(len(expected))) - {i for i, _, _ in pairs})
     extra = sorted(set(range(len(candidate))) - {j for _, j, _ in pairs})
-    rows = [(i, expected[i], candidate[j]) for i, j, _ in pairs]
-    rows += [(i, expected[i], ABSENT) for i in missing]
-    rows += [(j, ABSENT, candidate[j]) for j in extra]
+    rows = [(f"[{i}]" if i == j else f"[{i}→{j}]", expected[i], candidate[j]) for i, j, _ in pairs]
+    rows += [(f"[{i}]", expected[i], ABSENT) for i in missing]
+    rows += [(f"[→{j}]", ABSENT, candidate[j]) for j in extra]
     all_keys = {key: 0 for row in expected + candidate if isinstance(row, dict) for key in row}
-    metrics = {}
+    scored = config.get("score_fields") or list(all_keys)
+    metrics = {field: Counter(tp=0, tn=0, fp=0, fn=0) for field in [*scored, "$"]}
     hits, misses = [], []
-    for field in config.get("score_fields") or all_keys:
-        counts = Counter(tp=0, tn=0, fp=0, fn=0)
-        for index, one, other in rows:
-            found = outcome(value_at(one, field), value_at(other, field))
-            if found == "tn" and (one is ABSENT or other is ABSENT):
-                continue
-            counts.update(found.split())
-            if found:
-                (hits if found in ("tp", "tn") else misses).append(f"{path}[{index}].{field}")
-        metrics[field] = {**counts, "f1": f1(counts)}
-    scores = [own["f1"] for own in metrics.values() if own["f1"] is not None]
+    for place, one, other in rows:
+        for field, found in row_outcomes(one, other, scored):
+            metrics[field].update(found.split())
+            text = path + place + ("" if field == "$" else f".{field}")
+            reason = {"fn": " (missing)", "fp": " (extra)"}.get(found, "")
+            (hits if found in ("tp", "tn") else misses).append(text + reason)
+    scores = [score for score in map(f1, metrics.values()) if score is not None]
+    if not isinstance(lists[1], list) and not is_empty(lists[1]):
+        misses.append(f"{path} (not a list)")
+        scores.append(0.0)
     is_missing = request["candidate"] is None  # also if the prediction could not be parsed
     if is_missing and not misses:
         misses = ["$ (no readable prediction)"]
@@ -195,7 +204,7 @@ def judge(request: dict) -> dict:
             "unmatched_expected_total": len(missing),
             "unmatched_parsed": extra[:MAX_ROWS],
             "unmatched_parsed_total": len(extra),
-            "metrics": metrics,
+            "metrics": {field: {**own, "f1": f1(own)} for field, own in metrics.items()},
         },
     }
 

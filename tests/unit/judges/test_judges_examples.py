@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -61,7 +62,9 @@ def built_in_score(evaluator, expected, candidate):
 
 
 def paths(texts):
-    return sorted(text.partition(" (")[0].partition(":")[0] for text in texts)
+    """Return the paths of hits or misses; `[1→2]` is the expected item 1."""
+    bare = (text.partition(" (")[0].partition(":")[0] for text in texts)
+    return sorted(re.sub(r"\[(\d*)→(\d+)\]", lambda m: f"[{m[1] or m[2]}]", text) for text in bare)
 
 
 def assert_same(own, built_in):
@@ -214,16 +217,32 @@ def assert_same_items(own, reference):
         pytest.param([{"amount": 1}], [{"amount": 2}], id="no-match-field"),
         pytest.param([{"description": 7, "amount": True}], [{"description": 7.0, "amount": 1}], id="numbers-and-true"),
         pytest.param([{"description": "2024-01-01", "amount": 1}], [{"description": "2024-01-02", "amount": 1}], id="dates"),
-        pytest.param(["x", 3, WIDGET], [WIDGET, 3, None], id="rows-that-are-no-objects"),
+        pytest.param([3, WIDGET], [WIDGET, 3, None], id="rows-that-are-no-objects"),
         pytest.param([], [], id="two-empty-lists"),
         pytest.param([], [WIDGET], id="only-extra"),
-        pytest.param([WIDGET], "rows", id="not-a-list"),
     ],
 )  # fmt: skip
 def test_line_items_agree_with_the_evaluator(expected, candidate):
     sides = {"rows": expected}, {"rows": candidate}
     own = score_with("line_items.py", *sides, **ITEMS_CONFIG)
     assert_same_items(own, ITEMS.evaluate(*sides))
+
+
+@pytest.mark.parametrize(
+    ("expected", "candidate", "misses"),
+    [
+        pytest.param([{"other": 2}], [], ("rows[0] (missing)",), id="missing-row-without-scored-value"),
+        pytest.param([], [7], ("rows[→0] (extra)",), id="extra-row-without-scored-value"),
+        pytest.param([], "text", ("rows (not a list)",), id="not-a-list"),
+        pytest.param(
+            [WIDGET], {"a": 1}, ("rows[0].description (missing)", "rows[0].amount (missing)", "rows (not a list)"),
+            id="object-instead-of-a-list",
+        ),
+    ],
+)  # fmt: skip
+def test_rows_that_cannot_be_compared_are_misses(expected, candidate, misses):
+    score = score_with("line_items.py", {"rows": expected}, {"rows": candidate}, **ITEMS_CONFIG)
+    assert (score.score, score.misses, score.vacuous) == (0.0, misses, False)
 
 
 @pytest.mark.parametrize("candidate", [MISSING, UNREADABLE, "text", {}, []], ids=repr)
