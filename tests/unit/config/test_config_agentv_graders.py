@@ -303,6 +303,25 @@ def test_a_failing_required_grader_fails_the_run(tmp_path, where):
     assert evaluate(project(tmp_path, **where(own))).passed
 
 
+def test_a_required_grader_that_no_case_uses_has_no_gate(tmp_path):
+    own = {"name": "own", **FIELDS, "required": True}
+    cases = [{**CASE, "assertions": [TOTAL]}]
+    path = project(tmp_path, graders=[own], cases=cases, era="evalcases")
+    assert not load_eval(path).gates
+
+
+def test_a_script_in_a_composite_is_a_warning_of_the_import(tmp_path):
+    composite = {
+        "name": "own",
+        "type": "composite",
+        "assertions": [TOTAL, {"name": "s", **OWN_SCRIPT}],
+    }
+    path = project(tmp_path, graders=[composite])
+    (path.parent / "own.py").touch()
+    (warning,) = import_agentv(path).warnings
+    assert "script paths are relative" in str(warning)
+
+
 def test_a_required_grader_is_a_warning(tmp_path):
     own = {"name": "own", **FIELDS, "required": True}
     (warning,) = import_agentv(project(tmp_path, graders=[own])).warnings

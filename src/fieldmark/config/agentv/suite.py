@@ -122,8 +122,7 @@ def convert_suite(located: Located, context: Context) -> tuple[Located, list[Pro
         context.warn(message, texts[0].location, hint)
     if not cases:
         raise context.problems.error()
-    required = dict.fromkeys((*graders.required(), *converter.required))
-    limits: JsonObject = {f"evaluators.{name}.verdicts.fail": 0 for name in required}
+    limits: JsonObject = {f"evaluators.{name}.verdicts.fail": 0 for name in converter.required}
     stem = PurePath(located.location.file).stem.removesuffix(".eval")
     native = _native_object(
         located,
@@ -208,7 +207,7 @@ class _CaseConverter:
 
     def __init__(self, suite: Located, graders: Graders, context: Context) -> None:
         self.criteria: list[Located] = []
-        self.required: list[str] = []
+        self.required: dict[str, None] = {}
         self.without_candidate: list[Problem] = []
         self._suite = suite
         self._graders = graders
@@ -222,7 +221,6 @@ class _CaseConverter:
         _check_keys(located, _CASE_KEYS, context, labels=_CASE_LABELS)
         graders = _read_graders(located, context)
         self.criteria += graders.criteria
-        self.required += graders.required()
         answer = _case_value(located, _EXPECTED)
         expected = MISSING if answer is None else _expected_document(answer, self._fixtures)
         if expected is MISSING:
@@ -253,6 +251,7 @@ class _CaseConverter:
         replaces_defaults = Era.DESIGN in self._suite.entries and graders.written > 0
         only_own = skips_defaults or replaces_defaults
         sources = (graders,) if only_own else (graders, self._graders)
+        self.required |= dict.fromkeys(each for source in sources for each in source.required())
         if not any(source.written for source in sources):
             hint = "AgentV would use a language model; add graders that compare fields"
             context.add(f"case {name!r} has no graders", location, hint)
