@@ -23,17 +23,23 @@ from collections import Counter
 from rapidfuzz.distance import Levenshtein
 
 ABSENT = object()
+PATH = re.compile(r"[^.\[\]]+(\[\d+\]|\.[^.\[\]]+)*")
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([t ].*)?")
 MAX_ROWS = 100  # rows shown in the details
 MAX_TEXTS = 1_000  # hits and misses shown
 
 
 def value_at(document: object, path: str) -> object:
-    """Return the value at a path such as `tax.rate`, or ABSENT."""
+    """Return the value at a path such as `taxes[0].rate`, or ABSENT."""
     if isinstance(document, dict) and path in document:
         return document[path]
-    for key in path.split("."):
-        document = document.get(key, ABSENT) if isinstance(document, dict) else ABSENT
+    for step in re.findall(r"[^.\[\]]+", path):
+        if isinstance(document, dict) and step in document:
+            document = document[step]
+        elif isinstance(document, list) and step.isdigit() and int(step) < len(document):
+            document = document[int(step)]
+        else:
+            return ABSENT
     return document
 
 
@@ -159,12 +165,20 @@ def bounded(texts: list[str]) -> list[str]:
     return texts[:MAX_TEXTS] + rest
 
 
+def check_paths(setting: str, paths: object) -> None:
+    """End the judge with a message unless a setting is a list of paths."""
+    is_list = isinstance(paths, list) and paths
+    if not is_list or not all(isinstance(path, str) and PATH.fullmatch(path) for path in paths):
+        sys.exit(f"line_items: {setting} must contain paths such as tax.rate or pages[0].rows")
+
+
 def judge(request: dict) -> dict:
     """Return the mean F1 of the fields; values of an unaligned row are missing or extra."""
     config = request["config"]
     path, fields = config.get("path", "line_items"), config.get("match_fields", ["description"])
-    if not fields or config.get("score_fields") == []:
-        sys.exit("line_items: match_fields and score_fields must name at least one field")
+    check_paths("path", [path])
+    check_paths("match_fields", fields)
+    check_paths("score_fields", config.get("score_fields", fields))
     lists = [value_at(request[side], path) for side in ("expected", "candidate")]
     expected, candidate = (rows if isinstance(rows, list) else [] for rows in lists)
     pairs = align(expected, candidate, fields, config.get("threshold", 0.8))

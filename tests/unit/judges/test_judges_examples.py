@@ -122,7 +122,10 @@ def test_a_case_without_a_document_is_a_miss(script, expected, candidate):
         pytest.param("header_confusion.py", {"fields": [{"name": "a"}]}, 'header_confusion: {"name": "a"} needs a path', id="header-no-path"),
         pytest.param("header_confusion.py", {"fields": [{"path": "a..b"}]}, "needs a path such as", id="header-invalid-path"),
         pytest.param("header_confusion.py", {"fields": [{"path": "a[].b"}]}, "needs a path such as", id="header-wildcard"),
-        pytest.param("line_items.py", {"match_fields": []}, "must name at least one field", id="items-no-fields"),
+        pytest.param("line_items.py", {"match_fields": []}, "line_items: match_fields must contain paths", id="items-no-fields"),
+        pytest.param("line_items.py", {"match_fields": "description"}, "line_items: match_fields must", id="items-string"),
+        pytest.param("line_items.py", {"path": "pages[].rows"}, "line_items: path must contain paths", id="items-wildcard"),
+        pytest.param("line_items.py", {"score_fields": [{"path": "a"}]}, "line_items: score_fields must", id="items-objects"),
         pytest.param("multi_field_fuzzy.py", {}, "multi_field_fuzzy: fields is required", id="fuzzy-no-fields"),
         pytest.param("multi_field_fuzzy.py", {"fields": [{"name": "a"}]}, "'path' is required", id="fuzzy-no-path"),
     ],
@@ -243,6 +246,17 @@ def test_line_items_agree_with_the_evaluator(expected, candidate):
 def test_rows_that_cannot_be_compared_are_misses(expected, candidate, misses):
     score = score_with("line_items.py", {"rows": expected}, {"rows": candidate}, **ITEMS_CONFIG)
     assert (score.score, score.misses, score.vacuous) == (0.0, misses, False)
+
+
+@pytest.mark.parametrize("path", ["invoice.rows", "pages[1].rows"])
+def test_line_items_agree_on_lists_within_a_document(path):
+    expected, candidate = (
+        {"invoice": {"rows": rows}, "pages": [{}, {"rows": rows}]}
+        for rows in ([WIDGET, BOLT], [{**BOLT, "amount": 7}])
+    )
+    own = score_with("line_items.py", expected, candidate, **{**ITEMS_CONFIG, "path": path})
+    built_in = LineItems(path=path, score_fields=("description", "amount"))
+    assert_same_items(own, built_in.evaluate(expected, candidate))
 
 
 @pytest.mark.parametrize("candidate", [MISSING, UNREADABLE, "text", {}, []], ids=repr)
