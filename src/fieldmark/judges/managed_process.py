@@ -163,7 +163,7 @@ class ProcessGroup:
                 self._change.wait_for(lambda: not self._running)
         finally:
             if self._started:
-                _kill_marked(self._marker)
+                _kill_marked(self._marker, wait_for_new=True)
 
 
 class ManagedProcess:
@@ -494,16 +494,32 @@ def _set_limits(pid: int, limits: ProcessLimits) -> None:
             return
 
 
-def _kill_marked(marker: str) -> None:
-    """Kill every process with a marker in its environment until none is left."""
+def _kill_marked(marker: str, *, wait_for_new: bool = False) -> None:
+    """Kill every process with a marker in its environment until none is left.
+
+    If the start of a program was interrupted, its process may have no environment yet. With
+    `wait_for_new`, such children get time to start.
+    """
     wanted = marker.encode()
     for _ in range(_KILL_ROUNDS):
-        found = [pid for pid in _other_pids() if wanted in _read_proc(pid, "environ")]
-        if not found:
+        environments = {pid: _read_proc(pid, "environ") for pid in _other_pids()}
+        found = [pid for pid, environment in environments.items() if wanted in environment]
+        if not found and not (
+            wait_for_new
+            and any(
+                _is_new_child(pid) for pid, environment in environments.items() if not environment
+            )
+        ):
             return
         for pid in found:
             _kill(pid)
         time.sleep(_KILL_PAUSE)
+
+
+def _is_new_child(pid: int) -> bool:
+    """Return whether a process without an environment is a child that has not exited."""
+    stat = _read_stat(pid)
+    return bool(stat) and int(stat[_PARENT]) == os.getpid() and stat[0] != b"Z"
 
 
 def _descendants(root: int) -> dict[int, bytes]:
