@@ -126,7 +126,8 @@ class CaseStats(NamedTuple):
     """The metrics of one case.
 
     `score` and `verdict` are undefined if a comparison failed. `vacuous` means that there was
-    nothing to score. `safety` is the score of a safety judge, if there is one.
+    nothing to score. `safety` is the score of a safety judge, and `rqs` the response quality score
+    of an evaluator, if there is one.
     """
 
     counts: Counts
@@ -143,6 +144,7 @@ class CaseStats(NamedTuple):
     errors_count: int
     vacuous: bool
     safety: float | None = None
+    rqs: float | None = None
 
 
 class CaseCounter:

@@ -270,7 +270,7 @@ class Walk:
         self, node: AttributeNode, expected: _Side, candidate: _Side, outcomes: Outcomes
     ) -> None:
         """Classify one field: by presence if a side is empty, else by its comparator."""
-        if expected is MISSING and not self.with_extras:
+        if expected is MISSING and (node.truth_only or not self.with_extras):
             return
         if node.ignored:
             self._record_ignored(node, expected, candidate, outcomes)

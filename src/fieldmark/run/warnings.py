@@ -172,7 +172,8 @@ def unused_rules(rules: Rules, facts: FactsByPath) -> list[str]:
         place = f"{rule.location}: " if str(rule.location) else ""
         close = nearest(path.text, seen)
         hint = f"did you mean {close!r}?" if close else ""
-        warnings.append(with_hint(f"{place}no document has {path.text!r}", hint))
+        documents = "ground truth" if rule.truth_only else "document"
+        warnings.append(with_hint(f"{place}no {documents} has {path.text!r}", hint))
     return warnings
 
 
