@@ -41,14 +41,12 @@ def eval_settings(spec: EvalSpec) -> Settings:
     found = _EvaluatorRules(spec.convention)
     shared = found.add(spec.evaluators)
     own = {name: found.add(each, name) for name, each in own_evaluators(spec).items()}
-    cases = spec.cases if isinstance(spec.cases, tuple) else ()
-    without_truth = [case.id for case in cases if case.expected is MISSING]
     if spec.rules is not None:
         shared, own = spec.rules, {}
     elif shared is None and not any(own.values()):
+        cases = spec.cases if isinstance(spec.cases, tuple) else ()
+        without_truth = any(case.expected is MISSING for case in cases)
         shared, own = Rules(scope=Scope.TRUTH if without_truth else None), {}
-    else:
-        own.update(dict.fromkeys(without_truth))
     rules = spec.convention.rules_for(shared) if shared else _NO_FIELDS
     distinct = [rules]
     by_case: dict[str, Rules] = {}
@@ -135,8 +133,8 @@ class _EvaluatorRules:
         default = find_convention(self.convention.name).counting
         for option in _RQS_OPTIONS:
             if getattr(given, option) not in {getattr(theirs, option), getattr(default, option)}:
-                metrics = f"{option} of the quality metrics"
-                self._warn(name, "the convention", f"have different {option}", metrics)
+                problem = f"have different {option}"
+                self._warn(name, "the convention", problem, "the quality metrics")
         options = {option: describe(getattr(theirs, option)) for option in _RQS_OPTIONS}
         self.convention = self.convention.with_options(options)
         self.options[QUALITY_DEPTH] = describe(evaluator.depth)
