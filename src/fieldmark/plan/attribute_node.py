@@ -94,6 +94,7 @@ class AttributeNode:
         "mode",
         "path",
         "structural",
+        "truth_only",
         "walks",
     )
 
@@ -132,6 +133,7 @@ class AttributeNode:
             self.aligner = Index()  # a rule applies to the items, so the list is not one value
         self.container_types = _OBJECTS_ONLY if self.aligner.name == "whole" else _CONTAINERS
         self.has_rule = bool(complete)
+        self.truth_only = bool(complete) and complete[-1].rule.truth_only
         self.any_of = isinstance(self.comparator, AnyOf)
         self.ignored = isinstance(self.comparator, Ignore)
         is_batch = hasattr(self.comparator, "settle")

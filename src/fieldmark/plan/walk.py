@@ -402,7 +402,7 @@ class Walk:
         """Classify one field: by presence if a side is empty, else by its comparator."""
         if self.sparse:
             expected, candidate = _dense(expected), _dense(candidate)
-        if expected is MISSING and not self.with_extras:
+        if expected is MISSING and (node.truth_only or not self.with_extras):
             return
         if node.ignored:
             self._record_ignored(node, expected, candidate, outcomes)
