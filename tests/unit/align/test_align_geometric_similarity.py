@@ -86,7 +86,7 @@ def test_rules_file_aligns_lines_by_their_boxes():
         ]
     }  # fmt: skip
     result = fm.compare({"lines": LINES}, {"lines": FOUND[1:]}, rules=rules)
-    assert result.hits == ("lines[1].bbox",)
+    assert result.hits == ("lines[1→0].bbox",)
     assert "lines[1].text" in result.misses
 
 

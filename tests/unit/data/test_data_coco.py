@@ -161,4 +161,4 @@ def test_user_rules_override_default_rules():
         "fields": [{"path": "regions[*].bbox", "match": "iou", "format": "xywh", "threshold": 0.9}]
     }
     run = fm.score(TRUTH, FOUND, inputs={"format_in": "coco"}, rules=rules)
-    assert run.attributes["regions[].bbox"].f1 is None
+    assert run.attributes["regions[].bbox"].f1 == 0.0
