@@ -20,7 +20,7 @@ from fieldmark.values.paths import (
     ROOT,
     Path,
     PathError,
-    attribute_of,
+    configured_attribute,
     obstacle,
     parse_path,
     resolve,
@@ -210,9 +210,10 @@ def compile_plan(rules: Rules, table: AttributeTable | None = None) -> Plan:
 
 def _lookup(settings: PlanSettings, match: RuleMatch) -> _Lookup:
     path = parse_path(match.rule.path)
-    name = path.text if path.has_index else attribute_of(path)
     complete = match._replace(used=len(match.segments))
-    return _Lookup(path, AttributeNode(settings, [complete], name, addressed=True))
+    return _Lookup(
+        path, AttributeNode(settings, [complete], configured_attribute(path), addressed=True)
+    )
 
 
 def _find(document: JsonValue | Missing, path: Path) -> JsonValue | Missing:

@@ -30,7 +30,7 @@ from fieldmark.model.outcomes import AttributeTable
 from fieldmark.model.rule import Depth, Rules, Scope
 from fieldmark.run.options import RunOptions
 from fieldmark.run.settings import Settings
-from fieldmark.values.paths import PathError, attribute_of, parse_path
+from fieldmark.values.paths import PathError, configured_attribute, parse_path
 from fieldmark.values.text import did_you_mean
 from fieldmark.wire.manifest import RunEntry
 
@@ -224,6 +224,6 @@ def _unconfigured(gates: Sequence[Gate], rule_sets: Sequence[Rules]) -> Iterator
 
 def _attribute(path: str) -> str:
     try:
-        return attribute_of(parse_path(path))
+        return configured_attribute(parse_path(path))
     except PathError:
         return path

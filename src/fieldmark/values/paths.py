@@ -28,6 +28,7 @@ __all__ = [
     "Segment",
     "append_path",
     "attribute_of",
+    "configured_attribute",
     "covers",
     "has_path",
     "is_path",
@@ -296,6 +297,15 @@ def attribute_of(path: Path) -> str:
         else:
             text = join(text, _key_of(segment))
     return text
+
+
+def configured_attribute(path: Path) -> str:
+    """Return the attribute of a configured path; one with an index is its own, as written.
+
+    >>> configured_attribute(parse_path("items[3].amount"))
+    'items[3].amount'
+    """
+    return path.text if path.has_index and not path.is_pattern else attribute_of(path)
 
 
 def covers(pattern: Path, path: Path) -> bool:
