@@ -100,6 +100,18 @@ SWAPPED = {"l": [{"x": 1}, {"x": 2}]}, {"l": [{"x": 2}, {"x": 1}]}
             id="items-are-aligned-like-those-of-the-evaluator",
         ),
         pytest.param(
+            [case("a", {"l": [{"x": 1}]}, {"l": [{"x": 1}, {"x": 2}]})],
+            [accuracy({"path": "l[*].x"})],
+            {"l[].x": (1, 0, 0, 0)},
+            id="item-that-the-truth-lacks-is-skipped",
+        ),
+        pytest.param(
+            [case("a", {"l": [{"x": 1}], "m": [{"x": 1}]}, {"l": 5, "m": [{"x": 1}]}), case("b", {}, {"l": 5})],
+            [{"type": "field_confusion", "fields": [{"path": "m[*].x"}]}, accuracy({"path": "l[*].x"})],
+            {"l[].x": (0, 0, 0, 1), "m[].x": (1, 0, 0, 0)},
+            id="other-type-in-the-place-of-a-list",
+        ),
+        pytest.param(
             [case("a", {**SWAPPED[0], "m": [{"x": 1}, {"x": 2}]}, {**SWAPPED[1], "m": [{"x": 2}, {"x": 1}]})],
             [{"type": "field_confusion", "fields": [{"path": "m[*].x"}]}, accuracy({"path": "l[*].x"})],
             {"m[].x": (2, 0, 0, 0), "l[].x": (0, 0, 2, 2)},
@@ -287,6 +299,32 @@ def test_first_extraction_metrics_counts_and_a_warning_names_both():
     assert message in run.summary.warnings
 
 
+def test_cases_without_extraction_metrics_are_not_part_of_the_means_by_case():
+    wrong = case("c", {"x": 1}, {"x": 2}, accuracy({"path": "x"}), only_own=True)
+    metrics = {"name": "metrics", "type": "extraction_metrics"}
+    run = evaluate([*TWO, wrong], metrics)
+    assert run.summary.macro.by_case == evaluate(TWO, metrics).summary.macro.by_case
+    assert run.summary.macro_f1_by_case == run.summary.evaluators["metrics"].mean_score
+
+
+@pytest.mark.parametrize(
+    ("path", "warnings"),
+    [
+        pytest.param("x", (), id="path-of-the-truth"),
+        pytest.param("po", ("no ground truth has 'po'",), id="path-of-predictions-only"),
+        pytest.param("xyw", ("no document has 'xyw'; did you mean 'xyz'?",), id="misspelled-path"),
+    ],
+)
+@pytest.mark.parametrize("shared", [False, True])
+def test_path_that_no_case_can_score_is_a_warning(path, warnings, shared):
+    evaluator = accuracy({"path": "xyz"}, {"path": path})
+    cases = [case("a", {"x": 1, "xyz": 1}, {"x": 1, "xyz": 1, "po": 7})]
+    if not shared:
+        cases = [{**cases[0], "evaluators": [evaluator]}, case("b", {"x": 1}, {"x": 1})]
+    run = evaluate(cases, evaluator if shared else accuracy({"path": "x"}, name="shared"))
+    assert tuple(text.rpartition("]: ")[2] for text in run.summary.warnings) == warnings
+
+
 # --- stored runs ------------------------------------------------------------------------------------
 
 METRICS = {"name": "metrics", "type": "extraction_metrics", "variant": "taxonomy_code"}
@@ -443,6 +481,54 @@ def test_failed_safety_judge_leaves_all_other_metrics():
     assert run.micro == whole.micro
     assert run.quality.buckets == whole.quality.buckets
     assert run.mean_score is None
+
+
+@pytest.mark.parametrize("weight", [0, 1])
+def test_failed_extraction_metrics_are_not_part_of_the_means_by_case(weight):
+    cases = [
+        case("a", {"n": 1}, {"n": 2}),
+        case("b", {"n": 1, "note": "x y"}, {"n": 2, "note": "z"}),
+    ]
+    with serving(status(400)) as server:
+        provider = {"type": "openai", "model": "m", "base_url": server.url, "cache": False}
+        metrics = {
+            "name": "metrics",
+            "type": "extraction_metrics",
+            "fields": [NOTE],
+            "weight": weight,
+        }
+        run = evaluate(cases[::-1], accuracy({"path": "n"}), metrics, provider=provider)
+    assert run.summary.evaluators["metrics"].errors == 1
+    assert run.summary.macro_f1_by_case == run.summary.evaluators["metrics"].mean_score == 0
+    assert run.summary.macro.by_case == evaluate(cases[:1], metrics).summary.macro.by_case
+
+
+@pytest.mark.parametrize(("on_error", "rqs", "f1"), [("undefined", 0.85, 1), ("zero", 0.425, 0.5)])
+def test_case_without_ground_truth_has_the_scores_of_its_evaluators(tmp_path, on_error, rqs, f1):
+    cases = [case("a", {"x": 1}, {"x": 1}), case("b", None, {"x": 1})]
+    quality, metrics = (
+        {"name": each, "type": each, "on_error": on_error}
+        for each in ("response_quality", "extraction_metrics")
+    )
+    run = evaluate(cases, quality, metrics, out=tmp_path / "run")
+    assert run.quality.rqs == run.summary.evaluators["response_quality"].mean_score == rqs
+    assert run.summary.macro_f1_by_case == f1
+    same = fm.rescore(tmp_path / "run")
+    assert (same.quality, same.summary.cases) == (run.quality, run.summary.cases)
+
+
+def test_rescored_run_with_errors_as_zero_has_the_same_metrics(tmp_path):
+    with serving(status(400)) as server:
+        provider = {"type": "openai", "model": "m", "base_url": server.url, "cache": False}
+        quality = {**LIGHT_QUALITY, "strategies": {"note": "semantic"}, "on_error": "zero"}
+        failing = accuracy(NOTE, on_error="zero")
+        schema = {"type": "json_schema", "schema": True}
+        other = case("schema", {"n": 1}, {"n": 1}, schema, only_own=True)
+        cases = [*NOTES[:2], case("vacuous", {}, {}), other]
+        run = evaluate(cases, quality, failing, provider=provider, out=tmp_path / "run")
+    assert (run.quality.rqs, run.summary.cases.errors) == (pytest.approx(0.9 / 3), 0)
+    same = fm.rescore(tmp_path / "run")
+    assert (same.quality, same.summary.cases) == (run.quality, run.summary.cases)
 
 
 def test_failed_comparison_leaves_the_metrics_of_other_fields():

@@ -123,13 +123,13 @@ class RecountedRun:
         stats, stored = self._counter.stats(case.outcomes, unreadable=unreadable), case.stats
         options = self.run.manifest.convention.options
         if QUALITY_EVALUATOR in options:
-            own = quality(stored.quality, self.convention.counting, stored.safety)
-            rqs = 0.0 if unreadable else own.rqs
-            stats = stats._replace(
-                quality=stored.quality,
-                safety=stored.safety,
-                rqs=None if stored.rqs is None else rqs,
+            before, after = (
+                quality(stored.quality, convention.counting, stored.safety).rqs
+                for convention in (self.run.convention, self.convention)
             )
+            # Without a candidate, or if a comparison failed, the score is not that of the formula.
+            rqs = after if stored.rqs == before else stored.rqs
+            stats = stats._replace(quality=stored.quality, safety=stored.safety, rqs=rqs)
         if BY_CASE_EVALUATOR in options:
             stats = stats._replace(precision=stored.precision, recall=stored.recall, f1=stored.f1)
         if not any(result.weight for result in case.evaluator_results):
@@ -139,8 +139,10 @@ class RecountedRun:
         return stats._replace(
             score=case.score,
             verdict=case.verdict,
-            hits=case.stats.hits,
-            misses=case.stats.misses,
+            hits=stored.hits,
+            misses=stored.misses,
+            errors_count=stored.errors_count,
+            vacuous=stored.vacuous,
         )
 
 

@@ -187,10 +187,11 @@ def _complete(own: Rules, base: Rules) -> Iterator[Rule]:
     """
     if own.aligner != base.aligner:
         known = {path_key(rule.path) for rule in own.fields}
-        lists = (path for rule in own.fields if is_path(rule.path) for path in _lists(rule.path))
-        for path in dict.fromkeys(lists):
-            if path_key(path) not in known:
-                yield Rule(path=path, aligner=own.aligner)
+        for rule in own.fields:
+            for path in _lists(rule.path) if is_path(rule.path) else ():
+                if path_key(path) not in known:
+                    known.add(path_key(path))
+                    yield replace(rule, path=path, comparator=None, aligner=own.aligner)
     for rule in own.fields:
         if not rule.required and not is_path(rule.path):
             continue
