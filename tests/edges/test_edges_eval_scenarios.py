@@ -215,7 +215,7 @@ SCENARIOS = {
         "fail",
         [],
         ["invoice..total (invalid path)"],
-        code=3,  # the evaluator has no other path
+        code=3,  # the only path of the evaluator is in no document
     ),
     "missing-optional-field-is-not-counted": Scenario(
         number("INV-001"),

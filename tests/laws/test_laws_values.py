@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import calendar
 import json
 import math
 from datetime import date, timedelta
 from fractions import Fraction
 
 import orjson
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fieldmark.model.json import MISSING, kind_of
@@ -152,8 +153,10 @@ def test_decimal_boundaries_are_exact_for_floats(base, steps, unit, beyond):
 
 @given(st.dates(), st.sampled_from(DEFAULT_FORMATS[1:]))
 def test_formatted_day_is_read(day, form):
-    months = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
-    text = form.text.replace("YYYY", f"{day.year:04}").replace("MMM", months[day.month - 1])
+    name = calendar.month_name[day.month]
+    assume("MMMM" not in form.text or len(name) > 3)  # `MMM` reads May
+    text = form.text.replace("YYYY", f"{day.year:04}")
+    text = text.replace("MMMM", name).replace("MMM", name[:3].upper())
     text = text.replace("MM", f"{day.month:02}").replace("DD", f"{day.day:02}")
     reading = read_day(text)
     assert reading is not None
@@ -172,11 +175,23 @@ def test_any_text_is_a_date_or_none(text):
     assert reading is None or date.min <= reading.day <= date.max + timedelta(0)
 
 
+def keys_in(value):
+    """Yield the keys of all objects in a value."""
+    if isinstance(value, dict):
+        yield from value
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        yield from keys_in(inner)
+
+
 @given(any_json)
 def test_every_leaf_is_found_at_its_path(document):
+    keys = set(keys_in(document))
     for path, value in leaves(document):
         if path == "$" and isinstance(document, dict) and not document:
             continue
+        if keys.intersection(parse_path(path).tails[:-1]):
+            continue  # a key that is literally the path wins
         found = resolve(document, path)
         assert found is value or equal(found, value)
         assert covers(parse_path(attribute_of(parse_path(path))), parse_path(path))

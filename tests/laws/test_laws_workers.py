@@ -53,8 +53,8 @@ def written(directory, pairs):
 
 def content(run):
     manifest = json.loads((run / "manifest.json").read_text())
-    for timing in ("started_at", "finished_at"):
-        del manifest[timing]
+    for own in ("sequence", "started_at", "finished_at"):
+        del manifest[own]
     return [
         (run / "results.jsonl").read_bytes(),
         (run / "summary.json").read_bytes(),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Final
+from math import fsum
+from typing import Final, NamedTuple
 
 from fieldmark.evaluators.base import Score
 from fieldmark.model.case import Case, CaseContext, Verdict
@@ -21,19 +22,25 @@ _MAX_DEPTH: Final = 200
 _MAX_DIGITS: Final = 1_000
 _MAX_QUOTED: Final = 200
 _WHITESPACE: Final = " \t\r\n"
+_CRITERIA: Final = ("criteria", "expected_outcome")
+_CHECK_LISTS: Final = ("assertions", "checks")
+"""The keys of a response with its checks, in versions of AgentV."""
 
 
 def judge_request(case: Case, config: Mapping[str, JsonValue]) -> JsonObject:
     """Return the request for a case.
 
-    A missing document is null, and an empty string as text. The last two keys are the names that
-    newer versions of AgentV use for the candidate as a string and for the ground truth.
+    A missing document is null, and an empty string as text. The keys from `output` on are the
+    names that versions of AgentV use for parts of the same case.
 
     >>> judge_request(Case("a", {"total": 1}, {"total": 2}), {"max_gap": 3})["candidate_answer"]
     '{"total": 2}'
     """
     context = case.context or CaseContext()
     answer = _as_text(case.candidate) if context.text is None else context.text
+    metadata = context.metadata or {}
+    criteria = next((metadata[key] for key in _CRITERIA if isinstance(metadata.get(key), str)), "")
+    expected: list[JsonValue] = [{"role": "assistant", "content": case.expected}]
     return {
         "candidate_answer": answer,
         "reference_answer": _as_text(case.expected),
@@ -42,10 +49,14 @@ def judge_request(case: Case, config: Mapping[str, JsonValue]) -> JsonObject:
         "question": _question(context.input),
         "case_id": case.id,
         "input": None if context.input is MISSING else context.input,
-        "metadata": context.metadata or {},
+        "metadata": metadata,
         "config": dict(config),
         "output": answer,
-        "expected_output": [{"role": "assistant", "content": case.expected}],
+        "expected_output": expected,
+        "expected_messages": expected,
+        "input_messages": _messages(context.input),
+        "criteria": criteria,
+        "expected_outcome": criteria,
     }
 
 
@@ -71,20 +82,22 @@ def _as_text(value: JsonValue | Missing) -> str:
     return "" if value is MISSING else _dump(value)
 
 
+def _messages(case_input: JsonValue | Missing) -> list[JsonValue]:
+    """Return an input as messages; anything but a list of messages is the content of one."""
+    if case_input is MISSING:
+        return []
+    if isinstance(case_input, list) and case_input:
+        roles = [each.get("role") for each in case_input if isinstance(each, dict)]
+        if sum(isinstance(role, str) for role in roles) == len(case_input):
+            return case_input
+    return [{"role": "user", "content": case_input}]
+
+
 def _question(case_input: JsonValue | Missing) -> str:
     """Return an input as a string: the user messages of a conversation, or JSON."""
-    if isinstance(case_input, list) and case_input:
-        messages = [
-            message
-            for message in case_input
-            if isinstance(message, dict) and isinstance(message.get("role"), str)
-        ]
-        if len(messages) == len(case_input):
-            texts = (
-                _as_text(each.get("content", "")) for each in messages if each["role"] == "user"
-            )
-            return "\n".join(filter(None, texts))
-    return _as_text(case_input)
+    messages = (each for each in _messages(case_input) if isinstance(each, dict))
+    texts = (_as_text(each.get("content", "")) for each in messages if each["role"] == "user")
+    return "\n".join(filter(None, texts))
 
 
 class InvalidResponseError(Exception):
@@ -113,28 +126,83 @@ def _read_object(response: JsonValue, pass_threshold: float, case_id: str | None
         raise InvalidResponseError(f"the response must be an object, got {_type_name(response)}")
     if case_id is not None and response.get("case_id", case_id) != case_id:
         raise InvalidResponseError(f"the response is for another case, expected {case_id!r}")
-    if "score" not in response:
+    checks = _read_checks(response)
+    score = response.get("score", checks.score)
+    if score is None and "score" not in response:
         raise InvalidResponseError("the response has no score")
-    score = response["score"]
     if isinstance(score, bool) or not isinstance(score, int | float):
         raise InvalidResponseError(f"score must be a number, got {_type_name(score)}")
     if not 0 <= score <= 1:
         raise InvalidResponseError("score must be between 0 and 1")
-    hits, misses = _read_strings(response, "hits"), _read_strings(response, "misses")
-    reasoning = response.get("reasoning", "")
-    if not isinstance(reasoning, str):
-        raise InvalidResponseError(f"reasoning must be a string, got {_type_name(reasoning)}")
+    passes = _read_flag(response, "pass", default=score >= pass_threshold)
     details = response.get("details", {})
     if not isinstance(details, dict):
         raise InvalidResponseError(f"details must be an object, got {_type_name(details)}")
     return Score(
         score=float(score) + 0.0,  # turns -0.0 into 0.0
-        verdict=Verdict.PASS if score >= pass_threshold else Verdict.FAIL,
-        hits=hits,
-        misses=misses,
-        reasoning=reasoning,
+        verdict=Verdict.PASS if passes else Verdict.FAIL,
+        hits=_read_strings(response, "hits") if "hits" in response else checks.hits,
+        misses=_read_strings(response, "misses") if "misses" in response else checks.misses,
+        reasoning=_read_text(response, "reasoning") or _read_text(response, "reason"),
         details=details,
+        vacuous=_read_flag(response, "vacuous", default=False),
     )
+
+
+class _Checks(NamedTuple):
+    """The checks of a response as hits, misses and their mean score; `None` without checks."""
+
+    hits: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+    score: float | None = None
+
+
+def _read_checks(response: JsonObject) -> _Checks:
+    """Read the checks of a response: objects with `text` and either `passed` or `pass`.
+
+    A check with a `score` of its own counts with it instead of 0 or 1.
+    """
+    given = [key for key in _CHECK_LISTS if key in response]
+    if len(given) > 1:
+        raise InvalidResponseError(f"{' and '.join(given)} cannot be combined")
+    if not given:
+        passes = _read_flag(response, "pass", default=False)
+        return _Checks(score=float(passes) if "pass" in response else None)
+    key = given[0]
+    checks = response[key]
+    if not isinstance(checks, list):
+        raise InvalidResponseError(f"{key} must be a list of objects, got {_type_name(checks)}")
+    hits: list[str] = []
+    misses: list[str] = []
+    scores: list[float] = []
+    for check in checks:
+        if not isinstance(check, dict):
+            raise InvalidResponseError(f"{key} must contain only objects, got {_type_name(check)}")
+        flag = "pass" if "pass" in check and "passed" not in check else "passed"
+        if "text" not in check or flag not in check:
+            raise InvalidResponseError(f"{key} must contain objects with text and passed")
+        text, passes = _read_text(check, "text"), _read_flag(check, flag, default=False)
+        score = check.get("score", int(passes))
+        if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+            raise InvalidResponseError(f"score in {key} must be a number from 0 to 1")
+        reason = _read_text(check, "reason") or _read_text(check, "evidence")
+        (hits if passes else misses).append(f"{text} ({reason})" if reason and not passes else text)
+        scores.append(score)
+    return _Checks(tuple(hits), tuple(misses), fsum(scores) / len(scores) if scores else None)
+
+
+def _read_flag(response: JsonObject, key: str, *, default: bool) -> bool:
+    flag = response.get(key, default)
+    if not isinstance(flag, bool):
+        raise InvalidResponseError(f"{key} must be true or false, got {_type_name(flag)}")
+    return flag
+
+
+def _read_text(response: JsonObject, key: str) -> str:
+    text = response.get(key, "")
+    if not isinstance(text, str):
+        raise InvalidResponseError(f"{key} must be a string, got {_type_name(text)}")
+    return text
 
 
 def _read_strings(response: JsonObject, key: str) -> tuple[str, ...]:

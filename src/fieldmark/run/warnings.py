@@ -16,7 +16,7 @@ from fieldmark.evaluators.hits_and_misses import mismatch_reason
 from fieldmark.metrics.tally import FactsByPath
 from fieldmark.model.alignment import Aligner
 from fieldmark.model.case import Case, CaseInput
-from fieldmark.model.json import MISSING, JsonValue
+from fieldmark.model.json import MISSING, JsonValue, Missing
 from fieldmark.model.outcome import FACTS, Outcome, Presence
 from fieldmark.model.rule import Rules
 from fieldmark.values.paths import (
@@ -114,8 +114,10 @@ class CaseWarnings:
             for result in results:
                 if result.stats.errors_count and result.case.input is not CaseInput.FAILED:
                     self._add_case(_ERROR, f"{_named(result.case)}: {self._failure(result)}")
-        for result in results if self.unseen else ():
-            both = (result.case.expected, result.case.candidate)
+        for result in results:
+            if not self.unseen:
+                break
+            both = _documents(result.case)
             self.unseen = {
                 (text, truth_only): path
                 for (text, truth_only), path in self.unseen.items()
@@ -172,6 +174,15 @@ class CaseWarnings:
                 return f"{record.path}: {note or mismatch_reason(record) or 'error'}"
         reason = result.overall.reasoning if result.overall is not None and self._values else ""
         return reason or "error"
+
+
+def _documents(case: Case) -> Sequence[JsonValue | Missing]:
+    """Return both documents of a case, parsed if they are lines."""
+    if case.unparsed is None:
+        return case.expected, case.candidate
+    from fieldmark.plan.line_pairs import parsed_document
+
+    return [*map(parsed_document, case.unparsed)]
 
 
 def _named(case: Case) -> str:

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from fieldmark.api.evaluate import evaluate
 from fieldmark.compare.fuzzy import Algorithm, Fuzzy
 from fieldmark.config.agentv.graders import COUNTERPARTS, counterpart
+from fieldmark.config.agentv.native import import_agentv
 from fieldmark.config.eval_file import load_eval
+from fieldmark.model.json import MISSING
 from unit.config.agentv_files import CASE, FILE, project
 from unit.config.test_config_agentv_suite import problems_of
 
@@ -203,9 +206,9 @@ def test_weights_are_preserved(tmp_path):
             "unsupported grader 'contains': it checks text",
             id="contains",
         ),
-        pytest.param(
-            "composite", "unsupported grader 'composite': it combines graders", id="composite"
-        ),
+        pytest.param("llm-grader", "and add an evaluator with type: llm_judge", id="llm-grader"),
+        pytest.param("latency", "predictions are read from files", id="latency-instead"),
+        pytest.param("equals", "use type: field_accuracy with match: exact", id="equals-instead"),
         pytest.param("quux", "unknown grader 'quux'", id="unknown-type"),
         pytest.param("feild-accuracy", "did you mean 'field_accuracy'?", id="typo"),
     ],
@@ -246,3 +249,181 @@ def test_a_custom_script_becomes_a_code_judge_with_its_settings(tmp_path):
     assert member.type == "code_judge"
     assert tuple(member.evaluator.script) == ("python", "own.py")
     assert member.evaluator.config == {"maxGap": 3}
+
+
+# --- verdicts -------------------------------------------------------------------------------------
+
+FIELDS = {"type": "field-accuracy", "fields": [{"path": "total"}, {"path": "date"}]}
+OWN_SCRIPT = {"type": "code-grader", "command": ["python", "own.py"]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "threshold"),
+    [
+        pytest.param({}, None, id="neither"),
+        pytest.param({"min_score": 0.6}, 0.6, id="min-score"),
+        pytest.param({"required": 0.7}, 0.7, id="required-number"),
+        pytest.param({"required": True}, 0.8, id="required"),
+        pytest.param({"required": True, "min_score": 0.6}, 0.6, id="required-and-min-score"),
+        pytest.param({"required": 0.7, "min_score": 0.6}, 0.6, id="min-score-first"),
+        pytest.param({"required": False, "negate": False}, None, id="false"),
+        pytest.param({"required": True, "pass_threshold": 0.9}, 0.9, id="native-key"),
+    ],
+)
+def test_minimum_score_becomes_the_pass_threshold(tmp_path, settings, threshold):
+    member = grader_of(tmp_path, {**FIELDS, **settings})
+    assert member.evaluator.pass_threshold == threshold
+
+
+@pytest.mark.parametrize(
+    "kind", [FIELDS, OWN_SCRIPT, {"type": "is-json"}], ids=lambda kind: kind["type"]
+)
+def test_minimum_score_is_supported_by_every_grader(tmp_path, kind):
+    path = project(tmp_path, graders=[{"name": "own", **kind, "min_score": 0.6}])
+    (path.parent / "own.py").touch()
+    (member,) = load_eval(path).evaluators
+    assert member.evaluator.pass_threshold == 0.6
+    assert not getattr(member.evaluator, "config", {})
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param(lambda own: {"graders": [own]}, id="by-file"),
+        pytest.param(lambda own: {"cases": [{**CASE, "assertions": [own]}]}, id="by-case"),
+    ],
+)
+def test_a_failing_required_grader_fails_the_run(tmp_path, where):
+    own = {"name": "own", **FIELDS, "required": True}
+    path = project(tmp_path, **where(own), fixtures={"a.json": '{"total": 2}'})
+    result = evaluate(path)
+    assert not result.passed
+    (gate,) = load_eval(path).gates
+    assert "evaluators.own.verdicts.fail" in str(gate)
+    assert evaluate(project(tmp_path, **where(own))).passed
+
+
+def test_a_required_grader_that_no_case_uses_has_no_gate(tmp_path):
+    own = {"name": "own", **FIELDS, "required": True}
+    cases = [{**CASE, "assertions": [TOTAL]}]
+    path = project(tmp_path, graders=[own], cases=cases, era="evalcases")
+    assert not load_eval(path).gates
+
+
+def test_a_script_in_a_composite_is_a_warning_of_the_import(tmp_path):
+    composite = {
+        "name": "own",
+        "type": "composite",
+        "assertions": [TOTAL, {"name": "s", **OWN_SCRIPT}],
+    }
+    path = project(tmp_path, graders=[composite])
+    (path.parent / "own.py").touch()
+    (warning,) = import_agentv(path).warnings
+    assert "script paths are relative" in str(warning)
+
+
+def test_a_required_grader_is_a_warning(tmp_path):
+    own = {"name": "own", **FIELDS, "required": True}
+    (warning,) = import_agentv(project(tmp_path, graders=[own])).warnings
+    assert "a case that fails this grader keeps its score; AgentV sets it to 0" in str(warning)
+
+
+@pytest.mark.parametrize(
+    ("grader", "message"),
+    [
+        pytest.param({**FIELDS, "negate": True}, "negate is not supported: scores are never inverted", id="negate"),
+        pytest.param({**OWN_SCRIPT, "negate": True}, "negate is not supported", id="negate-of-script"),
+        pytest.param({**FIELDS, "min_score": 80}, "expected a score above 0 and up to 1, got 80", id="percentage"),
+        pytest.param({**FIELDS, "required": "yes"}, "expected a score above 0 and up to 1, got", id="required-string"),
+        pytest.param({**FIELDS, "min_score": 0.5, "pass_threshold": 0.5}, "cannot be combined", id="two-thresholds"),
+        pytest.param({**FIELDS, "name": None, "required": True}, "a required grader must have a name", id="no-name"),
+        pytest.param({**OWN_SCRIPT, "target": {"max_calls": 3}}, "target of a grader is not supported: it gives the script access", id="target"),
+        pytest.param({**OWN_SCRIPT, "preprocessors": []}, "preprocessors of a grader is not supported", id="preprocessors"),
+    ],
+)  # fmt: skip
+def test_unsupported_settings_are_a_problem_with_the_reason(tmp_path, grader, message):
+    (problem, *_) = problems_of(project(tmp_path, graders=[{"name": "own", **grader}]))
+    assert message in problem
+
+
+@pytest.mark.parametrize("key", ["required", "min_score", "negate"])
+@pytest.mark.parametrize(
+    ("where", "place"),
+    [
+        pytest.param(lambda own: own, "", id="file"),
+        pytest.param(lambda own: {"execution": own}, "execution.", id="execution"),
+        pytest.param(lambda own: {"cases": [{**CASE, **own}]}, "", id="case"),
+    ],
+)
+def test_keys_of_graders_are_refused_elsewhere(tmp_path, key, where, place):
+    (problem, *_) = problems_of(project(tmp_path, **where({key: True})))
+    assert f"{place}{key} is only supported as a key of a grader; move it to a grader" in problem
+
+
+# --- is-json and composites -----------------------------------------------------------------------
+
+
+def test_is_json_accepts_any_document(tmp_path):
+    judge = grader_of(tmp_path, {"type": "is-json"}).evaluator
+    assert judge.evaluate({}, {"a": 1}).score == 1.0
+    assert judge.evaluate({}, MISSING, unreadable=True).score == 0.0
+
+
+def test_is_json_with_a_schema(tmp_path):
+    judge = grader_of(tmp_path, {"type": "is-json", "value": {"required": ["a"]}}).evaluator
+    assert judge.evaluate({}, {}).score == 0.0
+
+
+TOTAL = {"name": "total", "type": "field-accuracy", "fields": [{"path": "total"}]}
+JSON = {"name": "json", "type": "is-json"}
+
+
+@pytest.mark.parametrize(
+    ("grader", "aggregator", "weights", "limit"),
+    [
+        pytest.param({"type": "composite", "assertions": [TOTAL, JSON]}, "weighted_average", [1, 1], 0.8, id="default"),
+        pytest.param({"type": "composite", "evaluators": [TOTAL, JSON]}, "weighted_average", [1, 1], 0.8, id="early-version"),
+        pytest.param(
+            {"type": "composite", "assertions": [TOTAL, JSON],
+             "aggregator": {"type": "weighted_average", "weights": {"json": 3}}},
+            "weighted_average", [1, 3], 0.8, id="weights",
+        ),
+        pytest.param(
+            {"type": "composite", "assertions": [TOTAL, JSON], "aggregator": {"type": "threshold", "threshold": 0.5}},
+            "threshold", [1, 1], 0.8, id="threshold",
+        ),
+        pytest.param({"type": "assert-set", "assert": [TOTAL, JSON], "threshold": 0.5}, "weighted_average", [1, 1], 0.5, id="assert-set"),
+        pytest.param({"type": "composite", "assertions": [TOTAL, JSON], "min_score": 0.3}, "weighted_average", [1, 1], 0.3, id="min-score"),
+    ],
+)  # fmt: skip
+def test_a_composite_becomes_a_native_composite(tmp_path, grader, aggregator, weights, limit):
+    composite = grader_of(tmp_path, grader).evaluator
+    assert [member.type for member in composite.evaluators] == ["field_accuracy", "json_schema"]
+    assert [member.weight for member in composite.evaluators] == weights
+    assert (composite.aggregator, composite.pass_threshold) == (aggregator, limit)
+    assert composite.threshold == (0.5 if aggregator == "threshold" else None)
+
+
+@pytest.mark.parametrize(
+    ("grader", "message"),
+    [
+        pytest.param({}, "composite: a list of graders is required", id="no-members"),
+        pytest.param({"assertions": [TOTAL, {"type": "latency"}]}, "unsupported grader 'latency'", id="unsupported-member"),
+        pytest.param({"assertions": [TOTAL, "Is it polite?"]}, "composite: text for a language model cannot be graded", id="text"),
+        pytest.param({"assertions": [{**TOTAL, "required": True}]}, "required is not supported in a composite", id="required-member"),
+        pytest.param(
+            {"assertions": [TOTAL], "aggregator": {"type": "llm-grader"}},
+            "unsupported aggregator 'llm-grader': it runs a script or a language model; use", id="aggregator",
+        ),
+        pytest.param(
+            {"assertions": [TOTAL], "aggregator": {"type": "weighted_average", "weights": {"totl": 1}}},
+            "weights: unknown grader 'totl'; did you mean 'total'?", id="weights",
+        ),
+        pytest.param({"assertions": [TOTAL], "aggregator": {"type": "threshold", "x": 1}}, "unknown key 'x'", id="unknown-key"),
+        pytest.param({"assertions": [TOTAL], "config": {}}, "unknown key 'config'", id="config"),
+    ],
+)  # fmt: skip
+def test_an_unsupported_composite_is_a_problem(tmp_path, grader, message):
+    own = {"name": "own", "type": "composite", **grader}
+    problems = problems_of(project(tmp_path, graders=[own]))
+    assert any(message in problem for problem in problems), problems

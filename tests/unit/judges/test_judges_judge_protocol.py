@@ -8,8 +8,13 @@ import math
 import pytest
 from hypothesis import given
 
-from fieldmark.judges.judge_protocol import encode_request, judge_request
-from fieldmark.model.case import Case, CaseContext, CaseInput
+from fieldmark.judges.judge_protocol import (
+    InvalidResponseError,
+    encode_request,
+    judge_request,
+    parse_response,
+)
+from fieldmark.model.case import Case, CaseContext, CaseInput, Verdict
 from fieldmark.model.json import MISSING
 from json_strategies import any_json
 from unit.judges.judge_processes import judge_case
@@ -31,7 +36,44 @@ def test_request_contains_all_keys():
         "config": {"max gap": 3, "Fields": [{"PATH": "x"}]},
         "output": '{"total": 2}',
         "expected_output": [{"role": "assistant", "content": {"total": 1}}],
+        "expected_messages": [{"role": "assistant", "content": {"total": 1}}],
+        "input_messages": [{"role": "user", "content": {"file": "a.pdf"}}],
+        "criteria": "",
+        "expected_outcome": "",
     }
+
+
+@pytest.mark.parametrize(
+    ("metadata", "criteria"),
+    [
+        pytest.param({"criteria": "All totals."}, "All totals.", id="criteria"),
+        pytest.param({"expected_outcome": "All totals."}, "All totals.", id="expected-outcome"),
+        pytest.param({"criteria": ["a"]}, "", id="not-a-string"),
+        pytest.param(None, "", id="no-metadata"),
+    ],
+)
+def test_criteria_are_sent_under_both_names(metadata, criteria):
+    request = judge_request(Case("a", {}, {}, context=CaseContext(metadata=metadata)), {})
+    assert (request["criteria"], request["expected_outcome"]) == (criteria, criteria)
+
+
+CONVERSATION = [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("case_input", "messages"),
+    [
+        pytest.param(MISSING, [], id="no-input"),
+        pytest.param("Read.", [{"role": "user", "content": "Read."}], id="string"),
+        pytest.param(CONVERSATION, CONVERSATION, id="messages"),
+        pytest.param(
+            [{"role": "user"}, 1], [{"role": "user", "content": [{"role": "user"}, 1]}], id="mixed"
+        ),
+    ],
+)
+def test_input_is_sent_as_messages(case_input, messages):
+    case = Case("a", {}, {}, context=CaseContext(input=case_input))
+    assert judge_request(case, {})["input_messages"] == messages
 
 
 @pytest.mark.parametrize(
@@ -106,3 +148,85 @@ def test_case_data_never_becomes_part_of_the_command(name, tmp_path):
     result = judge_case("environment", case=case, cwd=tmp_path, config={name: name})
     assert result.details["argv"] == ["environment"]
     assert not list(tmp_path.iterdir())
+
+
+# --- responses with checks ------------------------------------------------------------------------
+
+PASSED, FAILED = {"text": "total", "passed": True}, {"text": "date", "passed": False}
+
+
+def parse(**response):
+    return parse_response(json.dumps(response).encode(), 0.8)
+
+
+@pytest.mark.parametrize(
+    ("response", "score", "hits", "misses"),
+    [
+        pytest.param({"assertions": [PASSED, FAILED]}, 0.5, ("total",), ("date",), id="assertions"),
+        pytest.param({"checks": [PASSED, FAILED]}, 0.5, ("total",), ("date",), id="checks"),
+        pytest.param(
+            {"checks": [{"text": "total", "pass": True, "reason": "equal"},
+                        {"text": "date", "pass": False, "reason": "a year off"}]},
+            0.5, ("total",), ("date (a year off)",), id="checks-with-pass-and-reason",
+        ),
+        pytest.param(
+            {"checks": [{**PASSED, "score": 0.9}, {**FAILED, "score": 0.3}]},
+            0.6, ("total",), ("date",), id="checks-with-scores",
+        ),
+        pytest.param(
+            {"assertions": [{**FAILED, "evidence": "2024"}]}, 0, (), ("date (2024)",), id="evidence"
+        ),
+        pytest.param({"assertions": [PASSED, FAILED], "score": 0.9}, 0.9, ("total",), ("date",), id="own-score"),
+        pytest.param({"assertions": [PASSED, FAILED], "misses": []}, 0.5, ("total",), (), id="own-misses"),
+        pytest.param({"assertions": [], "score": 0.9}, 0.9, (), (), id="no-assertions-with-score"),
+        pytest.param({"pass": True}, 1, (), (), id="only-pass"),
+        pytest.param({"pass": False}, 0, (), (), id="only-fail"),
+    ],
+)  # fmt: skip
+def test_checks_are_hits_misses_and_a_score(response, score, hits, misses):
+    found = parse(**response)
+    assert (found.score, found.hits, found.misses) == (pytest.approx(score), hits, misses)
+    assert found.verdict is (Verdict.PASS if score >= 0.8 else Verdict.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("response", "message"),
+    [
+        pytest.param({"assertions": []}, "the response has no score", id="no-assertions"),
+        pytest.param({"checks": [], "hits": ["a"]}, "the response has no score", id="no-checks"),
+        pytest.param({"assertions": {"a": True}}, "assertions must be a list of objects, got an object", id="object"),
+        pytest.param({"assertions": None}, "assertions must be a list of objects, got null", id="null"),
+        pytest.param({"assertions": ["total"]}, "assertions must contain only objects, got a string", id="strings"),
+        pytest.param({"assertions": [{"passed": True}]}, "assertions must contain objects with text and passed", id="no-text"),
+        pytest.param({"checks": [{"text": "a"}]}, "checks must contain objects with text and passed", id="no-result"),
+        pytest.param({"assertions": [{"text": 1, "passed": True}]}, "text must be a string, got a number", id="text-number"),
+        pytest.param({"assertions": [{"text": "a", "passed": 1}]}, "passed must be true or false, got a number", id="passed-number"),
+        pytest.param({"assertions": [{**PASSED, "evidence": []}]}, "evidence must be a string, got an array", id="evidence-array"),
+        pytest.param({"checks": [{**PASSED, "score": 2}]}, "score in checks must be a number from 0 to 1", id="score-of-check"),
+        pytest.param({"assertions": [PASSED], "checks": []}, "assertions and checks cannot be combined", id="both"),
+        pytest.param({"assertions": [{"text": "a"}], "score": 1}, "assertions must contain objects with", id="invalid-with-score"),
+        pytest.param({"score": 1, "pass": "yes"}, "pass must be true or false, got a string", id="pass-string"),
+        pytest.param({"score": 1, "vacuous": 1}, "vacuous must be true or false, got a number", id="vacuous-number"),
+        pytest.param({"score": 1, "reason": 1}, "reason must be a string, got a number", id="reason-number"),
+    ],
+)  # fmt: skip
+def test_invalid_checks_are_an_error(response, message):
+    with pytest.raises(InvalidResponseError, match=message):
+        parse(**response)
+
+
+@pytest.mark.parametrize(
+    ("response", "verdict"),
+    [
+        pytest.param({"score": 0.9, "pass": False}, Verdict.FAIL, id="fail-above-threshold"),
+        pytest.param({"score": 0.5, "pass": True}, Verdict.PASS, id="pass-below-threshold"),
+    ],
+)
+def test_pass_decides_the_verdict(response, verdict):
+    assert parse(**response).verdict is verdict
+
+
+def test_reason_and_vacuous_are_read():
+    assert parse(score=1, reason="all equal").reasoning == "all equal"
+    assert parse(score=1, vacuous=True).vacuous
+    assert not parse(score=1).vacuous

@@ -22,42 +22,56 @@ _COMMANDS: Final = ("script", "command")
 _CODE: Final = frozenset({"code", "code_judge", "code_grader", "script", "script_grader"})
 _SHELL_CHARACTERS: Final = frozenset("|&;<>$`\n")
 _SCRIPT_SUFFIXES: Final = frozenset({".ts", ".mts", ".js", ".mjs", ".cjs", ".py", ".sh", ".rb"})
-_UNSUPPORTED: Final[Mapping[str, str]] = {
+_USE_OWN_JUDGE: Final = "remove it, or use your own judge: type: code_judge with script: [...]"
+_UNSUPPORTED: Final[Mapping[str, tuple[str, str]]] = {
     **dict.fromkeys(
         (
             "llm_judge", "llm_grader", "llm_rubric", "rubric", "rubrics", "g_eval", "agent_judge",
             "agent_rubric", "similar", "factuality",
         ),
-        "uses AgentV's own prompts for a language model",
+        (
+            "uses AgentV's own prompts for a language model",
+            "remove it, import the file, and add an evaluator with type: llm_judge",
+        ),
     ),
     **dict.fromkeys(
         (
             "latency", "cost", "token_usage", "execution_metrics", "tool_trajectory",
             "trigger_judge", "skill_trigger", "skill_used",
         ),
-        "measures the run of an agent",
+        (
+            "measures the run of an agent",
+            "remove it: predictions are read from files, and no agent is run",
+        ),
     ),
     **dict.fromkeys(
         (
             "contains", "contains_any", "contains_all", "icontains", "icontains_any",
-            "icontains_all", "starts_with", "ends_with", "equals", "regex", "is_json",
+            "icontains_all", "starts_with", "ends_with", "equals", "regex",
         ),
-        "checks text, and fieldmark compares fields",
-    ),
-    **dict.fromkeys(
-        ("composite", "assert_set"),
-        "combines graders; a native composite can replace it",
+        (
+            "checks text, and fieldmark compares fields",
+            "use type: field_accuracy with match: exact, contains or regex for a field",
+        ),
     ),
 }  # fmt: skip
-"""Unsupported types of graders, with the reason."""
-_USE_OWN_JUDGE: Final = "remove it, or use your own judge: type: code_judge with script: [...]"
+"""Unsupported types of graders, with the reason and what to do instead."""
+_UNSUPPORTED_KEYS: Final[Mapping[str, str]] = {
+    "target": "it gives the script access to a language model",
+    "provider": "it gives the script access to a language model",
+    "preprocessors": "they change the prediction before it is graded",
+}
+"""Unsupported keys of code graders, with the reason."""
+_DEFAULT_MIN_SCORE: Final = 0.8
+_MEMBERS: Final = ("assertions", "assert", "evaluators")
 
 
 class Grader(NamedTuple):
-    """One entry of `evaluators`, and whether it compares only strings."""
+    """One entry of `evaluators`, whether it compares only strings, and whether it must pass."""
 
     entry: Located
     text_only: bool = False
+    required: bool = False
 
 
 class Graders(NamedTuple):
@@ -74,6 +88,10 @@ class Graders(NamedTuple):
         """Return the list of `evaluators`, or `MISSING` if it is empty."""
         entries = [grader.entry for grader in self.graders]
         return located_list(entries, location) if entries else MISSING
+
+    def required(self) -> tuple[str, ...]:
+        """Return the names of the graders that must pass."""
+        return tuple(str(each.entry.value_of("name")) for each in self.graders if each.required)
 
 
 def read_graders(located: Located | None, context: Context) -> Graders:
@@ -102,20 +120,125 @@ def _grader(located: Located, context: Context) -> Grader | None:
     metric = entries.pop("metric", None)  # the name, in later versions
     name = entries.pop("name", metric)
     named = located.with_entries(entries if name is None else {"name": name, **entries})
-    word = kind.value.replace("-", "_")
+    verdict = _read_verdict_keys(named, context)
+    if verdict is None:
+        return None
+    named, required = verdict
+    grader = _converted(named, kind, kind.value.replace("-", "_"), context)
+    return None if grader is None else grader._replace(required=required)
+
+
+def _converted(located: Located, kind: Located, word: str, context: Context) -> Grader | None:
+    """Convert a grader by its type, written with underscores."""
     if word in _CODE:
-        return _code_grader(named, context)
-    known = registry.canonical(Plugin.EVALUATORS, kind.value)
+        return _code_grader(located, context)
+    if word in ("composite", "assert_set"):
+        return _composite(located, context, is_set=word == "assert_set")
+    if word == "is_json":
+        entries = {key: each for key, each in located.entries.items() if key != "value"}
+        schema = located.get("value") or located.with_entries({})
+        return Grader(_with_type(located, "json_schema", {**entries, "schema": schema}))
+    known = registry.canonical(Plugin.EVALUATORS, word)
     if known is not None and word not in _UNSUPPORTED:
-        return Grader(_with_type(named, known, named.entries))
+        return Grader(_with_type(located, known, located.entries))
     if word in _UNSUPPORTED:
-        message = f"unsupported grader {kind.value!r}: it {_UNSUPPORTED[word]}"
-        context.add(message, kind.location, _USE_OWN_JUDGE)
+        reason, hint = _UNSUPPORTED[word]
+        context.add(f"unsupported grader {kind.value!r}: it {reason}", kind.location, hint)
     else:
-        words = [*registry.names(Plugin.EVALUATORS), *_CODE, *_UNSUPPORTED]
+        words = [*registry.names(Plugin.EVALUATORS), *_CODE, *_UNSUPPORTED, "assert_set", "is_json"]
         hint = did_you_mean(word, words) or _USE_OWN_JUDGE
         context.add(f"unknown grader {kind.value!r}", kind.location, hint)
     return None
+
+
+def _read_verdict_keys(located: Located, context: Context) -> tuple[Located, bool] | None:
+    """Replace `required` and `min_score` by `pass_threshold`, and return whether it must pass.
+
+    A number as `required` is also the lowest score that passes, as in early versions.
+    """
+    entries, before = dict(located.entries), len(context.problems)
+    negate, required = entries.pop("negate", None), entries.pop("required", None)
+    min_score = entries.pop("min_score", None)
+    if negate is not None and negate.value is not False:
+        hint = "remove it, or use your own judge that returns 1 minus the score"
+        context.add("negate is not supported: scores are never inverted", negate.location, hint)
+    is_flag = required is None or isinstance(required.value, bool)
+    if not is_flag and min_score is None:
+        min_score = required
+    if min_score is not None:
+        number = min_score.value
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number <= 1:
+            message = f"expected a score above 0 and up to 1, got {describe(number)}"
+            context.add(message, min_score.location)
+        if "pass_threshold" in entries:
+            message = "a minimum score and pass_threshold cannot be combined"
+            context.add(message, min_score.location, "remove one of them")
+        entries["pass_threshold"] = min_score
+    must_pass = required is not None and required.value is not False
+    if required is not None and must_pass:
+        entries.setdefault("pass_threshold", constant(_DEFAULT_MIN_SCORE, required.location))
+        if not isinstance(located.value_of("name"), str):
+            context.add("a required grader must have a name", required.location)
+        message = "required: a case that fails this grader keeps its score; AgentV sets it to 0"
+        context.warn(message, required.location, "a gate fails the run instead")
+    return None if len(context.problems) > before else (located.with_entries(entries), must_pass)
+
+
+def _composite(located: Located, context: Context, *, is_set: bool) -> Grader | None:
+    """Convert a composite, or an assert-set, whose `threshold` is the lowest score that passes."""
+    before, entries = len(context.problems), dict(located.entries)
+    listed = next((key for key in _MEMBERS if key in entries), None)
+    if listed is None:
+        hint = "for example assertions: [{name: header, type: field_accuracy, fields: […]}]"
+        context.add("composite: a list of graders is required", located.location, hint)
+        return None
+    given = entries.pop(listed)
+    members = read_graders(given, context)
+    for text in members.criteria:
+        message = "composite: text for a language model cannot be graded"
+        context.add(message, text.location, "remove it")
+    for member in members.graders:
+        if member.required:
+            message = "required is not supported in a composite: gates use its score as a whole"
+            context.add(message, member.entry.location, "make the composite required")
+    if is_set and "threshold" in entries:
+        entries["pass_threshold"] = entries.pop("threshold")
+    evaluators = [member.entry for member in members.graders]
+    aggregator = entries.get("aggregator")
+    if aggregator is not None and isinstance(aggregator.value, dict):
+        options = dict(aggregator.entries)
+        kind = str(options.pop("type", constant("weighted_average", located.location)).value)
+        entries["aggregator"] = constant(kind, aggregator.location)
+        if kind == "weighted_average":
+            evaluators = _weighted(evaluators, options.pop("weights", None), context)
+        elif kind == "threshold" and "threshold" in options:
+            entries["threshold"] = options.pop("threshold")
+        elif kind != "threshold":
+            message = f"unsupported aggregator {kind!r}: it runs a script or a language model"
+            hint = "use weighted_average or threshold"
+            context.add(message, aggregator.location, hint)
+            options.clear()
+        for key in options:
+            context.add(f"unknown key {key!r}", aggregator.key_location(key))
+    if len(context.problems) > before:
+        return None
+    entries["evaluators"] = located_list(evaluators, given.location)
+    text_only = any(member.text_only for member in members.graders)
+    return Grader(_with_type(located, "composite", entries), text_only)
+
+
+def _weighted(members: list[Located], weights: Located | None, context: Context) -> list[Located]:
+    """Return the members of a composite with the weights of its aggregator."""
+    given = {} if weights is None else weights.entries
+    names = {str(member.value_of("name")) for member in members}
+    for name in given.keys() - names:
+        message = f"weights: unknown grader {name!r}"
+        context.add(message, given[name].location, did_you_mean(name, names))
+    return [
+        member.with_entries({**member.entries, "weight": given[name]}) if name in given else member
+        for member in members
+        for name in [str(member.value_of("name"))]
+    ]
 
 
 def _with_type(located: Located, kind: str, entries: Mapping[str, Located]) -> Located:
@@ -132,6 +255,10 @@ def _code_grader(located: Located, context: Context) -> Grader | None:
         context.add("grader: a valid command is required", location, hint)
         return None
     entries = {key: value for key, value in located.entries.items() if key not in _COMMANDS}
+    for key in _UNSUPPORTED_KEYS.keys() & entries.keys():
+        message = f"{key} of a grader is not supported: {_UNSUPPORTED_KEYS[key]}"
+        context.add(message, located.key_location(key), "remove it")
+        return None
     known = counterpart(words)
     if known is not None:
         without_cwd = {key: value for key, value in entries.items() if key != "cwd"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
@@ -10,6 +11,7 @@ from fieldmark.config.agentv.suite import Era, convert_suite, is_agentv
 from fieldmark.config.context import Context
 from fieldmark.config.evaluators import read_evaluators
 from fieldmark.config.files import MAX_BYTES, load_file
+from fieldmark.config.located import Located
 from fieldmark.errors import ConfigError, Location, Problem
 from fieldmark.model.json import JsonObject
 
@@ -41,10 +43,9 @@ def import_agentv(path: Path | str) -> ImportedSuite:
         if evaluators is None:
             continue
         read_evaluators(evaluators, context)
-        for script in (entry.get("script") for entry in evaluators.items):
-            if script is not None:
-                message = "script paths are relative to the directory of the eval file"
-                context.warn(message, script.location, "save the new file in the same directory")
+        for script in _scripts(evaluators):
+            message = "script paths are relative to the directory of the eval file"
+            context.warn(message, script.location, "save the new file in the same directory")
     for missing in without_candidate:
         context.warn(missing.message, missing.location)
     context.problems.raise_any()
@@ -54,6 +55,15 @@ def import_agentv(path: Path | str) -> ImportedSuite:
         message = f"the converted file exceeds the limit of {MAX_BYTES:,} bytes"
         raise ConfigError.of(message, Location(file), hint)
     return ImportedSuite(text, len(cases), context.problems.warnings)
+
+
+def _scripts(evaluators: Located) -> Iterator[Located]:
+    """Yield the scripts of evaluators, also of those in composites."""
+    for entry in evaluators.items:
+        if "script" in entry.entries:
+            yield entry.entries["script"]
+        if "evaluators" in entry.entries:
+            yield from _scripts(entry.entries["evaluators"])
 
 
 # --- writing YAML ---------------------------------------------------------------------------------

@@ -55,6 +55,8 @@ _AGENT_KEYS: Final = frozenset(
     {"target", "targets", "provider", "providers", "prompts", "workspace"}
 )
 """Keys that only have an effect in AgentV."""
+_GRADER_KEYS: Final = frozenset({"required", "min_score", "negate"})
+"""Keys of graders, which would change verdicts if they were used elsewhere."""
 _NO_AGENT: Final = "no agent is run: the prediction is the JSON file that the input of a case names"
 
 
@@ -77,6 +79,9 @@ def _check_keys(
         meant = did_you_mean(key, read)
         if key in _AGENT_KEYS:
             context.warn(f"{within}{key} is not used", location, _NO_AGENT)
+        elif key in _GRADER_KEYS:
+            message = f"{within}{key} is only supported as a key of a grader"
+            context.add(message, location, "move it to a grader")
         elif meant:
             context.add(f"unknown key {key!r}", location, meant)
         else:
@@ -117,6 +122,7 @@ def convert_suite(located: Located, context: Context) -> tuple[Located, list[Pro
         context.warn(message, texts[0].location, hint)
     if not cases:
         raise context.problems.error()
+    limits: JsonObject = {f"evaluators.{name}.verdicts.fail": 0 for name in converter.required}
     stem = PurePath(located.location.file).stem.removesuffix(".eval")
     native = _native_object(
         located,
@@ -126,6 +132,9 @@ def convert_suite(located: Located, context: Context) -> tuple[Located, list[Pro
             "metadata": _metadata(located) or MISSING,
             "tags": _tags(located) or MISSING,
             "evaluators": graders.evaluators(located.location),
+            "gates": _native_object(located, {"max": _native_object(located, limits)})
+            if limits
+            else MISSING,
             "cases": located_list(cases, located.location),
         },
     )
@@ -198,6 +207,7 @@ class _CaseConverter:
 
     def __init__(self, suite: Located, graders: Graders, context: Context) -> None:
         self.criteria: list[Located] = []
+        self.required: dict[str, None] = {}
         self.without_candidate: list[Problem] = []
         self._suite = suite
         self._graders = graders
@@ -241,6 +251,7 @@ class _CaseConverter:
         replaces_defaults = Era.DESIGN in self._suite.entries and graders.written > 0
         only_own = skips_defaults or replaces_defaults
         sources = (graders,) if only_own else (graders, self._graders)
+        self.required |= dict.fromkeys(each for source in sources for each in source.required())
         if not any(source.written for source in sources):
             hint = "AgentV would use a language model; add graders that compare fields"
             context.add(f"case {name!r} has no graders", location, hint)
