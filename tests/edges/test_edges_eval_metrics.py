@@ -474,13 +474,15 @@ def test_failed_safety_judge_leaves_all_other_metrics():
     with serving(status(400)) as server:
         safety = {"type": "llm", "model": "m", "base_url": server.url}
         failed = {**QUALITY, "safety": safety}
-        run = evaluate(TWO, accuracy({"path": "x"}), failed)
+        run = evaluate(TWO, accuracy({"path": "x"}), failed, gates={"min": {"rqs": 0}})
     whole = evaluate(TWO, accuracy({"path": "x"}), QUALITY)
     assert run.summary.evaluators["quality"].errors == run.summary.cases.errors == 2
     assert counts(run) == counts(whole)
     assert run.micro == whole.micro
     assert run.quality.buckets == whole.quality.buckets
     assert run.mean_score is None
+    assert "vacuous" in run.quality.flags["rqs"]
+    assert [gate.passed for gate in run.summary.gates] == [False]
 
 
 @pytest.mark.parametrize("weight", [0, 1])

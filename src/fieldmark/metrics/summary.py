@@ -278,6 +278,10 @@ def summarize(
     own_quality = quality(sums.quality, counting, sums.safety.mean)
     if sums.qualities.rqs.number:
         own_quality = own_quality._replace(**sums.qualities.means())
+    elif QUALITY_EVALUATOR in applied.options:
+        # Its evaluator scored no case.
+        known = own_quality.flags.get("rqs", ())
+        own_quality = own_quality._replace(flags={**own_quality.flags, "rqs": (*known, "vacuous")})
     return Summary(
         convention=applied,
         cases=sums.cases,
