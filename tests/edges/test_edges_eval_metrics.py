@@ -299,6 +299,16 @@ def test_first_extraction_metrics_counts_and_a_warning_names_both():
     assert message in run.summary.warnings
 
 
+def test_tables_say_which_metrics_come_from_evaluators():
+    quality, metrics = "Quality (evaluators)", "macro by case (evaluators)"
+    plain, shown = (
+        repr(evaluate(TWO, *evaluators))
+        for evaluators in ([accuracy({"path": "x"})], [QUALITY, METRICS])
+    )
+    assert (quality in plain, metrics in plain) == (False, False)
+    assert (quality in shown, metrics in shown) == (True, True)
+
+
 def test_cases_without_extraction_metrics_are_not_part_of_the_means_by_case():
     wrong = case("c", {"x": 1}, {"x": 2}, accuracy({"path": "x"}), only_own=True)
     metrics = {"name": "metrics", "type": "extraction_metrics"}
