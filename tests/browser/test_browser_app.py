@@ -535,6 +535,31 @@ def test_runs_are_searched_and_compared(app, server):
     page.wait("document.querySelector('#pick-a')?.value === 'second'")
 
 
+def test_late_response_does_not_replace_a_newer_one(app):
+    page = app("/runs", "document.querySelector('tbody a')")
+    page.run(
+        """void (() => {
+          const send = window.fetch;
+          window.fetch = async (path, options) => {
+            if (!path.includes("text=first")) return send(path, options);
+            const response = await send(path, { ...options, signal: undefined });
+            await new Promise((release) => { window.release = release; });
+            window.released = true;
+            return response;
+          };
+        })()"""
+    )
+    page.type("#run-filter", "first")
+    page.wait("window.release")
+    page.type("#run-filter", "second")
+    shown = "[...document.querySelectorAll('tbody a')].map((each) => each.getAttribute('href')).join()"
+    page.wait(f"{shown} === '/runs/second'")
+    page.run("window.release()")
+    page.wait("window.released")
+    page.settle()
+    assert page.run(shown) == "/runs/second"
+
+
 def test_diff_page_shows_regressions_first(app):
     page = app("/diff?a=second&b=first", "document.querySelector('#conclusion')")
     assert page.text("#conclusion").startswith("Too few cases to tell · mean score")

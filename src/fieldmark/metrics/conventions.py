@@ -247,7 +247,7 @@ class Convention:
     """How documents are compared by default, and how outcomes are counted."""
 
     name: str
-    version: int = 1
+    version: int = 2
     comparison: ComparisonOptions = field(default_factory=ComparisonOptions)
     counting: CountingOptions = field(default_factory=CountingOptions)
 
@@ -358,7 +358,7 @@ _TAXONOMY: Final = Convention(
 CONVENTIONS: Final[Mapping[str, Convention]] = {
     convention.name: convention
     for convention in (
-        Convention(name="confusion", version=2),
+        Convention(name="confusion"),
         Convention(
             name="field_accuracy",
             comparison=ComparisonOptions(scope=Scope.CONFIGURED, aligner="index"),
@@ -377,7 +377,6 @@ CONVENTIONS: Final[Mapping[str, Convention]] = {
         ),
         Convention(
             name="four_phase",
-            version=2,
             comparison=ComparisonOptions(depth=Depth.TOP, comparator="auto", aligner="whole"),
             counting=CountingOptions(
                 graded=False,

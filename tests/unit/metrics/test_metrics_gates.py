@@ -10,7 +10,7 @@ MIN, MAX = GateKind
 
 SUMMARY = {
     "format": 1,
-    "convention": {"name": "confusion", "version": 1},
+    "convention": {"name": "confusion", "version": 2},
     "cases": {"total": 3},
     "micro": {"tp": 9, "fp": 1, "fn": 1, "f1": 0.9, "recall": None},
     "macro": {"by_case": {"vacuous": True}},

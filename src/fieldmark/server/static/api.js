@@ -28,6 +28,24 @@ export async function request(path, { method = "GET", body, text, signal } = {})
   return content;
 }
 
+// Return a function like `request` that answers only the last of several requests: a late response
+// never replaces a newer one.
+export function lastRequest() {
+  let last = null;
+  return async (path, options = {}) => {
+    if (last) last.abort();
+    const own = new AbortController();
+    last = own;
+    try {
+      const found = await request(path, { ...options, signal: own.signal });
+      if (own === last) return found;
+    } catch (error) {
+      if (own === last) throw error;
+    }
+    return new Promise(() => {});
+  };
+}
+
 export function query(values) {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {

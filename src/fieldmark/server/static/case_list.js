@@ -1,6 +1,6 @@
 // The list of cases of a run, which the server filters, sorts and paginates.
 
-import { query, request } from "./api.js";
+import { lastRequest, query } from "./api.js";
 import { ERROR_NAMES, ERROR_TYPES, OUTCOMES, button, el, gauge, mistakeChips, plural, reasonText, replace, scoreText, search, section, select, shown, sortableTable, verdictChip, whole } from "./report.js";
 import { address, debounce, empty, problem, remember } from "./page.js";
 
@@ -8,7 +8,7 @@ const STEP = 50;
 export const FILTERS = ["text", "verdict", "error", "attribute", "sort", "offset"];
 
 export function caseList(run, page) {
-  const state = address(FILTERS);
+  const state = address(FILTERS), request = lastRequest();
   const list = el("div"), pages = el("div", { class: "pages" });
   const number = el("span", { class: "quiet", role: "status" }, "Loading cases…");
   const changed = debounce(200, () => { remember(state); draw(); });

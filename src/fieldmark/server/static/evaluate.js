@@ -1,6 +1,6 @@
 // The page that compares two documents as they are typed.
 
-import { request } from "./api.js";
+import { lastRequest } from "./api.js";
 import * as drafts from "./rules_draft.js";
 import { entry, readText } from "./document_input.js";
 import { button, data, el, replace, whole } from "./report.js";
@@ -23,7 +23,7 @@ if (["top", "leaf"].includes(state.depth)) draft.depth = state.depth;
 const output = el("section", { class: "result", "aria-label": "Result", "aria-live": "off" });
 const status = el("p", { class: "live quiet", role: "status" });
 const inputs = el("div", { class: "entries" });
-let running = null;
+const request = lastRequest();
 
 function fromLink() {
   const found = /^#d=([\w-]+)$/.exec(location.hash);
@@ -124,17 +124,14 @@ const evaluate = debounce(250, async () => {
     status.textContent = `${invalid[0]}: ${invalid[1].error}`;
     return output.classList.add("stale");
   }
-  if (running) running.abort();
-  running = new AbortController();
   status.textContent = "Comparing…";
   const started = performance.now();
   try {
-    const found = await request("/api/evaluate", { method: "POST", text: body(read.map(([, each]) => each.json)), signal: running.signal });
+    const found = await request("/api/evaluate", { method: "POST", text: body(read.map(([, each]) => each.json)) });
     status.textContent = `Compared in ${Math.round(performance.now() - started)} ms.`;
     output.classList.remove("stale");
     replace(output, found.warnings.map((text) => el("p", { class: "notice" }, text)), results(found, state, { changeTab, changeShown: () => evaluate() }));
   } catch (error) {
-    if (error.name === "AbortError") return null;
     status.textContent = "";
     output.classList.remove("stale");
     replace(output, problem(error), /rules/.test(error.code) && el("p", null, el("a", { href: "/rules" }, "Edit rules")));

@@ -1,6 +1,6 @@
 // The page of all runs: search, trend, comparison and deletion.
 
-import { query, request } from "./api.js";
+import { lastRequest, query, request } from "./api.js";
 import { button, data, el, gauge, moment, plural, rate, replace, search, section, select, shown, sortableTable, whole } from "./report.js";
 import { METRICS, address, debounce, empty, metricName, problem, remember, runName, toast } from "./page.js";
 import { trendChart } from "./trend.js";
@@ -10,6 +10,7 @@ const STEP = 50;
 const state = { ...address(["text", "status", "convention", "metric", "series", "offset"]) };
 const list = el("div"), pages = el("div", { class: "pages" }), errors = el("div"), chart = el("div");
 const number = el("span", { class: "quiet", role: "status" });
+const requestRuns = lastRequest(), requestTrend = lastRequest();
 const selected = [];
 const hidden = new Set();
 const compare = button("Compare selected runs", () => { location.href = `/diff${query({ a: selected[0], b: selected[1], order: "time" })}`; }, { id: "compare", disabled: true });
@@ -17,7 +18,7 @@ const compare = button("Compare selected runs", () => { location.href = `/diff${
 async function draw() {
   const offset = Number(state.offset) || 0;
   try {
-    const found = await request(`/api/runs${query({ text: state.text, status: state.status, convention: state.convention, offset, limit: STEP })}`);
+    const found = await requestRuns(`/api/runs${query({ text: state.text, status: state.status, convention: state.convention, offset, limit: STEP })}`);
     const rows = found.runs.filter(({ id }) => !hidden.has(id));
     number.textContent = plural(found.total, "run");
     replace(errors);
@@ -93,7 +94,7 @@ function remove(run) {
 async function drawTrend() {
   const metric = state.metric || "mean_score";
   try {
-    const found = await request(`/api/trend${query({ metric, run: state.series })}`);
+    const found = await requestTrend(`/api/trend${query({ metric, run: state.series })}`);
     replace(chart, trendChart(found, metricName(metric)));
   } catch (error) {
     replace(chart, problem(error));
