@@ -10,10 +10,12 @@ import pytest
 import fieldmark as fm
 from edges.llm_server import NONCE, serving, status
 from fieldmark.compare.semantic import Semantic
+from fieldmark.config.eval_file import load_eval
 from fieldmark.judges import rate_limiter
 from fieldmark.judges.providers.python import PythonProvider
 from fieldmark.judges.rate_limiter import Clock
 from fieldmark.model.rule import Rule, Rules
+from fieldmark.run.evaluator_rules import eval_settings
 from fieldmark.store.reader import open_run
 
 
@@ -179,6 +181,15 @@ def test_cases_may_compare_a_path_differently():
         case("b", {"total": 10}, {"total": 11}, accuracy(total(1))),
     ]
     assert evaluate(cases).summary.warnings == ()
+
+
+def test_cases_with_equal_evaluators_share_their_rules(tmp_path):
+    cases = [case(name, {"x": 1}, {"x": 1}, accuracy({"path": "x"})) for name in "abc"]
+    path = tmp_path / "a.eval.yaml"
+    path.write_text(json.dumps({"cases": cases}, indent=1), "utf-8")
+    settings = eval_settings(load_eval(path))
+    assert len({id(rules) for rules in settings.own_rules.values()}) == 1
+    assert sorted(settings.own_rules) == ["a", "b", "c"]
 
 
 def test_weights_of_a_path_belong_to_their_case():

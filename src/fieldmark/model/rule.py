@@ -40,7 +40,7 @@ class Rule:
     weight: float = 1.0
     required: bool = True
     truth_only: bool = False
-    location: Location = Location()
+    location: Location = field(default=Location(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
